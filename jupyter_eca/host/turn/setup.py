@@ -90,7 +90,7 @@ class Setups:
         settled = self.settle(choice)
         pinned = await self._compose(settled, chat, kernel, notebook, bounds)
         if pin:
-            await self._prompts.save(owner, pinned)
+            await self._prompts.save(chat, pinned)
         # A chat has the same setup as in its last turn, unless something has changed from which the setup follows.
         resolved, live = services.current.resolved, self._chats.live(chat)
         means = self._contexts.find_means(chat, kernel, choice.folder)
@@ -170,7 +170,8 @@ class Setups:
 
         made_for = "\n".join((settled.agent, settled.model, settled.variant or ""))
         anew = anew or services.config.chat.auto_sync_system_prompt
-        return await self._prompts.compose(self._contexts.find_owner(chat), made_for, servers, describe, anew=anew)
+        owner = self._contexts.find_owner(chat)
+        return await self._prompts.compose(chat, owner, made_for, servers, describe, anew=anew)
 
     def _list_expected(self, settled: Choice, chat: str, kernel: Kernel | None, bounds: Bounds) -> list[Tool]:
         """List the tools of a turn that is about to begin. The tool that fetches rules is listed in any case: whether

@@ -42,6 +42,7 @@ class SystemPrompts:
     async def compose(
         self,
         chat: str,
+        owner: str,
         made_for: str,
         servers: Collection[tuple[str, str]],
         describe: Callable[[], InstructionContext],
@@ -51,14 +52,14 @@ class SystemPrompts:
         """Return the system prompt for the next request, without storing it.
 
         It is the stored one if that was composed for the same agent, model and variant (`made_for`), and `anew` is
-        false. `servers` are the instructions of the MCP servers. `describe` describes the turn for the sections that
-        are written now.
+        false. `owner` is the chat whose hooks add sections: for a subagent, its parent. `servers` are the instructions
+        of the MCP servers. `describe` describes the turn for the sections that are written now.
         """
         stored = await self._read(chat)
         if anew or stored is None or stored.made_for != made_for:
-            return PinnedPrompt(made_for, (*await instructions.list_sections(describe()), *self._hooks.sections(chat)))
+            return PinnedPrompt(made_for, (*await instructions.list_sections(describe()), *self._hooks.sections(owner)))
         from_servers = await environment.list_server_sections(describe()) if servers else ()
-        appended = (*from_servers, *self._hooks.sections(chat))
+        appended = (*from_servers, *self._hooks.sections(owner))
         added = [section for section in appended if not stored.has(section.source)]
         return replace(stored, sections=(*stored.sections, *added)) if added else stored
 

@@ -143,3 +143,15 @@ async def test_what_subagents_use_is_no_part_of_a_recorded_reply(tmp_path: Path)
     assert last.usage is not None
     assert (first.usage.input, last.usage.input) == (usages[0].message_input_tokens, usages[-1].message_input_tokens)
     assert [len(one.calls) for one in (first, last)] == [2, 0]
+
+
+async def test_a_subagent_leaves_the_system_prompt_of_its_parent_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("Use tabs.")
+    async with house(tmp_path, RULES, "run_code") as table:
+        client = await table.client(Notebook())
+        await answer(client, "share it")
+        (tmp_path / "AGENTS.md").write_text("Use spaces.")
+        await answer(client, "share it")
+        kept = (await table.host.turns.draft("chat")).system
+    assert "Use tabs." in kept
+    assert "Use spaces." not in kept
