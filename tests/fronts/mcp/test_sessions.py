@@ -183,3 +183,14 @@ async def test_a_subscriber_of_the_older_versions_is_told_and_one_that_left_does
             await answer(panel, "you")
             assert await asyncio.wait_for(heard.get(), PATIENCE) == "eca://chat/chat"
             assert (await ok(client, "eca_run", prompt="you"))["text"] == "Hello, you"
+
+
+async def test_sessions_that_are_created_and_never_prompted_are_bounded_in_number_and_size(tmp_path: Path) -> None:
+    async with room(tmp_path) as here, here.client() as client:
+        long, _ = await call(client, "eca_session_create", title="x" * 501)
+        for _ in range(100):
+            await ok(client, "eca_session_create", title="waits")
+        one_too_many, told = await call(client, "eca_session_create", title="waits")
+    assert long
+    assert one_too_many
+    assert "not prompted yet" in told["error"]

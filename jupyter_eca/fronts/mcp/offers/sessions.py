@@ -4,14 +4,14 @@ chat."""
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
 from jupyter_eca.fronts.mcp.assistant import Draft
 from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 from jupyter_eca.host.chat.live_chat import Choice, Prompt
-from jupyter_eca.protocol.content import Role, TextContent
+from jupyter_eca.protocol.content import MAX_TITLE, Role, TextContent
 from jupyter_eca.protocol.context import FileContext
 
 if TYPE_CHECKING:
@@ -26,7 +26,12 @@ Session = Annotated[str, Field(min_length=1, description="Id of a session, from 
 Model_ = Annotated[str, Field(description="PROVIDER/MODEL, from eca_model_list; empty for the default.")]
 Agent = Annotated[str, Field(description="From eca_agent_list: code acts, plan only looks; empty for the default.")]
 Files = Annotated[list[str], Field(description="Paths of files of the workspace that the prompt is about.")]
-Title = Annotated[str, Field(description="A line for the list of chats; empty to take it from the first prompt.")]
+Title = Annotated[
+    str,
+    Field(max_length=MAX_TITLE, description="A line for the list of chats; empty to take it from the first prompt."),
+]
+
+_MAX_DRAFTS: Final = 100
 
 
 @offer("eca_run", Hints.WRITES)
@@ -48,6 +53,11 @@ async def run_task(
 @offer("eca_session_create", Hints.CREATES)
 async def create_session(call: Assisted, title: Title = "", model: Model_ = "", agent: Agent = "") -> dict[str, Any]:
     """Begin a session with the assistant, without a prompt yet. Gives its sessionId."""
+    if len(call.backend.drafts) >= _MAX_DRAFTS:
+        raise RefusedCall(
+            f"{_MAX_DRAFTS} sessions were created and not prompted yet.",
+            "Prompt one of them; eca_session_list has them.",
+        )
     id = uuid.uuid4().hex
     call.backend.drafts[id] = Draft(title, Choice(model, agent))
     return {"sessionId": id, "title": title or None, "model": model or await call.backend.host.catalog.default()}
