@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from keyword import iskeyword
 
 COMMANDS = {
@@ -26,7 +27,7 @@ COMMANDS = {
     "help": "show this list",
 }
 CHAT_COMMANDS = {"go": "carry out the plan of the last answer"}
-"""The words that are sent as a question, and that the chat then treats as a command. The parser does not know them."""
+"""The words that are sent as a `/` command of the chat when they are the whole question."""
 OPTIONS = ("-m", "-b", "-v", "-n", "--lock", "--relock", "->")
 
 HELP = (
@@ -91,7 +92,12 @@ class Misuse:
     message: str
 
 
+# How much a word must be like a command to be taken for a mistyped one, from 0 to 1. `docter` is; `look` is not like
+# `lock`.
+_ALIKE = 0.8
+
 _NAME = re.compile(r"(?:^|\s)->\s*(\w+)\s*$")
+_WORD = re.compile(r"[a-z][a-z-]*")
 _NUMBERS = re.compile(r"(?:all\b)?[\d\s,]*")
 _LOCK = re.compile(r"--(re)?lock(?:=(\S+))?")
 _SLASH = re.compile(r"/([A-Za-z][\w.:-]*)(?=\s|$)")
@@ -99,9 +105,17 @@ _SLASH = re.compile(r"/([A-Za-z][\w.:-]*)(?=\s|$)")
 
 def parse(line: str, body: str | None = None) -> Ask | LineCommand | Misuse:
     """Parse the text of `%eca`, or of `%%eca` with its `body`. A line that begins like a command, but has more words
-    than the command takes, is a question."""
-    if body is None and (command := _parse_command(line)) is not None:
-        return command
+    than the command takes, is a question. A single word that looks like a mistyped command is sent to nobody."""
+    if body is None:
+        if (command := _parse_command(line)) is not None:
+            return command
+        if line.strip() in CHAT_COMMANDS:
+            return Ask(f"/{line.strip()}")
+        if meant := _guess_command(line.strip()):
+            return Misuse(
+                f"There is no command `%eca {line.strip()}`. Did you mean `%eca {meant}`? `%eca help` lists them all. "
+                "To ask the model about this word, write it below `%%eca`."
+            )
     name = ""
     if match := _NAME.search(line):
         name, line = match[1], line[: match.start()]
@@ -128,6 +142,14 @@ def parse(line: str, body: str | None = None) -> Ask | LineCommand | Misuse:
     if not message.strip():
         return Misuse("There is no question. Write it after `%eca`, or below `%%eca`.")
     return Ask(message, values["-m"], values["-b"], new, name, values["-v"], lock, lock_file, renew)
+
+
+def _guess_command(word: str) -> str:
+    """Return the command that was meant by a word; empty if the text is not a word, or is like none of them."""
+    if not _WORD.fullmatch(word):
+        return ""
+    names = [name.partition(" ")[0] for name in COMMANDS | CHAT_COMMANDS]
+    return next(iter(get_close_matches(word, names, n=1, cutoff=_ALIKE)), "")
 
 
 def _parse_command(line: str) -> LineCommand | None:

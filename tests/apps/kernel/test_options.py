@@ -61,6 +61,28 @@ def test_more_words_than_a_command_takes_are_a_question(line: str) -> None:
     assert parse(line) == Ask(line)
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("docter", "doctor"), ("hlp", "help"), ("modles", "models"), ("model", "models"), ("dif", "diff")],
+)
+def test_a_mistyped_command_is_not_sent_to_the_model(word: str, meant: str) -> None:
+    parsed = parse(word)
+    assert isinstance(parsed, Misuse)
+    assert f"Did you mean `%eca {meant}`?" in parsed.message
+    assert parse("", word) == Ask(word)
+
+
+@pytest.mark.parametrize("word", ["hello", "why", "continue", "look", "models?", "summary", "docter please"])
+def test_a_word_that_is_like_no_command_is_a_question(word: str) -> None:
+    assert parse(word) == Ask(word)
+
+
+def test_go_is_the_command_of_the_chat_which_says_so_where_there_is_no_plan() -> None:
+    assert parse("go") == Ask("/go")
+    assert parse("go on") == Ask("go on")
+    assert parse("", "go") == Ask("go")
+
+
 def test_a_command_in_a_body_is_a_question() -> None:
     assert parse("", "status") == parse("status", "") == Ask("status")
 
@@ -109,4 +131,3 @@ def test_a_message_that_begins_like_a_command_may_be_one(message: str, name: str
 
 def test_the_help_lists_go_which_the_chat_answers() -> None:
     assert "| `%eca go` | carry out the plan of the last answer |" in HELP
-    assert parse("go") == Ask("go")
