@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ToolCallDetails,
         UrlContent,
     )
+    from jupyter_eca.protocol.context import ChatContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,8 @@ class Prompted:
     """The settings of the turn."""
     local: bool = False
     """Whether the message is a command of ours, which the model never reads."""
+    contexts: tuple[ChatContext, ...] = ()
+    """The contexts that the message names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.inputs import CallRequested, CommandEnded, Gathered, ModelFailed, Prompted, Steered
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.engine.step_builder import StepBuilder
+    from jupyter_eca.protocol.context import ChatContext
 
 _OUTCOMES = {
     TurnMove.COMPLETE: Outcome.COMPLETED,
@@ -133,7 +134,7 @@ class TurnDriver:
         begin = TurnSignal.COMMAND if prompted.local else TurnSignal.PROMPT
         TURNS.look_up(self.state.status, begin)
         self.builder.state = replace(self.state.begin_turn(prompted.turn, prompted.setup), local=prompted.local)
-        self._show_prompt(prompted.message, prompted.content_id)
+        self._show_prompt(prompted.message, prompted.content_id, prompted.contexts)
         self.give_signal(begin)
 
     def begin_call_turn(self, requested: CallRequested) -> None:
@@ -150,10 +151,11 @@ class TurnDriver:
         self.give_signal(TurnSignal.CALL)
         self.advance_turn()
 
-    def _show_prompt(self, message: str, content_id: str) -> None:
+    def _show_prompt(self, message: str, content_id: str, contexts: tuple[ChatContext, ...] = ()) -> None:
         """Show the prompt. The first prompt of a chat also gives the chat its title."""
         needs_title = not self.state.history and not self.state.local
-        self.builder.emit(TextContent(text=message, content_id=content_id), Role.USER)
+        text = TextContent(text=message, content_id=content_id, contexts=contexts or None)
+        self.builder.emit(text, Role.USER)
         if needs_title:
             self.builder.emit(MetadataContent(title=make_title(message)), Role.SYSTEM)
 

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from jupyter_eca.errors import FailureKind
 from jupyter_eca.protocol.base import Model
+from jupyter_eca.protocol.context import ChatContext
 from jupyter_eca.protocol.notebook import CellChange, format_cell
 
 
@@ -52,6 +53,9 @@ class TextContent(Model):
     """The id of a user's message, by which it can be flagged, rolled back or forked from."""
     failure: TurnFailure | None = None
     """Ours: this text says why the turn failed."""
+    contexts: tuple[ChatContext, ...] | None = None
+    """Ours: the contexts that a user's message names, so that clients can show its mentions. Absent when it names
+    none."""
 
 
 class ProgressContent(Model):

@@ -80,6 +80,8 @@ def make_content(
 def _remove_extensions(content: Content) -> Content:
     """Return the content without the fields that we have added to ECA."""
     match content:
+        case TextContent():
+            return content.model_copy(update={"contexts": None})
         case UsageContent():
             return content.model_copy(update={"replayed": None, "message_cached_tokens": None})
         case ToolCallRunContent():

@@ -108,7 +108,7 @@ class Estimates:
         ]
         found = await materials(
             surroundings,
-            [*contexts, *await find_mentioned_contexts(surroundings, model_message or prompt.message)],
+            [*contexts, *await find_mentioned_contexts(surroundings, model_message or prompt.message, contexts)],
         )
         return await self._add_price(
             prompt, await self._turns.draft_prompt(prompt, None, *as_model_input(found, model_message))

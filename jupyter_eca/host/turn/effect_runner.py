@@ -248,7 +248,7 @@ class EffectRunner:
         if not (prompt.contexts or changed or find_mentions(message)):
             return []
         surroundings = self._contexts.build_surroundings(prompt.chat, chat.kernel, turn.notebook, chat.known)
-        contexts = [*prompt.contexts, *await find_mentioned_contexts(surroundings, message)]
+        contexts = [*prompt.contexts, *await find_mentioned_contexts(surroundings, message, prompt.contexts)]
         changes = describe_changed(changed, contexts)
         return [*await materials(surroundings, drop_known_cursor(chat, contexts)), *changes]
 

@@ -24,6 +24,7 @@ from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.turn import plan_mode
 from jupyter_eca.host.turn.open_notebooks import find_asked_notebook, find_open_kernel
 from jupyter_eca.host.turn.setup import choose_model
+from jupyter_eca.plugins.contexts.resolve import list_named
 from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.chats import ChatOpenedParams, ChatStatus, ChatStatusChangedParams
 from jupyter_eca.protocol.content import RejectReason, TextContent
@@ -97,7 +98,9 @@ class Turns:
         message = hide_key(prompt.message) if prompt.begins_with_slash else prompt.message
         message = dialogue.hide_secret(prompt.message) if dialogue else message
         chat.dialogue = dialogue
-        self._chats.feed(chat, inputs.Prompted(now(), prompt.turn or make_id(), message, make_id(), setup, local))
+        named = list_named(prompt.contexts, message)
+        prompted = inputs.Prompted(now(), prompt.turn or make_id(), message, make_id(), setup, local, named)
+        self._chats.feed(chat, prompted)
         services.store.select(prompt.chat, replace(choice.selection, notebook=notebook or None))
         # The client gets its answer when the prompt is stored. So the prompt is not lost if the server crashes then.
         await services.store.settle()

@@ -31,6 +31,7 @@ from jupyter_eca.protocol.context import (
     NotebookContext,
     OtherContext,
     OutputContext,
+    RepoMapContext,
     SelectionContext,
     VariableContext,
     WebContext,
@@ -97,17 +98,30 @@ async def list_offers(
     return [context for identity, context in unique.items() if identity not in known][:MAX_OFFERED]
 
 
-async def find_mentioned_contexts(surroundings: Surroundings, message: str) -> list[ChatContext]:
-    """Return the contexts that a message names with `@` or `#`, if they exist or belong to a live notebook."""
+async def find_mentioned_contexts(
+    surroundings: Surroundings, message: str, sent: Sequence[ChatContext] = ()
+) -> list[ChatContext]:
+    """Return the contexts that a message names with `@` or `#`, if they exist or belong to a live notebook. A mention
+    of one of the contexts that were sent with the message means that one: the number of a cell may mean another cell by
+    now, and the name of a file may be in two folders."""
     surroundings = _read_once(surroundings)
     has_at_sign = set(find_mentions(message, "@"))
+    mentions = [
+        mention for mention in find_mentions(message) if not any(_is_named(context, mention) for context in sent)
+    ]
     found = await asyncio.gather(
         *(
             _resolve_mention(surroundings, mention, has_at_sign=mention in has_at_sign)
-            for mention in find_mentions(message)[:_MAX_MENTIONS]
+            for mention in mentions[:_MAX_MENTIONS]
         )
     )
     return [context for context in found if context is not None]
+
+
+def list_named(contexts: Iterable[ChatContext], message: str) -> tuple[ChatContext, ...]:
+    """Return the contexts that a message names with `@`. The page chooses the names in `mentions/mentions.ts`."""
+    mentions = find_mentions(message, "@")
+    return tuple(context for context in contexts if any(_is_named(context, mention) for mention in mentions))
 
 
 async def materials(surroundings: Surroundings, contexts: Iterable[ChatContext]) -> list[Material]:
@@ -224,6 +238,27 @@ def _make_identity(context: ChatContext) -> tuple[object, ...]:
             return (context.type, context.model_dump_json(exclude={"label", "description"}))
         case _:
             return (context.type, context.model_dump_json())
+
+
+def _is_named(context: ChatContext, mention: str) -> bool:
+    """Return whether a mention, which is without its sign, names a context: by its label, or by the end of its path."""
+    match context:
+        case FileContext(path=path) | DirectoryContext(path=path):
+            named, start, end = split_mention(mention)
+            lines = (start, end) if start else None
+            sent = context.lines_range if isinstance(context, FileContext) else None
+            same_lines = lines == (sent and (sent.start, sent.end))
+            return same_lines and (path == named or path.replace("\\", "/").endswith(f"/{named}"))
+        case WebContext(url=url):
+            return mention == url
+        case McpResourceContext(server=server, uri=uri):
+            return mention == f"{server}:{uri}"
+        case RepoMapContext():
+            return mention == context.type
+        case LiveContext(label=label):
+            return label != "" and mention.removesuffix("'s") == label
+        case _:
+            return False
 
 
 def _make_label(context: ChatContext) -> str:

@@ -1951,6 +1951,10 @@ export interface TextContent {
   readonly contentId?: string;
   /** Ours: this text says why the turn failed. */
   readonly failure?: TurnFailure;
+  /**
+   * Ours: the contexts that a user's message names, so that clients can show its mentions. Absent when it names none.
+   */
+  readonly contexts?: readonly ChatContext[];
 }
 
 /** A text, for example from the clipboard. */
@@ -2420,6 +2424,7 @@ export const SHAPES = {
   BundledModel: { model: 's', installed: 'b', size: 'n', commands: ['s'] },
   CancelParams: { id: 'ChatId' },
   Cause: { kind: 's', 'rule?': 's', 'path?': 's', 'loads?': 's', 'agent?': 's' },
+  CellContext: { label: 's', description: 's', type: '=cell', path: 's', cell: 's' },
   ChatClearedParams: { chatId: 'ChatId', messages: 'b' },
   ChatConfig: {
     'models?': ['s'],
@@ -2460,8 +2465,11 @@ export const SHAPES = {
   ConfigUpdatedParams: { 'chat?': 'ChatConfig', 'chatId?': 'ChatId' },
   ContextBreakdown: { categories: ['ContextCategory'], usedTokens: 'n', 'freeTokens?': 'n', 'contextLimit?': 'n' },
   ContextCategory: { name: 's', tokens: 'n', color: 's', emoji: 's' },
+  CursorContext: { type: '=cursor', path: 's', position: 'Range' },
   DeleteCell: { kind: '=delete', cellId: 's', was: 's' },
+  DirectoryContext: { type: '=directory', path: 's' },
   EditCell: { kind: '=edit', cellId: 's', was: 's', source: 's' },
+  ErrorContext: { label: 's', description: 's', type: '=error' },
   FileChangeDetails: {
     type: '=fileChange',
     path: 's',
@@ -2471,6 +2479,7 @@ export const SHAPES = {
     'cells?': [['|', 'InsertCell', 'EditCell', 'DeleteCell', 'MoveCell', 'PutCell']],
     'loads?': 's'
   },
+  FileContext: { type: '=file', path: 's', 'linesRange?': 'LinesRange' },
   FlagContent: { type: '=flag', text: 's', contentId: 's' },
   HeldSetting: { key: 's', value: 's' },
   HeldSettings: { folder: 's', digest: 's', summary: 's', settings: ['HeldSetting'] },
@@ -2486,6 +2495,7 @@ export const SHAPES = {
   },
   HookActionStartedContent: { type: '=hookActionStarted', id: 's', name: 's', actionType: '=shell' },
   ImageContent: { type: '=image', mediaType: 's', base64: 's' },
+  ImageContext: { type: '=image', mediaType: 's', base64: 's' },
   InsertCell: { kind: '=insert', index: 'n', cell: 'NewCell', 'after?': 's' },
   Job: {
     id: 's',
@@ -2503,7 +2513,9 @@ export const SHAPES = {
   JobsListResult: { jobs: ['Job'] },
   JsonOutputsDetails: { type: '=jsonOutputs', jsons: ['s'] },
   Limit: { context: 'n', output: 'n' },
+  LinesRange: { start: 'n', end: 'n' },
   LoginMethod: { key: 's', label: 's' },
+  McpResourceContext: { type: '=mcpResource', uri: 's', server: 's', name: 's', description: 's', mimeType: 's' },
   MetadataContent: { type: '=metadata', title: 's' },
   ModelCapabilities: { reason: 'b', vision: 'b', tools: 'b', webSearch: 'b' },
   ModelCost: { 'input?': 'n', 'output?': 'n' },
@@ -2519,6 +2531,10 @@ export const SHAPES = {
     'attachments?': 'o',
     'state?': 's'
   },
+  NotebookContext: { label: 's', description: 's', type: '=notebook', path: 's' },
+  OtherContext: { type: 's' },
+  OutputContext: { label: 's', description: 's', type: '=output', path: 's', cell: 's' },
+  Position: { line: 'n', character: 'n' },
   ProgressContent: { type: '=progress', state: 's', text: 's', 'plan?': 'b' },
   ProgressParams: { type: 's', taskId: 's', title: 's' },
   ProviderAuth: { status: 's', 'type?': 's', 'source?': 's', 'mode?': 's', 'expiresAt?': 'n', 'envVar?': 's' },
@@ -2534,9 +2550,11 @@ export const SHAPES = {
     'bundled?': 'BundledModel'
   },
   PutCell: { kind: '=put', index: 'n', cell: 'NotebookCell', 'was?': 's' },
+  Range: { start: 'Position', end: 'Position' },
   ReasonFinishedContent: { type: '=reasonFinished', id: 's', totalTimeMs: 'n' },
   ReasonStartedContent: { type: '=reasonStarted', id: 's' },
   ReasonTextContent: { type: '=reasonText', id: 's', text: 's' },
+  RepoMapContext: { type: '=repoMap' },
   RewriteContentReceivedParams: { rewriteId: 'ChatId', content: 'RewriteContent' },
   RewriteError: { type: '=error', message: 's' },
   RewriteFinished: { type: '=finished', totalTimeMs: 'n' },
@@ -2545,6 +2563,7 @@ export const SHAPES = {
   RewriteStarted: { type: '=started' },
   RewriteText: { type: '=text', text: 's' },
   RunCellsDetails: { type: '=runCells', path: 's', cells: ['ShownCell'] },
+  SelectionContext: { label: 's', description: 's', type: '=selection' },
   ServerPrompt: { name: 's', description: 's', arguments: ['ServerPromptArgument'] },
   ServerPromptArgument: { name: 's', 'description?': 's', required: 'b' },
   ServerResource: { uri: 's', name: 's', description: 's', mimeType: 's' },
@@ -2577,7 +2596,8 @@ export const SHAPES = {
     'activeSummary?': 's'
   },
   TaskSummary: { done: 'n', inProgress: 'n', pending: 'n', total: 'n' },
-  TextContent: { type: '=text', text: 's', 'contentId?': 's', 'failure?': 'TurnFailure' },
+  TextContent: { type: '=text', text: 's', 'contentId?': 's', 'failure?': 'TurnFailure', 'contexts?': ['ChatContext'] },
+  TextContext: { type: '=text', label: 's', content: 's', path: 's', cell: 's' },
   TextOutput: { type: '=text', text: 's' },
   ToolCallPrepareContent: {
     id: 's',
@@ -2673,6 +2693,26 @@ export const SHAPES = {
     'contextBreakdown?': 'ContextBreakdown',
     'replayed?': 'b'
   },
+  VariableContext: { label: 's', description: 's', type: '=variable', name: 's' },
+  WebContext: { type: '=web', url: 's' },
+  ChatContext: [
+    '|',
+    'FileContext',
+    'DirectoryContext',
+    'WebContext',
+    'RepoMapContext',
+    'CursorContext',
+    'McpResourceContext',
+    'ImageContext',
+    'TextContext',
+    'CellContext',
+    'OutputContext',
+    'NotebookContext',
+    'SelectionContext',
+    'ErrorContext',
+    'VariableContext',
+    'OtherContext'
+  ],
   ChatId: ['|', 's', 'n'],
   Content: [
     '|',

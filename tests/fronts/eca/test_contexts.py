@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.fronts.eca.projection import make_content
 from jupyter_eca.protocol import context
 from tests.plugins.contexts.near import sent
 from tests.support.host_and_client import answer, desk, said
@@ -68,3 +69,12 @@ async def test_who_types_does_not_wait_for_an_answer_that_is_under_way(tmp_path:
         assert table.host.chats.live("chat")
         await client.stop("chat")
         assert said(await answer(await table.client(), "again", chat="other")) == "a word "
+
+
+async def test_a_message_is_stored_with_the_contexts_that_it_names(tmp_path: Path) -> None:
+    named, other = {"type": "file", "path": str(tmp_path / "a.py")}, {"type": "file", "path": str(tmp_path / "b.py")}
+    async with desk(tmp_path, RULES) as table:
+        await answer(await table.client(), "Explain @a.py", contexts=sent(named, other))
+        question = (await table.host.store.events("chat"))[0]
+    assert make_content(question, "chat", envelope=True).content.wire()["contexts"] == [named]
+    assert "contexts" not in make_content(question, "chat", envelope=False).content.wire()

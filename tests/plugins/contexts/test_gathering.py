@@ -8,7 +8,8 @@ import pytest
 
 from jupyter_eca.engine.model.request import ImagePart
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.contexts.resolve import find_mentioned_contexts, list_offers
+from jupyter_eca.plugins.contexts.resolve import find_mentioned_contexts, list_named, list_offers
+from jupyter_eca.protocol.context import CellContext
 from jupyter_eca.protocol.mcp import ServerResource, ToolServerUpdatedParams
 from tests.plugins.contexts.near import given, near, sent
 
@@ -124,6 +125,39 @@ async def test_a_message_names_files_folders_and_pages(tmp_path: Path) -> None:
             {"type": "file", "path": str(tmp_path / "src/only one.py")},
             {"type": "web", "url": "https://example.com"},
         ]
+
+
+async def test_a_mention_of_a_context_that_was_sent_means_that_one(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "data.csv").touch()
+    (tmp_path / "data.csv").touch()
+    contexts = sent(
+        {"type": "file", "path": str(tmp_path / "two/data.csv")},
+        {"type": "cell", "cell": "c9", "label": "cell:3"},
+        {"type": "variable", "name": "df", "label": "var:df"},
+    )
+    message = "Why is @var:df not @data.csv in @cell:3's output, and @cell:4?"
+    async with near(tmp_path) as around:
+        found = await find_mentioned_contexts(around, message, contexts)
+        assert found == [CellContext(cell="4")]
+        assert len(await find_mentioned_contexts(around, message)) == 4
+
+
+async def test_the_contexts_that_a_message_names_are_found_by_their_words() -> None:
+    image = {"type": "image", "mediaType": "image/png", "base64": ""}
+    contexts = sent(
+        {"type": "file", "path": "/work/my data.csv"},
+        {"type": "file", "path": "/work/a.py", "linesRange": {"start": 2, "end": 3}},
+        {"type": "file", "path": "/work/b.py"},
+        {"type": "web", "url": "https://example.com/a"},
+        {"type": "mcpResource", "server": "docs", "uri": "doc://a"},
+        {"type": "error", "label": "error"},
+        {"type": "selection", "label": "selection"},
+        image,
+    )
+    message = 'In @"my data.csv", @a.py:L2-3 @b.py:L7 @https://example.com/a @docs:doc://a: @error!'
+    assert [one.type for one in list_named(contexts, message)] == ["file", "file", "web", "mcpResource", "error"]
 
 
 async def test_what_names_nothing_stays_text(tmp_path: Path) -> None:
