@@ -15,6 +15,7 @@ const SRC = join(import.meta.dirname, '..', 'src');
 /** From the bottom to the top. A folder imports from its own floor's folder and from the floors before it. */
 const FLOORS: readonly (readonly string[])[] = [
   ['wire', 'render'],
+  ['mentions'],
   ['chat'],
   ['chats'],
   ['view/common'],

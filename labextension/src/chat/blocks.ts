@@ -8,6 +8,7 @@
 
 import {
   Cause,
+  ChatContext,
   ChatContentReceivedParams,
   ChatToolCallProgressParams,
   Content,
@@ -34,6 +35,8 @@ export interface UserBlock extends Keyed {
   readonly kind: 'user';
   readonly text: string;
   readonly images: readonly ImageContent[];
+  /** The contexts that the text mentions. */
+  readonly contexts?: readonly ChatContext[];
   /** The id of the message on the server, which rolls back to it by this id. */
   readonly contentId?: string;
   /** When the message was sent, in milliseconds since 1970. */
@@ -261,12 +264,13 @@ function replaceBlock(blocks: Blocks, index: number, block: Block): Blocks {
   return changed;
 }
 
-function addUserText(blocks: Blocks, { text, contentId }: Content & { type: 'text' }, at?: number): Blocks {
+function addUserText(blocks: Blocks, { text, contentId, contexts }: Content & { type: 'text' }, at?: number): Blocks {
   return appendBlock(blocks, {
     kind: 'user',
     text: asString(text),
     images: [],
     ...(contentId !== undefined && { contentId }),
+    ...(Array.isArray(contexts) && { contexts }),
     ...(at !== undefined && { at })
   });
 }

@@ -23,7 +23,16 @@ export function findTrigger(text: string, cursor: number): Trigger | undefined {
   return found === null ? undefined : { kind: found[1] as TriggerKind, start: cursor - query.length - 1, query };
 }
 
-/** Return the text in which `by` replaces the trigger and its query, and the new offset of the cursor. */
-export function replaceTrigger(text: string, { start, query }: Trigger, by: string): readonly [string, number] {
-  return [text.slice(0, start) + by + text.slice(start + query.length + 1), start + by.length];
+/**
+ * Return the mention that the user has typed to its end: the text goes on with a space after it. Undefined when the user
+ * has typed something else. `trigger` was at the cursor before.
+ */
+export function findTypedMention(before: string, now: string, trigger: Trigger | undefined): string | undefined {
+  if (trigger?.kind !== '@') {
+    return undefined;
+  }
+  const end = trigger.start + trigger.query.length + 1;
+  const isTyped =
+    now.startsWith(before.slice(0, end)) && /^\s/.test(now.slice(end)) && now.length === before.length + 1;
+  return isTyped ? before.slice(trigger.start, end) : undefined;
 }

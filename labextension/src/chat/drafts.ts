@@ -2,8 +2,7 @@
  * Keeps what the user has typed in each chat and not sent: the text, and the contexts that were chosen for it.
  *
  * The prompt box cannot keep it, because it is created again when another chat or the list of chats is shown. After a
- * reload of the page the texts are read from a store. The contexts are lost then: images in them may be too large to
- * store.
+ * reload of the page it is read from a store. Images and other contents are lost then: they may be too large to store.
  */
 
 import type { Session } from './session';
@@ -14,10 +13,13 @@ export interface UnsentMessage {
   readonly contexts: readonly ChatContext[];
 }
 
-/** Stores texts by the ids of their chats. `TabStorage` implements it. */
+/** Stores drafts by the ids of their chats. `TabStorage` implements it. */
 export interface DraftStore {
   getDraft(chatId: string): string;
   setDraft(chatId: string, text: string): void;
+  /** Returns the contexts of a draft as JSON; empty when there are none. */
+  getDraftContexts(chatId: string): string;
+  setDraftContexts(chatId: string, json: string): void;
 }
 
 const EMPTY: UnsentMessage = { text: '', contexts: [] };
@@ -29,13 +31,19 @@ export class Drafts {
 
   get(chatId: ChatId): UnsentMessage {
     const id = String(chatId);
-    return this.messages.get(id) ?? { ...EMPTY, text: this.store?.getDraft(id) ?? '' };
+    return (
+      this.messages.get(id) ??
+      (this.store === undefined
+        ? EMPTY
+        : { text: this.store.getDraft(id), contexts: parseContexts(this.store.getDraftContexts(id)) })
+    );
   }
 
   set(chatId: ChatId, message: UnsentMessage): void {
     const id = String(chatId);
     this.messages.set(id, message);
     this.store?.setDraft(id, message.text);
+    this.store?.setDraftContexts(id, formatContexts(message.contexts));
   }
 
   /** Add a message after the draft of a chat. */
@@ -64,6 +72,25 @@ export class Drafts {
       this.set(from, EMPTY);
     }
   }
+}
+
+/** Return contexts as JSON, without those that have a content of their own; empty for none. */
+function formatContexts(contexts: readonly ChatContext[]): string {
+  const light = contexts.filter(({ type }) => type !== 'image' && type !== 'text');
+  return light.length === 0 ? '' : JSON.stringify(light);
+}
+
+function parseContexts(json: string): readonly ChatContext[] {
+  try {
+    const found: unknown = JSON.parse(json || '[]');
+    return Array.isArray(found) ? found.filter(isContext) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isContext(value: unknown): value is ChatContext {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
 }
 
 /**
@@ -95,7 +122,7 @@ export function putBack(
   hasBox: boolean
 ): void {
   if (hasBox && chatId === session.chat.id) {
-    session.onInsertText(text);
+    session.onInsertText(text, contexts);
   } else {
     drafts.add(chatId, { text, contexts });
   }

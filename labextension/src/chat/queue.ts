@@ -14,7 +14,7 @@ export interface QueueOwner {
   /** The chat that is shown. */
   readonly chat: Chat;
   /** Called with text that goes back to the prompt box. */
-  readonly onInsertText: (text: string) => void;
+  readonly onInsertText: (text: string, contexts?: readonly ChatContext[]) => void;
   dispatch(action: Action): void;
   /** Returns the path of the notebook in front, see `Session`. */
   findActiveNotebook(): string | undefined;
@@ -31,7 +31,7 @@ export function enqueue(owner: QueueOwner, text: string, contexts: readonly Chat
 export function dequeue(owner: QueueOwner, index: number): void {
   const { id: chatId, queue = [] } = owner.chat;
   owner.dispatch({ type: 'queued', chatId, queue: queue.filter((_, position) => position !== index) });
-  owner.onInsertText(queue[index]?.text ?? '');
+  owner.onInsertText(queue[index]?.text ?? '', queue[index]?.contexts);
 }
 
 /**

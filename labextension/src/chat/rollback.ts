@@ -13,11 +13,15 @@ import { Session } from './session';
 export type Extent = 'messages' | 'all';
 
 /** Roll the chat back to before a message, and put its text back into the prompt box. */
-export async function rollBack(session: Session, { contentId, text }: UserBlock, extent: Extent): Promise<void> {
+export async function rollBack(
+  session: Session,
+  { contentId, text, contexts }: UserBlock,
+  extent: Extent
+): Promise<void> {
   const include = extent === 'all' ? (['messages', 'tools'] as const) : (['messages'] as const);
   const { id: chatId } = session.chat;
   if (contentId !== undefined && (await session.ask('chat/rollback', { chatId, contentId, include })) !== undefined) {
-    session.onInsertText(text);
+    session.onInsertText(text, contexts);
   }
 }
 

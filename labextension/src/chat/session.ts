@@ -53,8 +53,11 @@ const READING_MS = 8000;
 
 export class Session implements Attendant {
   state: State;
-  /** Called with a text that goes back into the prompt box. Its message was rolled back, or waited and was not sent. */
-  onInsertText: (text: string) => void = () => undefined;
+  /**
+   * Called with a text that goes back into the prompt box, and with its contexts. Its message was rolled back, or waited
+   * and was not sent.
+   */
+  onInsertText: (text: string, contexts?: readonly ChatContext[]) => void = () => undefined;
   /** Called with a message that waited in a chat, when the server refuses it. Another chat may be shown by now. */
   onRefused: (chatId: ChatId, message: Queued) => void = () => undefined;
   /** Called with a chat that was deleted, here or by another client. */
@@ -334,7 +337,11 @@ export class Session implements Attendant {
   takeBackSteers(): void {
     const chat = this.chat;
     this.client?.notify('chat/promptSteerRemove', { chatId: chat.id });
-    this.onInsertText([...chat.steers, ...(chat.queue ?? [])].map(({ text }) => text).join('\n\n'));
+    const waiting = [...chat.steers, ...(chat.queue ?? [])];
+    this.onInsertText(
+      waiting.map(({ text }) => text).join('\n\n'),
+      waiting.flatMap(({ contexts }) => contexts)
+    );
     this.dispatch({ type: 'steered', chatId: chat.id, steers: [] });
     this.dispatch({ type: 'queued', chatId: chat.id, queue: [] });
   }

@@ -1,5 +1,5 @@
 /**
- * Asks the server what the prompt box can suggest at `@`, `/` and `#`, and describes contexts for chips and lists.
+ * Asks the server what the prompt box can suggest at `@`, `/` and `#`.
  *
  * This module knows no view and no connection: it sends requests through the argument `ask`. The list itself is
  * `view/composer/Completion.tsx`.
@@ -10,6 +10,7 @@ import { Requests } from '../wire/rpc';
 import { baseName } from '../render/format';
 import { sortCommands } from './command_names';
 import { Trigger } from './completion_trigger';
+import { createContextKey, describeContext } from '../mentions/mentions';
 
 /** A line of the list of suggestions. */
 export interface Suggestion {
@@ -77,27 +78,11 @@ function toCommand({ name, description, type, arguments: declared }: ChatCommand
   };
 }
 
+/** Cells are listed by their heading or first line, because a number says little. */
 function toSuggestion(context: ChatContext): Suggestion {
   const { label, detail } = describeContext(context);
-  return { key: createContextKey(context), kind: context.type, label, detail, context };
-}
-
-/**
- * Return the label and the detail of a context, for a chip and for a list. The kinds of context have their names in
- * different fields, which are tried one after the other.
- */
-export function describeContext(context: ChatContext): { readonly label: string; readonly detail: string } {
-  const fields = context as unknown as Readonly<Record<string, unknown>>;
-  const text = (name: string): string => {
-    const value = fields[name];
-    return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-  };
-  const path = text('path');
-  const label = text('label') || text('name') || baseName(path) || text('url') || text('uri') || context.type;
-  return { label, detail: text('description') || path || text('uri') || text('url') };
-}
-
-/** Return a key that is equal for equal contexts. */
-export function createContextKey(context: ChatContext): string {
-  return JSON.stringify(context);
+  const found = { key: createContextKey(context), kind: context.type, context };
+  return context.type === 'cell' && detail !== ''
+    ? { ...found, label: detail.replace(/^#+\s+/, ''), detail: label }
+    : { ...found, label, detail };
 }

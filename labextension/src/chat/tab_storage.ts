@@ -39,6 +39,14 @@ export class TabStorage {
     this.write(`draft ${chatId}`, text);
   }
 
+  getDraftContexts(chatId: string): string {
+    return this.read(`contexts ${chatId}`) ?? '';
+  }
+
+  setDraftContexts(chatId: string, json: string): void {
+    this.write(`contexts ${chatId}`, json);
+  }
+
   /** Return the ids of the hunks that the user kept, in a change that has other, undecided hunks. */
   getKeptHunks(change: string): readonly number[] {
     return (this.read(`kept ${change}`) ?? '').split(' ').filter(Boolean).map(Number);

@@ -290,13 +290,14 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   const onEdit = React.useCallback(
     (block: UserBlock) => {
       setChosen(block);
-      insertText(block.text, 'replace');
+      insertText(block.text, 'replace', block.contexts);
     },
     [insertText]
   );
   const onCancelEdit = React.useCallback(() => {
     setChosen(undefined);
-    insertText(drafts.get(chat.id).text, 'replace');
+    const { text, contexts } = drafts.get(chat.id);
+    insertText(text, 'replace', contexts);
   }, [drafts, insertText, chat.id]);
   const onUnsent = React.useCallback(
     (message: UnsentMessage) => {
@@ -306,7 +307,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   );
   const onRetry = React.useCallback(
     (block: UserBlock) => {
-      void askAgain(session, block.contentId, block.text);
+      void askAgain(session, block.contentId, block.text, block.contexts);
     },
     [session]
   );
@@ -347,11 +348,11 @@ function ChatView(props: ChatViewProps): React.ReactElement {
     if (edited === undefined) {
       return session.prompt(text, all);
     }
-    const unsent = drafts.get(chat.id).text;
+    const unsent = drafts.get(chat.id);
     const accepted = await askAgain(session, edited.contentId, text, all);
     if (accepted) {
       setChosen(undefined);
-      insertText(unsent, 'replace');
+      insertText(unsent.text, 'replace', unsent.contexts);
     }
     return accepted;
   };
@@ -416,16 +417,18 @@ function ChatView(props: ChatViewProps): React.ReactElement {
           {chat.steers.length > 0 && (
             <PendingMessage
               text={chat.steers.map(({ text }) => text).join('\n\n')}
+              contexts={chat.steers.flatMap(({ contexts }) => contexts)}
               why={trans.__('Waits for the next step')}
               onTakeBack={() => {
                 session.takeBackSteers();
               }}
             />
           )}
-          {chat.queue?.map(({ text }, index) => (
+          {chat.queue?.map(({ text, contexts }, index) => (
             <PendingMessage
               key={index}
               text={text}
+              contexts={contexts}
               why={trans.__('Waits for the end of the answer')}
               onTakeBack={() => {
                 dequeue(session, index);
@@ -540,15 +543,17 @@ function isSameMessage(block: Block, message: UserBlock): boolean {
   return block.kind === 'user' && (block.contentId ?? block.key) === (message.contentId ?? message.key);
 }
 
+type InsertText = (text: string, how: InsertedText['how'], contexts?: readonly ChatContext[]) => void;
+
 /** Return the text that was last put into the prompt box from outside, and a function that puts a text into it. */
-function useTextInsertion(session: Session): readonly [InsertedText, (text: string, how: InsertedText['how']) => void] {
-  const [insertedText, setInsertedText] = React.useState<InsertedText>({ key: 0, text: '', how: 'add' });
-  const insertText = React.useCallback((text: string, how: InsertedText['how']) => {
-    setInsertedText(before => ({ key: before.key + 1, text, how }));
+function useTextInsertion(session: Session): readonly [InsertedText, InsertText] {
+  const [insertedText, setInsertedText] = React.useState<InsertedText>({ key: 0, text: '', contexts: [], how: 'add' });
+  const insertText = React.useCallback<InsertText>((text, how, contexts = []) => {
+    setInsertedText(before => ({ key: before.key + 1, text, contexts, how }));
   }, []);
   React.useEffect(() => {
-    session.onInsertText = text => {
-      insertText(text, 'add');
+    session.onInsertText = (text, contexts) => {
+      insertText(text, 'add', contexts);
     };
     return () => {
       session.onInsertText = () => undefined;

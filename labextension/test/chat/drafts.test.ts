@@ -30,10 +30,13 @@ function createSession(): Session {
   });
 }
 
-test('after a reload the text of a draft is there, without its contexts', () => {
+test('after a reload a draft is there with its contexts, without those that have a content', () => {
   const load = openTab();
-  load().set('c', { text: 'half a thought', contexts: [file] });
-  expect(load().get('c')).toEqual({ text: 'half a thought', contexts: [] });
+  const picture: ChatContext = { type: 'image', mediaType: 'image/png', base64: 'AAAA' };
+  load().set('c', { text: 'half a thought', contexts: [file, picture] });
+  expect(load().get('c')).toEqual({ text: 'half a thought', contexts: [file] });
+  load().delete('c');
+  expect(load().get('c')).toEqual({ text: '', contexts: [] });
 });
 
 test('a draft of the page before the reload moves to another chat', () => {

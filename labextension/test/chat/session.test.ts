@@ -278,18 +278,23 @@ test('a message that waited and is refused goes back to its own chat', async () 
   expect(refused).toMatchObject([['c1', { text: 'in red', contexts: [{ type: 'web', url: 'u' }] }]]);
 });
 
-test('waiting messages go back to the prompt box when the turn is stopped', async () => {
+test('waiting messages go back to the prompt box with their contexts when the turn is stopped', async () => {
   const [session, world] = await connected();
-  const inserted: string[] = [];
-  session.onInsertText = text => inserted.push(text);
+  const inserted: unknown[] = [];
+  session.onInsertText = (...message) => inserted.push(message);
   world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'running' });
   await until(() => session.chat.status === 'running');
-  session.steer('in red');
+  session.steer('in red', [{ type: 'web', url: 'u' }]);
+  enqueue(session, 'and in blue', [{ type: 'web', url: 'v' }]);
   session.stop();
   world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'idle' });
   await until(() => session.chat.status === 'idle');
   await session.loadChats();
-  expect(inserted).toEqual(['in red']);
+  const contexts = [
+    { type: 'web', url: 'u' },
+    { type: 'web', url: 'v' }
+  ];
+  expect(inserted).toEqual([['in red\n\nand in blue', contexts]]);
   expect(world.server.of('chat/promptStop')).toEqual([{ chatId: 'c1' }]);
   expect(world.server.of('chat/prompt')).toEqual([]);
 });

@@ -3,11 +3,12 @@ import { describe, expect, test } from 'vitest';
 
 import { parseDiff } from '../../src/render/unified_diff';
 import { narrowCommands } from '../../src/chat/command_names';
-import { Ask, describeContext, listSuggestions } from '../../src/chat/suggestions';
+import { describeContext } from '../../src/mentions/mentions';
+import { Ask, listSuggestions } from '../../src/chat/suggestions';
 import { disableDiagrams } from '../../src/render/diagrams';
 import { splitSegments } from '../../src/render/markdown_segments';
 import { formatCount, formatCost, formatDuration, toPlainText, replaceCellIds } from '../../src/render/format';
-import { replaceTrigger, findTrigger } from '../../src/chat/completion_trigger';
+import { findTrigger, findTypedMention } from '../../src/chat/completion_trigger';
 
 describe('Markdown is split', () => {
   test.each([
@@ -83,8 +84,11 @@ test('the trigger of a completion is the one at the cursor', () => {
   expect(findTrigger('@done and', 9)).toBeUndefined();
 });
 
-test('the chosen suggestion replaces what was typed, and the cursor is after it', () => {
-  expect(replaceTrigger('see #sr now', { kind: '#', start: 4, query: 'sr' }, 'src/a ')).toEqual(['see src/a  now', 10]);
+test('a mention that is typed to its end is one as soon as a space follows it', () => {
+  const trigger = findTrigger('see @cell:3', 11);
+  expect(findTypedMention('see @cell:3', 'see @cell:3 ', trigger)).toBe('@cell:3');
+  expect(findTypedMention('see @cell:3', 'see @cell:34', trigger)).toBeUndefined();
+  expect(findTypedMention('in #src', 'in #src ', findTrigger('in #src', 7))).toBeUndefined();
 });
 
 test('a diff has the numbers of both sides', () => {

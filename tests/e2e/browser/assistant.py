@@ -72,6 +72,11 @@ class Panel:
     def wait_until_idle(self) -> None:
         expect(self.button("Stop")).to_have_count(0, timeout=SECONDS * 1000)
 
+    @property
+    def mentions(self) -> Locator:
+        """The chips in the text of the box."""
+        return self.node.locator(".eca-Prompt .eca-Mention")
+
     def button(self, name: str) -> Locator:
         return self.node.get_by_role("button", name=name, exact=True)
 

@@ -76,7 +76,7 @@ def test_a_panel_in_a_notebook_of_prompts_completes_chooses_asks_approves_counts
     agent.select_option("code")
     panel.box.press_sequentially("what is the sum? @pan")
     panel.node.get_by_role("option").filter(has_text="panel.ipynb").first.click()
-    expect(panel.node.locator(".eca-Chip")).to_contain_text("panel.ipynb")
+    expect(panel.mentions).to_contain_text("panel.ipynb")
     panel.box.press("Enter")
     panel.button("Approve").click()
     panel.sees("The sum is in total: 45")

@@ -6,7 +6,8 @@
 
 import * as React from 'react';
 
-import { describeContext, createContextKey } from '../../chat/suggestions';
+import { createContextKey, describeContext } from '../../mentions/mentions';
+
 import { ChatContext } from '../../wire/protocol';
 import { getKindIcon } from './Completion';
 import { useEnv } from '../common/env';

@@ -9,6 +9,7 @@
 import * as React from 'react';
 
 import { narrowCommands } from '../../chat/command_names';
+import { Mention } from '../../mentions/mentions';
 import { Suggestion } from '../../chat/suggestions';
 import { Trigger, findTrigger } from '../../chat/completion_trigger';
 import { useEnv } from '../common/env';
@@ -56,13 +57,20 @@ interface Completer {
   readonly close: () => void;
 }
 
-/** Return the list of suggestions for the text at the cursor. `query` throws when the request fails. */
+/**
+ * Return the list of suggestions for the text at the cursor. There is none for a mention that was chosen already.
+ * `query` throws when the request fails.
+ */
 export function useCompletion(
   text: string,
   cursor: number,
+  mentions: readonly Mention[],
   query: (trigger: Trigger) => Promise<readonly Suggestion[]>
 ): Completer {
-  const found = React.useMemo(() => findTrigger(text, cursor), [text, cursor]);
+  const found = React.useMemo(() => {
+    const trigger = findTrigger(text, cursor);
+    return mentions.some(({ start }) => start === trigger?.start) ? undefined : trigger;
+  }, [text, cursor, mentions]);
   const { kind, start, query: word } = found ?? {};
   const [answer, setAnswer] = React.useState<Answer>();
   const [active, setActive] = React.useState(0);

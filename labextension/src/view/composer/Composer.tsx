@@ -11,9 +11,10 @@ import * as React from 'react';
 import { isImage, toImageContext, LARGEST_IMAGE, TYPES } from '../../chat/images';
 import { toCellContext, parseCells, PastedCell } from '../../chat/pasted_cells';
 import { UnsentMessage } from '../../chat/drafts';
-import { createContextKey, Suggestion } from '../../chat/suggestions';
+import { addContexts, chooseWord, createContextKey, findMentions, pickMentioned } from '../../mentions/mentions';
+import { Suggestion } from '../../chat/suggestions';
 import { ChatContext } from '../../wire/protocol';
-import { replaceTrigger, Trigger } from '../../chat/completion_trigger';
+import { findTypedMention, Trigger } from '../../chat/completion_trigger';
 import { Attach } from './Attach';
 import { useLabDrop } from './lab_drop';
 import { EditorPlace, Chips } from './Chips';
@@ -21,12 +22,15 @@ import { Completion, useCompletion } from './Completion';
 import { useEnv, usePreferences } from '../common/env';
 import { EstimateSource, EstimateLine } from './Estimate';
 import { Icon, IconButton, StopIcon } from '../common/Icon';
+import { PromptBox, typeText } from './PromptBox';
 
 /** A text that another part of the panel puts into the prompt box. */
 export interface InsertedText {
   /** Differs for each insertion, also when the text is the same twice. */
   readonly key: number;
   readonly text: string;
+  /** The contexts that the text may mention. */
+  readonly contexts: readonly ChatContext[];
   /**
    * `replace`: the text replaces what is in the box, and the box gets the focus. `add`: the text is added at the end.
    */
@@ -76,30 +80,63 @@ export function Composer(props: Props): React.ReactElement {
   const box = React.useRef<HTMLTextAreaElement>(null);
   const [text, setText] = React.useState(props.unsent.text);
   const [cursor, setCursor] = React.useState(0);
-  const [contexts, setContexts] = React.useState(props.unsent.contexts);
+  // The contexts in the list above the text, and those that the text may mention. A context stays known when its mention
+  // is deleted, because the user may undo that.
+  const [unmentioned, setUnmentioned] = React.useState(() => dropMentioned(props.unsent));
+  const [known, setKnown] = React.useState(() => pickMentioned(props.unsent.text, props.unsent.contexts));
   const [placeOn, setPlaceOn] = React.useState(true);
   const [sending, setSending] = React.useState(false);
-  const queryWithContexts = React.useCallback((trigger: Trigger) => query(trigger, contexts), [query, contexts]);
-  const { list, move, close } = useCompletion(text, cursor, queryWithContexts);
+  const mentions = React.useMemo(() => findMentions(text, known), [text, known]);
+  const contexts = React.useMemo(
+    () => addContexts(pickMentioned(text, known), unmentioned),
+    [unmentioned, text, known]
+  );
+  // What the text mentions is offered again: a message may mention it twice.
+  const queryWithContexts = React.useCallback((trigger: Trigger) => query(trigger, unmentioned), [query, unmentioned]);
+  const { list, move, close } = useCompletion(text, cursor, mentions, queryWithContexts);
   const put = useSetText(box, setText, setCursor);
-  useInsertedText(props.insertedText, text, put, box);
-  useAutoHeight(box, text);
+  const learn = React.useCallback((added: readonly ChatContext[]) => {
+    setKnown(before => addContexts(before, added));
+  }, []);
+  useInsertedText(props.insertedText, text, put, box, learn);
   React.useEffect(() => {
     if (!editing) {
       onUnsent({ text, contexts });
     }
   }, [editing, onUnsent, text, contexts]);
 
-  const takeSuggestion = (suggestion: Suggestion): void => {
-    if (list !== undefined) {
-      put(...replaceTrigger(text, list.trigger, suggestion.insert ?? ''));
-      if (suggestion.context !== undefined) {
-        add(suggestion.context);
-      }
+  const takeSuggestion = ({ context, insert = '' }: Suggestion): void => {
+    if (list === undefined || box.current === null) {
+      return;
     }
+    const { start, query } = list.trigger;
+    const end = start + query.length + 1;
+    const word = context && chooseWord(context, known);
+    if (context !== undefined && word !== undefined) {
+      learn([context]);
+    } else if (context !== undefined) {
+      add(context);
+    }
+    typeText(
+      box.current,
+      { start, end },
+      word === undefined ? insert : `${word}${/^\s/.test(text.slice(end)) ? '' : ' '}`
+    );
+  };
+  const onText = (now: string, cursor: number): void => {
+    const typed = findTypedMention(text, now, list?.trigger);
+    if (typed !== undefined) {
+      const offered = list?.suggestions?.flatMap(({ context }) => context ?? []) ?? [];
+      learn(offered.filter(context => chooseWord(context, known) === typed).slice(0, 1));
+    }
+    setText(now);
+    setCursor(cursor);
   };
   const add = (context: ChatContext): void => {
-    setContexts(before => [...before.filter(other => createContextKey(other) !== createContextKey(context)), context]);
+    setUnmentioned(before => [
+      ...before.filter(other => createContextKey(other) !== createContextKey(context)),
+      context
+    ]);
   };
   /** Add the contexts of files. The server's error, for example that a file is too large, is shown as a warning. */
   const addFound = (found: Promise<readonly ChatContext[]>): void => {
@@ -155,7 +192,9 @@ export function Composer(props: Props): React.ReactElement {
     const accepted = await onSend(message, contexts, chips && placeOn, later);
     setSending(false);
     if (accepted) {
-      setContexts([]);
+      setUnmentioned([]);
+      // By now the user may be writing the next message.
+      setKnown(before => pickMentioned(box.current?.value ?? '', before));
     } else {
       put(message, message.length);
       // The text is also stored here, because by now the user may be in another chat, and this box gone.
@@ -217,30 +256,23 @@ export function Composer(props: Props): React.ReactElement {
         place={place}
         placeOn={placeOn}
         onPlaceOn={setPlaceOn}
-        contexts={contexts}
+        contexts={unmentioned}
         onRemove={context => {
-          setContexts(contexts.filter(other => other !== context));
+          setUnmentioned(unmentioned.filter(other => other !== context));
         }}
       />
-      <textarea
-        ref={box}
-        rows={1}
-        dir="auto"
-        value={text}
-        role="combobox"
+      <PromptBox
+        box={box}
+        text={text}
+        mentions={mentions}
         aria-label={trans.__('Message to the assistant')}
         aria-autocomplete="list"
         aria-expanded={open}
         aria-controls={open ? id : undefined}
         aria-activedescendant={open ? `${id}-${String(list.active)}` : undefined}
         placeholder={busy ? trans.__('Steer the assistant…') : trans.__('Ask… @ adds context, / commands')}
-        onChange={event => {
-          setText(event.target.value);
-          setCursor(event.target.selectionStart);
-        }}
-        onSelect={event => {
-          setCursor(event.currentTarget.selectionStart);
-        }}
+        onText={onText}
+        onCursor={setCursor}
         onKeyDown={onKeyDown}
         onPaste={event => {
           const cells = parseCells(event.clipboardData.getData('text/plain'));
@@ -342,6 +374,12 @@ function readKeyAction(
   }
 }
 
+/** Return the contexts of a message that its text does not mention. */
+function dropMentioned({ text, contexts }: UnsentMessage): readonly ChatContext[] {
+  const mentioned = pickMentioned(text, contexts);
+  return contexts.filter(context => !mentioned.includes(context));
+}
+
 /** Whether the text is a command. The server carries it out, so what a model would read of it costs nothing. */
 function isCommand(text: string): boolean {
   return text.trimStart().startsWith('/');
@@ -374,7 +412,8 @@ function useInsertedText(
   inserted: InsertedText,
   text: string,
   put: (text: string, cursor: number) => void,
-  box: React.RefObject<HTMLTextAreaElement>
+  box: React.RefObject<HTMLTextAreaElement>,
+  learn: (contexts: readonly ChatContext[]) => void
 ): void {
   const latest = React.useRef(text);
   latest.current = text;
@@ -383,19 +422,10 @@ function useInsertedText(
       const whole =
         inserted.how === 'replace' ? inserted.text : [latest.current, inserted.text].filter(Boolean).join('\n\n');
       put(whole, whole.length);
+      learn(pickMentioned(whole, inserted.contexts));
       if (inserted.how === 'replace') {
         box.current?.focus();
       }
     }
-  }, [inserted, put, box]);
-}
-
-/** Make the box as high as its text. The style sheet limits the height. */
-function useAutoHeight(box: React.RefObject<HTMLTextAreaElement>, text: string): void {
-  React.useLayoutEffect(() => {
-    if (box.current !== null) {
-      box.current.style.blockSize = 'auto';
-      box.current.style.blockSize = `${String(box.current.scrollHeight)}px`;
-    }
-  }, [box, text]);
+  }, [inserted, put, box, learn]);
 }

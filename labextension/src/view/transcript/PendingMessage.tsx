@@ -7,21 +7,25 @@
 
 import * as React from 'react';
 
-import { toPlainText } from '../../render/format';
+import { ChatContext } from '../../wire/protocol';
 import { useEnv } from '../common/env';
+import { TextWithMentions } from './Mention';
 
 interface Props {
   readonly text: string;
+  readonly contexts: readonly ChatContext[];
   /** What the message waits for, in words. */
   readonly why: string;
   readonly onTakeBack: () => void;
 }
 
-export function PendingMessage({ text, why, onTakeBack }: Props): React.ReactElement {
+export function PendingMessage({ text, contexts, why, onTakeBack }: Props): React.ReactElement {
   const { trans } = useEnv();
   return (
     <div className="eca-User eca-mod-waiting">
-      <p dir="auto">{toPlainText(text)}</p>
+      <p dir="auto">
+        <TextWithMentions text={text} contexts={contexts} />
+      </p>
       <small>
         {why}{' '}
         <button type="button" className="eca-Link" onClick={onTakeBack}>

@@ -8,12 +8,12 @@ import * as React from 'react';
 
 import { Extent } from '../../chat/rollback';
 import { UserBlock } from '../../chat/blocks';
-import { toPlainText } from '../../render/format';
 import { Choices } from '../common/Choices';
 import { useEnv } from '../common/env';
 import { FlagForm } from './Flag';
 import { IconButton } from '../common/Icon';
 import { Picture } from '../common/Picture';
+import { TextWithMentions } from './Mention';
 
 export interface UserActions {
   readonly onEdit: (block: UserBlock) => void;
@@ -36,7 +36,9 @@ export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onRoll
   const [flagging, setFlagging] = React.useState(false);
   return (
     <div className="eca-User" role="group" aria-label={trans.__('You')}>
-      <p dir="auto">{toPlainText(block.text)}</p>
+      <p dir="auto">
+        <TextWithMentions text={block.text} contexts={block.contexts} />
+      </p>
       {block.images.map((image, index) => (
         <Picture key={index} image={image} />
       ))}

@@ -1,0 +1,124 @@
+/**
+ * The field of the prompt box, in which mentions are drawn as chips.
+ *
+ * The field is a textarea: the browser undoes, composes and reads it as it does any text. Behind it lies a copy of the
+ * text with the same lines, in which only the chips are visible. The copy is as high as the text, and so is the field.
+ * A chip is as wide as its word, because otherwise the lines of both would differ.
+ *
+ * This module knows no server and no suggestions: `Composer.tsx` does. `mentions/caret.ts` decides where the caret
+ * may stand.
+ */
+
+import * as React from 'react';
+
+import { findDeletion, keepOutside, TextRange } from '../../mentions/caret';
+import { cutText, Mention, nameMention } from '../../mentions/mentions';
+import { useEnv } from '../common/env';
+
+interface Props extends React.TextareaHTMLAttributes<HTMLTextAreaElement> {
+  readonly box: React.RefObject<HTMLTextAreaElement>;
+  readonly text: string;
+  readonly mentions: readonly Mention[];
+  readonly onText: (text: string, cursor: number) => void;
+  readonly onCursor: (cursor: number) => void;
+}
+
+/** What is drawn at the end of the copy, so that its last line is as high as that of the field. */
+const LAST_LINE = '\u200b';
+
+export function PromptBox({
+  box,
+  text,
+  mentions,
+  onText,
+  onCursor,
+  onKeyDown,
+  ...attributes
+}: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const id = React.useId();
+  const copy = React.useRef<HTMLDivElement>(null);
+  const selected = React.useRef<TextRange>({ start: 0, end: 0 });
+  const deleteMention = (event: React.KeyboardEvent<HTMLTextAreaElement>): void => {
+    const { selectionStart, selectionEnd } = event.currentTarget;
+    const { key, ctrlKey, altKey } = event;
+    if ((key !== 'Backspace' && key !== 'Delete') || selectionStart !== selectionEnd || event.nativeEvent.isComposing) {
+      return;
+    }
+    const range = findDeletion(text, mentions, selectionStart, key, ctrlKey || altKey);
+    if (range !== undefined) {
+      // The browser deletes what is selected, and can undo that.
+      event.currentTarget.setSelectionRange(range.start, range.end);
+    }
+  };
+  return (
+    <div className="eca-Prompt">
+      <div className="eca-Prompt-copy" dir="auto" ref={copy}>
+        {cutText(text, mentions).map(({ text, context }, index) =>
+          context === undefined ? (
+            <span key={index} aria-hidden="true">
+              {text}
+            </span>
+          ) : (
+            <span key={index} className="eca-Mention" role="img" aria-label={nameMention(text, context)}>
+              {text}
+            </span>
+          )
+        )}
+        <span aria-hidden="true">{LAST_LINE}</span>
+      </div>
+      <textarea
+        {...attributes}
+        ref={box}
+        rows={1}
+        dir="auto"
+        value={text}
+        role="combobox"
+        aria-describedby={mentions.length > 0 ? id : undefined}
+        onChange={event => {
+          onText(event.target.value, event.target.selectionStart);
+        }}
+        onSelect={event => {
+          const { selectionStart: start, selectionEnd: end, selectionDirection, value } = event.currentTarget;
+          const outside = value === text ? keepOutside(mentions, selected.current, { start, end }) : { start, end };
+          if (outside.start !== start || outside.end !== end) {
+            event.currentTarget.setSelectionRange(outside.start, outside.end, selectionDirection);
+          }
+          selected.current = outside;
+          onCursor(outside.start);
+        }}
+        onKeyDown={event => {
+          deleteMention(event);
+          onKeyDown?.(event);
+        }}
+        onMouseMove={event => {
+          const under = document.elementsFromPoint(event.clientX, event.clientY);
+          const chip = under.find(
+            node => node.classList.contains('eca-Mention') && copy.current?.contains(node) === true
+          );
+          event.currentTarget.title = chip?.getAttribute('aria-label') ?? '';
+        }}
+      />
+      {mentions.length > 0 && (
+        <span id={id} hidden>
+          {trans.__(
+            'Mentions: %1',
+            mentions.map(({ start, end, context }) => nameMention(text.slice(start, end), context)).join('; ')
+          )}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** Replace a part of the text as if the user had typed it, so that the user can undo that. */
+export function typeText(box: HTMLTextAreaElement, { start, end }: TextRange, text: string): void {
+  box.focus();
+  box.setSelectionRange(start, end);
+  // The command is deprecated, but nothing else changes a textarea so that the browser can undo it.
+  // eslint-disable-next-line @typescript-eslint/no-deprecated
+  if (!document.execCommand(text === '' ? 'delete' : 'insertText', false, text)) {
+    box.setRangeText(text, start, end, 'end');
+    box.dispatchEvent(new Event('input', { bubbles: true }));
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * Shows the text of a message of the user. Its mentions are chips, and a chip of a cell or a file is a button that goes
+ * there.
+ *
+ * This module knows no server. The prompt box draws its chips itself, see `view/composer/PromptBox.tsx`.
+ */
+
+import * as React from 'react';
+
+import { cutText, findMentions, nameMention, readField } from '../../mentions/mentions';
+import { toPlainText } from '../../render/format';
+import { ChatContext } from '../../wire/protocol';
+import { useEnv } from '../common/env';
+
+interface Props {
+  readonly text: string;
+  /** The contexts that the text mentions. */
+  readonly contexts: readonly ChatContext[] | undefined;
+}
+
+export function TextWithMentions({ text, contexts = [] }: Props): React.ReactElement {
+  const plain = toPlainText(text);
+  return (
+    <>
+      {cutText(plain, findMentions(plain, contexts)).map(({ text, context }, index) =>
+        context === undefined ? (
+          <React.Fragment key={index}>{text}</React.Fragment>
+        ) : (
+          <MentionChip key={index} word={text} context={context} />
+        )
+      )}
+    </>
+  );
+}
+
+interface ChipProps {
+  readonly word: string;
+  readonly context: ChatContext;
+}
+
+function MentionChip({ word, context }: ChipProps): React.ReactElement {
+  const { trans, openPath, showCell } = useEnv();
+  const name = nameMention(word, context);
+  const path = readField(context, 'path');
+  if (path === '' || (context.type !== 'file' && context.type !== 'cell' && context.type !== 'output')) {
+    return (
+      <span className="eca-Mention" role="img" aria-label={name} title={name}>
+        {word}
+      </span>
+    );
+  }
+  return (
+    <button
+      type="button"
+      className="eca-Mention"
+      aria-label={trans.__('Show %1', name)}
+      title={name}
+      onClick={() => {
+        if (context.type === 'file') {
+          openPath(path);
+        } else {
+          showCell(path, readField(context, 'cell'));
+        }
+      }}
+    >
+      {word}
+    </button>
+  );
+}
