@@ -164,7 +164,13 @@ export function App({
           </NextDecision.Provider>
         )}
       </Boundary>
-      <StatusLine connection={state.connection} usage={chat.usage} onReconnect={() => void session.connect()} />
+      <StatusLine
+        connection={state.connection}
+        usage={chat.usage}
+        onReconnect={() => void session.connect()}
+        onCompact={chat.status === 'idle' ? () => void session.prompt('/compact', []) : undefined}
+        estimate={() => estimatePrompt(session, '', [])}
+      />
       <p className="eca-Hidden" role="status" aria-live="polite">
         {describeForScreenReader(state, chat, trans)}
       </p>

@@ -7,17 +7,23 @@
 import * as React from 'react';
 
 import { UsageContent } from '../wire/protocol';
+import type { Estimate } from '../chat/estimates';
 import { Connection } from '../chat/state';
 import { formatCount, formatCost } from '../render/format';
 import { useEnv } from './common/env';
+import { ContextMeter } from './ContextMeter';
 
 interface Props {
   readonly connection: Connection;
   readonly usage: UsageContent | null;
   readonly onReconnect: () => void;
+  /** Makes a summary of the chat. Undefined while that is not possible. */
+  readonly onCompact: (() => void) | undefined;
+  /** Estimates the next request without a message of the user. */
+  readonly estimate: () => Promise<Estimate | undefined>;
 }
 
-export function StatusLine({ connection, usage, onReconnect }: Props): React.ReactElement {
+export function StatusLine({ connection, usage, onReconnect, onCompact, estimate }: Props): React.ReactElement {
   const { trans } = useEnv();
   const texts: Readonly<Record<Connection, string>> = {
     connecting: trans.__('Connecting…'),
@@ -30,7 +36,11 @@ export function StatusLine({ connection, usage, onReconnect }: Props): React.Rea
       <span className={`eca-Connection eca-mod-${connection}`} title={texts[connection]}>
         <span className="eca-Hidden">{texts[connection]}</span>
       </span>
-      {connection === 'open' ? <UsageText usage={usage} /> : <span>{texts[connection]}</span>}
+      {connection === 'open' ? (
+        <UsageText usage={usage} onCompact={onCompact} estimate={estimate} />
+      ) : (
+        <span>{texts[connection]}</span>
+      )}
       {(connection === 'lost' || connection === 'absent') && (
         <button type="button" className="eca-Link" onClick={onReconnect}>
           {trans.__('Try now')}
@@ -40,7 +50,11 @@ export function StatusLine({ connection, usage, onReconnect }: Props): React.Rea
   );
 }
 
-function UsageText({ usage }: { readonly usage: UsageContent | null }): React.ReactElement | null {
+function UsageText({
+  usage,
+  onCompact,
+  estimate
+}: Pick<Props, 'usage' | 'onCompact' | 'estimate'>): React.ReactElement | null {
   const { trans } = useEnv();
   if (usage === null) {
     return null;
@@ -58,35 +72,7 @@ function UsageText({ usage }: { readonly usage: UsageContent | null }): React.Re
         {trans.__('↑ %1 ↓ %2', formatCount(usage.messageInputTokens), formatCount(usage.messageOutputTokens))}
       </span>
       {cost !== undefined && <span title={trans.__('Cost of this chat')}>{formatCost(cost)}</span>}
-      <Meter usage={usage} />
+      <ContextMeter usage={usage} onCompact={onCompact} estimate={estimate} />
     </>
-  );
-}
-
-/** Shows how much of the model's context the chat fills. If the limit is not known, it shows the number of tokens. */
-function Meter({ usage }: { readonly usage: UsageContent }): React.ReactElement {
-  const { trans } = useEnv();
-  const limit = usage.limit?.context ?? 0;
-  const text = trans.__('Context %1', formatCount(usage.sessionTokens));
-  if (limit === 0) {
-    return <span className="eca-Meter">{text}</span>;
-  }
-  const share = Math.min(1, usage.sessionTokens / limit);
-  const label = trans.__('%1 of %2 tokens of context used', formatCount(usage.sessionTokens), formatCount(limit));
-  return (
-    <span
-      className="eca-Meter"
-      role="meter"
-      aria-label={label}
-      aria-valuemin={0}
-      aria-valuemax={limit}
-      aria-valuenow={usage.sessionTokens}
-      title={label}
-    >
-      <span className={`eca-Meter-bar${share > 0.8 ? ' eca-mod-full' : ''}`}>
-        <span style={{ inlineSize: `${(100 * share).toFixed(1)}%` }} />
-      </span>
-      {Math.round(100 * share)}%
-    </span>
   );
 }

@@ -16,6 +16,7 @@ import { nameCall } from '../../src/chat/approval_rules';
 import { BlockView } from '../../src/view/transcript/BlockView';
 import { Chips } from '../../src/view/composer/Chips';
 import { Completion } from '../../src/view/composer/Completion';
+import { Breakdown } from '../../src/view/ContextMeter';
 import { Env, EnvProvider } from '../../src/view/common/env';
 import { CarryOut, Plan } from '../../src/view/tools/Plan';
 import { Question } from '../../src/view/transcript/Question';
@@ -332,6 +333,8 @@ test('without a model the panel has three buttons and nothing else to read', () 
   expect(shown(view(true))).not.toContain('Paste a key');
 });
 
+const meter = { onCompact: nothing, estimate: () => Promise.resolve(undefined) };
+
 test('the status line shows the cost and how full the context is', () => {
   const usage = {
     type: 'usage',
@@ -341,13 +344,36 @@ test('the status line shows the cost and how full the context is', () => {
     sessionCost: '0.0123',
     limit: { context: 20_000, output: 100 }
   } as const;
-  const html = shown(<StatusLine connection="open" usage={usage} onReconnect={nothing} />);
+  const html = shown(<StatusLine connection="open" usage={usage} onReconnect={nothing} {...meter} />);
   expect(html).toContain('$0.012');
   expect(html).toContain('25%');
 });
 
+test('what fills the context is shown in words, tokens and shares of the window', () => {
+  const part = { color: 'gold', emoji: '' };
+  const breakdown = {
+    categories: [
+      { ...part, name: 'System prompt', tokens: 2000 },
+      { ...part, name: 'Tools', tokens: 3000 },
+      { ...part, name: 'Files', tokens: 1000 },
+      { ...part, name: 'Messages', tokens: 4000 },
+      { ...part, name: 'Of a later server', tokens: 0 }
+    ],
+    usedTokens: 10_000,
+    freeTokens: 10_000,
+    contextLimit: 20_000
+  };
+  const read = (html: string): readonly string[] => html.replace(/<[^>]+>/g, ' ').split(/\s{2,}/);
+  expect(read(shown(<Breakdown breakdown={breakdown} />)).filter(Boolean)).toEqual([
+    ...['Instructions', '2k', '10%', 'Tools', '3k', '15%', 'Contexts', '1k', '5%', 'History', '4k', '20%'],
+    ...['Of a later server', '0', '0%', 'Free', '10k', '50%']
+  ]);
+  const { categories, usedTokens } = breakdown;
+  expect(read(shown(<Breakdown breakdown={{ categories, usedTokens }} />))).toContain('40%');
+});
+
 test('a lost connection is shown and can be retried at once', () => {
-  const html = shown(<StatusLine connection="lost" usage={null} onReconnect={nothing} />);
+  const html = shown(<StatusLine connection="lost" usage={null} onReconnect={nothing} {...meter} />);
   expect(html).toContain('trying again');
   expect(html).toContain('Try now');
 });

@@ -1,0 +1,195 @@
+/**
+ * Shows how full the model's context window is. A click shows what fills it, and has a button that compacts the chat.
+ *
+ * The figures are those of the last request: the model's server counted the whole, and the engine divides it
+ * (`engine/model/context_window.py`). This module knows no session: `App.tsx` sends the command.
+ */
+
+import * as React from 'react';
+
+import { ContextBreakdown, UsageContent } from '../wire/protocol';
+import type { Estimate } from '../chat/estimates';
+import { formatCount } from '../render/format';
+import { useEnv } from './common/env';
+import { IconButton } from './common/Icon';
+
+interface Props {
+  readonly usage: UsageContent;
+  /** Makes a summary of the chat, which takes the place of its messages. Undefined while that is not possible. */
+  readonly onCompact: (() => void) | undefined;
+  /** Estimates the next request without a message of the user. */
+  readonly estimate: () => Promise<Estimate | undefined>;
+}
+
+/** From this share on, the meter warns. */
+const NEARLY_FULL = 0.8;
+
+export function ContextMeter({ usage, onCompact, estimate }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const [open, setOpen] = React.useState(false);
+  const frame = React.useRef<HTMLDivElement>(null);
+  const limit = usage.limit?.context ?? 0;
+  const used = formatCount(usage.sessionTokens);
+  const share = limit === 0 ? undefined : Math.min(1, usage.sessionTokens / limit);
+  const label =
+    share === undefined
+      ? trans.__('%1 tokens of context used', used)
+      : trans.__('%1 of %2 tokens of context used', used, formatCount(limit));
+  const next = useNextRequest(estimate, open);
+  React.useEffect(() => {
+    if (open) {
+      frame.current?.querySelector<HTMLElement>('[role=dialog]')?.focus();
+    }
+  }, [open]);
+  const close = (): void => {
+    setOpen(false);
+    frame.current?.querySelector('button')?.focus();
+  };
+  return (
+    <div
+      ref={frame}
+      className="eca-Meter-frame"
+      onBlur={event => {
+        if (!event.currentTarget.contains(event.relatedTarget)) {
+          setOpen(false);
+        }
+      }}
+      onKeyDown={event => {
+        if (open && event.key === 'Escape') {
+          event.stopPropagation();
+          close();
+        }
+      }}
+    >
+      <button
+        type="button"
+        className="eca-Meter"
+        aria-label={label}
+        aria-haspopup="dialog"
+        aria-expanded={open}
+        title={trans.__('%1. Click to see what fills it.', label)}
+        onClick={() => {
+          setOpen(!open);
+        }}
+      >
+        {share === undefined ? (
+          trans.__('Context %1', used)
+        ) : (
+          <>
+            <span className={`eca-Meter-bar${share > NEARLY_FULL ? ' eca-mod-full' : ''}`}>
+              <span style={{ inlineSize: formatShare(share, 1) }} />
+            </span>
+            {formatShare(share)}
+          </>
+        )}
+      </button>
+      {open && (
+        <div className="eca-Context" role="dialog" aria-label={trans.__('What fills the context')} tabIndex={-1}>
+          <div className="eca-Context-row">
+            <span>{label}</span>
+            <IconButton icon="close" label={trans.__('Close')} onClick={close} />
+          </div>
+          {usage.contextBreakdown !== undefined && <Breakdown breakdown={usage.contextBreakdown} />}
+          <p>
+            {trans.__('After the last answer. The total is what the model’s server counted; the parts are estimated.')}
+          </p>
+          {next !== undefined && (
+            <p>{trans.__('Next request: ≈ %1 tokens, without your message', formatCount(next.inputTokens))}</p>
+          )}
+          <div className="eca-Context-row">
+            <button
+              type="button"
+              className="eca-Button"
+              disabled={onCompact === undefined}
+              title={trans.__('The messages of this chat are replaced by a summary')}
+              onClick={() => {
+                close();
+                onCompact?.();
+              }}
+            >
+              {trans.__('Compact')}
+            </button>
+            {usage.autoCompactPercentage !== undefined && (
+              <span>{trans.__('Automatic at %1', `${String(usage.autoCompactPercentage)}%`)}</span>
+            )}
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Return the estimate of the next request, which is smaller after the chat was compacted. It is made on opening. */
+function useNextRequest(estimate: Props['estimate'], open: boolean): Estimate | undefined {
+  const latest = React.useRef(estimate);
+  latest.current = estimate;
+  const [next, setNext] = React.useState<Estimate>();
+  React.useEffect(() => {
+    let current = open;
+    if (open) {
+      void latest.current().then(result => {
+        if (current) {
+          setNext(result);
+        }
+      });
+    }
+    return () => {
+      current = false;
+      setNext(undefined);
+    };
+  }, [open]);
+  return next;
+}
+
+/** Shows the parts as a bar and as a table. Their shares are shares of the window or, if its size is unknown, of what is used. */
+export function Breakdown({ breakdown }: { readonly breakdown: ContextBreakdown }): React.ReactElement {
+  const { trans } = useEnv();
+  const { categories, usedTokens, freeTokens, contextLimit } = breakdown;
+  const whole = Math.max(contextLimit ?? 0, usedTokens, 1);
+  /** The names of ECA's categories, for the user. */
+  const names: Readonly<Record<string, string>> = {
+    'System prompt': trans.__('Instructions'),
+    Tools: trans.__('Tools'),
+    Files: trans.__('Contexts'),
+    Messages: trans.__('History'),
+    'Tool results': trans.__('Results of tools')
+  };
+  const parts = categories.map(({ name, tokens }) => ({ name: names[name] ?? name, tokens }));
+  return (
+    <>
+      <div className="eca-Context-bar" aria-hidden="true">
+        {parts.map(({ tokens }, index) => (
+          <span key={index} data-part={index} style={{ inlineSize: formatShare(tokens / whole, 2) }} />
+        ))}
+      </div>
+      <table>
+        <tbody>
+          {parts.map(({ name, tokens }, index) => (
+            <tr key={index}>
+              <th scope="row">
+                <span className="eca-Context-color" data-part={index} aria-hidden="true" />
+                {name}
+              </th>
+              <td>{formatCount(tokens)}</td>
+              <td>{formatShare(tokens / whole)}</td>
+            </tr>
+          ))}
+          {freeTokens !== undefined && (
+            <tr>
+              <th scope="row">
+                <span className="eca-Context-color" aria-hidden="true" />
+                {trans.__('Free')}
+              </th>
+              <td>{formatCount(freeTokens)}</td>
+              <td>{formatShare(freeTokens / whole)}</td>
+            </tr>
+          )}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+function formatShare(share: number, digits = 0): string {
+  return `${(100 * share).toFixed(digits)}%`;
+}
