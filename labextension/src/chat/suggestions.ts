@@ -10,7 +10,7 @@ import { Requests } from '../wire/rpc';
 import { baseName } from '../render/format';
 import { sortCommands } from './command_names';
 import { Trigger } from './completion_trigger';
-import { createContextKey, describeContext } from '../mentions/mentions';
+import { createContextKey, describeContext, readField } from '../mentions/mentions';
 
 /** A line of the list of suggestions. */
 export interface Suggestion {
@@ -78,11 +78,18 @@ function toCommand({ name, description, type, arguments: declared }: ChatCommand
   };
 }
 
-/** Cells are listed by their heading or first line, because a number says little. */
+/**
+ * Cells are listed by their heading or first line, because a number says little. An address with a gap to fill in, such
+ * as `docs://{page}`, is no context yet: the user goes on typing where the gap begins.
+ */
 function toSuggestion(context: ChatContext): Suggestion {
   const { label, detail } = describeContext(context);
-  const found = { key: createContextKey(context), kind: context.type, context };
+  const found = { key: createContextKey(context), kind: context.type };
+  const uri = context.type === 'mcpResource' ? readField(context, 'uri') : '';
+  if (uri.includes('{')) {
+    return { ...found, label, detail, insert: `@${readField(context, 'server')}:${uri.slice(0, uri.indexOf('{'))}` };
+  }
   return context.type === 'cell' && detail !== ''
-    ? { ...found, label: detail.replace(/^#+\s+/, ''), detail: label }
-    : { ...found, label, detail };
+    ? { ...found, label: detail.replace(/^#+\s+/, ''), detail: label, context }
+    : { ...found, label, detail, context };
 }

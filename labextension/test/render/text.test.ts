@@ -126,6 +126,16 @@ test('the sign of the trigger decides which suggestions are requested', async ()
   expect(file?.insert).toBe('a/b ');
 });
 
+test('a cell is listed by its heading, and an address with a gap is typed on where the gap begins', async () => {
+  const cell = { type: 'cell', cell: 'x', label: 'cell:3', description: '## Load the data' };
+  const page = { type: 'mcpResource', server: 'docs', uri: 'docs://{page}', name: 'page' };
+  const ask = (): Promise<never> => Promise.resolve({ contexts: [cell, page] } as never);
+  const [heading, gap] = await listSuggestions({ kind: '@', start: 0, query: '' }, 'a', [], ask);
+  expect(heading).toMatchObject({ label: 'Load the data', detail: 'cell:3', context: cell });
+  expect(gap?.insert).toBe('@docs:docs://');
+  expect(gap?.context).toBeUndefined();
+});
+
 test('commands are ranked by their names: exact, prefix, word, part, letters in order, and last by description', async () => {
   const names = ['compact', 'undo', 'gallop', 'cargo', 'let-go', 'goals', 'go'];
   const commands = names.map(name => ({ name, description: '', type: 'native', arguments: [] }));
