@@ -63,6 +63,8 @@ class Agent(Model):
     """The conversation is summarised when the context window is this full, in percent; 0 for never."""
     spawnable_by: tuple[str, ...] | None = None
     """The agents that may spawn this one; None for all agents."""
+    own_rules: tuple[Policy, ...] = ()
+    """The approval rules that it and its ancestors have besides those of all agents."""
 
     @property
     def looks_only(self) -> bool:
@@ -141,6 +143,7 @@ def _resolve_agent(config: Config, name: str) -> Agent:
         ),
         max_steps=next((steps for setting in settings if (steps := setting.max_steps or setting.steps)), None),
         spawnable_by=next((setting.spawnable_by for setting in settings if setting.spawnable_by is not None), None),
+        own_rules=tuple(rules for setting in settings if (rules := setting.tool_call.approval) != Policy()),
     )
 
 

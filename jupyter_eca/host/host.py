@@ -17,6 +17,7 @@ from jupyter_eca import redaction
 from jupyter_eca.config import credentials, watch
 from jupyter_eca.errors import NotSaved
 from jupyter_eca.host import notices
+from jupyter_eca.host.chat.choice_memory import ChoiceMemory
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.chat.registry import Chats
 from jupyter_eca.host.chat.tasks import ChatTasks
@@ -166,7 +167,8 @@ class Host:
         contexts = self.tool_contexts = ToolContexts(services, chats, self.subagents)
         self.system_prompts = SystemPrompts(store, chats, self.hooks)
         setups = self.setups = Setups(services, chats, contexts, self.system_prompts)
-        turns = self.turns = Turns(services, chats, tasks, setups, self.subagents, commands)
+        self.choice_memory = ChoiceMemory(services)
+        turns = self.turns = Turns(services, chats, tasks, setups, self.subagents, commands, self.choice_memory)
         self.subagents.turns = turns
         tasks.on_failure = turns.break_off
         self.unattended_calls = UnattendedCalls(subscribers, chats, tasks)

@@ -183,12 +183,24 @@ class ChatPromptSteerRemoveParams(Model):
     chat_id: ChatId
 
 
+class ChosenPart(StrEnum):
+    """What the user has changed in a selection of a model and a variant."""
+
+    MODEL = "model"
+    VARIANT = "variant"
+
+
 class ChatSelectedModelChangedParams(Model):
     """The user has selected a model in a client."""
 
     model: str
     chat_id: ChatId | None = None
     variant: str | None = None
+    chosen: ChosenPart | None = None
+    """Ours: what the user has changed. Absent: the model, and perhaps the variant too."""
+    notebook: str | None = None
+    """Ours: the path of the notebook in front of the user, empty for none. New chats of this notebook, and of those
+    without a choice of their own, begin with this selection. Absent: it is not remembered."""
 
 
 class ChatSelectedAgentChangedParams(Model):
@@ -196,6 +208,8 @@ class ChatSelectedAgentChangedParams(Model):
 
     agent: str
     chat_id: ChatId | None = None
+    notebook: str | None = None
+    """Ours: see `ChatSelectedModelChangedParams`."""
 
 
 class ChatSelectedBehaviorChangedParams(Model):

@@ -121,6 +121,16 @@ class ChatSelection(Model):
     """Whether tool calls run without a question where the rules would ask."""
 
 
+class ChatSelectionParams(Model):
+    """Asks for the selection of a chat, or of a new chat."""
+
+    chat_id: ChatId | None = None
+    """The chat. Absent or unknown: a new chat."""
+    notebook: str | None = None
+    """The path of the notebook in which a new chat begins, empty for none. It begins with what the user has chosen
+    before. Absent: it begins with the configured defaults."""
+
+
 class PageMeta(Model):
     """How a part of a chat lies in the whole. A cursor is absent when there is nothing more in its direction."""
 

@@ -233,6 +233,8 @@ class DefaultName(StrEnum):
     """A default that can be set, as the path of its key in the configuration."""
 
     MODEL = "defaultModel"
+    AGENT = "defaultAgent"
+    VARIANT = "agent.code.variant"
     COMPLETION_MODEL = "completion.model"
     BUDGET_PER_CHAT = "budget.perChat"
     BUDGET_PER_NOTEBOOK = "budget.perNotebook"
@@ -245,6 +247,10 @@ class DefaultSetting(Model):
     name: DefaultName
     model: str | None = None
     """For a model: its full name; absent when it is not set."""
+    choice: str | None = None
+    """For an agent or a variant: its name; absent when it is not set."""
+    choices: tuple[str, ...] = ()
+    """For an agent or a variant: the names that can be set."""
     dollars: float | None = None
     """For a budget: US dollars; absent when there is no limit."""
     file: str | None = None
@@ -267,5 +273,7 @@ class ConfigSetDefaultParams(Model):
     name: DefaultName
     model: str | None = Field(default=None, pattern=r"^[^\s${}/]+/[^\s${}]+$")
     """For a model: its full name `provider/model`. It cannot contain a variable, such as `${env:NAME}`."""
+    choice: str | None = Field(default=None, pattern=r"^[^${}]+$")
+    """For an agent or a variant: its name. It cannot contain a variable."""
     dollars: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """For a budget: US dollars."""

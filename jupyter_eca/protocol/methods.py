@@ -90,6 +90,7 @@ METHODS: Final = _index_by_name(
     Method("chat/selectedModelChanged", CLIENT, chat.ChatSelectedModelChangedParams),
     Method("chat/selectedAgentChanged", CLIENT, chat.ChatSelectedAgentChangedParams),
     Method("chat/selectedBehaviorChanged", CLIENT, chat.ChatSelectedBehaviorChangedParams),
+    Method("chat/selection", CLIENT, chats.ChatSelectionParams, chats.ChatSelection),
     Method("chat/contentReceived", SERVER, chat.ChatContentReceivedParams),
     Method("chat/askQuestion", SERVER, question.ChatAskQuestionParams, question.ChatAskQuestionResult),
     Method("chat/open", CLIENT, chats.ChatOpenParams, chats.ChatOpenResult),

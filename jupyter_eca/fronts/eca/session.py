@@ -146,6 +146,10 @@ class EcaSession:
         task.add_done_callback(self._working.discard)
         return task
 
+    def get_choice(self, chat: str) -> Choice:
+        """Return what the client has selected for a chat, by the host's id; "" for new chats."""
+        return self.choices.get(chat, NO_CHOICE).over(self.choices.get("", NO_CHOICE))
+
     # -- what a sign-in of the user needs
 
     @property

@@ -150,6 +150,8 @@ class Prompt:
     notebook: str | None = None
     """The path of the notebook in which the user asked, "" for none. None if the front does not know it: then it is
     looked up when the turn begins."""
+    recalls: bool = False
+    """Whether a new chat begins with what the user has chosen before, where the prompt chooses nothing."""
 
     @property
     def begins_with_slash(self) -> bool:

@@ -13,38 +13,56 @@ from jupyter_eca.errors import LocalError
 from jupyter_eca.protocol import lifecycle as wire
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jupyter_eca.config import Config
     from jupyter_eca.config.editing import Place
     from jupyter_eca.config.mcp_servers import ConfigSources
 
-_MODELS: Final = frozenset({wire.DefaultName.MODEL, wire.DefaultName.COMPLETION_MODEL})
+# The field of `DefaultSetting` and of `ConfigSetDefaultParams` that has the value of a default.
+_FIELDS: Final = {
+    wire.DefaultName.MODEL: "model",
+    wire.DefaultName.AGENT: "choice",
+    wire.DefaultName.VARIANT: "choice",
+    wire.DefaultName.COMPLETION_MODEL: "model",
+    wire.DefaultName.BUDGET_PER_CHAT: "dollars",
+    wire.DefaultName.BUDGET_PER_NOTEBOOK: "dollars",
+    wire.DefaultName.BUDGET_PER_DAY: "dollars",
+}
+_KINDS: Final = {"model": "PROVIDER/MODEL", "choice": "a name", "dollars": "a number of US dollars"}
 _WRONG_KIND: Final = "`{name}` must be {kind}."
 
 
-def list_defaults(config: Config, sources: ConfigSources) -> wire.ConfigDefaultsResult:
-    """Return all defaults. Blocks: it reads files."""
+def list_defaults(
+    config: Config, sources: ConfigSources, choices: Mapping[wire.DefaultName, tuple[str, ...]]
+) -> wire.ConfigDefaultsResult:
+    """Return all defaults. `choices` are the names that a default may have. Blocks: it reads files."""
     files = ConfigFiles(sources)
     return wire.ConfigDefaultsResult(
-        defaults=tuple(_describe(config, files, name) for name in wire.DefaultName),
+        defaults=tuple(_describe(config, files, name, choices.get(name, ())) for name in wire.DefaultName),
         file=files.get_display_name(files.user_file),
     )
 
 
-def _describe(config: Config, files: ConfigFiles, name: wire.DefaultName) -> wire.DefaultSetting:
+def _describe(
+    config: Config, files: ConfigFiles, name: wire.DefaultName, choices: tuple[str, ...]
+) -> wire.DefaultSetting:
     defining = files.find_defining_files(_find_place(name))
     file = defining[-1] if defining else None
     return wire.DefaultSetting(
         name=name,
-        **{"model" if name in _MODELS else "dollars": _read_value(config, name)},
+        **{_FIELDS[name]: read_default(config, name)},
+        choices=choices,
         file=files.get_display_name(file) if file else None,
         own=file in {None, files.user_file},
     )
 
 
-def _read_value(config: Config, name: wire.DefaultName) -> Any:
+def read_default(config: Config, name: wire.DefaultName) -> Any:
+    """Return the value of a default; None when it is not set."""
     value: Any = config.model_dump(mode="json", by_alias=True)
     for key in _find_place(name):
-        value = value.get(key)
+        value = None if value is None else value.get(key)
     return value
 
 
@@ -53,11 +71,10 @@ def set_default(sources: ConfigSources, params: wire.ConfigSetDefaultParams) -> 
 
     Raises: LocalError for a value of the wrong kind, ConfigError when the file cannot be changed.
     """
-    name = params.name
-    value, other = (params.model, params.dollars) if name in _MODELS else (params.dollars, params.model)
-    if other is not None:
-        kind = "PROVIDER/MODEL" if name in _MODELS else "a number of US dollars"
-        raise LocalError(_WRONG_KIND.format(name=name.value, kind=kind))
+    name, field = params.name, _FIELDS[params.name]
+    value = getattr(params, field)
+    if any(getattr(params, other) is not None for other in _KINDS if other != field):
+        raise LocalError(_WRONG_KIND.format(name=name.value, kind=_KINDS[field]))
     with WRITING:
         files = ConfigFiles(sources)
         place = _find_place(name)

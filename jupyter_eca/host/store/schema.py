@@ -120,6 +120,13 @@ MIGRATIONS: Final = (
         WHERE substr(notebook, 1, length(rtrim(workspace, '/\')) + 1)
             IN (rtrim(workspace, '/\') || '/', rtrim(workspace, '/\') || '\');
     """,
+    """
+    CREATE TABLE choices (
+        workspace TEXT NOT NULL, notebook TEXT NOT NULL, name TEXT NOT NULL, replaced TEXT NOT NULL,
+        model TEXT NOT NULL, value TEXT NOT NULL, rights TEXT NOT NULL,
+        PRIMARY KEY (workspace, notebook, name, replaced, model)
+    );
+    """,
 )
 """Each migration runs once on each file, in this order. `PRAGMA user_version` counts those that have run. Never change
 one that was released."""

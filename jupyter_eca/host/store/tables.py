@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import TypeAdapter
 
 from jupyter_eca.engine.changes.revert import Decided
+from jupyter_eca.host.store.choices import Choices
 from jupyter_eca.host.store.message_index import MessageIndex
 from jupyter_eca.host.store.rows import CHANGED, UNKEPT, CellCheckpoint, ChatRow, Checkpoint, StoredSelection
 from jupyter_eca.host.store.spending import add_spending, sum_spending
@@ -84,6 +85,8 @@ class Tables:
         self._owner = owner
         self.messages = MessageIndex(db, workspace)
         """Finds chats by their messages."""
+        self.choices = Choices(db, workspace)
+        """What the user has chosen for new chats."""
 
     # -- events and the rows of their chats
 

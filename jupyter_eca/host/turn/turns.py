@@ -31,6 +31,7 @@ from jupyter_eca.protocol.content import RejectReason, TextContent
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import DocumentPart, ImagePart, ModelRequest
+    from jupyter_eca.host.chat.choice_memory import ChoiceMemory
     from jupyter_eca.host.chat.dialogue import Dialogue
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.ports import CommandRunner
@@ -55,6 +56,7 @@ class Turns:
         setups: Setups,
         subagents: Subagents,
         commands: CommandRunner,
+        choice_memory: ChoiceMemory,
     ) -> None:
         self._services = services
         self._chats = chats
@@ -62,6 +64,7 @@ class Turns:
         self._setups = setups
         self._subagents = subagents
         self._commands = commands
+        self._choice_memory = choice_memory
 
     # -- the beginning of a turn
 
@@ -75,7 +78,10 @@ class Turns:
         if prompt.chat.startswith(SUBAGENT) and not self._subagents.is_running(prompt.chat):
             raise LocalError("This chat is a subagent's. Ask in the chat that it belongs to.")
         chat = await self._chats.load(prompt.chat)
+        notebook = await find_asked_notebook(services, prompt, kernel)
         choice = prompt.choice.over(chat.choice)
+        if prompt.recalls and not chat.last:
+            choice = await self._choice_memory.recall(notebook, choice)
         if chat.state.planned:
             prompt, choice = plan_mode.interpret(services.current.resolved, services.subscribers, chat, prompt, choice)
         choice = replace(choice, model=await self._choose_model(choice))
@@ -84,7 +90,6 @@ class Turns:
         plain = plain or bool(prompt.model_message) or not prompt.begins_with_slash
         local = dialogue is not None or (not plain and await self._commands.answers_here(prompt.message))
         self._check_folder(choice)
-        notebook = await find_asked_notebook(services, prompt, kernel)
         notebook_kernel = await find_open_kernel(services, prompt.chat, notebook)
         setup = await self._setups.prepare(choice, prompt.chat, kernel, notebook, prompt.bounds, pin=not local)
         await services.store.check()

@@ -580,6 +580,8 @@ export interface ChatRollbackParams {
 export interface ChatSelectedAgentChangedParams {
   readonly agent: string;
   readonly chatId?: ChatId;
+  /** Ours: see `ChatSelectedModelChangedParams`. */
+  readonly notebook?: string;
 }
 
 /** The older form of `ChatSelectedAgentChangedParams`. */
@@ -593,6 +595,13 @@ export interface ChatSelectedModelChangedParams {
   readonly model: string;
   readonly chatId?: ChatId;
   readonly variant?: string;
+  /** Ours: what the user has changed. Absent: the model, and perhaps the variant too. */
+  readonly chosen?: ChosenPart;
+  /**
+   * Ours: the path of the notebook in front of the user, empty for none. New chats of this notebook, and of those
+   * without a choice of their own, begin with this selection. Absent: it is not remembered.
+   */
+  readonly notebook?: string;
 }
 
 /** The settings for the next turn of a chat. */
@@ -604,6 +613,17 @@ export interface ChatSelection {
   readonly variants: readonly string[];
   /** Whether tool calls run without a question where the rules would ask. */
   readonly trust: boolean;
+}
+
+/** Asks for the selection of a chat, or of a new chat. */
+export interface ChatSelectionParams {
+  /** The chat. Absent or unknown: a new chat. */
+  readonly chatId?: ChatId;
+  /**
+   * The path of the notebook in which a new chat begins, empty for none. It begins with what the user has chosen
+   * before. Absent: it begins with the configured defaults.
+   */
+  readonly notebook?: string;
 }
 
 /** What a chat is doing. `login`: it waits until the user has signed in to a provider. */
@@ -701,6 +721,9 @@ export interface ChatUpdateParams {
   readonly trust?: boolean;
 }
 
+/** What the user has changed in a selection of a model and a variant. */
+export type ChosenPart = 'model' | 'variant';
+
 /** What the client can do. */
 export interface ClientCapabilities {
   readonly codeAssistant?: CodeAssistant;
@@ -786,6 +809,8 @@ export interface ConfigSetDefaultParams {
   readonly name: DefaultName;
   /** For a model: its full name `provider/model`. It cannot contain a variable, such as `${env:NAME}`. */
   readonly model?: string;
+  /** For an agent or a variant: its name. It cannot contain a variable. */
+  readonly choice?: string;
   /** For a budget: US dollars. */
   readonly dollars?: number;
 }
@@ -840,6 +865,8 @@ export interface CursorContext {
 /** A default that can be set, as the path of its key in the configuration. */
 export type DefaultName =
   | 'defaultModel'
+  | 'defaultAgent'
+  | 'agent.code.variant'
   | 'completion.model'
   | 'budget.perChat'
   | 'budget.perNotebook'
@@ -850,6 +877,10 @@ export interface DefaultSetting {
   readonly name: DefaultName;
   /** For a model: its full name; absent when it is not set. */
   readonly model?: string;
+  /** For an agent or a variant: its name; absent when it is not set. */
+  readonly choice?: string;
+  /** For an agent or a variant: the names that can be set. */
+  readonly choices: readonly string[];
   /** For a budget: US dollars; absent when there is no limit. */
   readonly dollars?: number;
   /** The file whose value counts; absent when no file sets it. */
@@ -2327,6 +2358,7 @@ export interface ClientMethods {
   'chat/selectedAgentChanged': { params: ChatSelectedAgentChangedParams; result: void };
   'chat/selectedBehaviorChanged': { params: ChatSelectedBehaviorChangedParams; result: void };
   'chat/selectedModelChanged': { params: ChatSelectedModelChangedParams; result: void };
+  'chat/selection': { params: ChatSelectionParams; result: ChatSelection };
   'chat/toolCallApprove': { params: ChatToolCallApproveParams; result: void };
   'chat/toolCallBackground': { params: ChatToolCallBackgroundParams; result: Done };
   'chat/toolCallReject': { params: ChatToolCallRejectParams; result: void };

@@ -50,6 +50,23 @@ async def test_a_default_is_written_to_the_users_own_file_and_holds_at_once(
         assert table.host.config.budget.per_day is None
 
 
+async def test_the_default_agent_and_its_variant_are_set_from_the_names_that_exist(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with filed(tmp_path, monkeypatch) as table:
+        client = await table.client()
+        before = await client.request("config/defaults", Empty(), defaults.ConfigDefaultsResult)
+        assert find(before, "defaultAgent").choice == "code"
+        assert find(before, "defaultAgent").choices == ("code", "plan")
+        assert find(before, "agent.code.variant").choice is None
+        after = await set_default(client, "defaultAgent", choice="plan")
+        assert find(after, "defaultAgent").file == "~/home/eca/config.json"
+        after = await set_default(client, "agent.code.variant", choice="high")
+        assert find(after, "agent.code.variant").choice == "high"
+        assert table.host.current.resolved.agent().name == "plan"
+        assert table.host.current.resolved.agent("code").variant == "high"
+
+
 async def test_a_default_that_the_workspace_sets_is_named_with_its_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,6 +91,9 @@ async def test_a_client_that_may_not_approve_sets_no_default(tmp_path: Path, mon
     "params",
     [
         {"name": "defaultModel", "dollars": 3},
+        {"name": "defaultModel", "choice": "plan"},
+        {"name": "defaultAgent", "model": "a/plan"},
+        {"name": "defaultAgent", "choice": "${env:AGENT}"},
         {"name": "budget.perDay", "model": "a/b"},
         {"name": "budget.perDay", "dollars": -1},
         {"name": "defaultModel", "model": "x/${file:/etc/passwd}"},

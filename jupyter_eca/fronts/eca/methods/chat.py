@@ -13,7 +13,7 @@ from jupyter_eca.config.schema import ALIASES
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import BusyError, RemoteError, ToolError
 from jupyter_eca.fronts.base import MAY_NOT_APPROVE
-from jupyter_eca.fronts.eca import trust
+from jupyter_eca.fronts.eca import choices, trust
 from jupyter_eca.fronts.eca.config_rights import check_may_approve
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt
 from jupyter_eca.host.subscribers import Notice
@@ -48,7 +48,6 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
         await trust.ask_user(session, id)
     agent = params.agent or params.behavior or ""
     choice = Choice(params.model or "", ALIASES.get(agent, agent), params.variant, params.trust)
-    selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
     notebook = params.notebook
     if notebook is None and session.kernel is None and session.door.kernel is not None:
         # The client is a panel in the output of a cell. So the prompt is about the notebook of that kernel.
@@ -56,11 +55,12 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     new_prompt = Prompt(
         id,
         params.message,
-        choice.over(selected),
+        choice.over(session.get_choice(id)),
         params.contexts,
         session,
         lock=params.lock,
         notebook=notebook,
+        recalls=choices.recalls(session, params.notebook),
     )
     session.host.toolbox.lend(id, session.client_tools, session)
     if session.prompted is not None:
@@ -153,7 +153,8 @@ def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParam
         known = ", ".join(sorted(session.host.catalog.entries()))
         _warn(session, f"There is no model {params.model!r}, so the model stays as it was. The providers are: {known}.")
         return
-    _save_choice(session, params.chat_id, Choice(model=params.model, variant=params.variant))
+    _save_choice(session, params.chat_id, Choice(model=params.model, variant=params.variant), params.notebook)
+    session.start(_remember_model(session, params))
     session.start(
         session.notify("config/updated", _describe_variants(session, params), _find_host_id(session, params.chat_id))
     )
@@ -161,17 +162,18 @@ def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParam
 
 
 def select_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParams) -> None:
-    _select_agent(session, params.chat_id, params.agent)
+    _select_agent(session, params.chat_id, params.agent, params.notebook)
+    session.start(_remember_agent(session, params))
 
 
 def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChangedParams) -> None:
     _select_agent(session, params.chat_id, params.behavior)
 
 
-def _select_agent(session: EcaSession, chat_id: ChatId | None, agent: str) -> None:
+def _select_agent(session: EcaSession, chat_id: ChatId | None, agent: str, notebook: str | None = None) -> None:
     """Select an agent, and notify the client of its tools."""
     agent = ALIASES.get(agent, agent)
-    _save_choice(session, chat_id, Choice(agent=agent))
+    _save_choice(session, chat_id, Choice(agent=agent), notebook)
     session.agent = agent
     for server in session.host.notices.list_servers():
         session.tell(Notice("tool/serverUpdated", server))
@@ -191,12 +193,35 @@ def _find_host_id(session: EcaSession, chat_id: ChatId | None) -> str | None:
     return None if chat_id is None else session.find_chat(chat_id)
 
 
-def _save_choice(session: EcaSession, chat_id: ChatId | None, choice: Choice) -> None:
-    """Change the choice of one chat, or of new chats. The choices of other chats stay (ECA 6.1, class 26)."""
+def _save_choice(session: EcaSession, chat_id: ChatId | None, choice: Choice, notebook: str | None) -> None:
+    """Change the choice of one chat, or of new chats. The choices of other chats stay (ECA 6.1, class 26).
+
+    A choice for new chats that is remembered is not kept here, because the client has another one in each notebook.
+    """
     id = _find_host_id(session, chat_id) or ""
-    session.choices[id] = choice.over(session.choices.get(id, NO_CHOICE))
+    if id or not choices.remembers_everywhere(session, notebook):
+        session.choices[id] = choice.over(session.choices.get(id, NO_CHOICE))
     if id:
         session.host.turns.choose(id, choice)
+
+
+async def _remember_model(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> None:
+    """Remember the model and the variant for new chats, if the client has a user whose choices are remembered."""
+    if place := await choices.find_place(session, params.notebook):
+        id, memory = _find_host_id(session, params.chat_id), session.host.choice_memory
+        live = session.host.chats.live(id) if id else None
+        agent = live.choice.agent if live else session.get_choice(id or "").agent
+        if params.chosen is chat.ChosenPart.VARIANT:
+            await memory.remember_variant(place, params.model, params.variant or "", agent)
+        else:
+            await memory.remember_model(place, params.model, params.variant or "", agent)
+
+
+async def _remember_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParams) -> None:
+    """Remember the agent for new chats, if the user has chosen it in a client that no code in a kernel can use."""
+    place = await choices.find_place(session, params.notebook)
+    if place is not None and place.everywhere:
+        await session.host.choice_memory.remember_agent(place, ALIASES.get(params.agent, params.agent))
 
 
 HANDLERS: Final = {

@@ -9,6 +9,7 @@ import uuid
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import UnknownChat
+from jupyter_eca.fronts.eca import choices
 from jupyter_eca.fronts.eca.config_rights import check_may_approve
 from jupyter_eca.fronts.eca.projection import make_content, merge_subagents, place_flags
 from jupyter_eca.host.chat.live_chat import Choice
@@ -23,7 +24,6 @@ from jupyter_eca.protocol.event import Event, Outcome, merge_pieces
 if TYPE_CHECKING:
     from jupyter_eca.engine.chat.pagination import Page
     from jupyter_eca.fronts.eca.session import EcaSession
-    from jupyter_eca.host.store import ChatRow
     from jupyter_eca.host.turn.subagents import Span
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
 
@@ -57,7 +57,8 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
         session.wire_ids.setdefault(id, params.chat_id)
         within = _find_span(page, after)
         await session.show_again(id, title, page.events, flags, anew=after is None, within=within)
-        selection = _make_selection(session, id, row)
+        live = session.host.chats.live(id)
+        selection = _make_selection(session, live.choice if live else stored_choice(row))
         await _notify_selection(session, id, title, selection)
         if unsaved := session.host.notices.describe_unsaved(id):
             await session.notify("$/showMessage", unsaved, id)
@@ -66,10 +67,15 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
     )
 
 
-def _make_selection(session: EcaSession, id: str, row: ChatRow | None) -> chats.ChatSelection:
-    """Return the model, agent, variant and trust that the next turn of a chat runs with."""
-    live = session.host.chats.live(id)
-    chosen = live.choice if live else stored_choice(row)
+async def read_selection(session: EcaSession, params: chats.ChatSelectionParams) -> chats.ChatSelection:
+    """Return what the next turn of a chat runs with. A new chat begins with what the user has chosen before."""
+    id = None if params.chat_id is None else session.host_id(params.chat_id)
+    known = id if id is not None and session.sees(id) else None
+    return _make_selection(session, await choices.read_choice(session, known, params.notebook))
+
+
+def _make_selection(session: EcaSession, chosen: Choice) -> chats.ChatSelection:
+    """Return the model, agent, variant and trust of a turn that runs with a choice."""
     choice = session.host.setups.settle(chosen)
     variants = session.host.catalog.variants(choice.model)
     # An agent may name a variant that the model does not have. The model ignores it, so it is not shown.
@@ -241,6 +247,7 @@ HANDLERS: Final = {
     "chat/open": open,
     "chat/history": read_history,
     "chat/list": list,
+    "chat/selection": read_selection,
     "chat/clear": clear,
     "chat/delete": delete,
     "chat/rollback": rollback,

@@ -9,26 +9,55 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.config.agents import CODE
+from jupyter_eca.engine.chat.remembered import ChoiceName
 from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
+from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.host.operations import user_defaults
+from jupyter_eca.host.turn.setup import choose_model
+from jupyter_eca.protocol import lifecycle as wire
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.eca.session import EcaSession
-    from jupyter_eca.protocol import lifecycle as wire
+    from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.base import Model
+
+# What the user chooses for a new chat in place of a default.
+_CHOICES: Final = {
+    wire.DefaultName.MODEL: ChoiceName.MODEL,
+    wire.DefaultName.AGENT: ChoiceName.AGENT,
+    wire.DefaultName.VARIANT: ChoiceName.VARIANT,
+}
 
 
 async def list(session: EcaSession, _params: Model) -> wire.ConfigDefaultsResult:
     """Return all defaults."""
-    return await asyncio.to_thread(user_defaults.list_defaults, session.host.config, find_sources(session.host))
+    host = session.host
+    model = await choose_model(host.current.resolved, host.catalog, Choice(agent=CODE))
+    choices = {
+        wire.DefaultName.AGENT: host.current.resolved.list_primary(),
+        wire.DefaultName.VARIANT: host.catalog.variants(model),
+    }
+    return await asyncio.to_thread(user_defaults.list_defaults, host.config, find_sources(host), choices)
 
 
 async def set(session: EcaSession, params: wire.ConfigSetDefaultParams) -> wire.ConfigDefaultsResult:
     """Set a default, and return all of them. Raises: RemoteError, LocalError."""
     check_may_change_config(session)
-    await session.host.folder_trust.keep(partial(user_defaults.set_default, find_sources(session.host), params))
-    await session.host.reload()
+    host = session.host
+    before = user_defaults.read_default(host.config, params.name)
+    await host.folder_trust.keep(partial(user_defaults.set_default, find_sources(host), params))
+    await host.reload()
+    if user_defaults.read_default(host.config, params.name) != before:
+        await _forget_choices(host, params.name)
     return await list(session, params)
+
+
+async def _forget_choices(host: Host, name: wire.DefaultName) -> None:
+    """Forget what the user has chosen earlier in place of a default that is set now: the newer decision counts."""
+    if (choice := _CHOICES.get(name)) is not None:
+        default = user_defaults.read_default(host.config, name)
+        await host.choice_memory.forget_replaced(choice, default or "")
 
 
 HANDLERS: Final = {"config/defaults": list, "config/setDefault": set}

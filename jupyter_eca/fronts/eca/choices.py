@@ -1,0 +1,69 @@
+"""Owns which clients have a user whose choices are remembered, and where a choice of theirs counts.
+
+Only our own clients take part: an ECA editor gets the configured defaults, and keeps its choices itself. So do programs
+without a user. A panel of the user's says in which notebook a choice is made, and its choices also count for all other
+notebooks.
+
+Code in a kernel can send messages over the link of its kernel, and a model may have written that code. So a choice from
+there counts for the notebook of that kernel only, and an agent is not remembered from there at all: it may run more
+without approval.
+
+This module must not know what is remembered: `host.chat.choice_memory` does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jupyter_eca.host.chat.choice_memory import ChoicePlace
+from jupyter_eca.host.chat.live_chat import choice_of
+from jupyter_eca.host.turn.open_notebooks import find_notebook_of_kernel
+from jupyter_eca.host.turn.setup import choose_model
+from jupyter_eca.protocol.dialect import Dialect
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.eca.session import EcaSession
+    from jupyter_eca.host.chat.live_chat import Choice
+
+
+def recalls(session: EcaSession, notebook: str | None) -> bool:
+    """Return whether new chats of a client begin with remembered choices. `notebook` is what the client has sent."""
+    if session.dialect is not Dialect.OWN or session.capabilities.unattended:
+        return False
+    return notebook is not None or not session.door.sees_all
+
+
+def remembers_everywhere(session: EcaSession, notebook: str | None) -> bool:
+    """Return whether a choice of a client counts for all notebooks that have none of their own."""
+    return recalls(session, notebook) and session.door.sees_all and session.door.approves
+
+
+async def find_place(session: EcaSession, notebook: str | None) -> ChoicePlace | None:
+    """Return where a choice of a client counts; None where its choices are not remembered."""
+    if remembers_everywhere(session, notebook):
+        return ChoicePlace(notebook or "", everywhere=True)
+    if recalls(session, notebook) and not session.door.sees_all:
+        return ChoicePlace(await _find_own_notebook(session))
+    return None
+
+
+async def read_choice(session: EcaSession, chat: str | None, notebook: str | None) -> Choice:
+    """Return what the next turn of a chat runs with. A new chat, or None, begins with the remembered choices."""
+    host = session.host
+    if chat is not None and (live := host.chats.live(chat)) is not None and live.last:
+        chosen = live.choice
+    elif chat is not None and (row := await host.chats.read_row(chat)) is not None:
+        chosen = choice_of(row)
+    else:
+        chosen = session.get_choice(chat or "")
+        if recalls(session, notebook):
+            place = (notebook or "") if session.door.sees_all else await _find_own_notebook(session)
+            chosen = await host.choice_memory.recall(place, chosen)
+    return replace(chosen, model=await choose_model(host.current.resolved, host.catalog, chosen))
+
+
+async def _find_own_notebook(session: EcaSession) -> str:
+    """Return the path of the notebook of the client's kernel, "" if it is not known."""
+    kernel = session.door.kernel
+    return (await find_notebook_of_kernel(session.host.services, "", kernel) or "") if kernel is not None else ""

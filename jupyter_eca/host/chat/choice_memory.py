@@ -1,0 +1,176 @@
+"""Owns what the user has chosen for new chats: the model, the agent and the variant. It is remembered for each
+notebook, and as the user's last choice for all other notebooks.
+
+It must not decide which choice applies: `engine.chat.remembered` does. It must not know clients: each front knows which
+of its clients has a user whose choices are remembered. Whether tool calls run without approval (trust) is never
+remembered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from jupyter_eca.config.agents import CODE
+from jupyter_eca.config.schema import AgentMode
+from jupyter_eca.engine.chat.remembered import (
+    AgentDefaults,
+    ChoiceName,
+    ChoiceOptions,
+    RememberedChoice,
+    recall_choices,
+)
+from jupyter_eca.errors import NotSaved
+from jupyter_eca.host.chat.live_chat import NO_CHOICE
+from jupyter_eca.protocol.lifecycle import MessageType
+
+if TYPE_CHECKING:
+    from jupyter_eca.config.agents import Agent
+    from jupyter_eca.host.chat.live_chat import Choice
+    from jupyter_eca.host.services import Services
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ChoicePlace:
+    """Where the user has made a choice."""
+
+    notebook: str
+    """The path of the notebook, "" for none."""
+    everywhere: bool = False
+    """Whether it becomes the user's last choice for all other notebooks, too."""
+
+
+class ChoiceMemory:
+    """Remembers the choices of the user of one host."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        # The lost choices of which the users were told.
+        self._announced: set[tuple[ChoiceName, str]] = set()
+        # The request that follows a choice must find it, so one comes after the other.
+        self._lock = asyncio.Lock()
+
+    async def recall(self, notebook: str, chosen: Choice = NO_CHOICE) -> Choice:
+        """Return what a new chat in a notebook begins with. `chosen` was chosen for this chat already.
+
+        The users are told, once, of a choice that cannot be used now. Raises: NotSaved.
+        """
+        async with self._lock:
+            return await self._recall(notebook, chosen)
+
+    async def _recall(self, notebook: str, chosen: Choice) -> Choice:
+        stored = await self._services.store.do(lambda tables: tables.choices.list(notebook))
+        if not stored:
+            return chosen
+        options = await self._read_options()
+        recalled = recall_choices(stored, options, agent=chosen.agent, model=chosen.model)
+        for choice in recalled.lost:
+            self._announce_lost(choice, recalled.model or options.best_model, recalled.agent)
+        # The default agent is not named, so that the chat follows the configuration as without a memory.
+        agent = "" if recalled.agent == options.default_agent else recalled.agent
+        found = replace(NO_CHOICE, model=recalled.model or chosen.model, agent=agent, variant=recalled.variant)
+        return chosen.over(found)
+
+    async def remember_model(self, place: ChoicePlace, model: str, variant: str = "", agent: str = "") -> None:
+        """Remember a model, and the variant that was kept with it. `agent` is the selected agent; "" for that of new
+        chats."""
+        async with self._lock:
+            defaults = await self._find_defaults(place, agent)
+            chosen = [RememberedChoice(ChoiceName.MODEL, model, defaults.model)]
+            if variant in self._services.catalog.variants(model):
+                chosen.append(RememberedChoice(ChoiceName.VARIANT, variant, defaults.variant, model))
+            await self._keep(place, chosen)
+
+    async def remember_variant(self, place: ChoicePlace, model: str, variant: str, agent: str = "") -> None:
+        """Remember a variant of a model; "" for none. See `remember_model` for `agent`."""
+        async with self._lock:
+            defaults = await self._find_defaults(place, agent)
+            await self._keep(place, [RememberedChoice(ChoiceName.VARIANT, variant, defaults.variant, model)])
+
+    async def remember_agent(self, place: ChoicePlace, name: str) -> None:
+        """Remember an agent. An agent that does not exist is not remembered."""
+        current = self._services.current
+        if (agent := current.resolved.agents.get(name)) is not None:
+            rights = self._describe(agent).rights
+            choice = RememberedChoice(ChoiceName.AGENT, agent.name, self._find_default_agent(), rights=rights)
+            async with self._lock:
+                await self._keep(place, [choice])
+
+    async def forget_replaced(self, name: ChoiceName, default: str) -> None:
+        """Forget the choices that were made in place of a default, because the user has set it after them."""
+        async with self._lock:
+            await self._services.store.do(lambda tables: tables.choices.forget_replaced(name, default))
+
+    async def move(self, before: str, after: str) -> None:
+        """Let a notebook, or all notebooks of a folder, keep their choices under a new path."""
+        async with self._lock:
+            await self._services.store.do(lambda tables: tables.choices.move(before, after))
+
+    async def forget(self, path: str) -> None:
+        """Forget the choices in a notebook, or in all notebooks of a folder."""
+        async with self._lock:
+            await self._services.store.do(lambda tables: tables.choices.forget(path))
+
+    async def _keep(self, place: ChoicePlace, choices: list[RememberedChoice]) -> None:
+        """Store choices for their notebook, and for the user. A choice that cannot be stored still applies to its
+        chat."""
+        kept = [replace(choice, notebook=place.notebook) for choice in choices if place.notebook]
+        kept += choices if place.everywhere else []
+        try:
+            await self._services.store.do(lambda tables: tables.choices.keep(kept))
+        except NotSaved as error:
+            _log.warning("a choice is not remembered: %s", error)
+
+    async def _find_defaults(self, place: ChoicePlace, agent: str) -> AgentDefaults:
+        name = agent or (await self._recall(place.notebook, NO_CHOICE)).agent
+        return self._describe(self._services.current.resolved.agent(name))
+
+    async def _read_options(self) -> ChoiceOptions:
+        services = self._services
+        models, best_model = await services.catalog.list_models()
+        agents = services.current.resolved.agents.values()
+        return ChoiceOptions(
+            agents={agent.name: self._describe(agent) for agent in agents if agent.mode is not AgentMode.SUBAGENT},
+            default_agent=self._find_default_agent(),
+            models=frozenset(models),
+            best_model=best_model,
+            list_variants=services.catalog.variants,
+        )
+
+    def _find_default_agent(self) -> str:
+        return self._services.current.resolved.agent().name
+
+    def _describe(self, agent: Agent) -> AgentDefaults:
+        own = agent.default_model if agent.default_model and self._services.catalog.has(agent.default_model) else ""
+        model = own or self._services.config.default_model or ""
+        return AgentDefaults(model, agent.variant or "", _identify_rights(agent))
+
+    def _announce_lost(self, choice: RememberedChoice, model: str, agent: str) -> None:
+        if (choice.name, choice.value) in self._announced:
+            return
+        self._announced.add((choice.name, choice.value))
+        if choice.name is ChoiceName.MODEL:
+            message = (
+                f"The model {choice.value}, which you chose earlier, cannot answer now. Until it can, new chats begin"
+                f" with {model}."
+            )
+        else:
+            message = (
+                f"The agent {choice.value}, which you chose earlier, is gone or has other approval rules now. New chats"
+                f" begin with {agent}. To use {choice.value}, choose it again."
+            )
+        self._services.subscribers.message(MessageType.WARNING, message)
+
+
+def _identify_rights(agent: Agent) -> str:
+    """Return a text that changes when the approval rules which only this agent has change."""
+    if not agent.own_rules:
+        return "" if agent.kind == CODE else agent.kind
+    rules = json.dumps([rules.model_dump(mode="json") for rules in agent.own_rules], sort_keys=True)
+    return f"{agent.kind} {sha256(rules.encode()).hexdigest()}"

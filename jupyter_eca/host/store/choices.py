@@ -1,0 +1,80 @@
+"""Owns the rows of what the user has chosen for new chats: the SQL statements of the table `choices`.
+
+It must not know which choice applies: `engine.chat.remembered` does. A choice in a notebook belongs to a workspace, as
+the path of the notebook does. The user's last choice in any notebook has neither.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.engine.chat.remembered import ChoiceName, RememberedChoice
+from jupyter_eca.host.store.transaction import transaction
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+_INSERT: Final = (
+    "INSERT OR REPLACE INTO choices (workspace, notebook, name, replaced, model, value, rights)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+class Choices:
+    """Reads and writes the choices of the user in one workspace."""
+
+    def __init__(self, db: sqlite3.Connection, workspace: str) -> None:
+        self._db = db
+        self._workspace = workspace
+
+    def keep(self, choices: Sequence[RememberedChoice]) -> None:
+        """Keep choices, each in the place of the earlier one."""
+        with transaction(self._db):
+            for choice in choices:
+                workspace = self._workspace if choice.notebook else ""
+                key = workspace, choice.notebook, choice.name, choice.default, choice.model
+                self._db.execute(_INSERT, (*key, choice.value, choice.rights))
+
+    def list(self, notebook: str) -> list[RememberedChoice]:
+        """Return the choices in a notebook, and those of the user that belong to no notebook."""
+        rows = self._db.execute(
+            "SELECT name, value, replaced, model, rights, notebook FROM choices"
+            " WHERE notebook = '' OR (workspace = ? AND notebook = ?)",
+            (self._workspace, notebook),
+        )
+        return [RememberedChoice(ChoiceName(name), *rest) for name, *rest in rows]
+
+    def forget_replaced(self, name: ChoiceName, default: str) -> None:
+        """Forget the choices that the user made in place of a default, because it was configured again after them."""
+        self._db.execute("DELETE FROM choices WHERE name = ? AND replaced = ?", (name, default))
+
+    def move(self, before: str, after: str) -> None:
+        """Let a notebook, or all notebooks of a folder, keep their choices under a new path. What a notebook at the new
+        path had before is forgotten."""
+        with transaction(self._db):
+            moved = [
+                replace(choice, notebook=after + choice.notebook.removeprefix(before)) for choice in self._below(before)
+            ]
+            self.forget(before)
+            for path in {choice.notebook for choice in moved}:
+                self.forget(path)
+            for choice in moved:
+                key = self._workspace, choice.notebook, choice.name, choice.default, choice.model
+                self._db.execute(_INSERT, (*key, choice.value, choice.rights))
+
+    def forget(self, path: str) -> None:
+        """Forget the choices in a notebook, or in all notebooks of a folder."""
+        self._db.execute(
+            "DELETE FROM choices WHERE workspace = ? AND (notebook = ? OR substr(notebook, 1, ?) = ?)",
+            (self._workspace, path, len(path) + 1, f"{path}/"),
+        )
+
+    def _below(self, path: str) -> list[RememberedChoice]:
+        rows = self._db.execute(
+            "SELECT name, value, replaced, model, rights, notebook FROM choices"
+            " WHERE workspace = ? AND (notebook = ? OR substr(notebook, 1, ?) = ?)",
+            (self._workspace, path, len(path) + 1, f"{path}/"),
+        )
+        return [RememberedChoice(ChoiceName(name), *rest) for name, *rest in rows]
