@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.apps.server.notebook_chats import KernelChats
     from jupyter_eca.fronts.base import Shells
+    from jupyter_eca.host.chat.choice_memory import ChoiceMemory
     from jupyter_eca.host.host import Host
     from jupyter_eca.mcp_client.sign_in import Landing, WaitingSignIns
     from jupyter_eca.protocol.lifecycle import InitializeParams
@@ -41,6 +42,8 @@ class EcaServer:
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting_sign_ins: WaitingSignIns | None = None
         self.fronts = FrontMount(self.host, self._find_shells)
+        self.on_host: Callable[[ChoiceMemory], Awaitable[None]] | None = None
+        """Called before any client uses the host."""
 
     @property
     def folder(self) -> Path:
@@ -88,6 +91,8 @@ class EcaServer:
         from jupyter_eca.apps.server.file_events import FileEventEmitter
 
         FileEventEmitter(app.event_logger).follow(host)
+        if self.on_host is not None:
+            await self.on_host(host.choice_memory)
         return host
 
     def _create_notebooks(self, files: Files) -> Notebooks:

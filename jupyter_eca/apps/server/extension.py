@@ -15,6 +15,7 @@ from jupyter_eca.apps.server.asgi import AsgiHandler
 from jupyter_eca.apps.server.callback import SignInCallback
 from jupyter_eca.apps.server.file_events import declare_event
 from jupyter_eca.apps.server.kernel_comms import KernelWatch
+from jupyter_eca.apps.server.renamed_notebooks import RenamedNotebooks
 from jupyter_eca.apps.server.websockets import EcaWebSocket, FrontWebSocket
 
 
@@ -36,6 +37,8 @@ class EcaApp(ExtensionApp):
         self.eca_server = EcaServer(self.serverapp)
         self.watch = KernelWatch(self.serverapp, self.eca_server)
         self.watch.start()
+        self.renamed = RenamedNotebooks(self.serverapp, self.eca_server)
+        self.renamed.start()
         doors: list[tuple[str, type, dict[str, Any]]] = [
             (r"/eca/ws", EcaWebSocket, {"eca_server": self.eca_server}),
             # Tornado chooses a handler by the path, so the paths of fronts with WebSockets are listed here.
@@ -48,4 +51,5 @@ class EcaApp(ExtensionApp):
 
     async def stop_extension(self) -> None:
         self.watch.stop()
+        self.renamed.stop()
         await self.eca_server.close()
