@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.apps.kernel.answer.turn import CellTurn
     from jupyter_eca.apps.kernel.engine.shell_kernel import ShellKernel
+    from jupyter_eca.protocol.chats import ChatSelection
     from jupyter_eca.protocol.content import UsageContent
     from jupyter_eca.protocol.lifecycle import HeldSettings
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
@@ -42,6 +43,8 @@ class CellSession:
         self.locking = CellLocking(shell)
         self.model = ""
         """The model that the user chose with `%eca use`; empty for the default."""
+        self._announced_model = ""
+        """The model that the server remembers for new chats of this notebook."""
         self.usage: UsageContent | None = None
         """The usage of the last turn; None until the first turn of a chat has ended."""
         self.turn: CellTurn | None = None
@@ -80,6 +83,23 @@ class CellSession:
         """Return the client of the engine, for code that is not a waiting cell. `unattended`: nobody approves tool
         calls. See `get_client`. Raises: EcaError."""
         return await self.engine.get_client(self.kernel, unattended=unattended)
+
+    async def announce_model(self, client: EcaClient) -> None:
+        """Send the model of `%eca use` to the server, once, so that new chats of this notebook begin with it. A model
+        that is not listed is only tried."""
+        from jupyter_eca.protocol.chat import ChatSelectedModelChangedParams
+
+        if self.model not in {"", self._announced_model} and self.model in client.setup.models:
+            self._announced_model = self.model
+            await client.notify("chat/selectedModelChanged", ChatSelectedModelChangedParams(model=self.model))
+
+    async def read_selection(self, client: EcaClient) -> ChatSelection:
+        """Return what the next question is answered with, if it chooses nothing."""
+        from jupyter_eca.apps.kernel.answer.turn import wait_with_heartbeat
+        from jupyter_eca.protocol.chats import ChatSelection, ChatSelectionParams
+
+        params = ChatSelectionParams(chat_id=self.engine.chat)
+        return await wait_with_heartbeat(asyncio.ensure_future(client.request("chat/selection", params, ChatSelection)))
 
     def new_chat(self) -> None:
         """Let the next question start a new chat."""

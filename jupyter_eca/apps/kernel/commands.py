@@ -45,13 +45,13 @@ async def _get_ready_client(session: CellSession) -> EcaClient:
 async def _status(session: CellSession, _argument: str) -> str:
     client = await _get_ready_client(session)
     place = "this kernel" if session.engine.embedded else "the Jupyter server"
-    model = session.model or client.setup.model or "none, see `%eca doctor`"
+    model = session.model or (await session.read_selection(client)).model or "none, see `%eca doctor`"
     return f"The engine runs in {place}. Model: `{model}`. Chat: `{session.engine.chat}`."
 
 
 async def _models(session: CellSession, _argument: str) -> str:
     client = await _get_ready_client(session)
-    chosen = session.model or client.setup.model
+    chosen = session.model or (await session.read_selection(client)).model
     lines = [f"- `{model}`{' (in use)' if model == chosen else ''}" for model in client.setup.models]
     return "\n".join(lines) or "No model can answer now: `%eca doctor` says why."
 
@@ -64,6 +64,7 @@ async def _use(session: CellSession, argument: str) -> str:
     if "/" not in argument:
         return f"`{argument}` is not a full name: write PROVIDER/MODEL. `%eca models` lists the models."
     session.model = argument
+    await session.announce_model(client)
     known = argument in client.setup.models
     return f"Answers come from `{argument}` now." + (
         "" if known else " `%eca models` does not list it, but the next question tries it."

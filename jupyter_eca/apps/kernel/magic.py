@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.apps.kernel import options
@@ -135,8 +136,13 @@ class Magic:
         session, surroundings = self._session, find_front_end(self._shell)
         client = await session.get_client()
         model = ask.model or session.model
+        await session.announce_model(client)
         if ask.agent or ask.variant:
-            await wait_with_heartbeat(asyncio.ensure_future(check_choice(client.setup, model, ask.agent, ask.variant)))
+            setup = client.setup
+            if ask.variant and not model:
+                selection = await session.read_selection(client)
+                setup = replace(setup, model=selection.model or "", variants=selection.variants)
+            await wait_with_heartbeat(asyncio.ensure_future(check_choice(setup, model, ask.agent, ask.variant)))
         if ask.new:
             session.new_chat()
         if session.turn is not None:
