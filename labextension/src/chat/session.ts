@@ -19,6 +19,7 @@ import {
   ChatOpenResult,
   ChatStatusChangedParams,
   ClientMethods,
+  ConfigUpdatedParams,
   ShowMessageParams,
   ToolServerUpdatedParams
 } from '../wire/protocol';
@@ -26,7 +27,7 @@ import { takeNext } from './queue';
 import { Link, LinkError, Notifications, Requests } from '../wire/rpc';
 import { parseLink, Offer } from './offers';
 import type { Queued } from './types';
-import { Action, Chat, createState, createChat, isUrgent, reduce, Selection, State } from './state';
+import { Action, Chat, createState, createChat, isUnused, isUrgent, reduce, Selection, State } from './state';
 
 /** What the session needs from the page. */
 export interface SessionEnvironment {
@@ -180,6 +181,30 @@ export class Session implements Attendant {
   }
 
   /**
+   * Let a new chat begin with what the user has chosen before, in the notebook in front or elsewhere. The server
+   * remembers it. A chat in which something was asked keeps its own selection.
+   */
+  async recallSelection(): Promise<void> {
+    const asked = this.chat;
+    if (!isUnused(asked) || this.client === undefined) {
+      return;
+    }
+    const notebook = this.findActiveNotebook();
+    try {
+      const params = { chatId: asked.id, ...(notebook !== undefined && { notebook }) };
+      const { model = '', agent = '', variant = '', variants } = await this.request('chat/selection', params);
+      const now = this.state.chats[String(asked.id)];
+      // The user may have gone on while the server answered: what is chosen or asked since then counts.
+      if (now !== undefined && isUnused(now) && now.selection === asked.selection) {
+        this.dispatch({ type: 'chosen', chatId: asked.id, selection: { model, agent, variant, variants } });
+      }
+    } catch (error) {
+      // The chat begins with the configured defaults, which are shown already.
+      console.warn('ECA: what was chosen before is not known', error);
+    }
+  }
+
+  /**
    * Replay a chat. An idle chat is replayed after the last content that is known. A running chat is replayed from its
    * beginning, because new contents may arrive before the replay begins, and they look the same as contents of the
    * replay. A replay from the beginning starts with `chat/cleared`, so it can be recognised.
@@ -234,6 +259,10 @@ export class Session implements Attendant {
     }
     for (const chatId of runningBefore) {
       this.settleIfEnded(chatId);
+    }
+    // The server sends this after each connection, too.
+    if (method === 'config/updated' && (params as ConfigUpdatedParams).chatId === undefined) {
+      void this.recallSelection();
     }
     if (method === 'chat/statusChanged' && this.isUnknownEnd(params as ChatStatusChangedParams)) {
       void this.loadChats();
@@ -302,7 +331,15 @@ export class Session implements Attendant {
     chat: Chat = this.chat,
     notebook = this.findActiveNotebook()
   ): Promise<boolean> {
-    const { model, agent, variant } = { ...this.state.selection, ...chat.selection };
+    // As long as the selection of a new chat is not known here, the server chooses.
+    const {
+      model = '',
+      agent = '',
+      variant = ''
+    } = {
+      ...(!isUnused(chat) && this.state.selection),
+      ...chat.selection
+    };
     this.lastPrompt = { chatId: chat.id, notebook };
     const result = await this.ask('chat/prompt', {
       chatId: chat.id,
@@ -383,6 +420,7 @@ export class Session implements Attendant {
   /** Show a new chat. The server knows it from its first prompt on. */
   startChat(): void {
     this.dispatch({ type: 'shown', chatId: this.environment.createId() });
+    void this.recallSelection();
   }
 
   /** Show a chat. If it was not shown before, its transcript is fetched. */
@@ -392,6 +430,7 @@ export class Session implements Attendant {
     if (known === undefined) {
       await this.replay(this.chat);
     }
+    void this.recallSelection();
   }
 
   /** Fetch the list of all chats. */
@@ -402,16 +441,20 @@ export class Session implements Attendant {
     }
   }
 
-  /** Choose the model, agent or variant of the chat that is shown. */
+  /** Choose the model, agent or variant of the chat that is shown. The server remembers it for new chats. */
   choose(selection: Partial<Selection>): void {
     const { chat } = this;
     this.dispatch({ type: 'chosen', chatId: chat.id, selection });
     const { model, agent, variant } = { ...this.state.selection, ...this.chat.selection };
-    const known = chat.seq > 0 && { chatId: chat.id };
+    const notebook = this.findActiveNotebook();
+    const place = { ...(chat.seq > 0 && { chatId: chat.id }), ...(notebook !== undefined && { notebook }) };
     if (selection.agent !== undefined) {
-      this.client?.notify('chat/selectedAgentChanged', { agent, ...known });
+      this.client?.notify('chat/selectedAgentChanged', { agent, ...place });
+      // Another agent may have a model of its own.
+      void this.recallSelection();
     } else {
-      this.client?.notify('chat/selectedModelChanged', { model, variant, ...known });
+      const chosen = selection.model === undefined ? 'variant' : 'model';
+      this.client?.notify('chat/selectedModelChanged', { model, variant, chosen, ...place });
     }
   }
 

@@ -149,6 +149,11 @@ export function createChat(id: ChatId): Chat {
   return { ...EMPTY, id, questions: [], steers: [], selection: {} };
 }
 
+/** Whether nothing was asked in a chat. Such a chat is not known to the server. */
+export function isUnused({ seq, blocks, status }: Chat): boolean {
+  return seq === 0 && blocks.length === 0 && status === 'idle';
+}
+
 /** Return the state before the first connection. */
 export function createState(current: ChatId): State {
   return {

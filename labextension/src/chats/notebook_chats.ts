@@ -4,7 +4,7 @@
  * This module knows no Lab: `panel/panel.tsx` says which notebook is in front, and when another one is.
  */
 
-import { Chat } from '../chat/state';
+import { isUnused } from '../chat/state';
 import { Drafts } from '../chat/drafts';
 import { Session } from '../chat/session';
 import { ChatId, ChatSummary } from '../wire/protocol';
@@ -23,10 +23,6 @@ export function findNewest(list: readonly ChatSummary[], notebook: string): Chat
       (last, chat) => (last && last.updatedAt >= chat.updatedAt ? last : chat),
       undefined
     )?.id;
-}
-
-function isUnused({ seq, blocks, status }: Chat): boolean {
-  return seq === 0 && blocks.length === 0 && status === 'idle';
 }
 
 export class NotebookFollower {
@@ -121,6 +117,8 @@ export class NotebookFollower {
       await session.openChat(own);
     } else if (own === undefined && !(isFirst && isUnused(shown))) {
       session.startChat();
+    } else {
+      void session.recallSelection();
     }
     this.noteChat();
   }

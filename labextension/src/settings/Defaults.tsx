@@ -1,5 +1,5 @@
 /**
- * The section of the settings with the user's defaults: the models, and the limits of what they may cost.
+ * The section of the settings with the user's defaults: the models and the agent, and the limits of what they may cost.
  *
  * The server writes a change to the user's own configuration file, and says which file holds each value.
  */
@@ -41,7 +41,16 @@ interface Props {
   readonly onSave: (params: ConfigSetDefaultParams) => Promise<boolean>;
 }
 
-const MODELS: ReadonlySet<DefaultName> = new Set(['defaultModel', 'completion.model']);
+/** The field of the messages that has the value of a default. */
+const FIELDS: Readonly<Record<DefaultName, 'model' | 'choice' | 'dollars'>> = {
+  defaultModel: 'model',
+  defaultAgent: 'choice',
+  'agent.code.variant': 'choice',
+  'completion.model': 'model',
+  'budget.perChat': 'dollars',
+  'budget.perNotebook': 'dollars',
+  'budget.perDay': 'dollars'
+};
 
 export function DefaultList({ listed: { defaults, file }, models, onSave }: Props): React.ReactElement {
   const { trans } = useEnv();
@@ -49,7 +58,12 @@ export function DefaultList({ listed: { defaults, file }, models, onSave }: Prop
     <>
       <p className="eca-Note">
         {trans.__('Changes here are written to %1, and take effect at once.', file)}{' '}
-        {trans.__('The assistant sends no telemetry.')}
+        {trans.__('The assistant sends no telemetry: its makers receive nothing from you.')}
+      </p>
+      <p className="eca-Note">
+        {trans.__(
+          'A new chat begins with the model, the agent and the reasoning that you chose last in its notebook or, if you chose nothing there, in another one. A default counts where you have chosen nothing since you set it.'
+        )}
       </p>
       {defaults.map(setting => (
         <Default key={setting.name} setting={setting} models={models} onSave={onSave} />
@@ -64,9 +78,9 @@ interface DefaultProps extends Omit<Props, 'listed'> {
 
 function Default({ setting, models, onSave }: DefaultProps): React.ReactElement {
   const { trans } = useEnv();
-  const { name, model = '', dollars, file, own } = setting;
-  const isModel = MODELS.has(name);
-  const before = isModel ? model : String(dollars ?? '');
+  const { name, file, own } = setting;
+  const field = FIELDS[name];
+  const before = String(setting[field] ?? '');
   const [text, setText] = React.useState(before);
   const [saved, setSaved] = React.useState(false);
   const [lastBefore, setLastBefore] = React.useState(before);
@@ -78,13 +92,20 @@ function Default({ setting, models, onSave }: DefaultProps): React.ReactElement 
   const id = React.useId();
   const labels: Readonly<Record<DefaultName, string>> = {
     defaultModel: trans.__('Default model'),
+    defaultAgent: trans.__('Default agent'),
+    'agent.code.variant': trans.__('Default reasoning of the agent “code”'),
     'completion.model': trans.__('Model of completions'),
     'budget.perChat': trans.__('Budget of a chat, in US dollars'),
     'budget.perNotebook': trans.__('Budget of a notebook, in US dollars'),
     'budget.perDay': trans.__('Budget of a day, in US dollars')
   };
-  const unset = name === 'defaultModel' ? trans.__('the best that is set up') : trans.__('the default model');
-  const choices = model === '' || models.includes(model) ? models : [model, ...models];
+  const unset: Readonly<Partial<Record<DefaultName, string>>> = {
+    defaultModel: trans.__('the best that is set up'),
+    'agent.code.variant': trans.__('the default of the model'),
+    'completion.model': trans.__('the default model')
+  };
+  const listed = field === 'model' ? models : setting.choices;
+  const choices = before === '' || listed.includes(before) ? listed : [before, ...listed];
   const common = {
     id,
     value: text,
@@ -101,14 +122,14 @@ function Default({ setting, models, onSave }: DefaultProps): React.ReactElement 
         event.preventDefault();
         // The button is disabled once the value is saved, and a disabled button loses the focus.
         document.getElementById(id)?.focus();
-        const value = text === '' ? {} : isModel ? { model: text } : { dollars: Number(text) };
+        const value = text === '' ? {} : { [field]: field === 'dollars' ? Number(text) : text };
         void onSave({ name, ...value }).then(setSaved);
       }}
     >
       <label htmlFor={id}>{labels[name]}</label>
-      {isModel ? (
+      {field !== 'dollars' ? (
         <select {...common}>
-          <option value="">{unset}</option>
+          {unset[name] !== undefined && <option value="">{unset[name]}</option>}
           {choices.map(choice => (
             <option key={choice} value={choice}>
               {choice}

@@ -4,7 +4,14 @@ import { Offer } from '../../src/chat/offers';
 import { enqueue } from '../../src/chat/queue';
 import { askAgain } from '../../src/chat/rollback';
 import { PAGE } from '../../src/chat/pages';
-import { ChatContentReceivedParams, ClientMethods, Content, Role, ServerMethods } from '../../src/wire/protocol';
+import {
+  ChatContentReceivedParams,
+  ChatSelection,
+  ClientMethods,
+  Content,
+  Role,
+  ServerMethods
+} from '../../src/wire/protocol';
 import { Code, Link, LinkError, Peer, RpcError } from '../../src/wire/rpc';
 import { NotebookHost } from '../../src/wire/client';
 import { Session, SessionEnvironment } from '../../src/chat/session';
@@ -15,6 +22,8 @@ type Heard = readonly [method: string, params: unknown];
 /** A server that answers what a panel asks, and notes it. */
 class Server {
   readonly heard: Heard[] = [];
+  /** What new chats begin with. */
+  remembered: ChatSelection = { variants: [], trust: false };
   readonly peer: Peer<ServerMethods, ClientMethods>;
   constructor(
     link: Link,
@@ -40,6 +49,7 @@ class Server {
     note('chat/list', () => ({
       chats: this.chats.map(chat => ({ ...chat, createdAt: 0, updatedAt: 0, messageCount: 1 }))
     }));
+    note('chat/selection', () => this.remembered);
     note('chat/prompt', ({ chatId }) => ({ chatId: chatId ?? '', model: 'm', status: 'prompting' }));
     note('chat/open', ({ chatId, after }) => {
       this.say(chatId, 'assistant', { type: 'text', text: after === undefined ? 'all' : ' and more' }, 9);
@@ -49,7 +59,9 @@ class Server {
       'chat/promptStop',
       'chat/promptSteer',
       'chat/promptSteerRemove',
-      'mcp/connectServer'
+      'mcp/connectServer',
+      'chat/selectedModelChanged',
+      'chat/selectedAgentChanged'
     ] as const) {
       note(method, () => undefined);
     }
@@ -154,6 +166,54 @@ test('a prompt goes to the chat that is shown, with the chosen model and agent',
   expect(world.server.of('chat/prompt')).toEqual([
     { chatId: 'c1', message: 'Hi', model: 'a/b', contexts: [{ type: 'web', url: 'u' }] }
   ]);
+});
+
+test('a new chat begins with what the server remembers for the notebook in front', async () => {
+  const [session, world] = await connected();
+  world.goTo('sales.ipynb');
+  world.server.remembered = { model: 'a/b', agent: 'plan', variant: 'high', variants: ['low', 'high'], trust: false };
+  session.startChat();
+  await until(() => session.chat.selection.agent === 'plan');
+  expect(world.server.of('chat/selection')).toEqual([{ chatId: 'c2', notebook: 'sales.ipynb' }]);
+  expect(session.chat.selection).toEqual({ model: 'a/b', agent: 'plan', variant: 'high', variants: ['low', 'high'] });
+  await session.prompt('Hi', []);
+  expect(world.server.of('chat/prompt')).toMatchObject([{ model: 'a/b', agent: 'plan', variant: 'high' }]);
+});
+
+test('a prompt that is sent before the selection is known leaves the choice to the server', async () => {
+  const [session, world] = await connected();
+  world.server.peer.notify('config/updated', { chat: { selectModel: 'the/default', selectAgent: 'code' } });
+  await until(() => session.state.selection.model === 'the/default');
+  session.startChat();
+  await session.prompt('Hi', []);
+  expect(world.server.of('chat/prompt')).toEqual([{ chatId: 'c2', message: 'Hi' }]);
+});
+
+test('what the user chooses while the server is asked what it remembers stays chosen', async () => {
+  const [session, world] = await connected();
+  world.server.remembered = { model: 'old/one', agent: 'plan', variants: [], trust: false };
+  session.startChat();
+  session.choose({ model: 'new/one', variant: '' });
+  await until(() => world.server.of('chat/selectedModelChanged').length > 0);
+  await session.loadChats();
+  expect(session.chat.selection).toEqual({ model: 'new/one', variant: '' });
+});
+
+test('a chat in which something was asked keeps its selection, and a choice in it names the notebook', async () => {
+  const [session, world] = await connected();
+  world.goTo('sales.ipynb');
+  world.server.say('c1', 'assistant', { type: 'text', text: 'one' }, 4);
+  await until(() => text(session) === 'one');
+  await session.recallSelection();
+  expect(world.server.of('chat/selection')).toEqual([]);
+  session.choose({ variant: 'high' });
+  session.choose({ agent: 'plan' });
+  await until(() => world.server.of('chat/selectedAgentChanged').length > 0);
+  const place = { chatId: 'c1', notebook: 'sales.ipynb' };
+  expect(world.server.of('chat/selectedModelChanged')).toEqual([
+    { model: '', variant: 'high', chosen: 'variant', ...place }
+  ]);
+  expect(world.server.of('chat/selectedAgentChanged')).toEqual([{ agent: 'plan', ...place }]);
 });
 
 test('a prompt that the server refuses is not accepted, and a message says why', async () => {

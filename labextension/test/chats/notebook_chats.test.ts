@@ -39,6 +39,7 @@ class Page {
     });
     server.handle('chat/prompt', ({ chatId = '' }) => ({ chatId, model: '', status: 'prompting' }));
     server.handle('chat/open', () => ({ found: true }));
+    server.handle('chat/selection', () => ({ variants: [], trust: false }));
     let created = 0;
     this.session = new Session({
       open: () => Promise.resolve(ours),

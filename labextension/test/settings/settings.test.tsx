@@ -347,14 +347,19 @@ test('each default names the file that holds it', () => {
   const listed = {
     file: '~/.config/eca/config.json',
     defaults: [
-      { name: 'defaultModel', model: 'house/big', file: '~/.config/eca/config.json', own: true },
-      { name: 'budget.perDay', dollars: 2.5, file: '.eca/config.json', own: false },
-      { name: 'budget.perChat', own: true }
+      { name: 'defaultModel', model: 'house/big', choices: [], file: '~/.config/eca/config.json', own: true },
+      { name: 'defaultAgent', choice: 'code', choices: ['code', 'plan'], own: true },
+      { name: 'agent.code.variant', choices: ['low', 'high'], own: true },
+      { name: 'budget.perDay', dollars: 2.5, choices: [], file: '.eca/config.json', own: false },
+      { name: 'budget.perChat', choices: [], own: true }
     ]
   } as const;
   const html = shown(<DefaultList listed={listed} models={['house/small']} onSave={() => Promise.resolve(true)} />);
   expect(html).toContain('Changes here are written to ~/.config/eca/config.json');
   expect(html).toContain('<option value="house/big" selected="">');
+  expect(html).toContain('<option value="code" selected="">');
+  expect(html).toContain('<option value="" selected="">the default of the model</option><option value="low">');
+  expect(html).toContain('The assistant sends no telemetry: its makers receive nothing from you.');
   expect(html).toContain('set in .eca/config.json, which comes before your own file');
   expect(html).toContain('not set');
 });
