@@ -13,7 +13,7 @@ from keyword import iskeyword
 COMMANDS = {
     "status": "show which engine answers, with which model, in which chat",
     "models": "list the models that can answer now",
-    "use MODEL": "answer with this model from now on",
+    "use MODEL": "answer with this model from now on, also in new chats of this notebook",
     "new": "start a new chat; the old chat is kept",
     "stop": "stop all running answers",
     "diff [all]": "show the changes of the last turn that made any; `diff all`: the changes of the whole chat",

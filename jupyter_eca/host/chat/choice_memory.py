@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -24,7 +23,6 @@ from jupyter_eca.engine.chat.remembered import (
     RememberedChoice,
     recall_choices,
 )
-from jupyter_eca.errors import NotSaved
 from jupyter_eca.host.chat.live_chat import NO_CHOICE
 from jupyter_eca.protocol.lifecycle import MessageType
 
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
     from jupyter_eca.config.agents import Agent
     from jupyter_eca.host.chat.live_chat import Choice
     from jupyter_eca.host.services import Services
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +75,7 @@ class ChoiceMemory:
 
     async def remember_model(self, place: ChoicePlace, model: str, variant: str = "", agent: str = "") -> None:
         """Remember a model, and the variant that was kept with it. `agent` is the selected agent; "" for that of new
-        chats."""
+        chats. Raises: NotSaved, like all functions that change what is remembered."""
         async with self._lock:
             defaults = await self._find_defaults(place, agent)
             chosen = [RememberedChoice(ChoiceName.MODEL, model, defaults.model)]
@@ -118,14 +114,10 @@ class ChoiceMemory:
             await self._services.store.do(lambda tables: tables.choices.forget(path))
 
     async def _keep(self, place: ChoicePlace, choices: list[RememberedChoice]) -> None:
-        """Store choices for their notebook, and for the user. A choice that cannot be stored still applies to its
-        chat."""
+        """Store choices for their notebook, and for the user. Raises: NotSaved."""
         kept = [replace(choice, notebook=place.notebook) for choice in choices if place.notebook]
         kept += choices if place.everywhere else []
-        try:
-            await self._services.store.do(lambda tables: tables.choices.keep(kept))
-        except NotSaved as error:
-            _log.warning("a choice is not remembered: %s", error)
+        await self._services.store.do(lambda tables: tables.choices.keep(kept))
 
     async def _find_defaults(self, place: ChoicePlace, agent: str) -> AgentDefaults:
         name = agent or (await self._recall(place.notebook, NO_CHOICE)).agent

@@ -124,11 +124,15 @@ def _joined(numbered: tuple[int, str]) -> int:
 
 
 @asynccontextmanager
-async def book(table: Desk, *, sees_all: bool = True, may_approve: bool = True, **can: Any) -> AsyncGenerator[Book]:
+async def book(
+    table: Desk, *, sees_all: bool = True, may_approve: bool = True, kernel_id: str | None = None, **can: Any
+) -> AsyncGenerator[Book]:
     """A client with these capabilities that has been told of the set-up."""
     ours, theirs = make_link_pair()
     made = Book(ours)
-    session = table.tasks.create_task(EcaSession(theirs, Door(table.host, sees_all, approves=may_approve)).run())
+    session = table.tasks.create_task(
+        EcaSession(theirs, Door(table.host, sees_all, approves=may_approve, kernel=kernel_id)).run()
+    )
     serving = table.tasks.create_task(made.peer.run())
     try:
         capabilities = {"codeAssistant": {"chat": True, **can}}

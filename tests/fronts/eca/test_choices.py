@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from jupyter_eca.config import Config
 from jupyter_eca.config.schema import AgentConfig
 from jupyter_eca.host.host import Host
-from jupyter_eca.workspace.ports import Files, Workspace
+from jupyter_eca.workspace.ports import Files, RunningKernel, Workspace
 from tests.fronts.eca.editor_client import Book, book
 from tests.fronts.eca.test_approvals import filed, mine
 from tests.support.host_and_client import Desk, desk_of, settings
@@ -203,6 +204,37 @@ async def test_programs_without_a_user_neither_remember_nor_recall(tmp_path: Pat
         assert (await begin(program, "a.ipynb"))[0] == DEFAULT
         await choose_agent(program, "plan", "a.ipynb")
         assert (await begin(client, "a.ipynb"))[1] == "code"
+
+
+@dataclass
+class RunningKernels:
+    """The kernels of a server, as far as their notebooks are asked for."""
+
+    notebooks: dict[str, str]
+
+    async def list(self) -> tuple[RunningKernel, ...]:
+        return tuple(RunningKernel(id, notebook, "idle") for id, notebook in self.notebooks.items())
+
+
+async def test_a_choice_in_a_cell_counts_in_the_notebook_of_its_kernel_and_nowhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path) as table, panel(table) as client:
+        workspace = table.host.current.workspace
+        monkeypatch.setattr(
+            table.host.current, "workspace", replace(workspace, kernels=cast("Any", RunningKernels({"k": "a.ipynb"})))
+        )
+        async with book(table, sees_all=False, kernel_id="k", envelope=True) as cell:
+            # A cell names no notebook, and it is not believed if it names one.
+            await choose_model(cell, OTHER, "b.ipynb")
+            assert (await begin(cell, None))[0] == OTHER
+        assert (await begin(client, "a.ipynb"))[0] == OTHER
+        assert (await begin(client, "b.ipynb"))[0] == DEFAULT
+        async with book(table, sees_all=False, kernel_id="k", envelope=True) as restarted:
+            assert (await begin(restarted, None))[0] == OTHER
+            await choose_model(client, THIRD, "a.ipynb")
+            await begin(client, "a.ipynb")
+            assert (await begin(restarted, None))[0] == THIRD
 
 
 async def test_code_in_a_kernel_cannot_choose_the_agent_of_new_chats(tmp_path: Path) -> None:

@@ -6,12 +6,13 @@ It must not know how a turn runs: `host/turn/turns.py` does.
 
 from __future__ import annotations
 
+import logging
 import uuid
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.schema import ALIASES
 from jupyter_eca.engine.tool_call import ToolCallStatus
-from jupyter_eca.errors import BusyError, RemoteError, ToolError
+from jupyter_eca.errors import BusyError, EcaError, RemoteError, ToolError
 from jupyter_eca.fronts.base import MAY_NOT_APPROVE
 from jupyter_eca.fronts.eca import choices, trust
 from jupyter_eca.fronts.eca.config_rights import check_may_approve
@@ -25,8 +26,12 @@ from jupyter_eca.protocol.dialect import Dialect
 from jupyter_eca.protocol.jsonrpc import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from jupyter_eca.fronts.eca.session import EcaSession
     from jupyter_eca.protocol.base import ChatId
+
+_log = logging.getLogger(__name__)
 
 
 async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.ChatPromptResult:
@@ -154,7 +159,7 @@ def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParam
         _warn(session, f"There is no model {params.model!r}, so the model stays as it was. The providers are: {known}.")
         return
     _save_choice(session, params.chat_id, Choice(model=params.model, variant=params.variant), params.notebook)
-    session.start(_remember_model(session, params))
+    session.start(_try(_remember_model(session, params)))
     session.start(
         session.notify("config/updated", _describe_variants(session, params), _find_host_id(session, params.chat_id))
     )
@@ -163,7 +168,7 @@ def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParam
 
 def select_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParams) -> None:
     _select_agent(session, params.chat_id, params.agent, params.notebook)
-    session.start(_remember_agent(session, params))
+    session.start(_try(_remember_agent(session, params)))
 
 
 def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChangedParams) -> None:
@@ -203,6 +208,14 @@ def _save_choice(session: EcaSession, chat_id: ChatId | None, choice: Choice, no
         session.choices[id] = choice.over(session.choices.get(id, NO_CHOICE))
     if id:
         session.host.turns.choose(id, choice)
+
+
+async def _try(remembering: Awaitable[None]) -> None:
+    """Remember a choice. If that fails, the choice still counts in its chat."""
+    try:
+        await remembering
+    except EcaError as error:
+        _log.warning("a choice is not remembered: %s", error)
 
 
 async def _remember_model(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> None:
