@@ -69,7 +69,7 @@ class ChoiceOptions:
     default_agent: str
     """The configured agent. It is one of `agents`."""
     models: Collection[str]
-    """The models that can answer now."""
+    """Those of the remembered models that can answer now."""
     best_model: str
     """The model that answers where no model is configured; "" for none."""
     list_variants: Callable[[str], Collection[str]]

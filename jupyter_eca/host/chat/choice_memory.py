@@ -64,10 +64,11 @@ class ChoiceMemory:
         stored = await self._services.store.do(lambda tables: tables.choices.list(notebook))
         if not stored:
             return chosen
-        options = await self._read_options()
+        options = await self._read_options({choice.value for choice in stored if choice.name is ChoiceName.MODEL})
         recalled = recall_choices(stored, options, agent=chosen.agent, model=chosen.model)
+        own_model = options.agents[recalled.agent].model if recalled.agent in options.agents else ""
         for choice in recalled.lost:
-            self._announce_lost(choice, recalled.model or options.best_model, recalled.agent)
+            self._announce_lost(choice, recalled.model or own_model or options.best_model, recalled.agent)
         # The default agent is not named, so that the chat follows the configuration as without a memory.
         agent = "" if recalled.agent == options.default_agent else recalled.agent
         found = replace(NO_CHOICE, model=recalled.model or chosen.model, agent=agent, variant=recalled.variant)
@@ -123,14 +124,14 @@ class ChoiceMemory:
         name = agent or (await self._recall(place.notebook, NO_CHOICE)).agent
         return self._describe(self._services.current.resolved.agent(name))
 
-    async def _read_options(self) -> ChoiceOptions:
+    async def _read_options(self, chosen_models: set[str]) -> ChoiceOptions:
         services = self._services
-        models, best_model = await services.catalog.list_models()
+        models, best_model = await services.catalog.filter_usable(chosen_models), await services.catalog.default()
         agents = services.current.resolved.agents.values()
         return ChoiceOptions(
             agents={agent.name: self._describe(agent) for agent in agents if agent.mode is not AgentMode.SUBAGENT},
             default_agent=self._find_default_agent(),
-            models=frozenset(models),
+            models=models | {best_model},
             best_model=best_model,
             list_variants=services.catalog.variants,
         )
@@ -148,10 +149,8 @@ class ChoiceMemory:
             return
         self._announced.add((choice.name, choice.value))
         if choice.name is ChoiceName.MODEL:
-            message = (
-                f"The model {choice.value}, which you chose earlier, cannot answer now. Until it can, new chats begin"
-                f" with {model}."
-            )
+            message = f"The model {choice.value}, which you chose earlier, cannot answer now."
+            message += f" Until it can, new chats begin with {model}." if model else ""
         else:
             message = (
                 f"The agent {choice.value}, which you chose earlier, is gone or has other approval rules now. New chats"

@@ -194,6 +194,14 @@ class Catalog:
         models, default = await self.models(), await self.default()
         return (models if not default or default in models else (default, *models)), default
 
+    async def filter_usable(self, full_names: Collection[str]) -> frozenset[str]:
+        """Return those of the models that can answer now. Only their own providers are asked."""
+        await self.refresh()
+        entries = self.entries()
+        wanted = {name.partition("/")[0] for name in full_names}.intersection(entries)
+        offers = {name: await entries[name].plug.models(entries[name].settings) for name in wanted}
+        return frozenset(full_names).intersection(f"{name}/{model}" for name in offers for model in offers[name])
+
     def _rank_entries(self) -> list[tuple[str, CatalogEntry]]:
         return sorted(self.entries().items(), key=lambda item: _rank(item[1].plug))
 

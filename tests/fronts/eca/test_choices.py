@@ -168,6 +168,20 @@ async def test_a_model_that_is_gone_is_replaced_with_one_notice(tmp_path: Path) 
         assert (await begin(client, "a.ipynb"))[0] == OTHER
 
 
+async def test_a_model_of_a_provider_that_the_user_has_left_is_used_again_after_the_next_sign_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path) as table, panel(table) as client:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-used")
+        await choose_model(client, "anthropic/claude-opus-5-5", "a.ipynb")
+        assert (await begin(client, "a.ipynb"))[0] == "anthropic/claude-opus-5-5"
+        monkeypatch.delenv("ANTHROPIC_API_KEY")
+        assert (await begin(client, "a.ipynb"))[0] == DEFAULT
+        assert len(client.notices("$/showMessage")) == 1
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-used")
+        assert (await begin(client, "a.ipynb"))[0] == "anthropic/claude-opus-5-5"
+
+
 async def test_an_agent_whose_rules_have_changed_is_not_remembered(tmp_path: Path) -> None:
     async with opened(tmp_path, agent={"helper": {"prompt": "Help."}}) as table, panel(table) as client:
         await choose_agent(client, "helper", "a.ipynb")
