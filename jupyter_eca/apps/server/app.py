@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from jupyter_eca.apps.server.notebook_chats import KernelChats
     from jupyter_eca.fronts.base import Shells
-    from jupyter_eca.host.chat.choice_memory import ChoiceMemory
     from jupyter_eca.host.host import Host
     from jupyter_eca.mcp_client.sign_in import Landing, WaitingSignIns
     from jupyter_eca.protocol.lifecycle import InitializeParams
@@ -42,7 +41,7 @@ class EcaServer:
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting_sign_ins: WaitingSignIns | None = None
         self.fronts = FrontMount(self.host, self._find_shells)
-        self.on_host: Callable[[ChoiceMemory], Awaitable[None]] | None = None
+        self.on_host: Callable[[Host], Awaitable[None]] | None = None
         """Called before any client uses the host."""
 
     @property
@@ -92,7 +91,7 @@ class EcaServer:
 
         FileEventEmitter(app.event_logger).follow(host)
         if self.on_host is not None:
-            await self.on_host(host.choice_memory)
+            await self.on_host(host)
         return host
 
     def _create_notebooks(self, files: Files) -> Notebooks:

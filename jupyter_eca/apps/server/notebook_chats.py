@@ -38,7 +38,7 @@ class KernelChats(UserDict[str, "ChatId"]):
 
 
 class NotebookChats:
-    """The chats of all notebooks. A notebook is identified by its path, so it has no chats after it was moved."""
+    """The chats of all notebooks, by path. The stored ones follow a renamed notebook, see `renamed_notebooks`."""
 
     def __init__(
         self, host: Callable[[], Awaitable[Host]], start: Callable[[Coroutine[Any, Any, None]], object]

@@ -1,9 +1,9 @@
-"""Follows renamed and deleted notebooks, so that a renamed one keeps the model and the agent that were chosen in it,
-and a new notebook does not get those of a deleted one.
+"""Follows renamed and deleted notebooks, so that a renamed one keeps its chats, and the model and the agent that were
+chosen in it. A new notebook does not get the choices of a deleted one.
 
 Jupyter's contents service emits an event for each rename and each deletion, whoever makes it: a page, the file browser,
 or another program that uses the service. A file that is moved in a terminal is not noticed. This module must not know
-what is kept of a notebook: `host.chat.choice_memory` does.
+what is kept of a notebook: `host.chat` does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from jupyter_eca.errors import NotSaved
 
 if TYPE_CHECKING:
     from jupyter_eca.apps.server.app import EcaServer
-    from jupyter_eca.host.chat.choice_memory import ChoiceMemory
+    from jupyter_eca.host.host import Host
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class RenamedNotebooks:
 
     def __init__(self, serverapp: Any, eca_server: EcaServer) -> None:
         self._events = serverapp.event_logger
-        self._memory: ChoiceMemory | None = None
+        self._host: Host | None = None
         self._waiting: list[dict[str, Any]] = []
         eca_server.on_host = self._apply_waiting
 
@@ -44,23 +44,25 @@ class RenamedNotebooks:
     async def _on_action(self, logger: object, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002
         if data.get("action") not in {"rename", "delete"}:
             return
-        if self._memory is None:
+        if self._host is None:
             self._waiting.append(data)
         else:
-            await _apply(self._memory, data)
+            await _apply(self._host, data)
 
-    async def _apply_waiting(self, memory: ChoiceMemory) -> None:
+    async def _apply_waiting(self, host: Host) -> None:
         while self._waiting:
-            await _apply(memory, self._waiting.pop(0))
-        self._memory = memory
+            await _apply(host, self._waiting.pop(0))
+        self._host = host
 
 
-async def _apply(memory: ChoiceMemory, data: dict[str, Any]) -> None:
+async def _apply(host: Host, data: dict[str, Any]) -> None:
     path = data["path"].strip("/")
     try:
         if data["action"] == "delete":
-            await memory.forget(path)
+            await host.choice_memory.forget(path)
         else:
-            await memory.move(data["source_path"].strip("/"), path)
+            before = data["source_path"].strip("/")
+            await host.choice_memory.move(before, path)
+            await host.chats.move_notebook(before, path)
     except NotSaved as error:
-        _log.warning("the choices in %s stay as they are: %s", path, error)
+        _log.warning("the chats and choices of %s stay as they are: %s", path, error)

@@ -391,6 +391,16 @@ class Tables:
         )
         return [chat for (chat,) in self._db.execute(query, (self._workspace, notebook))]
 
+    def move_notebook(self, before: str, after: str) -> None:
+        """Let the chats of a notebook, or of all notebooks in a folder, belong to its new path."""
+        with transaction(self._db):
+            for table in ("chats", "asked_in"):
+                self._db.execute(
+                    f"UPDATE OR IGNORE {table} SET notebook = ?1 || substr(notebook, length(?2) + 1)"  # noqa: S608
+                    " WHERE workspace = ?3 AND (notebook = ?2 OR substr(notebook, 1, length(?2) + 1) = ?2 || '/')",
+                    (after, before, self._workspace),
+                )
+
     # -- checkpoints of files
 
     def keep_checkpoint(self, chat: str, checkpoint: Checkpoint) -> bool:

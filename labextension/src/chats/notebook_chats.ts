@@ -33,8 +33,11 @@ export class NotebookFollower {
   /** The notebooks that were in front. */
   private readonly visited = new Set<string>();
   private following = Promise.resolve();
-  /** The paths that renamed notebooks have now, by the chats that began in them. The server knows their old paths. */
-  private readonly moved = new Map<ChatId, string>();
+  /**
+   * The old and the new paths of renamed notebooks, by the chats that began in them. The list of chats has the old paths
+   * until it is fetched again, and for good where another program than the page's server keeps the files.
+   */
+  private readonly moved = new Map<ChatId, { readonly from: readonly string[]; readonly to: string }>();
 
   /**
    * `findFront` returns the path of the notebook in front, and `isPinned` whether the panel keeps its chat. Both may
@@ -70,11 +73,11 @@ export class NotebookFollower {
     this.store.setNotebookChat(to, own);
     this.store.setNotebookChat(from, '');
     for (const { id } of this.locate(list).filter(({ notebook }) => notebook === from)) {
-      this.moved.set(id, to);
+      this.noteMove(id, from, to);
     }
     if (own !== '' && !list.some(({ id }) => id === own)) {
       // The chat is so new that the list does not have it yet.
-      this.moved.set(own, to);
+      this.noteMove(own, from, to);
     }
     if (this.visited.delete(from)) {
       this.visited.add(to);
@@ -88,11 +91,15 @@ export class NotebookFollower {
   readonly isOfNotebook = (chat: ChatId): boolean =>
     [...this.visited].some(path => this.store.getNotebookChat(path) === String(chat));
 
+  private noteMove(id: ChatId, from: string, to: string): void {
+    this.moved.set(id, { from: [...(this.moved.get(id)?.from ?? []), from], to });
+  }
+
   /** Return chats with the paths that their notebooks have now. */
   private locate(list: readonly ChatSummary[]): readonly ChatSummary[] {
     return list.map(chat => {
-      const notebook = this.moved.get(chat.id);
-      return notebook === undefined ? chat : { ...chat, notebook };
+      const move = this.moved.get(chat.id);
+      return move?.from.includes(chat.notebook ?? '') === true ? { ...chat, notebook: move.to } : chat;
     });
   }
 

@@ -151,6 +151,18 @@ test('a renamed notebook keeps its chats, and another notebook with the old name
   expect(await reloaded.goTo('mice.ipynb')).toBe('older');
 });
 
+test('a notebook that is renamed twice keeps its chats, whether the server has heard of it or not', async () => {
+  for (const heard of ['Untitled.ipynb', 'mice.ipynb', 'rats.ipynb']) {
+    const page = new Page(createStorage());
+    page.list.push(chat('older', 1, 'Untitled.ipynb'), chat('newer', 2, 'Untitled.ipynb'));
+    await page.session.connect();
+    page.follower.rename('Untitled.ipynb', 'mice.ipynb');
+    page.follower.rename('mice.ipynb', 'rats.ipynb');
+    page.list.splice(0, 2, chat('older', 1, heard), chat('newer', 2, heard));
+    expect(await page.goTo('rats.ipynb')).toBe('newer');
+  }
+});
+
 test('a notebook that is renamed while it is in front still follows the choice of the user', async () => {
   const page = new Page(createStorage());
   page.list.push(chat('of a', 1, 'a.ipynb'), chat('other', 2, 'c.ipynb'));
