@@ -75,8 +75,20 @@ class Column(Model):
     dtype: str
 
 
+class DatabaseTable(Model):
+    """A table or a view of a database."""
+
+    name: str
+    """The name, after the schema and a dot if that is not the default one."""
+    is_view: bool = False
+    """Whether its rows are computed. They are never read."""
+    columns: tuple[Column, ...] = ()
+    """The columns; empty if they were not read, because the database has many tables or the time was over."""
+
+
 class Variable(Model):
-    """A variable. The kernel limits the size of `preview`, `sample` and `image`."""
+    """A variable, or a table of a database that a variable leads to. Such a table has the name of the variable, a dot,
+    and its own name. The kernel limits the size of `preview`, `sample` and `image`."""
 
     name: str
     type: str
@@ -96,6 +108,15 @@ class Variable(Model):
     that was asked for by name."""
     image: str = ""
     """A PNG in base64; only for a variable that was asked for by name."""
+    database: str = ""
+    """Of a connection to a database: the kind of the database. If the variable was asked for by name, it has the
+    address too, without secrets."""
+    tables: tuple[DatabaseTable, ...] = ()
+    """The tables of a connection that was asked for by name."""
+    tables_left_out: int = 0
+    """How many further tables the database has."""
+    remark: str = ""
+    """What could not be read of a database, and why, in sentences."""
 
 
 class KernelVariablesResult(Model):

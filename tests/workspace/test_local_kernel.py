@@ -18,10 +18,11 @@ from jupyter_eca.protocol.notebook import RunStatus
 from jupyter_eca.workspace.kernels.client import ClientKernel
 from jupyter_eca.workspace.kernels.local import LocalKernel
 from jupyter_eca.workspace.ports import Files, Workspace
-from tests.support.host_and_client import desk_of, settings
+from tests.plugins.contexts.open_notebooks import ECHO
+from tests.support.host_and_client import answer, desk_of, said, settings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Sequence
     from pathlib import Path
 
 # Not the usual 5 seconds: a kernel starts here, on a machine that may be busy.
@@ -65,6 +66,23 @@ async def test_a_kernel_without_our_package_makes_the_profile_of_a_table(kernel:
     ]
     assert (named.sample, listed.profile) == ("", "")
     assert "status" in listed.sample
+
+
+async def test_a_turn_is_told_the_tables_of_a_connection_in_a_kernel_without_our_package(
+    kernel: LocalKernel, tmp_path: Path
+) -> None:
+    await run(kernel, "import sqlite3; con = sqlite3.connect(':memory:'); con.execute('CREATE TABLE orders (id INT)')")
+    await run(kernel, "con.execute('INSERT INTO orders VALUES (7)')")
+    async with desk_of(host_with(kernel, tmp_path, ECHO), tmp_path) as table:
+        client = await table.client()
+        told = said(await answer(client, "Describe @var:con and @var:con.orders please."))
+    assert "con: sqlite3.Connection\nSQLite database in memory\norders: id INT\n" in told
+    assert (
+        "con.orders: table of sqlite3.Connection 1 x 1\nSQLite database in memory\ncolumns: id: INT\nrow 1: 7\n" in told
+    )
+    assert (
+        await run(kernel, "print(con.in_transaction); con.rollback(); con.execute('SELECT * FROM orders').fetchall()")
+    )[1] == "True\n[]"
 
 
 async def test_the_kernel_runs_in_the_first_folder_of_the_workspace(
@@ -316,9 +334,9 @@ def count_children() -> int:
     return sum(child.status() != psutil.STATUS_ZOMBIE for child in psutil.Process().children())
 
 
-def host_with(kernel: LocalKernel, folder: Path) -> Host:
+def host_with(kernel: LocalKernel, folder: Path, rules: Sequence[dict[str, Any]] = ()) -> Host:
     workspace = Workspace(Files((folder,)), kernel, kernels=kernel)
-    return Host(Config.model_validate(settings(folder, [])), workspace, folder / "chats.db")
+    return Host(Config.model_validate(settings(folder, list(rules))), workspace, folder / "chats.db")
 
 
 async def test_code_of_a_model_finds_no_token_of_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

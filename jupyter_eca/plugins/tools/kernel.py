@@ -98,7 +98,8 @@ async def variables(
     """The user's variables in the live kernel: name, type, shape or length, a short preview; for data frames the
     columns with their types and the first rows. Look here before you guess what a name holds. Of those you name you
     are told more: memory, more of the value, a figure as an image; for a table a line for each column: share of nulls,
-    range and mean or the most frequent values.
+    range and mean or the most frequent values; for a database connection its tables and columns (`con.orders`: one
+    table with its first rows).
     """
     kernel = await find_free_kernel(context, path)
     found = await kernel.variables(context.chat, tuple(names))

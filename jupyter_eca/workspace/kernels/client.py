@@ -23,7 +23,7 @@ from jupyter_eca.protocol.notebook import (
     KernelVariablesResult,
     RunStatus,
 )
-from jupyter_eca.workspace.kernels import introspect, languages, profile, run_history
+from jupyter_eca.workspace.kernels import database, introspect, languages, profile, run_history
 from jupyter_eca.workspace.kernels.output_text import OutputText, as_plain_text
 from jupyter_eca.workspace.kernels.tail import Tail
 
@@ -217,13 +217,18 @@ class ClientKernel:
             return languages.parse_variables(
                 await self._run_program(languages.build_variables_program(language, names))
             )
-        # Only variables that are requested by name have a profile. Each module has a namespace of its own, because some
-        # of their names are the same.
-        sources = inspect.getsource(introspect), inspect.getsource(profile) if names else "profile = None"
+        # Only variables that are requested by name have a profile or tables. Each module has a namespace of its own,
+        # because some of their names are the same.
+        sources = [
+            inspect.getsource(introspect),
+            inspect.getsource(profile) if names else "profile = None",
+            inspect.getsource(database) if names else "describe_database = None",
+        ]
         expression = (
-            f"(lambda space, other: (exec({sources[0]!r}, space), exec({sources[1]!r}, other),"
-            f" space['describe'](get_ipython().user_ns, {list(names)!r}, set(get_ipython().user_ns_hidden),"
-            " other['profile']))[2])({'__name__': 'eca'}, {'__name__': 'eca'})"
+            "(lambda spaces, sources: ([exec(*pair) for pair in zip(sources, spaces)],"
+            f" spaces[0]['describe'](get_ipython().user_ns, {list(names)!r}, set(get_ipython().user_ns_hidden),"
+            " spaces[1]['profile'], spaces[2]['describe_database']))[1])"
+            f"([{{'__name__': 'eca'}} for _ in range({len(sources)})], {sources!r})"
         )
         reply = await self._request(code="", silent=True, user_expressions={"eca": expression}, output_hook=_ignore)
         result = reply["content"].get("user_expressions", {}).get("eca", {})

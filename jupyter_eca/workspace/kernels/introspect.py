@@ -1,8 +1,8 @@
 """Describes the variables of a Python kernel.
 
 The source of this module is also sent to kernels that do not have `jupyter_eca`. So it must import only the standard
-library, and not `profile.py`, whose function is an argument. `introspect.R` and `introspect.jl` do the same for R and
-Julia, and `languages.py` loads them.
+library, and not `profile.py` and `database.py`, whose functions are arguments. `introspect.R` and `introspect.jl` do
+the same for R and Julia, and `languages.py` loads them.
 """
 
 from __future__ import annotations
@@ -51,6 +51,19 @@ _PLAIN_TYPES = frozenset({int, float, complex, bool, str, bytes, bytearray, type
 # Packages and classes whose values are computed when somebody looks at them, which may take hours.
 _LAZY_TYPES = frozenset({"_duckdb", "dask", "duckdb", "ibis", "pyspark", "snowflake", "polars.LazyFrame"})
 
+# The classes of connections to databases, and what they lead to. Their values are recognized without code of the user.
+_DATABASES = {
+    "sqlite3.Connection": "SQLite",
+    "_duckdb.DuckDBPyConnection": "DuckDB",
+    "duckdb.DuckDBPyConnection": "DuckDB",
+    "duckdb.duckdb.DuckDBPyConnection": "DuckDB",
+    "sqlalchemy.engine.base.Engine": "SQLAlchemy",
+    "sqlalchemy.engine.base.Connection": "SQLAlchemy",
+    "sqlalchemy.ext.asyncio.engine.AsyncEngine": "SQLAlchemy",
+    "sqlalchemy.ext.asyncio.engine.AsyncConnection": "SQLAlchemy",
+    "ibis.backends.BaseBackend": "ibis",
+}
+
 
 class _ShortRepr(reprlib.Repr):
     """Makes a short repr from the first items only, so that the size of the value does not matter. `reprlib` itself
@@ -97,31 +110,36 @@ def describe(
     names: list[str],
     hidden: set[str],
     profile: Callable[[Any], Iterator[str]] | None = None,
+    database: Callable[[Any, str], dict[str, Any]] | None = None,
 ) -> str:
     """Return JSON of `{variables, missing, left_out}`.
 
     Without `names`, all variables that the user made are described: no modules, no names that begin with `_`, and no
     names in `hidden`. Variables that were requested by name are described in more detail. `profile` is the function
-    of `profile.py`, which describes the columns of those variables.
+    of `profile.py`, which describes the columns of those variables, and `database` is that of `database.py`. With it,
+    `con.orders` in `names` is the table `orders` of the connection `con`.
     """
     wanted = names or [name for name, value in namespace.items() if _is_users_own(name, value, hidden)]
-    described = [name for name in wanted if name in namespace][:MAX_VARIABLES]
+    known = [name for name in wanted if name in namespace or _is_table_name(name, namespace)]
+    described = known[:MAX_VARIABLES]
     deadline = time.monotonic() + TOTAL_S
     with _TimeLimit() as time_limit, contextlib.nullcontext() if names else _shorten_arrays():
-        descriptions = [
-            _describe_variable(
+        descriptions = {
+            name: _describe_variable(
                 name,
                 namespace[name],
                 time_limit,
                 _choose_detail(place, bool(names), time.monotonic() > deadline),
                 profile,
+                database,
             )
+            if name in namespace
+            else _describe_table(name, namespace, database if time.monotonic() <= deadline else None)
             for place, name in enumerate(described)
-        ]
-    missing = [name for name in names if name not in namespace]
-    return json.dumps(
-        {"variables": descriptions, "missing": missing, "left_out": len(wanted) - len(missing) - len(described)}
-    )
+        }
+    found = [description for description in descriptions.values() if description]
+    missing = [name for name in names if not descriptions.get(name, name in known)]
+    return json.dumps({"variables": found, "missing": missing, "left_out": len(known) - len(described)})
 
 
 def _shorten_arrays() -> contextlib.AbstractContextManager[object]:
@@ -204,6 +222,7 @@ def _describe_variable(
     time_limit: _TimeLimit,
     detail: _Detail,
     profile: Callable[[Any], Iterator[str]] | None,
+    database: Callable[[Any, str], dict[str, Any]] | None,
 ) -> dict[str, Any]:
     """Describe one variable. If the code of the user's objects raises an error, the error becomes the preview."""
     description: dict[str, Any] = {"name": name, "type": _name_type(value)}
@@ -216,6 +235,12 @@ def _describe_variable(
                 description["length"] = len(value)
             if detail is _Detail.ALL:
                 _add_details(description, value)
+        elif kind := _find_database(value):
+            description["database"] = kind
+            if detail is _Detail.ALL and database is not None:
+                description.update(database(value, ""))
+            else:
+                description["preview"] = "(a database: its tables are told when it is named)"
         elif time_limit.is_available:
             time_limit.run(lambda: _add_contents(description, value, detail), LIMIT_S)
             if detail is _Detail.ALL and profile is not None and not _is_lazy(description["type"]):
@@ -225,6 +250,31 @@ def _describe_variable(
     except Exception as error:  # noqa: BLE001  # code of the user's own objects runs here
         description["preview"] = _describe_error(error)
     return description
+
+
+def _find_database(value: Any) -> str:
+    """Return what a connection leads to; empty for other values. See `_name_type`."""
+    for kind in type.__getattribute__(cast("type[object]", type(value)), "__mro__"):
+        module, name = (type.__getattribute__(kind, attribute) for attribute in ("__module__", "__qualname__"))
+        if (found := _DATABASES.get(f"{module}.{name}")) is not None:
+            return found
+    return ""
+
+
+def _is_table_name(name: str, namespace: dict[str, Any]) -> bool:
+    """Whether a name begins with a connection and a dot."""
+    connection, dot, _ = name.partition(".")
+    return bool(dot) and connection in namespace and _find_database(namespace[connection]) != ""
+
+
+def _describe_table(
+    name: str, namespace: dict[str, Any], database: Callable[[Any, str], dict[str, Any]] | None
+) -> dict[str, Any]:
+    """Describe a table of a connection. It is empty if there is no such table."""
+    connection, _, table = name.partition(".")
+    found = database(namespace[connection], table) if database is not None else {}
+    kind = "view" if found.pop("is_view", False) else "table"
+    return {"name": name, "type": f"{kind} of {_name_type(namespace[connection])}", **found} if found else {}
 
 
 def _add_profile(

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ImagePart
     from jupyter_eca.protocol.notebook import Variable
 
+# The characters for the tables of a database: for all lines with columns, for one of them, and for names of others.
+_TABLES_CHARS: Final = 4_000
+_TABLE_CHARS: Final = 300
+_NAMES_CHARS: Final = 1_000
+
 # Shown below variables whose values are withheld.
 VALUES_WITHHELD: Final = "[values are not told: the setting notebook.variables]"
 
@@ -27,6 +32,9 @@ def describe(variable: Variable, config: VariablesConfig) -> list[str]:
     if disclosure is VariableDetail.NAMES:
         return [f"{variable.name}: {variable.type}"]
     lines = [f"{variable.name}: {describe_type(variable)}"]
+    lines += [variable.database] if variable.database else []
+    lines += _describe_tables(variable)
+    lines += [f"[{variable.remark}]"] if variable.remark else []
     if variable.memory is not None:
         lines.append(f"memory: {variable.memory:,} bytes")
     is_full = disclosure is VariableDetail.FULL
@@ -36,6 +44,31 @@ def describe(variable: Variable, config: VariablesConfig) -> list[str]:
     if is_full:
         lines += [text for text in (variable.profile, variable.sample or variable.preview) if text]
     return lines
+
+
+def _describe_tables(variable: Variable) -> list[str]:
+    """Return a line for each table of a database with its columns, as far as there is room, then names, then a
+    number."""
+    lines: list[str] = []
+    names: list[str] = []
+    left_out = variable.tables_left_out
+    for table in variable.tables:
+        columns = ", ".join(f"{column.name} {column.dtype}".strip() for column in table.columns)
+        line = _cut(f"{'view ' if table.is_view else ''}{table.name}: {columns}", _TABLE_CHARS)
+        if table.columns and not names and sum(map(len, lines)) + len(line) <= _TABLES_CHARS:
+            lines.append(line)
+        elif sum(map(len, names)) + len(table.name) <= _NAMES_CHARS:
+            names.append(_cut(table.name, _TABLE_CHARS))
+        else:
+            left_out += 1
+    lines += [f"further tables: {', '.join(names)}"] if names else []
+    lines += [f"[{left_out:,} more tables]"] if left_out else []
+    return lines
+
+
+def _cut(text: str, limit: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def load_picture(variable: Variable, config: VariablesConfig) -> tuple[ImagePart, ...]:
@@ -49,7 +82,7 @@ def load_picture(variable: Variable, config: VariablesConfig) -> tuple[ImagePart
 
 def choose_disclosure(variable: Variable, config: VariablesConfig) -> VariableDetail:
     """Return how much of a variable the configuration discloses. This depends on the kind of its value."""
-    if variable.columns:
+    if variable.columns or variable.database:
         return config.table
     if variable.image or variable.type.startswith("matplotlib."):
         return config.figure

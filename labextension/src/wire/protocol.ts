@@ -862,6 +862,16 @@ export interface CursorContext {
   readonly position: Range;
 }
 
+/** A table or a view of a database. */
+export interface DatabaseTable {
+  /** The name, after the schema and a dot if that is not the default one. */
+  readonly name: string;
+  /** Whether its rows are computed. They are never read. */
+  readonly isView?: boolean;
+  /** The columns; empty if they were not read, because the database has many tables or the time was over. */
+  readonly columns?: readonly Column[];
+}
+
 /** A default that can be set, as the path of its key in the configuration. */
 export type DefaultName =
   | 'defaultModel'
@@ -2222,7 +2232,10 @@ export interface UsageContent {
   readonly replayed?: boolean;
 }
 
-/** A variable. The kernel limits the size of `preview`, `sample` and `image`. */
+/**
+ * A variable, or a table of a database that a variable leads to. Such a table has the name of the variable, a dot,
+ * and its own name. The kernel limits the size of `preview`, `sample` and `image`.
+ */
 export interface Variable {
   readonly name: string;
   readonly type: string;
@@ -2244,6 +2257,17 @@ export interface Variable {
   readonly profile?: string;
   /** A PNG in base64; only for a variable that was asked for by name. */
   readonly image?: string;
+  /**
+   * Of a connection to a database: the kind of the database. If the variable was asked for by name, it has the address
+   * too, without secrets.
+   */
+  readonly database?: string;
+  /** The tables of a connection that was asked for by name. */
+  readonly tables?: readonly DatabaseTable[];
+  /** How many further tables the database has. */
+  readonly tablesLeftOut?: number;
+  /** What could not be read of a database, and why, in sentences. */
+  readonly remark?: string;
 }
 
 /** A variable in the kernel. */

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from jupyter_eca.apps.kernel.engine import saved_code
 from jupyter_eca.apps.kernel.engine.interrupt import handle_interrupts_in_code
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus
-from jupyter_eca.workspace.kernels import introspect, profile
+from jupyter_eca.workspace.kernels import database, introspect, profile
 from jupyter_eca.workspace.kernels.output_text import OutputText
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ class ShellKernel:
     async def variables(self, names: tuple[str, ...]) -> KernelVariablesResult:
         """Describe the variables with these names; without names, describe all."""
         hidden = set(self._shell.user_ns_hidden)
-        text = introspect.describe(self._shell.user_ns, list(names), hidden, profile.profile)
+        text = introspect.describe(
+            self._shell.user_ns, list(names), hidden, profile.profile, database.describe_database
+        )
         return KernelVariablesResult.model_validate_json(text)
 
     async def _execute(self, code: str) -> KernelExecuteResult:
