@@ -103,7 +103,7 @@ class Turns:
         message = hide_key(prompt.message) if prompt.begins_with_slash else prompt.message
         message = dialogue.hide_secret(prompt.message) if dialogue else message
         chat.dialogue = dialogue
-        named = list_named(prompt.contexts, message)
+        named = list_named(prompt.contexts, message) if prompt.contexts else ()
         prompted = inputs.Prompted(now(), prompt.turn or make_id(), message, make_id(), setup, local, named)
         self._chats.feed(chat, prompted)
         services.store.select(prompt.chat, replace(choice.selection, notebook=notebook or None))
