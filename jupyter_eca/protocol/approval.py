@@ -1,4 +1,4 @@
-"""Owns the messages with which a settings page reads, adds and removes approval rules. All of them are ours.
+"""Owns the messages with which a settings page reads, adds and removes approval rules. ECA has none of them.
 
 It must not decide anything: `engine.approval` applies the rules. `tool` is its neighbour: the rules are about its
 calls.

@@ -1,4 +1,4 @@
-"""Owns the messages for reviewing what turns have changed in files and in cells of notebooks. All of them are ours.
+"""Owns the messages for reviewing what turns have changed in files and in cells of notebooks. ECA has none of them.
 
 It must not know how a change is reverted: `host.operations` does. `notebook` is its neighbour: it makes changes to
 cells.
@@ -37,9 +37,10 @@ class ChangedText(Model):
     """The change to the text of a file or a cell."""
 
     before: str | None = None
-    """The text before the first edit; absent when there was none."""
+    """The text before the first edit; absent when the file or cell did not exist."""
     after: str | None = None
-    """The text now. If a later turn has changed it again, the text after this turn. Absent when there is none."""
+    """The text now; if a later turn has changed the text again, the text at the end of this turn. Absent when the file
+    or cell does not exist any more."""
     diff: str
     """The unified diff from `before` to `after`."""
     lines_added: int
@@ -58,7 +59,7 @@ class ChangeBase(Model):
     text: ChangedText | None = None
     """Absent when there is no text, or too much of it."""
     refused: str | None = None
-    """Why the change cannot be reverted."""
+    """Why the change cannot be reverted; absent when it can."""
 
 
 class ChangedFile(ChangeBase):
@@ -107,6 +108,7 @@ class ChangeLeft(Model):
     shown: str
     """The name of the file or cell for the user."""
     why: str
+    """Why it could not be reverted."""
 
 
 class ChangeReverted(Model):

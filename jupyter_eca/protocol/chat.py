@@ -57,10 +57,10 @@ class ChatPromptParams(Model):
     """Whether tool calls in this chat run without a question where the rules would ask."""
     contexts: Annotated[tuple[ChatContext, ...], EMPTY_IS_DEFAULT] = ()
     lock: ChatLock | None = None
-    """Ours: kernels send it for their cells."""
+    """Not in ECA: kernels send it for their cells."""
     notebook: str | None = None
-    """Ours: the path of the notebook that the user asked in, empty for none. Without it the server uses the one that is
-    active when the prompt arrives."""
+    """Not in ECA: the path of the notebook that the user asked in, empty for none. Without it the server uses the one
+    that is active when the prompt arrives."""
 
 
 class PromptStatus(StrEnum):
@@ -113,11 +113,11 @@ class ChatToolCallRejectParams(Model):
     chat_id: ChatId
     tool_call_id: str
     reason: str = ""
-    """Ours: why the call is rejected. The model reads it."""
+    """Not in ECA: why the call is rejected. The model reads it."""
 
 
 class ChatToolCallProgressParams(Model):
-    """Ours: the progress of a running tool call. It replaces the progress sent before, and is not stored."""
+    """Not in ECA: the progress of a running tool call. It replaces the progress sent before, and is not stored."""
 
     chat_id: ChatId
     id: str
@@ -133,7 +133,7 @@ class ChatToolCallProgressParams(Model):
 
 
 class ChatToolCallBackgroundParams(Model):
-    """Ours: continue a running tool call as a background job. The turn goes on without waiting for it."""
+    """Not in ECA: continue a running tool call as a background job. The turn goes on without waiting for it."""
 
     chat_id: ChatId
     id: str
@@ -141,7 +141,7 @@ class ChatToolCallBackgroundParams(Model):
 
 
 class ChatToolOutputParams(Model):
-    """Ours: asks for a part of a tool call's whole output. `toolCalled` may have only its head and tail."""
+    """Not in ECA: asks for a part of a tool call's whole output. `toolCalled` may have only its head and tail."""
 
     chat_id: ChatId
     id: str
@@ -197,10 +197,10 @@ class ChatSelectedModelChangedParams(Model):
     chat_id: ChatId | None = None
     variant: str | None = None
     chosen: ChosenPart | None = None
-    """Ours: what the user has changed. Absent: the model, and perhaps the variant too."""
+    """Not in ECA: what the user has changed. Absent: the model, and perhaps the variant too."""
     notebook: str | None = None
-    """Ours: the path of the notebook in front of the user, empty for none. New chats of this notebook, and of those
-    without a choice of their own, begin with this selection. Absent: it is not remembered."""
+    """Not in ECA: the path of the notebook in front of the user, empty for none. New chats of this notebook, and of
+    those without a choice of their own, begin with this selection. Absent: it is not remembered."""
 
 
 class ChatSelectedAgentChangedParams(Model):
@@ -209,7 +209,7 @@ class ChatSelectedAgentChangedParams(Model):
     agent: str
     chat_id: ChatId | None = None
     notebook: str | None = None
-    """Ours: see `ChatSelectedModelChangedParams`."""
+    """Not in ECA: see `ChatSelectedModelChangedParams`."""
 
 
 class ChatSelectedBehaviorChangedParams(Model):

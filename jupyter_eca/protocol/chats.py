@@ -60,7 +60,8 @@ class ChatListParams(Model):
     sort_by: str | None = None
     """The time by which the chats are sorted: `updatedAt` (the default) or `createdAt`."""
     query: str | None = None
-    """Ours: return only the chats whose title or messages contain these words. Upper and lower case are the same."""
+    """Not in ECA: return only the chats whose title or messages contain these words. Upper and lower case are the
+    same."""
 
 
 class ChatSummary(Model):
@@ -74,13 +75,13 @@ class ChatSummary(Model):
     model: str | None = None
     message_count: int
     notebook: str | None = None
-    """Ours: the path of the notebook that the chat belongs to."""
+    """Not in ECA: the path of the notebook that the chat belongs to."""
     waiting: bool | None = None
-    """Ours: true if the running turn waits for the user, who must approve a tool call or answer a question."""
+    """Not in ECA: true if the running turn waits for the user, who must approve a tool call or answer a question."""
     outcome: Outcome | None = None
-    """Ours: how the last turn ended."""
+    """Not in ECA: how the last turn ended."""
     excerpt: str | None = None
-    """Ours: the sentence in which a search has found the words. It is absent if only the title has them."""
+    """Not in ECA: the sentence in which a search has found the words. It is absent if only the title has them."""
 
 
 class ChatListResult(Model):

@@ -3,7 +3,7 @@
 It must not know how a content is made. `chat` is its neighbour: it has the messages that carry a content.
 
 The shapes are those of the ECA protocol document, section "Chat Content Received". A field that only newer revisions
-know is optional. A field marked "ours" is not part of ECA: only clients with the capability `envelope` use it.
+know is optional. A field marked "Not in ECA" is our addition: only clients with the capability `envelope` use it.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class TextContent(Model):
     content_id: str | None = None
     """The id of a user's message, by which it can be flagged, rolled back or forked from."""
     failure: TurnFailure | None = None
-    """Ours: this text says why the turn failed."""
+    """Not in ECA: this text says why the turn failed."""
     contexts: tuple[ChatContext, ...] | None = None
-    """Ours: the contexts that a user's message names, so that clients can show its mentions. Absent when it names
+    """Not in ECA: the contexts that a user's message names, so that clients can show its mentions. Absent when it names
     none."""
 
 
@@ -67,7 +67,7 @@ class ProgressContent(Model):
     text: str = ""
     """What the turn is doing, for the user."""
     plan: bool | None = None
-    """Ours: the turn ended with a plan, which `/go` carries out."""
+    """Not in ECA: the turn ended with a plan, which `/go` carries out."""
 
 
 class ReasonStartedContent(Model):
@@ -135,7 +135,7 @@ class UsageContent(Model):
     message_output_tokens: int
     """The tokens of its answer."""
     message_cached_tokens: int | None = None
-    """Ours: how many of the input tokens came from the vendor's cache."""
+    """Not in ECA: how many of the input tokens came from the vendor's cache."""
     last_message_cost: str | None = None
     """The cost of the last request. The older revision calls it `message_cost`."""
     message_cost: str | None = None
@@ -147,7 +147,7 @@ class UsageContent(Model):
     """The percentage of the window at which the conversation is summarized."""
     context_breakdown: ContextBreakdown | None = None
     replayed: bool | None = None
-    """Ours: the answer came from a lock file, and no model was asked."""
+    """Not in ECA: the answer came from a lock file, and no model was asked."""
 
 
 class FileChangeDetails(Model):
@@ -162,8 +162,8 @@ class FileChangeDetails(Model):
     cells: tuple[CellChange, ...] | None = None
     """For a notebook, the changes that the diff shows. Exactly these changes are made after the approval."""
     loads: str | None = None
-    """Ours: what a page loads from elsewhere as soon as it shows the changed Markdown cells, in words. Absent when they
-    load nothing."""
+    """Not in ECA: what a page loads from elsewhere as soon as it shows the changed Markdown cells, in words. Absent
+    when they load nothing."""
 
 
 class JsonOutputsDetails(Model):
@@ -194,9 +194,9 @@ class ShellCommandDetails(Model):
     background: bool = False
     """Whether it runs as a background job."""
     line: str | None = None
-    """Ours: the whole command line, word for word."""
+    """Not in ECA: the whole command line, word for word."""
     parsed: tuple[str, ...] | None = None
-    """Ours: each command of the line with its redirections, as the approval rules read them. Absent when the line
+    """Not in ECA: each command of the line with its redirections, as the approval rules read them. Absent when the line
     cannot be parsed."""
 
 
@@ -258,7 +258,7 @@ class ShownCell(Model):
 
 
 class RunCellsDetails(Model):
-    """Ours: the cells that a tool call runs. Exactly these sources run after the approval."""
+    """Not in ECA: the cells that a tool call runs. Exactly these sources run after the approval."""
 
     type: Literal["runCells"] = "runCells"
     path: str
@@ -327,11 +327,11 @@ class ToolCallRunContent(ToolCallContent):
     manual_approval: bool
     """Whether the call waits for `chat/toolCallApprove` or `chat/toolCallReject`."""
     cause: Cause | None = None
-    """Ours: why the call waits for an approval, or why it does not."""
+    """Not in ECA: why the call waits for an approval, or why it does not."""
     remembers: tuple[str, ...] | None = None
-    """Ours: what an approval for the session would remember, in words. Absent when it would remember nothing."""
+    """Not in ECA: what an approval for the session would remember, in words. Absent when it would remember nothing."""
     waits_for: str | None = None
-    """Ours: the id of the call before it that must end before this one can run."""
+    """Not in ECA: the id of the call before it that must end before this one can run."""
 
 
 class ToolCallRunningContent(ToolCallContent):
@@ -358,7 +358,7 @@ class ToolCalledContent(ToolCallContent):
     outputs: tuple[TextOutput, ...]
     total_time_ms: int = 0
     whole: int | None = None
-    """Ours: the length of the whole output in characters, when `outputs` has only its head and tail. The method
+    """Not in ECA: the length of the whole output in characters, when `outputs` has only its head and tail. The method
     `chat/toolOutput` returns the whole output."""
 
 
@@ -380,7 +380,7 @@ class ToolCallRejectedContent(ToolCallContent):
     arguments: dict[str, Any]
     reason: RejectReason
     cause: Cause | None = None
-    """Ours: which rule forbade the call."""
+    """Not in ECA: which rule forbade the call."""
 
 
 MAX_TITLE: Final = 500

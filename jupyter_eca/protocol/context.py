@@ -99,14 +99,14 @@ class TextContext(Model):
     label: str = ""
     content: str
     path: str = ""
-    """Ours: the notebook or the file that the text comes from. A prompt with a text from a notebook was asked in that
-    notebook."""
+    """Not in ECA: the notebook or the file that the text comes from. A prompt with a text from a notebook was asked in
+    that notebook."""
     cell: str = ""
-    """Ours: the id of the cell, when the text is the whole source of a cell."""
+    """Not in ECA: the id of the cell, when the text is the whole source of a cell."""
 
 
 class LiveContext(Model):
-    """Ours: a part of a live notebook or its kernel. Only clients with a live notebook or kernel are offered it.
+    """Not in ECA: a part of a live notebook or its kernel. Only clients with a live notebook or kernel are offered it.
 
     Additional fields are forbidden: a context with other fields is another client's context with the same type.
     """

@@ -1,4 +1,4 @@
-"""Owns the messages about the costs of requests to models, for the panel and for `%eca`. All of them are ours.
+"""Owns the messages about the costs of requests to models, for the panel and for `%eca`. ECA has none of them.
 
 It must not know any price: `host.costs` computes the costs. `chat` is its neighbour: an estimate has a prompt's fields.
 """

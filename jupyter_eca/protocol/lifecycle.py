@@ -54,15 +54,15 @@ class CodeAssistant(Model):
     editor: EditorCapabilities = EditorCapabilities()
     chat_capabilities: ChatCapabilities = ChatCapabilities()
     kernel: bool = False
-    """Ours: the client is a kernel, and runs code for the chats in which it asks."""
+    """Not in ECA: the client is a kernel, and runs code for the chats in which it asks."""
     notebook: bool = False
-    """Ours: the client has notebooks open, which it reads and edits for the server."""
+    """Not in ECA: the client has notebooks open, which it reads and edits for the server."""
     envelope: bool = False
-    """Ours: the client wants `seq`, `turn`, `at` and `outcome` beside each content."""
+    """Not in ECA: the client wants `seq`, `turn`, `at` and `outcome` beside each content."""
     trust: bool = False
-    """Ours: the client shows which settings of a folder wait for trust, and lets the user trust them."""
+    """Not in ECA: the client shows which settings of a folder wait for trust, and lets the user trust them."""
     unattended: bool = False
-    """Ours: no user is there who could approve a tool call."""
+    """Not in ECA: no user is there who could approve a tool call."""
 
     @field_validator("editor", "chat_capabilities", mode="before")
     @classmethod

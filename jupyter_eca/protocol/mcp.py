@@ -79,7 +79,7 @@ class ToolServerUpdatedParams(Model):
     instructions: str | None = None
     """The server's own text about how to use it."""
     error: str | None = None
-    """Ours: why the server has failed."""
+    """Not in ECA: why the server has failed."""
 
 
 class ToolServerRemovedParams(Model):

@@ -1,4 +1,4 @@
-"""Owns the requests of the server to a client that is a live kernel or has live notebooks. All of them are ours.
+"""Owns the requests of the server to a client that is a live kernel or has live notebooks. ECA has none of them.
 
 It must not know how a notebook is read or edited: `workspace.notebooks` does. `editor` is its neighbour: it has the
 requests to an editor. Only clients that declare one of these two capabilities receive the requests:

@@ -51,10 +51,10 @@ class ProviderLogin(Model):
 
     methods: tuple[LoginMethod, ...]
     key_prefixes: tuple[str, ...] | None = None
-    """Ours: how the keys of this provider begin, so that a client can recognise a key that is pasted. Absent when that
-    is not known."""
+    """Not in ECA: how the keys of this provider begin, so that a client can recognise a key that is pasted. Absent when
+    that is not known."""
     asks_for_url: bool | None = None
-    """Ours: true if the user also has to type the address of the server, else absent."""
+    """Not in ECA: true if the user also has to type the address of the server, else absent."""
 
 
 class ModelCapabilities(Model):
@@ -87,7 +87,7 @@ class ProviderModel(Model):
 
 
 class BundledModel(Model):
-    """Ours: a small model that runs inside this process, without a key and without a network."""
+    """Not in ECA: a small model that runs inside this process, without a key and without a network."""
 
     model: str
     """The full name `provider/model`."""
@@ -189,7 +189,7 @@ class TrialOutcome(StrEnum):
 
 
 class ProvidersTryResult(Model):
-    """Ours: the result of one small request to a provider."""
+    """Not in ECA: the result of one small request to a provider."""
 
     outcome: TrialOutcome
     model: str = ""

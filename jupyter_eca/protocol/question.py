@@ -31,7 +31,7 @@ class ChatAskQuestionParams(Model):
     allow_freeform: bool = True
     """Whether the user can type another answer."""
     secret: bool | None = None
-    """Ours: the answer is a secret, for example a key. The client must not show or store it."""
+    """Not in ECA: the answer is a secret, for example a key. The client must not show or store it."""
 
 
 class FieldKind(StrEnum):

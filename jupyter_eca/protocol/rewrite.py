@@ -36,7 +36,7 @@ class RewritePromptResult(Model):
 
 
 class RewriteStopParams(Model):
-    """Ours: stop a rewrite. No more contents are sent for this id."""
+    """Not in ECA: stop a rewrite. No more contents are sent for this id."""
 
     id: str | int
 

@@ -1,4 +1,4 @@
-"""Owns the messages about tools that a client lends to the server. All of them are ours.
+"""Owns the messages about tools that a client lends to the server. ECA has none of them.
 
 It must not know how a tool runs: the client runs the tools that it lends. The model of the client's chats calls them
 like any other tool, under the user's approval rules (as the server `python`). `mcp` is its neighbour: it has tool

@@ -67,7 +67,7 @@ export interface ApprovalsProposeResult {
  */
 export type AuthStatus = 'authenticated' | 'expiring' | 'expired' | 'unauthenticated' | 'local' | 'not-running';
 
-/** Ours: a small model that runs inside this process, without a key and without a network. */
+/** Not in ECA: a small model that runs inside this process, without a key and without a network. */
 export interface BundledModel {
   /** The full name `provider/model`. */
   readonly model: string;
@@ -147,6 +147,7 @@ export interface ChangeLeft {
   readonly id: string;
   /** The name of the file or cell for the user. */
   readonly shown: string;
+  /** Why it could not be reverted. */
   readonly why: string;
 }
 
@@ -167,7 +168,7 @@ export interface ChangedCell {
   readonly path: string;
   /** Absent when there is no text, or too much of it. */
   readonly text?: ChangedText;
-  /** Why the change cannot be reverted. */
+  /** Why the change cannot be reverted; absent when it can. */
   readonly refused?: string;
   readonly type: 'cell';
   readonly kind: 'inserted' | 'edited' | 'deleted' | 'moved';
@@ -191,7 +192,7 @@ export interface ChangedFile {
   readonly path: string;
   /** Absent when there is no text, or too much of it. */
   readonly text?: ChangedText;
-  /** Why the change cannot be reverted. */
+  /** Why the change cannot be reverted; absent when it can. */
   readonly refused?: string;
   readonly type: 'file';
   readonly kind: 'created' | 'edited' | 'deleted';
@@ -199,9 +200,12 @@ export interface ChangedFile {
 
 /** The change to the text of a file or a cell. */
 export interface ChangedText {
-  /** The text before the first edit; absent when there was none. */
+  /** The text before the first edit; absent when the file or cell did not exist. */
   readonly before?: string;
-  /** The text now. If a later turn has changed it again, the text after this turn. Absent when there is none. */
+  /**
+   * The text now; if a later turn has changed the text again, the text at the end of this turn. Absent when the file or
+   * cell does not exist any more.
+   */
   readonly after?: string;
   /** The unified diff from `before` to `after`. */
   readonly diff: string;
@@ -227,7 +231,7 @@ export interface ChatAskQuestionParams {
   readonly toolCallId?: string;
   /** Whether the user can type another answer. */
   readonly allowFreeform: boolean;
-  /** Ours: the answer is a secret, for example a key. The client must not show or store it. */
+  /** Not in ECA: the answer is a secret, for example a key. The client must not show or store it. */
   readonly secret?: boolean;
 }
 
@@ -405,7 +409,9 @@ export interface ChatListParams {
   readonly limit?: number;
   /** The time by which the chats are sorted: `updatedAt` (the default) or `createdAt`. */
   readonly sortBy?: string;
-  /** Ours: return only the chats whose title or messages contain these words. Upper and lower case are the same. */
+  /**
+   * Not in ECA: return only the chats whose title or messages contain these words. Upper and lower case are the same.
+   */
   readonly query?: string;
 }
 
@@ -477,11 +483,11 @@ export interface ChatPromptParams {
   /** Whether tool calls in this chat run without a question where the rules would ask. */
   readonly trust?: boolean;
   readonly contexts?: readonly ChatContext[];
-  /** Ours: kernels send it for their cells. */
+  /** Not in ECA: kernels send it for their cells. */
   readonly lock?: ChatLock;
   /**
-   * Ours: the path of the notebook that the user asked in, empty for none. Without it the server uses the one that is
-   * active when the prompt arrives.
+   * Not in ECA: the path of the notebook that the user asked in, empty for none. Without it the server uses the one
+   * that is active when the prompt arrives.
    */
   readonly notebook?: string;
 }
@@ -580,7 +586,7 @@ export interface ChatRollbackParams {
 export interface ChatSelectedAgentChangedParams {
   readonly agent: string;
   readonly chatId?: ChatId;
-  /** Ours: see `ChatSelectedModelChangedParams`. */
+  /** Not in ECA: see `ChatSelectedModelChangedParams`. */
   readonly notebook?: string;
 }
 
@@ -595,10 +601,10 @@ export interface ChatSelectedModelChangedParams {
   readonly model: string;
   readonly chatId?: ChatId;
   readonly variant?: string;
-  /** Ours: what the user has changed. Absent: the model, and perhaps the variant too. */
+  /** Not in ECA: what the user has changed. Absent: the model, and perhaps the variant too. */
   readonly chosen?: ChosenPart;
   /**
-   * Ours: the path of the notebook in front of the user, empty for none. New chats of this notebook, and of those
+   * Not in ECA: the path of the notebook in front of the user, empty for none. New chats of this notebook, and of those
    * without a choice of their own, begin with this selection. Absent: it is not remembered.
    */
   readonly notebook?: string;
@@ -644,13 +650,13 @@ export interface ChatSummary {
   readonly updatedAt: number;
   readonly model?: string;
   readonly messageCount: number;
-  /** Ours: the path of the notebook that the chat belongs to. */
+  /** Not in ECA: the path of the notebook that the chat belongs to. */
   readonly notebook?: string;
-  /** Ours: true if the running turn waits for the user, who must approve a tool call or answer a question. */
+  /** Not in ECA: true if the running turn waits for the user, who must approve a tool call or answer a question. */
   readonly waiting?: boolean;
-  /** Ours: how the last turn ended. */
+  /** Not in ECA: how the last turn ended. */
   readonly outcome?: Outcome;
-  /** Ours: the sentence in which a search has found the words. It is absent if only the title has them. */
+  /** Not in ECA: the sentence in which a search has found the words. It is absent if only the title has them. */
   readonly excerpt?: string;
 }
 
@@ -662,14 +668,14 @@ export interface ChatToolCallApproveParams {
   readonly save?: 'session';
 }
 
-/** Ours: continue a running tool call as a background job. The turn goes on without waiting for it. */
+/** Not in ECA: continue a running tool call as a background job. The turn goes on without waiting for it. */
 export interface ChatToolCallBackgroundParams {
   readonly chatId: ChatId;
   /** The id of the call. */
   readonly id: string;
 }
 
-/** Ours: the progress of a running tool call. It replaces the progress sent before, and is not stored. */
+/** Not in ECA: the progress of a running tool call. It replaces the progress sent before, and is not stored. */
 export interface ChatToolCallProgressParams {
   readonly chatId: ChatId;
   /** The id of the call. */
@@ -688,11 +694,11 @@ export interface ChatToolCallProgressParams {
 export interface ChatToolCallRejectParams {
   readonly chatId: ChatId;
   readonly toolCallId: string;
-  /** Ours: why the call is rejected. The model reads it. */
+  /** Not in ECA: why the call is rejected. The model reads it. */
   readonly reason?: string;
 }
 
-/** Ours: asks for a part of a tool call's whole output. `toolCalled` may have only its head and tail. */
+/** Not in ECA: asks for a part of a tool call's whole output. `toolCalled` may have only its head and tail. */
 export interface ChatToolOutputParams {
   readonly chatId: ChatId;
   /** The id of the call. */
@@ -745,15 +751,15 @@ export interface CodeAssistant {
   readonly fix?: unknown;
   readonly editor?: EditorCapabilities;
   readonly chatCapabilities?: ChatCapabilities;
-  /** Ours: the client is a kernel, and runs code for the chats in which it asks. */
+  /** Not in ECA: the client is a kernel, and runs code for the chats in which it asks. */
   readonly kernel?: boolean;
-  /** Ours: the client has notebooks open, which it reads and edits for the server. */
+  /** Not in ECA: the client has notebooks open, which it reads and edits for the server. */
   readonly notebook?: boolean;
-  /** Ours: the client wants `seq`, `turn`, `at` and `outcome` beside each content. */
+  /** Not in ECA: the client wants `seq`, `turn`, `at` and `outcome` beside each content. */
   readonly envelope?: boolean;
-  /** Ours: the client shows which settings of a folder wait for trust, and lets the user trust them. */
+  /** Not in ECA: the client shows which settings of a folder wait for trust, and lets the user trust them. */
   readonly trust?: boolean;
-  /** Ours: no user is there who could approve a tool call. */
+  /** Not in ECA: no user is there who could approve a tool call. */
   readonly unattended?: boolean;
 }
 
@@ -1031,8 +1037,8 @@ export interface FileChangeDetails {
   /** For a notebook, the changes that the diff shows. Exactly these changes are made after the approval. */
   readonly cells?: readonly (InsertCell | EditCell | DeleteCell | MoveCell | PutCell)[];
   /**
-   * Ours: what a page loads from elsewhere as soon as it shows the changed Markdown cells, in words. Absent when they
-   * load nothing.
+   * Not in ECA: what a page loads from elsewhere as soon as it shows the changed Markdown cells, in words. Absent when
+   * they load nothing.
    */
   readonly loads?: string;
 }
@@ -1593,7 +1599,7 @@ export interface ProgressContent {
   readonly state: 'running' | 'finished';
   /** What the turn is doing, for the user. */
   readonly text: string;
-  /** Ours: the turn ended with a plan, which `/go` carries out. */
+  /** Not in ECA: the turn ended with a plan, which `/go` carries out. */
   readonly plan?: boolean;
 }
 
@@ -1625,11 +1631,11 @@ export interface ProviderAuth {
 export interface ProviderLogin {
   readonly methods: readonly LoginMethod[];
   /**
-   * Ours: how the keys of this provider begin, so that a client can recognise a key that is pasted. Absent when that is
-   * not known.
+   * Not in ECA: how the keys of this provider begin, so that a client can recognise a key that is pasted. Absent when
+   * that is not known.
    */
   readonly keyPrefixes?: readonly string[];
-  /** Ours: true if the user also has to type the address of the server, else absent. */
+  /** Not in ECA: true if the user also has to type the address of the server, else absent. */
   readonly asksForUrl?: boolean;
 }
 
@@ -1679,7 +1685,7 @@ export interface ProvidersLoginParams {
   readonly method?: string;
 }
 
-/** Ours: the result of one small request to a provider. */
+/** Not in ECA: the result of one small request to a provider. */
 export interface ProvidersTryResult {
   readonly outcome: TrialOutcome;
   /** The full name of the model that was asked; empty when the provider has none. */
@@ -1805,7 +1811,7 @@ export interface RewriteStarted {
   readonly type: 'started';
 }
 
-/** Ours: stop a rewrite. No more contents are sent for this id. */
+/** Not in ECA: stop a rewrite. No more contents are sent for this id. */
 export interface RewriteStopParams {
   readonly id: ChatId;
 }
@@ -1834,7 +1840,7 @@ export interface RuleText {
   readonly argsMatchers?: Readonly<Record<string, unknown>>;
 }
 
-/** Ours: the cells that a tool call runs. Exactly these sources run after the approval. */
+/** Not in ECA: the cells that a tool call runs. Exactly these sources run after the approval. */
 export interface RunCellsDetails {
   readonly type: 'runCells';
   /** The notebook. */
@@ -1908,11 +1914,11 @@ export interface ShellCommandDetails {
   readonly commands: readonly ShellCommandPart[];
   /** Whether it runs as a background job. */
   readonly background: boolean;
-  /** Ours: the whole command line, word for word. */
+  /** Not in ECA: the whole command line, word for word. */
   readonly line?: string;
   /**
-   * Ours: each command of the line with its redirections, as the approval rules read them. Absent when the line cannot
-   * be parsed.
+   * Not in ECA: each command of the line with its redirections, as the approval rules read them. Absent when the line
+   * cannot be parsed.
    */
   readonly parsed?: readonly string[];
 }
@@ -1990,10 +1996,11 @@ export interface TextContent {
   readonly text: string;
   /** The id of a user's message, by which it can be flagged, rolled back or forked from. */
   readonly contentId?: string;
-  /** Ours: this text says why the turn failed. */
+  /** Not in ECA: this text says why the turn failed. */
   readonly failure?: TurnFailure;
   /**
-   * Ours: the contexts that a user's message names, so that clients can show its mentions. Absent when it names none.
+   * Not in ECA: the contexts that a user's message names, so that clients can show its mentions. Absent when it names
+   * none.
    */
   readonly contexts?: readonly ChatContext[];
 }
@@ -2004,11 +2011,11 @@ export interface TextContext {
   readonly label?: string;
   readonly content: string;
   /**
-   * Ours: the notebook or the file that the text comes from. A prompt with a text from a notebook was asked in that
-   * notebook.
+   * Not in ECA: the notebook or the file that the text comes from. A prompt with a text from a notebook was asked in
+   * that notebook.
    */
   readonly path?: string;
-  /** Ours: the id of the cell, when the text is the whole source of a cell. */
+  /** Not in ECA: the id of the cell, when the text is the whole source of a cell. */
   readonly cell?: string;
 }
 
@@ -2058,7 +2065,7 @@ export interface ToolCallRejectedContent {
   readonly type: 'toolCallRejected';
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly reason: RejectReason;
-  /** Ours: which rule forbade the call. */
+  /** Not in ECA: which rule forbade the call. */
   readonly cause?: Cause;
 }
 
@@ -2088,11 +2095,11 @@ export interface ToolCallRunContent {
   readonly arguments: Readonly<Record<string, unknown>>;
   /** Whether the call waits for `chat/toolCallApprove` or `chat/toolCallReject`. */
   readonly manualApproval: boolean;
-  /** Ours: why the call waits for an approval, or why it does not. */
+  /** Not in ECA: why the call waits for an approval, or why it does not. */
   readonly cause?: Cause;
-  /** Ours: what an approval for the session would remember, in words. Absent when it would remember nothing. */
+  /** Not in ECA: what an approval for the session would remember, in words. Absent when it would remember nothing. */
   readonly remembers?: readonly string[];
-  /** Ours: the id of the call before it that must end before this one can run. */
+  /** Not in ECA: the id of the call before it that must end before this one can run. */
   readonly waitsFor?: string;
 }
 
@@ -2129,7 +2136,7 @@ export interface ToolCalledContent {
   readonly outputs: readonly TextOutput[];
   readonly totalTimeMs: number;
   /**
-   * Ours: the length of the whole output in characters, when `outputs` has only its head and tail. The method
+   * Not in ECA: the length of the whole output in characters, when `outputs` has only its head and tail. The method
    * `chat/toolOutput` returns the whole output.
    */
   readonly whole?: number;
@@ -2164,7 +2171,7 @@ export interface ToolServerUpdatedParams {
   readonly resources?: readonly ServerResource[];
   /** The server's own text about how to use it. */
   readonly instructions?: string;
-  /** Ours: why the server has failed. */
+  /** Not in ECA: why the server has failed. */
   readonly error?: string;
 }
 
@@ -2216,7 +2223,7 @@ export interface UsageContent {
   readonly messageInputTokens: number;
   /** The tokens of its answer. */
   readonly messageOutputTokens: number;
-  /** Ours: how many of the input tokens came from the vendor's cache. */
+  /** Not in ECA: how many of the input tokens came from the vendor's cache. */
   readonly messageCachedTokens?: number;
   /** The cost of the last request. The older revision calls it `messageCost`. */
   readonly lastMessageCost?: string;
@@ -2228,7 +2235,7 @@ export interface UsageContent {
   /** The percentage of the window at which the conversation is summarized. */
   readonly autoCompactPercentage?: number;
   readonly contextBreakdown?: ContextBreakdown;
-  /** Ours: the answer came from a lock file, and no model was asked. */
+  /** Not in ECA: the answer came from a lock file, and no model was asked. */
   readonly replayed?: boolean;
 }
 
