@@ -1,7 +1,9 @@
-"""Renders the conditions and variables in prompts and rules. The syntax is ECA's (its template.md: the `if` of Selmer).
+"""Renders the conditions and variables in prompts and rules. The syntax is ECA's (template.md in its documentation).
+ECA uses the template library Selmer, and the `if` tags are those of Selmer.
 
-Only the documented syntax is replaced. Braces that name no fact stay as they are, because a rule may be about
-templates. The module is pure, and must not read files. `base.py` lists the facts.
+A fact is a named value that describes the turn, for example `isSubagent`. `{{name}}` is replaced by the value of a
+fact, and `{% if name %}` tests it. Everything else in braces stays as it is, because a rule may be about templates. The
+module is pure, and must not read files. `base.py` lists the facts.
 """
 
 from __future__ import annotations
@@ -37,35 +39,37 @@ class _If:
 
 
 def render(text: str, facts: Facts) -> str:
-    """Render a text. `facts` are the variables and what conditions test.
+    """Replace the variables in a text, and keep only the branches whose conditions are true.
 
-    Raises: ValueError for a condition that is not valid, or has no end.
+    Raises: ValueError for a condition that is not valid, and for an `if` without `endif`.
     """
     out: list[str] = []
-    open: list[_If] = []
+    open_ifs: list[_If] = []
     at = 0
     for tag in _TAG.finditer(text):
-        if all(block.on for block in open):
+        if all(block.on for block in open_ifs):
             out.append(_fill(text[at : tag.start()], facts))
         at = tag.end()
-        _apply_tag(open, tag["alone"] or tag["word"], (tag["condition_alone"] or tag["condition"] or "").split(), facts)
-    if open:
+        _apply_tag(
+            open_ifs, tag["alone"] or tag["word"], (tag["condition_alone"] or tag["condition"] or "").split(), facts
+        )
+    if open_ifs:
         raise ValueError("an {% if %} has no {% endif %}")
     return "".join([*out, _fill(text[at:], facts)]).strip()
 
 
-def _apply_tag(open: list[_If], word: str, condition: list[str], facts: Facts) -> None:
-    """Change the stack of open `if`s by a tag. Raises: ValueError for a tag that has no `if`."""
+def _apply_tag(open_ifs: list[_If], word: str, condition: list[str], facts: Facts) -> None:
+    """Update the stack of open `if`s for the next tag. Raises: ValueError for a tag without an `if` before it."""
     if word == "if":
         holds = _holds(condition, facts)
-        open.append(_If(holds, holds))
+        open_ifs.append(_If(holds, holds))
         return
-    if not open or (open[-1].last and word != "endif"):
+    if not open_ifs or (open_ifs[-1].last and word != "endif"):
         raise ValueError(f"an {{% {word} %}} has no {{% if %}}")
     if word == "endif":
-        open.pop()
+        open_ifs.pop()
         return
-    top = open[-1]
+    top = open_ifs[-1]
     top.last = word == "else"
     top.on = not top.done and (top.last or _holds(condition, facts))
     top.done = top.done or top.on
@@ -76,8 +80,8 @@ def _holds(condition: list[str], facts: Facts) -> bool:
     match condition:
         case ["not", *rest]:
             return not _holds(rest, facts)
-        case ["any" | "all" as many, *names] if names:
-            return (any if many == "any" else all)(bool(facts.get(name)) for name in names)
+        case ["any" | "all" as quantifier, *names] if names:
+            return (any if quantifier == "any" else all)(bool(facts.get(name)) for name in names)
         case [name]:
             return bool(facts.get(name))
         case _:
