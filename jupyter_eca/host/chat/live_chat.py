@@ -213,7 +213,7 @@ class LiveChat:
     pinned: PinnedPrompt | None = None
     """The system prompt, once it is composed or read from the store."""
     prepared: tuple[object, Setup] | None = None
-    """The setup of the last turn, behind what it was built from."""
+    """What the setup of the last turn was built from, and the setup."""
     notebook: str = ""
     """The path of the notebook that the last prompt came from."""
     paid: str = ""

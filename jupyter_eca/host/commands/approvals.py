@@ -32,7 +32,7 @@ async def approvals(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     """Show for each tool of the agent whether it needs approval, and which rule says so."""
     host = place.host
     live = await host.chats.load(place.chat)
-    choice = host.setups.settle(live.choice)
+    choice = host.setups.fill_defaults(live.choice)
     agent = host.current.resolved.agent(choice.agent)
     tools = host.setups.list_tools(agent.name, host.tool_contexts.build(place.chat, place.kernel))
     rows = [

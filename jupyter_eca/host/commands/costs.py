@@ -14,7 +14,7 @@ from jupyter_eca.engine.model.context_window import break_down, draw_window
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
 from jupyter_eca.host.commands.base import NativeCommand
-from jupyter_eca.host.commands.instructions import brief
+from jupyter_eca.host.commands.instructions import get_prompt_and_tools
 from jupyter_eca.host.operations.estimates import describe_request
 from jupyter_eca.host.store import CostFilter, Total
 from jupyter_eca.protocol.command import CommandArgument
@@ -56,8 +56,10 @@ async def context(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
         if isinstance(event.content, UsageContent)
     ]
     request = await place.host.turns.draft(place.chat, kernel=place.kernel)
-    briefing = await brief(place)
-    return CommandAnswer(draw_window(break_down(request, usages[-1] if usages else None), briefing.pinned.sections))
+    prompt_and_tools = await get_prompt_and_tools(place)
+    return CommandAnswer(
+        draw_window(break_down(request, usages[-1] if usages else None), prompt_and_tools.pinned.sections)
+    )
 
 
 async def compact(place: CommandPlace, call: CommandCall) -> Compaction:  # noqa: ARG001  # the same for every place

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.texts import Section
     from jupyter_eca.engine.text.slash_commands import CommandCall
     from jupyter_eca.host.commands.base import CommandPlace
-    from jupyter_eca.host.turn.setup import Briefing
+    from jupyter_eca.host.turn.setup import PromptAndTools
     from jupyter_eca.instructions.rules import InstructionRule
 
 _NO_RULES: Final = (
@@ -32,20 +32,22 @@ _NO_RULES: Final = (
 _SAME: Final = "The model is told what it was told: nothing has changed."
 
 
-async def brief(place: CommandPlace, *, anew: bool = False) -> Briefing:
-    """Return what the model of the chat gets at the beginning, see `Setups.brief`. Raises: ProviderError when there is
-    no model."""
+async def get_prompt_and_tools(place: CommandPlace, *, anew: bool = False) -> PromptAndTools:
+    """Return what the model of the chat gets at the beginning, see `Setups`. Raises: ProviderError when there is no
+    model."""
     host = place.host
     choice = replace((await host.chats.load(place.chat)).choice, model=await host.turns.model(place.chat))
-    return await host.setups.brief(choice, place.chat, place.kernel, anew=anew)
+    return await host.setups.get_prompt_and_tools(choice, place.chat, place.kernel, anew=anew)
 
 
 async def init(place: CommandPlace, call: CommandCall) -> CommandReplacement:
     """Let the model write or improve `AGENTS.md`."""
     host = place.host
-    briefing = await brief(place)
+    prompt_and_tools = await get_prompt_and_tools(place)
     agent = host.current.resolved.agent((await host.chats.load(place.chat)).choice.agent)
-    known_facts = list_facts(host.workspace.files, (get_selector(tool) for tool in briefing.tools), subagent=False)
+    known_facts = list_facts(
+        host.workspace.files, (get_selector(tool) for tool in prompt_and_tools.tools), subagent=False
+    )
     agent_config = host.config.agent.get(agent.name)
     own = (agent_config.prompts.init if agent_config else "") or host.config.prompts.init
     try:
@@ -66,12 +68,12 @@ async def rules(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     other = [rule for rule in found if rule not in applying]
     if not found:
         return CommandAnswer(_NO_RULES)
-    briefing = await brief(place)
+    prompt_and_tools = await get_prompt_and_tools(place)
     parts = [
         _list_rules("Rules the model reads at the beginning of a chat:", (rule for rule in applying if not rule.paths)),
         _list_rules("Fetched for some files only:", (rule for rule in applying if rule.paths)),
         _list_rules(f"Not for the agent `{agent_name}` with `{model}`:", other),
-        _describe_new(applying, briefing),
+        _describe_new(applying, prompt_and_tools),
     ]
     return CommandAnswer("\n\n".join(filter(None, parts)))
 
@@ -94,10 +96,14 @@ def _describe_scope(rule: InstructionRule) -> str:
     return f" ({text})" if text else ""
 
 
-def _describe_new(applying: Iterable[InstructionRule], briefing: Briefing) -> str:
+def _describe_new(applying: Iterable[InstructionRule], prompt_and_tools: PromptAndTools) -> str:
     """Name the rules that are newer than the system prompt of the chat."""
-    text = briefing.pinned.text
-    new = [rule for rule in applying if rule.id not in text and not briefing.pinned.has(the_rules.name_source(rule))]
+    text = prompt_and_tools.pinned.text
+    new = [
+        rule
+        for rule in applying
+        if rule.id not in text and not prompt_and_tools.pinned.has(the_rules.name_source(rule))
+    ]
     if not new:
         return ""
     names = ", ".join(f"`{rule.name}`" for rule in new)
@@ -107,7 +113,7 @@ def _describe_new(applying: Iterable[InstructionRule], briefing: Briefing) -> st
 async def sync_system_prompt(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     """Compose the system prompt of the chat again, and list what has changed. Raises: ProviderError when there is no
     model."""
-    old, new = await brief(place), await brief(place, anew=True)
+    old, new = await get_prompt_and_tools(place), await get_prompt_and_tools(place, anew=True)
     await place.host.system_prompts.save(place.chat, new.pinned)
     lines = _compare(old.pinned.sections, new.pinned.sections)
     return CommandAnswer("\n".join(["The model is told from now on:", "", *lines]) if lines else _SAME)

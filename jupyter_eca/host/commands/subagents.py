@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 async def subagents(place: CommandPlace, call: CommandCall) -> CommandAnswer:  # noqa: ARG001  # the same for all words
     """List the agents that can be spawned."""
     live = await place.host.chats.load(place.chat)
-    spawner = place.host.setups.settle(live.choice).agent
+    spawner = place.host.setups.fill_defaults(live.choice).agent
     agents = place.host.current.resolved.list_spawnable(spawner)
     if not agents:
         return CommandAnswer(f"`{spawner}` can spawn no agent. `mode: subagent` makes one that can be.")

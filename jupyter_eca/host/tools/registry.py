@@ -40,7 +40,7 @@ class ToolRegistry:
         self._offered: tuple[list[tuple[McpServer, mcp_types.Tool]], int] = [], 0
         # The tools of all chats: those that are not lent.
         self._common = self._native
-        self.complaints: tuple[str, ...] = ()
+        self.warnings: tuple[str, ...] = ()
         """Messages for the user about custom tools that were left out."""
 
     def configure(self, config: Config) -> None:
@@ -49,9 +49,7 @@ class ToolRegistry:
         clashing = [name for name in tools if name in self._native]
         self._custom = {name: tool for name, tool in tools.items() if name not in clashing}
         self._combine()
-        self.complaints = tuple(
-            f"The custom tool {name!r} was left out: there is one of that name." for name in clashing
-        )
+        self.warnings = tuple(f"The custom tool {name!r} was left out: there is one of that name." for name in clashing)
 
     def all(self, chat: str = "") -> Mapping[str, Tool]:
         """Return all tools by name. With the id of a chat, those that clients lend to it are included.

@@ -39,13 +39,14 @@ if TYPE_CHECKING:
 SPAWN: Final = "spawn_agent"
 
 # The seconds that the question of a cell waits for MCP servers that are starting. "Run all" asks a moment after it has
-# started them, and the cell may need their tools. Where nobody watches, the question waits for slow servers too.
+# started them, and the cell may need their tools. If no client can approve tool calls, the question waits for slow
+# servers too, as long as `mcpTimeoutSeconds` allows.
 CELL_PATIENCE: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Briefing:
-    """What a model gets at the beginning of a turn."""
+class PromptAndTools:
+    """The system prompt and the tools that a model gets at the beginning of a turn."""
 
     pinned: PinnedPrompt
     """The system prompt."""
@@ -63,8 +64,8 @@ class Setups:
         self._prompts = prompts
         self.is_one_shot = False
         """Whether this process ends after a question or two. Then each question waits for the MCP servers that are
-        starting, because their tools come too late for a later question."""
-        # The configuration and the tools that were searched for mistakes.
+        starting, because there is no later question that could use their tools."""
+        # The configuration and the tools that were last checked for problems.
         self._checked: tuple[object, object] = None, None
 
     async def prepare(
@@ -86,39 +87,39 @@ class Setups:
             watched = services.subscribers.has_approver(owner) and not self.is_one_shot
             patience = CELL_PATIENCE if watched else services.config.mcp_timeout_seconds
             await services.mcp.await_started(patience, warns=self.is_one_shot)
-        await self._warn_of_mistakes()
-        settled = self.settle(choice)
-        pinned = await self._compose(settled, chat, kernel, notebook, bounds)
+        await self._warn_of_problems()
+        full_choice = self.fill_defaults(choice)
+        pinned = await self._compose_system_prompt(full_choice, chat, kernel, notebook, bounds)
         if pin:
             await self._prompts.save(chat, pinned)
-        # A chat has the same setup as in its last turn, unless something has changed from which the setup follows.
+        # If nothing has changed that the setup depends on, the chat keeps the setup of its last turn.
         resolved, live = services.current.resolved, self._chats.live(chat)
-        means = self._contexts.find_means(chat, kernel, choice.folder)
-        basis = (settled, bounds, resolved, services.toolbox.all(owner), means, pinned)
-        if live is not None and live.prepared is not None and live.prepared[0] == basis:
+        tool_conditions = self._contexts.list_tool_conditions(chat, kernel, choice.folder)
+        dependencies = (full_choice, bounds, resolved, services.toolbox.all(owner), tool_conditions, pinned)
+        if live is not None and live.prepared is not None and live.prepared[0] == dependencies:
             return live.prepared[1]
-        agent = resolved.agent(settled.agent)
+        agent = resolved.agent(full_choice.agent)
         setup = inputs.Setup(
             model=choice.model,
             agent=agent.name,
             system=pinned.text,
-            tools=self._describe_usable(settled, chat, kernel, bounds, pinned),
+            tools=self._describe_usable(full_choice, chat, kernel, bounds, pinned),
             policy=bounds.restrict(agent.policy),
-            variant=settled.variant or "",
-            trust=bool(settled.trust),
+            variant=full_choice.variant or "",
+            trust=bool(full_choice.trust),
             max_steps=agent.max_steps or 0,
             compact_at=agent.compact_at,
             plans=agent.looks_only,
         )
         if live is not None:
-            live.prepared = basis, setup
+            live.prepared = dependencies, setup
         return setup
 
-    async def _warn_of_mistakes(self) -> None:
-        """Warn the users of mistakes in the settings of tools and agents, each once."""
+    async def _warn_of_problems(self) -> None:
+        """Warn the users of problems in the settings of tools and agents. Each problem is reported once."""
         services = self._services
-        for complaint in services.toolbox.complaints:
-            services.subscribers.warn(complaint)
+        for warning in services.toolbox.warnings:
+            services.subscribers.warn(warning)
         resolved, tools = services.current.resolved, services.toolbox.all()
         if self._checked == (resolved, tools):
             return
@@ -128,16 +129,18 @@ class Setups:
                 where = await asyncio.to_thread(locate_problem, problem, resolved.config.sources)
                 services.subscribers.warn(problem.text, where)
 
-    async def brief(self, choice: Choice, chat: str, kernel: Kernel | None = None, *, anew: bool = False) -> Briefing:
+    async def get_prompt_and_tools(
+        self, choice: Choice, chat: str, kernel: Kernel | None = None, *, anew: bool = False
+    ) -> PromptAndTools:
         """Return the system prompt and the tools that the model gets. With `anew` the system prompt is composed again,
-        instead of the stored one."""
-        settled = self.settle(choice)
-        pinned = await self._compose(settled, chat, kernel, anew=anew)
-        return Briefing(pinned, self._describe_usable(settled, chat, kernel, NO_BOUNDS, pinned))
+        although one is stored."""
+        full_choice = self.fill_defaults(choice)
+        pinned = await self._compose_system_prompt(full_choice, chat, kernel, anew=anew)
+        return PromptAndTools(pinned, self._describe_usable(full_choice, chat, kernel, NO_BOUNDS, pinned))
 
-    async def _compose(
+    async def _compose_system_prompt(
         self,
-        settled: Choice,
+        full_choice: Choice,
         chat: str,
         kernel: Kernel | None,
         notebook: str | None = None,
@@ -147,48 +150,48 @@ class Setups:
     ) -> PinnedPrompt:
         """Return the system prompt of a turn that is about to begin, see `SystemPrompts.compose`."""
         services = self._services
-        servers = tuple((name, words) for name, words in services.mcp.list_instructions().items() if bounds.has(name))
+        servers = tuple((name, text) for name, text in services.mcp.list_instructions().items() if bounds.has(name))
 
-        def describe() -> instructions.InstructionContext:
-            context = self._contexts.build(chat, kernel, notebook=notebook, folder=settled.folder)
+        def build_context() -> instructions.InstructionContext:
+            context = self._contexts.build(chat, kernel, notebook=notebook, folder=full_choice.folder)
             return instructions.InstructionContext(
                 context.files,
                 services.config,
-                services.current.resolved.agent(settled.agent),
-                settled.model,
+                services.current.resolved.agent(full_choice.agent),
+                full_choice.model,
                 context.kernel,
                 services.workspace.kernels,
                 context.notebooks,
                 servers,
                 services.interpreters,
                 services.subscribers.warn,
-                frozenset(get_selector(tool.spec) for tool in self._list_expected(settled, chat, kernel, bounds)),
+                frozenset(get_selector(tool.spec) for tool in self._list_expected(full_choice, chat, kernel, bounds)),
                 notebook=context.notebook,
                 in_notebook=context.from_cell or bool(services.subscribers.notebooks(context.chat)),
                 subagent=context.nested,
             )
 
-        made_for = "\n".join((settled.agent, settled.model, settled.variant or ""))
+        made_for = "\n".join((full_choice.agent, full_choice.model, full_choice.variant or ""))
         anew = anew or services.config.chat.auto_sync_system_prompt
         owner = self._contexts.find_owner(chat)
-        return await self._prompts.compose(chat, owner, made_for, servers, describe, anew=anew)
+        return await self._prompts.compose(chat, owner, made_for, servers, build_context, anew=anew)
 
-    def _list_expected(self, settled: Choice, chat: str, kernel: Kernel | None, bounds: Bounds) -> list[Tool]:
+    def _list_expected(self, full_choice: Choice, chat: str, kernel: Kernel | None, bounds: Bounds) -> list[Tool]:
         """List the tools of a turn that is about to begin. The tool that fetches rules is listed in any case: whether
         there are rules for paths is only known when the system prompt has read them."""
-        context = self._contexts.build(chat, kernel, folder=settled.folder)
+        context = self._contexts.build(chat, kernel, folder=full_choice.folder)
         context = replace(context, rules=self._contexts.build_rules(context.chat))
-        return self.list_tools(settled.agent, context, bounds)
+        return self.list_tools(full_choice.agent, context, bounds)
 
     def _describe_usable(
-        self, settled: Choice, chat: str, kernel: Kernel | None, bounds: Bounds, pinned: PinnedPrompt
+        self, full_choice: Choice, chat: str, kernel: Kernel | None, bounds: Bounds, pinned: PinnedPrompt
     ) -> tuple[ToolSpec, ...]:
         """Return the tools of a turn that begins with this system prompt, see `_describe_tools`."""
-        tools, has_path_rules = self._list_expected(settled, chat, kernel, bounds), pinned.has(CATALOGUE)
+        tools, has_path_rules = self._list_expected(full_choice, chat, kernel, bounds), pinned.has(CATALOGUE)
         usable = (tool for tool in tools if has_path_rules or Need.RULES not in tool.needs)
-        return self._describe_tools(settled.agent, usable)
+        return self._describe_tools(full_choice.agent, usable)
 
-    def settle(self, choice: Choice) -> Choice:
+    def fill_defaults(self, choice: Choice) -> Choice:
         """Return the choice with the agent, variant and trust filled in from the agent and the configuration where
         nothing was chosen. The model stays as it is."""
         chosen_agent = self._services.current.resolved.agent(choice.agent)
@@ -222,13 +225,13 @@ class Setups:
         owner = self._services.current.resolved.agent(agent_name)
         others = self._services.current.resolved.list_spawnable(agent_name).values()
         described = [(agent.name, agent.description) for agent in others]
-        reading = tuple(agent.name for agent in others if agent.looks_only or owner.looks_only)
+        reading_agents = tuple(agent.name for agent in others if agent.looks_only or owner.looks_only)
         return tuple(
             replace(
                 spec,
                 description=subagents.describe_tool(spec.description, described),
                 reads=False,
-                reading_agents=reading,
+                reading_agents=reading_agents,
             )
             if spec.name == SPAWN
             else spec
@@ -255,5 +258,5 @@ class Setups:
 
 async def choose_model(resolved: Resolved, catalog: Catalog, choice: Choice) -> str:
     """Return the full name of the model that answers, "" if there is none."""
-    own = resolved.agent(choice.agent).default_model
-    return choice.model or (own if own and catalog.has(own) else "") or await catalog.default()
+    agent_model = resolved.agent(choice.agent).default_model
+    return choice.model or (agent_model if agent_model and catalog.has(agent_model) else "") or await catalog.default()

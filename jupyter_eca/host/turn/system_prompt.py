@@ -45,7 +45,7 @@ class SystemPrompts:
         owner: str,
         made_for: str,
         servers: Collection[tuple[str, str]],
-        describe: Callable[[], InstructionContext],
+        build_context: Callable[[], InstructionContext],
         *,
         anew: bool = False,
     ) -> PinnedPrompt:
@@ -53,12 +53,14 @@ class SystemPrompts:
 
         It is the stored one if that was composed for the same agent, model and variant (`made_for`), and `anew` is
         false. `owner` is the chat whose hooks add sections: for a subagent, its parent. `servers` are the instructions
-        of the MCP servers. `describe` describes the turn for the sections that are written now.
+        of the MCP servers. `build_context` is called only if sections must be written.
         """
         stored = await self._read(chat)
         if anew or stored is None or stored.made_for != made_for:
-            return PinnedPrompt(made_for, (*await instructions.list_sections(describe()), *self._hooks.sections(owner)))
-        from_servers = await environment.list_server_sections(describe()) if servers else ()
+            return PinnedPrompt(
+                made_for, (*await instructions.list_sections(build_context()), *self._hooks.sections(owner))
+            )
+        from_servers = await environment.list_server_sections(build_context()) if servers else ()
         appended = (*from_servers, *self._hooks.sections(owner))
         added = [section for section in appended if not stored.has(section.source)]
         return replace(stored, sections=(*stored.sections, *added)) if added else stored

@@ -49,9 +49,9 @@ class ToolContexts:
         live = self._chats.live(chat)
         return live.parent if live and live.parent and self._chats.live(live.parent) else chat
 
-    def find_means(self, chat: str, kernel: Kernel | None, folder: str = "") -> tuple[object, ...]:
-        """Return what decides which needs of tools a chat fulfils. As long as it is the same, so are the tools. See
-        `build`, whose result has the fields that tools need."""
+    def list_tool_conditions(self, chat: str, kernel: Kernel | None, folder: str = "") -> tuple[object, ...]:
+        """Return the values that decide which tools a chat can use. As long as they are the same, so are the tools. See
+        `build`, which returns the objects that tools need."""
         subscribers, live, owner = self._services.subscribers, self._chats.live(chat), self.find_owner(chat)
         has_kernel = bool(kernel or self._find_kernel(self.find_files(chat, folder)))
         editor, can_ask = subscribers.editor(owner), subscribers.has_answerer(owner)

@@ -76,7 +76,7 @@ async def read_selection(session: EcaSession, params: chats.ChatSelectionParams)
 
 def _make_selection(session: EcaSession, chosen: Choice) -> chats.ChatSelection:
     """Return the model, agent, variant and trust of a turn that runs with a choice."""
-    choice = session.host.setups.settle(chosen)
+    choice = session.host.setups.fill_defaults(chosen)
     variants = session.host.catalog.variants(choice.model)
     # An agent may name a variant that the model does not have. The model ignores it, so it is not shown.
     variant = choice.variant if choice.variant in {chosen.variant, *variants} else None
