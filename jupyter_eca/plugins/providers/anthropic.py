@@ -70,8 +70,8 @@ class AnthropicProvider:
     priced_as: str = "anthropic"
     """The name of the price list, "" for none."""
     make_client: Callable[[Any, RequestTarget, dict[str, Any]], Any] = _make_client
-    """Makes the client of the SDK, with the options that all of its clients have. A cloud has a client of its own. It
-    runs in a thread."""
+    """Creates a client of the SDK, with the options that all clients get. The SDK has another class of clients for each
+    cloud. This function is called in a thread."""
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         configured = tuple(settings.models)
@@ -98,12 +98,12 @@ class AnthropicProvider:
         patience = self.patience.configure(settings)
         request_json = self.request_body(model, request, settings)
         reader = MessagesReader(request.model)
-        client = await get_client(self.name, target, patience, self._connect)
+        client = await get_client(self.name, target, patience, self._create_client)
         import httpx2
         from anthropic import AnthropicError, AsyncStream
 
         try:
-            # With `object` the SDK returns the events as plain JSON, which takes half the time of its models.
+            # With `object` the SDK returns the events as plain JSON. Events as pydantic models take twice as long.
             stream_class = AsyncStream[object]
             async with await client.post(
                 settings.completion_url_relative_path or "/v1/messages",
@@ -118,7 +118,7 @@ class AnthropicProvider:
                 async for event in stream:
                     for delta in reader.take(event):
                         yield delta
-                kind = stream.response.headers.get("content-type", "")
+                content_type = stream.response.headers.get("content-type", "")
         except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, json.JSONDecodeError) as error:
             if not reader.complete:
                 # `from None`, because a server may have repeated the key in its error, and a log would show the chain.
@@ -127,7 +127,7 @@ class AnthropicProvider:
             if not reader.complete:
                 raise (
                     failures.explain_disconnect(target)
-                    if "event-stream" in kind or "eventstream" in kind  # Amazon's own kind
+                    if "event-stream" in content_type or "eventstream" in content_type  # the second is Amazon's
                     else failures.explain_wrong_api(target)
                 )
         usage = replace(reader.usage(), output_limit=request_json["max_tokens"])
@@ -137,7 +137,7 @@ class AnthropicProvider:
         target = RequestTarget(self.name, "", _url(settings), _key(settings, self.name))
         target = check_target(target, needs_key=not settings.url, vendor=self.label)
         # The client is not cached, because the key may be wrong.
-        client = await asyncio.to_thread(self._connect, target, _CHECK_PATIENCE)
+        client = await asyncio.to_thread(self._create_client, target, _CHECK_PATIENCE)
         async with client:
             await _check_key(client, target, _CHECK_PATIENCE, settings)
 
@@ -145,10 +145,11 @@ class AnthropicProvider:
         target = RequestTarget(provider, "", _url(settings), _key(settings, provider))
         target = check_target(target, needs_key=not settings.url, vendor=self.label)
         patience = self.patience.configure(settings)
-        client = await get_client(self.name, target, patience, self._connect)
+        # The request of the check opens the connection, which is kept for the first question.
+        client = await get_client(self.name, target, patience, self._create_client)
         await _check_key(client, target, patience, settings)
 
-    def _connect(self, target: RequestTarget, patience: Patience) -> AsyncAnthropic:
+    def _create_client(self, target: RequestTarget, patience: Patience) -> AsyncAnthropic:
         sdk = importlib.import_module("anthropic")
         redaction.install_log_filter()
         timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
@@ -200,9 +201,9 @@ def _explain_status(error: APIStatusError, target: RequestTarget) -> ProviderErr
 
 
 def _key(settings: ProviderConfig, provider: str) -> str:
-    own = settings.read_key()
-    if own or settings.foreign_address or (settings.url and provider != "anthropic"):
-        return own  # the key for Anthropic is not sent to other servers
+    configured = settings.read_key()
+    if configured or settings.foreign_address or (settings.url and provider != "anthropic"):
+        return configured  # the key for Anthropic is not sent to other servers
     return os.environ.get(KEY_VARIABLE, "").strip()
 
 

@@ -24,51 +24,52 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """The key of a provider, or that it has none."""
+    """The settings of a provider with its key, and where the key is from. A provider may have no key."""
 
     settings: ProviderConfig
-    """The settings of the provider, with the key."""
+    """The settings of the provider, with the key if it has one."""
     source: Literal["config", "login", "env"] | None = None
     """Where the key is from, None for no key."""
     variable: str | None = None
-    """The environment variable that has the key, or that would be looked up first."""
+    """The environment variable that has the key. If the key is not from the environment, the variable that is looked up
+    first. None if no variable is looked up."""
 
 
-def find(
+def find_key(
     name: str,
     plug: Provider,
     settings: ProviderConfig,
     login: StoredKey | None,
-    variable: Callable[[str], str],
-    also: str = "",
+    read_variable: Callable[[str], str],
+    extra_variable: str = "",
 ) -> ApiKey:
     """Return the key of a provider.
 
-    `variable` looks up a variable of the environment, and `also` is the name of one more variable for this provider. A
-    key that was typed in is only sent to the URL that it was typed in for, because the configuration of a project may
-    name another URL.
+    `read_variable` returns the value of an environment variable, and `extra_variable` is the name of one more variable
+    for this provider. A key that was typed in is only sent to the URL that it was typed in for, because the
+    configuration of a project may name another URL.
     """
     if settings.read_key():
         return ApiKey(settings, "config")
     if not isinstance(plug, Keyed):
         return ApiKey(settings)
-    names = list_variables(name, plug, settings, also)
+    names = list_variables(name, plug, settings, extra_variable)
     if login is not None and settings.url in {None, login.url}:
-        return ApiKey(_with(settings, login.key, login.url), "login", names[0])
+        return ApiKey(_with_key(settings, login.key, login.url), "login", names[0])
     # If a project names another URL, no variable is looked up: the file of the project must name the variable too.
     for candidate in () if settings.foreign_address else names:
-        if value := variable(candidate).strip():
-            return ApiKey(_with(settings, value, settings.url), "env", candidate)
+        if value := read_variable(candidate).strip():
+            return ApiKey(_with_key(settings, value, settings.url), "env", candidate)
     return ApiKey(settings, None, names[0])
 
 
-def list_variables(name: str, plug: Keyed, settings: ProviderConfig, also: str = "") -> tuple[str, ...]:
+def list_variables(name: str, plug: Keyed, settings: ProviderConfig, extra_variable: str = "") -> tuple[str, ...]:
     """Return the variables in which the key is looked for: `<PROVIDER>_API_KEY`, the vendor's own variable if the
-    requests go to the vendor itself, and `also`."""
-    own = re.sub(r"\W", "_", name).upper() + "_API_KEY"
-    names = (own,) if settings.url else (own, plug.key_variable)
-    return tuple(dict.fromkeys((*names, *filter(None, (also,)))))
+    requests go to the vendor itself, and `extra_variable`."""
+    provider_variable = re.sub(r"\W", "_", name).upper() + "_API_KEY"
+    names = (provider_variable,) if settings.url else (provider_variable, plug.key_variable)
+    return tuple(dict.fromkeys((*names, *filter(None, (extra_variable,)))))
 
 
-def _with(settings: ProviderConfig, key: str, url: str | None) -> ProviderConfig:
+def _with_key(settings: ProviderConfig, key: str, url: str | None) -> ProviderConfig:
     return settings.model_copy(update={"key": SecretStr(key), "url": url})

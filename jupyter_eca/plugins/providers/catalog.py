@@ -95,7 +95,7 @@ class Catalog:
         """Use a configuration from now on. Requests under way are not changed."""
         self._config = config
         self._offers = self._resolve_offers()
-        # The entries, behind what their keys were looked up in.
+        # What the keys of the entries were looked up in, and the entries.
         self._found: tuple[object, Mapping[str, CatalogEntry]] = None, {}
 
     @property
@@ -158,7 +158,7 @@ class Catalog:
 
     def _make_entry(self, name: str, plug: Provider, preset: Preset | None, settings: ProviderConfig) -> CatalogEntry:
         login = self._credentials.get(name) if self._credentials is not None else None
-        key = api_keys.find(name, plug, settings, login, self._config.variable, preset.variable if preset else "")
+        key = api_keys.find_key(name, plug, settings, login, self._config.variable, preset.variable if preset else "")
         if self._registered_keys.get(name) != key:
             register_secrets(key.settings)
             self._registered_keys[name] = key

@@ -135,7 +135,7 @@ class OpenAIProvider:
         patience = self.patience.configure(settings)
         request_json = self.request_body(model, request, settings)
         reader = self.api.make_reader(request.model, settings)
-        client = await get_client(self.name, target, patience, self._connect)
+        client = await get_client(self.name, target, patience, self._create_client)
         import httpx2
         from openai import AsyncStream, OpenAIError
 
@@ -172,13 +172,15 @@ class OpenAIProvider:
     async def check(self, settings: ProviderConfig) -> None:
         target = self._find_target(self.name, "", settings)
         # The client is not cached, because the key may be wrong.
-        client = await asyncio.to_thread(self._connect, target, _CHECK_PATIENCE)
+        client = await asyncio.to_thread(self._create_client, target, _CHECK_PATIENCE)
         async with client:
             await self._check_key(client, target, _CHECK_PATIENCE, settings)
 
     async def warm(self, provider: str, settings: ProviderConfig) -> None:
         target, patience = self._find_target(provider, "", settings), self.patience.configure(settings)
-        await self._check_key(await get_client(self.name, target, patience, self._connect), target, patience, settings)
+        await self._check_key(
+            await get_client(self.name, target, patience, self._create_client), target, patience, settings
+        )
 
     def _find_target(self, provider: str, model_id: str, settings: ProviderConfig) -> RequestTarget:
         """Return the target of a request. Raises: ProviderError without an address, or without a key that is needed."""
@@ -216,7 +218,7 @@ class OpenAIProvider:
         """Return the key for the SDK, or a function that it calls for the key of each request."""
         return target.key or NO_KEY
 
-    def _connect(self, target: RequestTarget, patience: Patience) -> AsyncOpenAI:
+    def _create_client(self, target: RequestTarget, patience: Patience) -> AsyncOpenAI:
         sdk = importlib.import_module("openai")
         redaction.install_log_filter()
         timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
