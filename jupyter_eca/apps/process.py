@@ -271,7 +271,7 @@ async def ask(
     from jupyter_eca.apps.kernel.answer.terminal_approval import ask_decision
     from jupyter_eca.apps.kernel.answer.terminal_question import ask_answer
     from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
-    from jupyter_eca.apps.kernel.model_check import check_choice
+    from jupyter_eca.apps.kernel.choice_check import check_choice
     from jupyter_eca.apps.kernel.options import Ask
 
     chat, screen, transcript = chat or uuid.uuid4().hex, TerminalScreen(), CellTranscript(Ask(question).command)

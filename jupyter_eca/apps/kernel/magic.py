@@ -131,7 +131,7 @@ class Magic:
     async def _ask(self, ask: options.Ask) -> None:
         """Ask a question and wait for the end of its turn. Raises: CellError."""
         from jupyter_eca.apps.kernel.answer.turn import CellTurn, wait_with_heartbeat
-        from jupyter_eca.apps.kernel.model_check import check_choice
+        from jupyter_eca.apps.kernel.choice_check import check_choice
 
         session, surroundings = self._session, find_front_end(self._shell)
         client = await session.get_client()
