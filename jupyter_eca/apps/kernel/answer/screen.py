@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.apps.kernel.answer.pictures import as_bundles
 from jupyter_eca.apps.kernel.answer.tool_details import format_plain_checklist
-from jupyter_eca.apps.kernel.answer.transcript import SpokenText, TranscriptCall, part_as_text
+from jupyter_eca.apps.kernel.answer.transcript import AnswerText, TranscriptCall, part_as_text
 
 if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
 
-# Seconds between two redraws. JupyterLab needs milliseconds to render a long text: 2,000 single updates took it 5 to
-# 9 s, and some were lost (measured).
-REDRAW = 0.1
+# The least seconds between two redraws. JupyterLab needs milliseconds to render a long text: 2,000 single updates took
+# it 5 to 9 s, and some were lost (measured).
+REDRAW_SECONDS = 0.1
 
 
 class Publisher(Protocol):
@@ -61,7 +61,7 @@ class NotebookScreen:
     def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:
         if now or time.monotonic() >= self._next:
             self._show(transcript)
-            self._next = time.monotonic() + REDRAW
+            self._next = time.monotonic() + REDRAW_SECONDS
 
     def finish(self, transcript: CellTranscript) -> None:
         self._show(transcript, final=True)
@@ -101,9 +101,10 @@ class TerminalScreen:
     def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:  # noqa: ARG002  # text is cheap
         for number, part in enumerate(transcript.visible_parts):
             text, before = part_as_text(part), self._printed.get(number, "")
+            # A call is not printed while it is prepared or starts ("…"): a printed line cannot be changed later.
             if text == before or (isinstance(part, TranscriptCall) and part.state.startswith("…")):
                 continue
-            new = text.removeprefix(before) if isinstance(part, SpokenText) else f"{text}\n"
+            new = text.removeprefix(before) if isinstance(part, AnswerText) else f"{text}\n"
             sys.stdout.write("\n\n" + new if not before and number else new)
             self._printed[number] = text
         sys.stdout.flush()

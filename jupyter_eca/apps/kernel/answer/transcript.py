@@ -1,5 +1,5 @@
-"""Owns the transcript of one answer in a cell: it collects the contents that are received, and returns the answer so
-far as Markdown and as text. Pure.
+"""Owns the transcript of one answer in a cell. It collects the contents that are received, and renders them as Markdown
+and as text, also while the answer is not complete. Pure.
 
 It must not know a display or a clock: `turn` adds the contents, and `screen` shows the text.
 """
@@ -10,7 +10,7 @@ import html
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.apps.kernel.answer import tool_details as details
+from jupyter_eca.apps.kernel.answer import tool_details
 from jupyter_eca.apps.kernel.answer.inert_markdown import (
     as_code_block,
     as_inert_markdown,
@@ -18,7 +18,7 @@ from jupyter_eca.apps.kernel.answer.inert_markdown import (
     as_inline_code,
 )
 from jupyter_eca.apps.kernel.answer.tool_details import shorten
-from jupyter_eca.engine.approval import reason as why
+from jupyter_eca.engine.approval import reason as approval_reason
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.engine.model.texts import ASKING_AGAIN
 from jupyter_eca.engine.text.exact_text import as_exact_text, drop_control_characters
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class SpokenText:
+class AnswerText:
     """A text of the answer. Its role is `assistant`, or `system` for a remark of the server."""
 
     role: Role
@@ -84,7 +84,7 @@ class TranscriptCall:
     chat: str = ""
     """The chat of the subagent that makes the call; empty if the chat's own agent makes it."""
     subagent: CellTranscript | None = None
-    """The transcript of the subagent that the call has started."""
+    """The transcript of the subagent that the call has started; None if it has started none."""
 
     @property
     def key(self) -> str:
@@ -166,7 +166,7 @@ _LONGEST_LINE = 120
 # The most calls of a subagent that are listed.
 _MOST_STEPS = 30
 
-_HOW_TO_GO = "Nothing was changed yet. `%eca go` carries out the plan. Or say what should be different."
+_PLAN_ADVICE = "Nothing was changed yet. `%eca go` carries out the plan. Or say what should be different."
 
 _REJECTED = {
     RejectReason.USER: "⊘ rejected, not run",
@@ -250,8 +250,8 @@ class CellTranscript:
         """Add a text, or add it to the last one if the assistant goes on."""
         last = self.parts[-1] if self.parts else None
         # A model's text comes in pieces, which are joined. Each remark of the server is complete.
-        if not (isinstance(last, SpokenText) and last.role is role is Role.ASSISTANT):
-            last = SpokenText(role)
+        if not (isinstance(last, AnswerText) and last.role is role is Role.ASSISTANT):
+            last = AnswerText(role)
             self.parts.append(last)
         last.text += text
 
@@ -287,14 +287,14 @@ class CellTranscript:
     def text(self) -> str:
         """The texts of the assistant, without reasoning, calls and remarks of the server. For a command, the texts of
         the server."""
-        words = [part for part in self.parts if isinstance(part, SpokenText)]
-        texts = [part.text.strip() for part in words if part.role is Role.ASSISTANT]
-        return "\n\n".join(texts or [part.text.strip() for part in words if self._command])
+        all_texts = [part for part in self.parts if isinstance(part, AnswerText)]
+        texts = [part.text.strip() for part in all_texts if part.role is Role.ASSISTANT]
+        return "\n\n".join(texts or [part.text.strip() for part in all_texts if self._command])
 
     @property
     def remark(self) -> str:
         """The last remark of the server. If the turn failed, it says why."""
-        remarks = [part.text for part in self.parts if isinstance(part, SpokenText) and part.role is Role.SYSTEM]
+        remarks = [part.text for part in self.parts if isinstance(part, AnswerText) and part.role is Role.SYSTEM]
         return remarks[-1] if remarks else ""
 
     @property
@@ -313,24 +313,24 @@ class CellTranscript:
         replayed under other rules."""
         parts = [_as_markdown(part, self._command, final=final) for part in self.visible_parts]
         if plan := self.plan:
-            parts.append(details.format_checklist(plan))
+            parts.append(tool_details.format_checklist(plan))
         if self.outcome is None:
             if self.note:
                 parts.insert(0, f"> {as_inert_prose(self.note)}")
             # The sign "…" shows that more will come. It is not needed while a call waits, or while text arrives.
-            quiet = self.undecided_calls or (self.parts and isinstance(self.parts[-1], SpokenText))
-            parts.append("" if quiet else "…")
+            shows_activity = self.undecided_calls or (self.parts and isinstance(self.parts[-1], AnswerText))
+            parts.append("" if shows_activity else "…")
         if self.offers_plan:
-            parts.append(f"> {_HOW_TO_GO}")
+            parts.append(f"> {_PLAN_ADVICE}")
         return "\n\n".join(part.strip("\n") for part in parts if part.strip())
 
     def as_text(self) -> str:
         """Return the answer as text for a terminal."""
         parts = [part_as_text(part) for part in self.visible_parts]
         if plan := self.plan:
-            parts.append(details.format_plain_checklist(plan))
+            parts.append(tool_details.format_plain_checklist(plan))
         if self.offers_plan:
-            parts.append(_HOW_TO_GO)
+            parts.append(_PLAN_ADVICE)
         return "\n\n".join(text for part in parts if (text := part.strip()))
 
     @property
@@ -345,17 +345,17 @@ class CellTranscript:
         return next((call.details for call in reversed(self.calls) if isinstance(call.details, TaskDetails)), None)
 
 
-Part = SpokenText | Reasoning | TranscriptCall | Picture | Flag
+Part = AnswerText | Reasoning | TranscriptCall | Picture | Flag
 
 
 def _as_markdown(part: Part, command: str, *, final: bool) -> str:
     """Return a part of the answer as Markdown. See `CellTranscript.as_markdown`."""
     match part:
-        case SpokenText(role=Role.ASSISTANT, text=text):
+        case AnswerText(role=Role.ASSISTANT, text=text):
             return as_inert_markdown(text)
-        case SpokenText(text=text) if command:
-            return details.as_folded_markdown(text, f"/{command}")
-        case SpokenText(text=text):
+        case AnswerText(text=text) if command:
+            return tool_details.as_folded_markdown(text, f"/{command}")
+        case AnswerText(text=text):
             # The remark is shown as a quote, and must not have blocks of code: in a quote there are no blank lines
             # around a block, which are needed to make it inert.
             return "\n".join(f"> {line}" for line in as_inert_prose(text).strip().splitlines())
@@ -374,21 +374,22 @@ def _as_markdown(part: Part, command: str, *, final: bool) -> str:
 
 def _call_as_markdown(call: TranscriptCall, progress: str, why: str) -> str:
     """Return a call as Markdown: a line with its name and state, under which its details are folded."""
-    head = (
-        f"{as_inline_code(as_exact_text(call.name))}{details.format_headline(call.details)} {html.escape(call.state)}"
-    )
+    headline = tool_details.format_headline(call.details)
+    head = f"{as_inline_code(as_exact_text(call.name))}{headline} {html.escape(call.state)}"
     head += f" · {as_inline_code(progress)}" if progress else ""
-    body = details.describe_call(call.arguments, call.details) + (f"\n\n{as_inert_prose(why)}" if why else "")
+    body = tool_details.describe_call(call.arguments, call.details) + (f"\n\n{as_inert_prose(why)}" if why else "")
     if call.output and not isinstance(call.details, TaskDetails):
         body += as_code_block(shorten(call.output))
-    body += details.describe_results(call.details, call.output)
+    body += tool_details.describe_results(call.details, call.output)
     if call.subagent is not None:
         body = _list_steps(call.subagent) + body
     head_and_body = f"<details><summary>{head}</summary>{body}\n\n</details>" if body else head
     # A subagent's call that waits for a decision is shown below the call that started the subagent, and not folded: the
     # user should see everything before they decide.
-    asking = call.subagent.undecided_calls if call.subagent else []
-    return "\n\n".join([head_and_body, *(_call_as_markdown(inner, inner.progress_line, inner.why) for inner in asking)])
+    undecided = call.subagent.undecided_calls if call.subagent else []
+    return "\n\n".join(
+        [head_and_body, *(_call_as_markdown(inner, inner.progress_line, inner.why) for inner in undecided)]
+    )
 
 
 def _list_steps(subagent: CellTranscript) -> str:
@@ -403,9 +404,9 @@ def _describe_cause(content: ToolCallContent) -> str:
     """Explain in words why a call runs, needs an approval or is forbidden; empty if the content does not say it."""
     match content:
         case ToolCallRunContent(cause=cause, manual_approval=asks):
-            return why.describe_cause(Decision.ASK if asks else Decision.ALLOW, cause)
+            return approval_reason.describe_cause(Decision.ASK if asks else Decision.ALLOW, cause)
         case ToolCallRejectedContent(cause=cause):
-            return why.describe_cause(Decision.DENY, cause)
+            return approval_reason.describe_cause(Decision.DENY, cause)
         case _:
             return ""
 
@@ -413,7 +414,7 @@ def _describe_cause(content: ToolCallContent) -> str:
 def part_as_text(part: Part) -> str:
     """Return a part of the answer as text for a terminal. Reasoning is left out."""
     match part:
-        case SpokenText(text=text):
+        case AnswerText(text=text):
             return drop_control_characters(text)
         case Reasoning():
             return ""
