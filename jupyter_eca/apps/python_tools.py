@@ -53,10 +53,11 @@ class PythonTools:
         if not inspect.isfunction(function):
             raise LocalError(f"{name} is not a Python function. Wrap it in one with `def`.")
         try:
-            arguments = arguments_of(function, behind=0)
+            arguments = arguments_of(function, skip=0)
             schema = schema_of(arguments)
         except Exception as error:
-            message = f"The parameters of {name} cannot be described: {error}. Annotate them with types of JSON."
+            advice = "Annotate them with types of JSON, such as str or list."
+            message = f"The parameters of {name} cannot be described: {error}. {advice}"
             raise LocalError(message) from error
         described = LentTool(name=name, description=inspect.getdoc(function) or "", parameters=schema, reads=reads)
         self._functions[name] = _Function(described, arguments, function)
@@ -67,7 +68,7 @@ class PythonTools:
         self._functions.clear()
         self.version += 1
 
-    def tools(self) -> tuple[LentTool, ...]:
+    def list_tools(self) -> tuple[LentTool, ...]:
         """Return the descriptions of all functions."""
         return tuple(function.tool for function in self._functions.values())
 

@@ -57,7 +57,7 @@ class ToolLender(Protocol):
     version: int
     """A number that changes whenever the functions change."""
 
-    def tools(self) -> tuple[tool.LentTool, ...]:
+    def list_tools(self) -> tuple[tool.LentTool, ...]:
         """Return the functions as tools."""
         ...
 
@@ -238,7 +238,7 @@ class EcaClient:
         """
         if self._lending is not None and self._lending.version != self._lent_version:
             version = self._lending.version
-            await self.request("tool/lend", tool.ToolLendParams(tools=self._lending.tools()), Done)
+            await self.request("tool/lend", tool.ToolLendParams(tools=self._lending.list_tools()), Done)
             self._lent_version = version
 
     async def list_commands(self, chat_id: str, query: str) -> tuple[command.ChatCommand, ...]:

@@ -327,10 +327,10 @@ def _make_checked_preview(model: type[BaseModel], preview: Preview | None) -> Pr
     return check
 
 
-def arguments_of(function: Callable[..., Any], *, behind: int = 1) -> type[BaseModel]:
-    """Return a pydantic model of the parameters of a function, without the first `behind` ones, whose types need not
+def arguments_of(function: Callable[..., Any], *, skip: int = 1) -> type[BaseModel]:
+    """Return a pydantic model of the parameters of a function, without the first `skip` ones, whose types need not
     exist at run time."""
-    parameters = list(inspect.signature(function).parameters.values())[behind:]
+    parameters = list(inspect.signature(function).parameters.values())[skip:]
     bare = FunctionType(function.__code__, function.__globals__, closure=function.__closure__)
     bare.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     hints = get_type_hints(bare, include_extras=True)

@@ -86,7 +86,7 @@ class PanelBridge:
         """Lend the Python functions again if they have changed since the last question."""
         if self._lending.version != self._lent_version:
             self._lent_version = self._lending.version
-            params = ToolLendParams(tools=self._lending.tools()).wire()
+            params = ToolLendParams(tools=self._lending.list_tools()).wire()
             await self._engine.send(Request(f"{_ID_PREFIX}{self._lent_version}", "tool/lend", params))
 
     async def _forward_to_page(self) -> None:
