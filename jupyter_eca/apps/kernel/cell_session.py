@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jupyter_eca.apps.kernel.engine.client import Engine
+from jupyter_eca.apps.kernel.engine.client import EngineConnection
 from jupyter_eca.apps.kernel.locked_cell import CellLocking
 from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end, get_kernel
 from jupyter_eca.errors import CellError, EcaError, RemoteError
@@ -39,7 +39,7 @@ class CellSession:
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
-        self.engine = Engine(shell, self._answer_question)
+        self.engine = EngineConnection(shell, self._answer_question)
         self.locking = CellLocking(shell)
         self.model = ""
         """The model that the user chose with `%eca use`; empty for the default."""

@@ -30,16 +30,17 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Seconds to wait for the server's comm. After that, an engine is started in the kernel.
-PATIENCE = 0.3
+# The seconds to wait for the server's comm. After that, an engine is started in the kernel.
+COMM_SECONDS = 0.3
 
-# Seconds to wait for the first answer of an engine. On a busy machine, a server needs a few seconds for its imports.
-ANSWER_PATIENCE = 30.0
+# The seconds to wait for the first answer of an engine. On a busy machine, a server needs a few seconds for its
+# imports.
+ANSWER_SECONDS = 30.0
 
 
-class Engine:
-    """The connection of one shell to its engine. It is opened for the first question, and again if the engine has gone
-    since."""
+class EngineConnection:
+    """The connection of one shell to its engine. It is opened for the first question, and opened again if the engine
+    has ended since."""
 
     def __init__(self, shell: Any, answer_questions: QuestionHandler) -> None:
         self._shell = shell
@@ -47,7 +48,7 @@ class Engine:
         self._connecting = asyncio.Lock()
         self._id = uuid.uuid4().hex
         """Identifies the cells of this kernel in hello messages, so that the server opens only one comm for them."""
-        self._server: CommLink | None = None
+        self._server_link: CommLink | None = None
         """The comm for the cells, which the server has opened."""
         self._comm_opened: asyncio.Event | None = None
         self._client: EcaClient | None = None
@@ -73,9 +74,11 @@ class Engine:
             kernel.comm_manager.register_target(TARGET, self._accept_comm)
             self._say_hello(self._id)
 
-    def _say_hello(self, name: str, **flags: bool) -> None:
+    def _say_hello(self, caller: str, **flags: bool) -> None:
+        """Send a hello message. The server repeats `caller` when it opens the comm. The flag `beside` asks for one more
+        comm, for a panel."""
         kernel = get_kernel(self._shell)
-        kernel.session.send(kernel.iopub_socket, HELLO, {"target": TARGET, "from": name, **flags}, ident=TOPIC)
+        kernel.session.send(kernel.iopub_socket, HELLO, {"target": TARGET, "from": caller, **flags}, ident=TOPIC)
 
     def _accept_comm(self, comm: Any, message: Any) -> None:
         """Use a comm that the server has opened: for a panel that requested it, or for the cells."""
@@ -95,20 +98,20 @@ class Engine:
         if (waiting := self._requested.pop(message["content"]["data"].get("for", ""), None)) is not None:
             waiting.get_loop().call_soon_threadsafe(waiting.set_result, link)
             return
-        self._server = link
+        self._server_link = link
         self.folder = message["content"]["data"].get("folder", "")
         if self._comm_opened is not None:
             self._comm_opened.set()
 
     async def _find_server(self) -> CommLink | None:
         """Return the comm of the server; None if no server answers in time."""
-        if self._server is None or self._server.closed:
+        if self._server_link is None or self._server_link.closed:
             self._comm_opened = asyncio.Event()
             self.announce()
             if get_kernel(self._shell) is not None and can_reach_running_cell():
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._comm_opened.wait(), PATIENCE)
-        return None if self._server is None or self._server.closed else self._server
+                    await asyncio.wait_for(self._comm_opened.wait(), COMM_SECONDS)
+        return None if self._server_link is None or self._server_link.closed else self._server_link
 
     # -- the client
 
@@ -133,7 +136,7 @@ class Engine:
         client = EcaClient(link, "jupyter_eca kernel", kernel, self._answer_questions, LENT_TOOLS)
         self._start_task(client.run())
         try:
-            await asyncio.wait_for(client.initialize(unattended=unattended), ANSWER_PATIENCE)
+            await asyncio.wait_for(client.initialize(unattended=unattended), ANSWER_SECONDS)
         except (RemoteError, TimeoutError) as error:
             # The client is closed, so that the next question connects again. The reason may be gone by then.
             await client.close()
@@ -158,9 +161,9 @@ class Engine:
             ready.cancel()
             running.result()
         self._door = door
-        ours, server_link = make_link_pair()
+        client_link, server_link = make_link_pair()
         self._start_task(EcaSession(server_link, door, door.own_chats).run())
-        return ours
+        return client_link
 
     async def open_link(self) -> Link:
         """Open another link to the engine that `get_client` has found, for a panel. The caller closes it.
@@ -171,18 +174,18 @@ class Engine:
             from jupyter_eca.fronts.eca.session import EcaSession
             from jupyter_eca.transport.memory import make_link_pair
 
-            ours, server_link = make_link_pair()
+            client_link, server_link = make_link_pair()
             self._start_task(EcaSession(server_link, self._door.copy_for_panel(), self._door.own_chats).run())
-            return ours
-        name = uuid.uuid4().hex
-        answer = self._requested[name] = asyncio.get_running_loop().create_future()
-        self._say_hello(name, beside=True)
+            return client_link
+        caller = uuid.uuid4().hex
+        answer = self._requested[caller] = asyncio.get_running_loop().create_future()
+        self._say_hello(caller, beside=True)
         try:
-            return await asyncio.wait_for(answer, ANSWER_PATIENCE)
+            return await asyncio.wait_for(answer, ANSWER_SECONDS)
         except TimeoutError:
             raise RemoteError("The assistant's engine does not answer. Restart the Jupyter server.") from None
         finally:
-            self._requested.pop(name, None)
+            self._requested.pop(caller, None)
 
     def _start_task(self, work: Any) -> asyncio.Task[Any]:
         """Start a task that runs until `close`. It has no parent task, because the loop belongs to the kernel."""
