@@ -54,16 +54,16 @@ class CellQuestions:
 
     def __init__(
         self,
-        surroundings: FrontEndKind,
+        front_end: FrontEndKind,
         publisher: Publisher,
         client: EcaClient,
         chat: str,
         draw: Callable[[], None],
         stop: Callable[[], None],
     ) -> None:
-        """Create it in the cell of the turn. `draw()` redraws the answer, so that the user sees what led to a question.
-        `stop()` stops the turn."""
-        self._surroundings = surroundings
+        """Call this in the cell of the turn, because the card appears in the cell that calls it. `draw()` redraws the
+        answer, so that the user sees what led to a question. `stop()` stops the turn."""
+        self._front_end = front_end
         self._publisher = publisher
         self._client = client
         self._chat = chat
@@ -78,7 +78,7 @@ class CellQuestions:
         self._questions: dict[str, asyncio.Task[ChatAskQuestionResult]] = {}
         """The open questions, by the ids of those who ask."""
         self._contents: list[ChatContentReceivedParams] = []
-        """The contents about these calls, which a page of the card needs."""
+        """The contents about these calls. A page needs them to draw the card."""
         self._card_task: asyncio.Task[Card | None] | None = None
         """Creates the card of the turn."""
         self._card: Card | None = None
@@ -115,14 +115,14 @@ class CellQuestions:
 
     def _ask(self, call: TranscriptCall) -> None:
         """Ask for a decision about a call, in the way of this front end."""
-        match self._surroundings:
+        match self._front_end:
             case FrontEndKind.NOTEBOOK:
                 self._start(self._ask_on_card(call))
             case FrontEndKind.TERMINAL:
                 self._ask_in_terminal(call)
             case FrontEndKind.UNATTENDED:
-                # A call can wait although nobody is there, if a program in this kernel has connected as a client that
-                # approves.
+                # Usually no call waits in an unattended kernel. But a program in this kernel may have connected as a
+                # client that can approve calls.
                 self._decide(call, CallDecision(approved=False, reason="Nobody is there to approve this call."))
 
     async def _ask_on_card(self, call: TranscriptCall) -> None:
@@ -167,7 +167,7 @@ class CellQuestions:
     async def _answer(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """Ask a question, in the way of this front end."""
         self._draw()
-        if self._surroundings is FrontEndKind.UNATTENDED:
+        if self._front_end is FrontEndKind.UNATTENDED:
             return terminal_question.NO_ANSWER
         if (card := await self._show_card()) is not None:
             return await card.ask(question)
@@ -189,7 +189,7 @@ class CellQuestions:
 
     async def _show_card(self) -> Card | None:
         """Show the card of the turn and return it as soon as a page has drawn it. Return None if no page draws it."""
-        if self._surroundings is not FrontEndKind.NOTEBOOK or not clicks.can_arrive():
+        if self._front_end is not FrontEndKind.NOTEBOOK or not clicks.can_arrive():
             return None
         self._card_task = self._card_task or self._start(self._create_card())
         card = await asyncio.shield(self._card_task)
@@ -232,7 +232,7 @@ class CellQuestions:
             self._card.hide()
 
     def handle_decision(self, method: str, params: Any) -> None:
-        """Handle a message of a page of the card. Raises: RemoteError, ValidationError."""
+        """Handle a message that a page with the card has sent. Raises: RemoteError, ValidationError."""
         row = METHODS.get(method)
         match row and row.parse(params):
             case ChatToolCallApproveParams() | ChatToolCallRejectParams() as decision:

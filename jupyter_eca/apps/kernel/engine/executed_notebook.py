@@ -42,8 +42,8 @@ class ExecutedNotebooks(NotebookFiles):
         return await super().edit(chat, path, changes)
 
     def last_error(self) -> list[str] | None:
-        """Return the traceback of the last error, which Python keeps for debuggers. The error may be from before we
-        were loaded."""
+        """Return the traceback of the last error, which Python keeps for debuggers. The error may be older than this
+        extension in the kernel."""
         error: BaseException | None = getattr(sys, "last_value", None)
         if error is None:
             return None
@@ -60,5 +60,5 @@ class ExecutedNotebooks(NotebookFiles):
         notebook that contains the running cell."""
         if find_front_end(self._shell) is not FrontEndKind.UNATTENDED:
             return False
-        asking: str = self._shell.history_manager.input_hist_raw[-1].removeprefix(PROMPT_MAGIC).strip()
-        return any(cell.source.removeprefix(PROMPT_MAGIC).strip() == asking for cell in cells)
+        running_source: str = self._shell.history_manager.input_hist_raw[-1].removeprefix(PROMPT_MAGIC).strip()
+        return any(cell.source.removeprefix(PROMPT_MAGIC).strip() == running_source for cell in cells)

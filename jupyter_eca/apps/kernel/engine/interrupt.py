@@ -42,8 +42,8 @@ def handle_interrupts_in_input() -> AbstractContextManager[None]:
 def handle_interrupts_in_turn(
     interrupted: asyncio.Event, loop: asyncio.AbstractEventLoop
 ) -> AbstractContextManager[None]:
-    """During a turn in plain IPython, set an event at an interrupt. Otherwise an interrupt would end the run of the
-    loop, and the turn would stay in the loop without an end."""
+    """During a turn in plain IPython, set an event at an interrupt. Without this, KeyboardInterrupt would stop the loop
+    itself, and the task of the turn would never end."""
 
     def handle(_signum: int, _frame: FrameType | None) -> None:
         loop.call_soon_threadsafe(interrupted.set)
@@ -65,7 +65,8 @@ def _handle_interrupts(handle: Callable[[int, FrameType | None], object]) -> Gen
 
 
 def _is_running_code(frame: FrameType | None) -> bool:
-    """Return whether a cell is executing code, and not awaiting: then IPython's `run_cell_async` is on the stack."""
+    """Return whether a cell is executing code and not awaiting. While it executes code, `run_cell_async` of IPython is
+    on the stack."""
     from IPython.core.interactiveshell import InteractiveShell
 
     shell: Any = InteractiveShell  # its methods have no complete types

@@ -37,7 +37,7 @@ class ShellKernel:
     `kernel/variables`."""
 
     def __init__(self, shell: Any, sibling: ShellKernel | None = None) -> None:
-        """`sibling` is another `ShellKernel` of the same shell, with which this one takes turns."""
+        """`sibling` is another `ShellKernel` of the same shell. Only one of the two runs code at a time."""
         self._shell = shell
         self._tasks: set[asyncio.Task[Any]] = set()
         # Only one run at a time is possible, because the capture of printed text applies to the whole shell.
@@ -78,14 +78,15 @@ class ShellKernel:
             self._tasks.discard(task)
 
     async def _execute_alone(self, code: str) -> KernelExecuteResult:
+        """Run code as soon as no other code of the assistant runs."""
         async with self._lock:
             if self._before_code is not None:
                 await self._before_code()
             return await self._execute(code)
 
     def cancel(self) -> None:
-        """Cancel the turn's code that awaits, and refuse more code of the turn, which may be on its way from the
-        server. Code that blocks is ended by the interrupt itself."""
+        """Cancel the turn's code that awaits, and refuse all code of the turn that arrives later: the server may have
+        sent some already. Code that blocks is ended by the interrupt itself."""
         self._stopped = True
         for task in self._tasks:
             task.cancel()
