@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# The characters of a job's last error that are shown. The user only glances at this line.
-_NOTE_CHARS = 300
+# The most characters of a job's last error, or of the name of an orphan, that are shown. The user only glances at the
+# line.
+_REASON_CHARS = 300
 
 
 class Notices:
@@ -47,16 +48,16 @@ class Notices:
         self._contexts = contexts
         self._setups = setups
 
-    async def describe_choices(self, name: str = "") -> ChatConfig:
+    async def describe_choices(self, agent_name: str = "") -> ChatConfig:
         """Return the models, agents and variants that the user can choose, and the choice for a new chat.
 
-        `name` is the agent that a client has chosen, "" for the configured one. The search for models may take half a
-        second.
+        `agent_name` is the agent that a client has chosen, "" for the configured one. The search for models may take
+        half a second.
         """
-        selected = self._services.current.resolved.agent(name)
+        selected = self._services.current.resolved.agent(agent_name)
         models, default = await self._services.catalog.list_models()
         chosen = selected.default_model or default
-        agents = self._services.current.resolved.list_primary(name)
+        agents = self._services.current.resolved.list_primary(agent_name)
         return ChatConfig(
             models=models if not chosen or chosen in models else (chosen, *models),
             agents=agents,
@@ -78,12 +79,12 @@ class Notices:
         return ToolServerUpdatedParams(), *self._services.mcp.list_servers()
 
     def describe_server(
-        self, server: ToolServerUpdatedParams, name: str, kernel: Kernel | None = None
+        self, server: ToolServerUpdatedParams, agent_name: str, kernel: Kernel | None = None
     ) -> ToolServerUpdatedParams:
-        """Return a server as a client sees it that has chosen the agent `name`. The tools that the agent does not have
-        are disabled."""
+        """Return a server for a client that has chosen this agent. The tools that the agent does not have are
+        disabled."""
         context = self._contexts.build_expected(kernel=kernel)
-        enabled = {tool.spec.name for tool in self._setups.list_tools(name, context)}
+        enabled = {tool.spec.name for tool in self._setups.list_tools(agent_name, context)}
         if server.type == "native":
             specs = (
                 tool.spec
@@ -109,8 +110,8 @@ class Notices:
         return server.model_copy(update={"tools": tools})
 
     def describe_unsaved(self, chat: str) -> ShowMessageParams | None:
-        """Return the message for a client that opens a chat which cannot be stored now; None
-        when it is stored. The clients that were there before already have the message."""
+        """Return the message for a client that opens a chat which cannot be stored now; None when it is stored. The
+        clients that had the chat open before already have the message."""
         reason = self._services.store.explain_unsaved(chat)
         return _make_unsaved_message(chat, reason) if reason else None
 
@@ -128,25 +129,27 @@ class Notices:
             self._services.subscribers.message(MessageType.WARNING, warning)
 
 
-def announce_job_end(turns: Turns, job: Job, note: str) -> None:
+def announce_job_end(turns: Turns, job: Job, reason: str) -> None:
     """Tell the chat of a background job that the job has ended. The clients see it now, and the model gets it with the
-    next prompt."""
-    how = {JobStatus.FAILED: "failed", JobStatus.KILLED: "was ended"}.get(job.status, "is done")
-    why = " ".join(note.split())[:_NOTE_CHARS]
-    end = f"{how} after {job.elapsed}: {job.label}{f' ({why})' if why else ''}"
-    words = f"[Background job {job.id} {end}. bg_job reads its output.]"
-    turns.note(str(job.chat_id), f"Background job {end}", words)
+    next prompt. `reason` says why the job failed or was ended; it is empty if the job has succeeded."""
+    outcome = {JobStatus.FAILED: "failed", JobStatus.KILLED: "was ended"}.get(job.status, "is done")
+    shown_reason = " ".join(reason.split())[:_REASON_CHARS]
+    end = f"{outcome} after {job.elapsed}: {job.label}{f' ({shown_reason})' if shown_reason else ''}"
+    text_for_model = f"[Background job {job.id} {end}. bg_job reads its output.]"
+    turns.note(str(job.chat_id), f"Background job {end}", text_for_model)
 
 
 def announce_orphan(turns: Turns, orphan: Orphan) -> str:
     """Tell a chat that its orphan was ended, and return the message for the user. An orphan is a process that ran on
     after its server was killed."""
-    name = " ".join(orphan.name.split())[:_NOTE_CHARS]
+    name = " ".join(orphan.name.split())[:_REASON_CHARS]
     text = f"The server was killed before. A process that it had started was still running, and was ended now: {name}"
     _log.warning("%s", text)
     if orphan.chat:
-        words = f"[The server was killed while this command ran. It was still running, and was ended now: {name}]"
-        turns.note(orphan.chat, text, words)
+        text_for_model = (
+            f"[The server was killed while this command ran. It was still running, and was ended now: {name}]"
+        )
+        turns.note(orphan.chat, text, text_for_model)
     return text
 
 
@@ -163,7 +166,8 @@ def announce_saved(subscribers: Subscribers, chat: str) -> None:
 
 def _make_unsaved_message(chat: str, reason: str) -> ShowMessageParams:
     message = (
-        f"This chat is not saved at the moment. {reason} Until then it is kept in memory, and no new prompt is taken."
+        f"This chat is not saved at the moment. {reason} Until it is saved, it is only in memory, and no new prompt is "
+        "accepted."
     )
     return ShowMessageParams(type=MessageType.ERROR, message=message, chat_id=chat)
 

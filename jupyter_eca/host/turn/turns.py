@@ -194,10 +194,10 @@ class Turns:
                 self._chats.feed(live, inputs.TrustChanged(now(), choice.trust))
                 self._subagents.trust(chat, trust=choice.trust)
 
-    def note(self, chat: str, text: str, words: str) -> None:
+    def note(self, chat: str, text: str, text_for_model: str) -> None:
         """Add a note that belongs to no turn, for example about the end of a background job. The user sees `text`, and
-        the model gets `words` with the next prompt. The chat need not be in memory."""
-        note = inputs.NoteAdded(now(), text, words)
+        the model gets `text_for_model` with the next prompt. The chat need not be in memory."""
+        note = inputs.NoteAdded(now(), text, text_for_model)
         if live := self._chats.live(chat):
             self._chats.feed(live, note)
         else:
