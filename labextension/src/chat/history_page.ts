@@ -13,7 +13,7 @@ import type { Transcript } from './transcript';
 const loading = new WeakSet<Transcript>();
 
 /** Fetch the page that comes before what is shown of the chat, unless it was requested already. */
-export async function fetchEarlier(session: Session, chat: Chat): Promise<void> {
+export async function fetchOlderPage(session: Session, chat: Chat): Promise<void> {
   const { id: chatId, before: at } = chat;
   if (at === undefined || loading.has(chat)) {
     return;

@@ -6,7 +6,7 @@
  */
 
 import type { Transcript } from './transcript';
-import type { Earlier } from './types';
+import type { HistoryPage } from './types';
 
 /**
  * A page has at least this many contents, which are a few screens. The server adds the rest of the first turn, so that no
@@ -15,10 +15,11 @@ import type { Earlier } from './types';
 export const PAGE = 120;
 
 /**
- * Return the chat with the older transcript before its own. If the chat no longer begins where the page ends, return
- * the chat unchanged. The keys of older blocks get the place of their page as a prefix, so that they stay unique.
+ * Return the chat with an older page put before it. `older` is the transcript of the page. If the chat no longer begins
+ * where the page ends, return the chat unchanged. The keys of older blocks get the cursor of their page as a prefix, so
+ * that they stay unique.
  */
-export function prependPage<T extends Transcript>(chat: T, older: Transcript, { at, before }: Earlier): T {
+export function prependPage<T extends Transcript>(chat: T, older: Transcript, { at, before }: HistoryPage): T {
   if (chat.before !== at) {
     return chat;
   }

@@ -6,7 +6,7 @@
  */
 
 import type { Action, Chat } from './state';
-import type { Queued } from './types';
+import type { QueuedMessage } from './types';
 import type { ChatContext } from '../wire/protocol';
 
 /** The parts of a session that this module uses. */
@@ -38,7 +38,7 @@ export function dequeue(owner: QueueOwner, index: number): void {
  * Remove and return the next question of a chat whose turn has ended. Steering messages that the model did not read in
  * time come first, joined to one question about the notebook of the last one, and then the first question of the queue.
  */
-export function takeNext(owner: QueueOwner, chat: Chat): Queued | undefined {
+export function takeNext(owner: QueueOwner, chat: Chat): QueuedMessage | undefined {
   const { id: chatId, steers, queue = [] } = chat;
   const last = steers.at(-1);
   if (last !== undefined) {

@@ -26,7 +26,7 @@ import {
 import { takeNext } from './queue';
 import { Link, LinkError, Notifications, Requests } from '../wire/rpc';
 import { parseLink, Offer } from './offers';
-import type { Queued } from './types';
+import type { QueuedMessage } from './types';
 import { Action, Chat, createState, createChat, isUnused, isUrgent, reduce, Selection, State } from './state';
 
 /** What the session needs from the page. */
@@ -60,7 +60,7 @@ export class Session implements Attendant {
    */
   onInsertText: (text: string, contexts?: readonly ChatContext[]) => void = () => undefined;
   /** Called with a message that waited in a chat, when the server refuses it. Another chat may be shown by now. */
-  onRefused: (chatId: ChatId, message: Queued) => void = () => undefined;
+  onRefused: (chatId: ChatId, message: QueuedMessage) => void = () => undefined;
   /** Called with a chat that was deleted, here or by another client. */
   onDeleted: (chatId: ChatId) => void = () => undefined;
   /** Called when the server offers the user an action outside of the chat; see `Offer`. */

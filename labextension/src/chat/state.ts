@@ -23,7 +23,7 @@ import {
   UntrustedSettingsParams
 } from '../wire/protocol';
 import { EMPTY, applyContent, Transcript, pickTranscript } from './transcript';
-import type { Change, Earlier, Queued } from './types';
+import type { Change, HistoryPage, QueuedMessage } from './types';
 
 /**
  * The state of the connection. `lost`: there was a connection, and the session tries to connect again. `absent`: no
@@ -55,9 +55,9 @@ export interface Chat extends Transcript {
   /** Questions of the assistant that nobody has answered yet. */
   readonly questions: readonly Question[];
   /** Messages for the running turn that the model has not read yet. */
-  readonly steers: readonly Queued[];
+  readonly steers: readonly QueuedMessage[];
   /** Questions that are asked when the running turn has ended. */
-  readonly queue?: readonly Queued[];
+  readonly queue?: readonly QueuedMessage[];
   /** What was chosen in this chat. It takes precedence over `State.selection`. */
   readonly selection: Partial<Selection>;
   /** Changes that are neither kept nor undone. */
@@ -127,7 +127,7 @@ export type Action =
       readonly before?: Transcript['before'];
     }
   /** An older page of the chat was fetched. */
-  | { readonly type: 'earlier'; readonly chatId: ChatId; readonly page: Earlier }
+  | { readonly type: 'earlier'; readonly chatId: ChatId; readonly page: HistoryPage }
   /** A model, agent or variant was chosen in the chat. */
   | { readonly type: 'chosen'; readonly chatId: ChatId; readonly selection: Partial<Selection> }
   /** The assistant asks the user a question. */
@@ -135,9 +135,9 @@ export type Action =
   /** The question with this key needs no answer any more. */
   | { readonly type: 'answered'; readonly key: number }
   /** These steering messages wait in the chat now. */
-  | { readonly type: 'steered'; readonly chatId: ChatId; readonly steers: readonly Queued[] }
+  | { readonly type: 'steered'; readonly chatId: ChatId; readonly steers: readonly QueuedMessage[] }
   /** These questions wait in the queue of the chat now. */
-  | { readonly type: 'queued'; readonly chatId: ChatId; readonly queue: readonly Queued[] }
+  | { readonly type: 'queued'; readonly chatId: ChatId; readonly queue: readonly QueuedMessage[] }
   /** The undecided changes of the chat were fetched. */
   | { readonly type: 'reviewed'; readonly chatId: ChatId; readonly changes: readonly Change[] }
   /** A message is shown to the user. */

@@ -10,19 +10,19 @@ import type { ChatChangesResult, ChatContentReceivedParams, ChatContext } from '
 /** One change of the assistant to a file or a cell, as the server lists it. */
 export type Change = ChatChangesResult['changes'][number];
 
-/** A message that waits: for the next step of the running turn, or for its end. */
-export interface Queued {
+/** A message that was not sent to the model yet. It waits for the next step of the running turn, or for its end. */
+export interface QueuedMessage {
   readonly text: string;
   readonly contexts: readonly ChatContext[];
   /** The notebook that was in front when the user wrote it, see `Session.findActiveNotebook`. */
   readonly notebook: string | undefined;
 }
 
-/** A page of a chat's history: the contents that come right before a place in the transcript. */
-export interface Earlier {
-  /** The place before which the page stands. */
+/** A page of older contents. It belongs right before a place in the transcript, which the server names by a cursor. */
+export interface HistoryPage {
+  /** The cursor of the place before which the page belongs. */
   readonly at: string | number;
   readonly contents: readonly ChatContentReceivedParams[];
-  /** The place before which the next older page stands; undefined on the first page of the chat. */
+  /** The cursor of the place before which the next older page belongs; undefined if this page is the oldest. */
   readonly before?: string | number | undefined;
 }

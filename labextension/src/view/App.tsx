@@ -14,7 +14,7 @@ import { deleteChat, renameChat } from '../chat/chat_list';
 import { searchChats } from '../chats/search';
 import { Drafts, putBack, startChat, UnsentMessage } from '../chat/drafts';
 import { FirstSteps } from './first_run/first_steps';
-import { fetchEarlier } from '../chat/history_page';
+import { fetchOlderPage } from '../chat/history_page';
 import { estimatePrompt, estimateWithRequest } from '../chat/estimates';
 import { Suggestion, listSuggestions } from '../chat/suggestions';
 import { ChatContext, ChatId } from '../wire/protocol';
@@ -391,7 +391,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
           review={review}
           busy={busy}
           sent={sent}
-          onEarlier={chat.before === undefined ? undefined : () => void fetchEarlier(session, chat)}
+          onEarlier={chat.before === undefined ? undefined : () => void fetchOlderPage(session, chat)}
           progress={chat.status === 'stopping' ? trans.__('Stopping…') : chat.progress}
           chatId={chat.id}
           onApprove={onApprove}

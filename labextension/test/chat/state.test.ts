@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { findPlan } from '../../src/chat/blocks';
 import { ChatContentReceivedParams } from '../../src/wire/protocol';
 import { Action, createState, reduce, State } from '../../src/chat/state';
-import { Queued } from '../../src/chat/types';
+import { QueuedMessage } from '../../src/chat/types';
 
 const FOLDER = join(import.meta.dirname, '..', '..', '..', 'tests', 'fixtures', 'reducer');
 
@@ -85,8 +85,8 @@ describe('a replay', () => {
 });
 
 test('steering messages wait until the model has read them', () => {
-  const faster: Queued = { text: 'faster', contexts: [], notebook: undefined };
-  const inRed: Queued = { ...faster, text: 'in red' };
+  const faster: QueuedMessage = { text: 'faster', contexts: [], notebook: undefined };
+  const inRed: QueuedMessage = { ...faster, text: 'in red' };
   const waiting = reduce(createState('a'), { type: 'steered', chatId: 'a', steers: [faster, inRed] });
   const params = { chatId: 'a', role: 'user', content: { type: 'text', text: 'faster' } };
   expect(reduceAll(waiting, { method: 'chat/contentReceived', params }).chats.a?.steers).toEqual([inRed]);
