@@ -14,8 +14,8 @@ export type Context = Pick<
   'path' | 'isDisposed' | 'isReady' | 'contentsModel' | 'model' | 'revert' | 'saveState'
 >;
 
-/** What the `Refresher` needs of Lab. */
-export interface Surface {
+/** The open documents of Lab, and what the `Refresher` does with them. `reload.ts` implements it. */
+export interface LabDocuments {
   /** Return each open document once, however many views it has. */
   listDocuments(): readonly Context[];
   /** Return the model of the file on disk, without its content. */
@@ -38,14 +38,14 @@ export class Refresher {
   private checking: Promise<void> | undefined;
   /** Whether the documents must be checked once more after the running check. */
   private isCheckDue = false;
-  /** The documents whose saves are followed. */
+  /** The documents whose saves are already followed. */
   private readonly followed = new WeakSet<Context>();
   /** The documents that are being saved. */
   private readonly saving = new WeakSet<Context>();
   /** The version on disk about which the user was asked, for each document. */
   private readonly reported = new WeakMap<Context, string>();
 
-  constructor(private readonly surface: Surface) {}
+  constructor(private readonly lab: LabDocuments) {}
 
   /** Check all documents. A call during a check lets the documents be checked once more after it. */
   check(): Promise<void> {
@@ -58,7 +58,7 @@ export class Refresher {
 
   /** Follow the saves of all open documents, because a save in progress must not look like a change made elsewhere. */
   follow(): void {
-    for (const context of this.surface.listDocuments()) {
+    for (const context of this.lab.listDocuments()) {
       if (!this.followed.has(context)) {
         this.followed.add(context);
         context.saveState.connect((_, state) => {
@@ -76,7 +76,7 @@ export class Refresher {
     while (this.isCheckDue) {
       this.isCheckDue = false;
       this.follow();
-      await Promise.all(this.surface.listDocuments().map(context => this.checkDocument(context)));
+      await Promise.all(this.lab.listDocuments().map(context => this.checkDocument(context)));
     }
   }
 
@@ -85,7 +85,7 @@ export class Refresher {
     if (!this.isSettled(context)) {
       return;
     }
-    const disk = await this.surface.readMetadata(context.path).catch(() => undefined);
+    const disk = await this.lab.readMetadata(context.path).catch(() => undefined);
     // If the file was deleted or cannot be read, the document stays as it is: it may be the only copy.
     const known = context.contentsModel;
     if (disk === undefined || known === null || !this.isSettled(context) || isSameVersion(known, disk)) {
@@ -93,18 +93,21 @@ export class Refresher {
     }
     const version = disk.hash ?? disk.last_modified;
     if (!context.model.dirty) {
-      await this.surface.reload(context);
+      await this.lab.reload(context);
     } else if (this.reported.get(context) !== version) {
       this.reported.set(context, version);
-      this.surface.reportConflict(context.path, () => {
+      this.lab.reportConflict(context.path, () => {
         if (!context.isDisposed) {
-          void this.surface.reload(context);
+          void this.lab.reload(context);
         }
       });
     }
   }
 
-  /** Whether a document can be compared now. A shared document never needs it: its own server keeps it up to date. */
+  /**
+   * Whether a document can be compared now. A document that users edit together is never compared, because Jupyter's
+   * collaboration server keeps it up to date.
+   */
   private isSettled(context: Context): boolean {
     return !context.isDisposed && context.isReady && !context.model.collaborative && !this.saving.has(context);
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { Context, Refresher, Surface } from '../../src/files/refresh';
+import { Context, Refresher, LabDocuments } from '../../src/files/refresh';
 
 type State = 'started' | 'completed';
 
@@ -34,13 +34,13 @@ class Doc {
   }
 }
 
-function around(doc: Doc, more: Partial<Surface> = {}): { refresher: Refresher; conflicts: (() => void)[] } {
+function around(doc: Doc, more: Partial<LabDocuments> = {}): { refresher: Refresher; conflicts: (() => void)[] } {
   const conflicts: (() => void)[] = [];
   const refresher = new Refresher({
     listDocuments: () => [doc.context],
     readMetadata: () =>
       Promise.resolve({ path: 'a.py', hash: doc.disk, last_modified: '2026-01-01T00:00:00Z' } as Awaited<
-        ReturnType<Surface['readMetadata']>
+        ReturnType<LabDocuments['readMetadata']>
       >),
     reportConflict: (_, reload) => conflicts.push(reload),
     reload: () => {
