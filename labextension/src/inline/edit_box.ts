@@ -123,6 +123,7 @@ export class EditBox extends Widget {
 
   private showAnswer(answer: string): void {
     this.answer = answer;
+    // `false`: the answer is incomplete, and the lines that it does not have yet do not count as removed.
     this.diff.compare(this.base, this.around[0] + answer, false);
   }
 
@@ -130,7 +131,8 @@ export class EditBox extends Widget {
   private finish(): void {
     const hadFocus = this.node.contains(document.activeElement);
     this.setStatus('deciding', '');
-    this.diff.compare(this.base, this.around.join(this.answer));
+    const [before, after] = this.around;
+    this.diff.compare(this.base, before + this.answer + after);
     if (this.diff.hunks.length === 0) {
       this.setStatus('asking', this.trans.__('The answer changes nothing.'));
     } else if (hadFocus) {

@@ -63,14 +63,18 @@ export function createCellFinder(tracker: INotebookTracker): FindCell {
   };
 }
 
-/** The place where the user works: the active cell of a notebook and the selection in it, or the file in front. */
+/**
+ * The place where the user works. It is the file in the front tab, if the tab is an editor of a file. Otherwise it is the
+ * active cell of the notebook that the user worked in last, and the selection in it.
+ */
 export class NotebookSurroundings implements Surroundings {
   private last: EditorPlace | undefined;
 
   constructor(
     private readonly tracker: INotebookTracker,
     private readonly trans: TranslationBundle,
-    private readonly frontWidget: () => Widget | null = () => null
+    /** Returns the widget in the front tab. */
+    private readonly findFrontWidget: () => Widget | null = () => null
   ) {}
 
   readonly subscribe = (subscriber: () => void): (() => void) => {
@@ -93,23 +97,23 @@ export class NotebookSurroundings implements Surroundings {
     return this.last;
   };
 
-  /** Return the path of the notebook that the user worked in last. */
-  readonly front = (): string | undefined => {
+  /** Return the path of the notebook that the user worked in last. It may be behind another tab. */
+  readonly findNotebook = (): string | undefined => {
     const panel = this.tracker.currentWidget;
     return panel === null || panel.isDisposed ? undefined : panel.context.localPath;
   };
 
   /** Return the place as contexts of a prompt. */
-  readonly read = (): readonly ChatContext[] => {
+  readonly readContexts = (): readonly ChatContext[] => {
     const panel = this.tracker.currentWidget;
-    const file = findFile(this.frontWidget());
+    const file = findFile(this.findFrontWidget());
     return file !== undefined ? [toFileContext(file)] : panel === null ? [] : toContexts(panel);
   };
 
   /** Describe the place for the user. */
   private describe(): EditorPlace | undefined {
     const panel = this.tracker.currentWidget;
-    const file = findFile(this.frontWidget());
+    const file = findFile(this.findFrontWidget());
     if (file !== undefined) {
       return describeFile(file, this.trans);
     }

@@ -30,8 +30,8 @@ export function readInstructions(model: YNotebook): string {
 }
 
 /** Write the instructions as one change of the metadata. An empty text removes them from the metadata. */
-export function writeInstructions(model: YNotebook, words: string): void {
-  const text = words.trim();
+export function writeInstructions(model: YNotebook, instructions: string): void {
+  const text = instructions.trim();
   const others = Object.entries(readOwnMetadata(model)).filter(([name]) => name !== 'instructions');
   if (text === '' && others.length === 0) {
     model.deleteMetadata(KEY);

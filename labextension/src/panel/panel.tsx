@@ -148,7 +148,7 @@ export class AssistantPanel extends ReactWidget {
       this.session,
       remembered,
       this.drafts,
-      this.surroundings.front,
+      this.surroundings.findNotebook,
       () => preferences.current().pinChat
     );
     const follow = (): void => void this.follower.follow();
@@ -182,7 +182,7 @@ export class AssistantPanel extends ReactWidget {
    * in a new chat.
    */
   async ask(message: string): Promise<void> {
-    const contexts = this.surroundings.read();
+    const contexts = this.surroundings.readContexts();
     await this.connecting;
     await this.follower.follow();
     if (this.session.chat.status !== 'idle') {

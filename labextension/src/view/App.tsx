@@ -46,15 +46,15 @@ import { TrustNotice } from './TrustNotice';
 import { PendingMessage } from './transcript/PendingMessage';
 import { Welcome } from './Welcome';
 
-/** The place in the notebook where the user works. */
+/** Where the user works: in a cell of a notebook, or in a file. */
 export interface Surroundings {
   readonly subscribe: (subscriber: () => void) => () => void;
   /** Returns the place in words; undefined when there is none. */
   readonly current: () => EditorPlace | undefined;
   /** Returns the place as contexts of a prompt, as it is at that moment. */
-  readonly read: () => readonly ChatContext[];
-  /** Returns the path of the notebook in front; undefined when there is none. */
-  readonly front?: () => string | undefined;
+  readonly readContexts: () => readonly ChatContext[];
+  /** Returns the path of the notebook that the user worked in last; undefined when there is none. */
+  readonly findNotebook?: () => string | undefined;
 }
 
 const findNoNotebook = (): undefined => undefined;
@@ -78,7 +78,7 @@ export function App({
   const { trans } = useEnv();
   const state = React.useSyncExternalStore(session.subscribe, () => session.state);
   const { chat } = session;
-  const front = React.useSyncExternalStore(surroundings.subscribe, surroundings.front ?? findNoNotebook);
+  const front = React.useSyncExternalStore(surroundings.subscribe, surroundings.findNotebook ?? findNoNotebook);
   const [listing, setListing] = React.useState(false);
   const [exporting, setExporting] = React.useState(false);
   const panel = React.useRef<HTMLDivElement>(null);
@@ -341,7 +341,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   const firstSteps = React.useMemo(() => new FirstSteps(session), [session]);
   useLoadedChanges(session, chat, state.connection === 'open');
   const send = async (text: string, contexts: readonly ChatContext[], withPlace: boolean, queued: boolean) => {
-    const all = withPlace ? [...surroundings.read(), ...contexts] : contexts;
+    const all = withPlace ? [...surroundings.readContexts(), ...contexts] : contexts;
     setSent(before => before + 1);
     if (busy) {
       if (queued) {
@@ -536,7 +536,7 @@ function useEstimates(
 ): EstimateSource {
   return React.useMemo(() => {
     const addPlace = (contexts: readonly ChatContext[], withPlace: boolean) =>
-      withPlace ? [...surroundings.read(), ...contexts] : contexts;
+      withPlace ? [...surroundings.readContexts(), ...contexts] : contexts;
     return {
       estimate: (text, contexts, withPlace) => estimatePrompt(session, text, addPlace(contexts, withPlace)),
       estimateWithRequest: (text, contexts, withPlace) =>

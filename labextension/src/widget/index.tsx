@@ -30,7 +30,11 @@ import { WidgetPanel } from './WidgetPanel';
 import { untranslated } from './untranslated';
 
 /** A widget cannot see the notebook around it. The suggestions at `@` have what the kernel knows about the notebook. */
-const NO_SURROUNDINGS: Surroundings = { subscribe: () => () => undefined, current: () => undefined, read: () => [] };
+const NO_SURROUNDINGS: Surroundings = {
+  subscribe: () => () => undefined,
+  current: () => undefined,
+  readContexts: () => []
+};
 const NO_INSTRUCTIONS: InstructionsSource = {
   subscribe: () => () => undefined,
   current: () => undefined,

@@ -75,12 +75,12 @@ function findMisfitInUnion(shapes: readonly Shape[], value: unknown, at: string)
   if (!isRecord(value)) {
     return at;
   }
-  const own = tagged.find(shape => {
+  const member = tagged.find(shape => {
     const [name, kind] = findTag(shape) ?? ['', ''];
     return value[name] === kind;
   });
-  if (own !== undefined) {
-    return findMisfit(own, value, at);
+  if (member !== undefined) {
+    return findMisfit(member, value, at);
   }
   const [name] = findTag(tagged[0] ?? '') ?? [''];
   return typeof value[name] === 'string' ? undefined : at;
