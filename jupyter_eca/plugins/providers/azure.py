@@ -63,7 +63,7 @@ class AzureProvider(OpenAIProvider):
         if target.key:
             return target.key
         identity = importlib.import_module("azure.identity")
-        # It keeps a token until shortly before its end.
+        # The function caches a token until shortly before the token expires.
         fetch: Callable[[], str] = identity.get_bearer_token_provider(identity.DefaultAzureCredential(), _SCOPE)
         failure: Any = importlib.import_module("azure.core.exceptions").ClientAuthenticationError
 

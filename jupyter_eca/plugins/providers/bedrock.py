@@ -37,7 +37,7 @@ _NO_CREDENTIALS: Final = (
     "There are no valid AWS credentials for Amazon Bedrock ({reason}). Sign in with `aws sso login`, or set "
     "AWS_BEARER_TOKEN_BEDROCK or `providers.bedrock.key`."
 )
-_UNTRIED: Final = "Amazon Bedrock tells with the first question whether it takes the key."
+_UNTRIED: Final = "Amazon Bedrock checks the key only when you ask the first question."
 
 
 class BedrockProvider:
@@ -55,7 +55,7 @@ class BedrockProvider:
         return _MESSAGES.request_body(model, request, settings)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
-        settings = await asyncio.to_thread(_locate, settings)
+        settings = await asyncio.to_thread(_add_url, settings)
         credential_error: type[Exception] = importlib.import_module("botocore.exceptions").BotoCoreError
 
         try:
@@ -66,11 +66,11 @@ class BedrockProvider:
             raise _explain_credentials(type(error).__name__) from None
 
     async def check(self, settings: ProviderConfig) -> None:
-        await asyncio.to_thread(_locate, settings)
+        await asyncio.to_thread(_add_url, settings)
         raise ProviderError(_UNTRIED)
 
 
-def _locate(settings: ProviderConfig) -> ProviderConfig:
+def _add_url(settings: ProviderConfig) -> ProviderConfig:
     """Return the settings with a URL. Blocks. Raises: ProviderError without the extra, or without a region."""
     require_extra("bedrock", "boto3", _LABEL)
     check_own_address(settings, _LABEL)

@@ -58,7 +58,7 @@ LIST_SECONDS = 0.3
 
 _CHECK_PATIENCE = Patience(CHECK_SECONDS, CHECK_SECONDS)
 
-# A version in a URL. If it has one, no other is added.
+# A version in a URL. If a URL has one, no other version is added.
 _VERSION = re.compile(r"/v\d")
 
 _NO_URL = "There is no address for {provider}. Set `providers.{provider}.url` in ~/.config/eca/config.json."
@@ -140,7 +140,7 @@ class OpenAIProvider:
         from openai import AsyncStream, OpenAIError
 
         try:
-            # With `object` the SDK returns the events as plain JSON, which takes half the time of its models.
+            # With `object` the SDK returns the events as plain JSON. Events as pydantic models take twice as long.
             stream_class = AsyncStream[object]
             async with await client.post(
                 self._path(settings),
@@ -153,7 +153,7 @@ class OpenAIProvider:
                 async for event in stream:
                     for delta in reader.take(event):
                         yield delta
-                kind = stream.response.headers.get("content-type", "")
+                content_type = stream.response.headers.get("content-type", "")
         except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
             if not reader.complete:
                 # `from None`, because a server may have repeated the key in its error, and a log would show the chain.
@@ -164,7 +164,7 @@ class OpenAIProvider:
             if not reader.complete:
                 raise (
                     failures.explain_disconnect(target)
-                    if "event-stream" in kind
+                    if "event-stream" in content_type
                     else failures.explain_wrong_api(target)
                 )
         yield await self._price(provider, target.model, settings, reader.usage())
@@ -178,9 +178,9 @@ class OpenAIProvider:
 
     async def warm(self, provider: str, settings: ProviderConfig) -> None:
         target, patience = self._find_target(provider, "", settings), self.patience.configure(settings)
-        await self._check_key(
-            await get_client(self.name, target, patience, self._create_client), target, patience, settings
-        )
+        # The request of the check opens the connection, which is kept for the first question.
+        client = await get_client(self.name, target, patience, self._create_client)
+        await self._check_key(client, target, patience, settings)
 
     def _find_target(self, provider: str, model_id: str, settings: ProviderConfig) -> RequestTarget:
         """Return the target of a request. Raises: ProviderError without an address, or without a key that is needed."""

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from jupyter_eca.config import ProviderConfig
     from jupyter_eca.plugins.providers.failures import RequestTarget
 
-# The seconds that ECA waits too (3.12): for a connection, which could otherwise hang for minutes, and for the next
-# data. The APIs send a ping every few seconds, so after such a long silence the server is gone.
+# The seconds to wait for a connection, which could otherwise hang for minutes, and for the next data. Both are the same
+# in ECA 3.12. The APIs send a ping every few seconds, so after such a long silence the server is gone.
 CONNECT_SECONDS = 15.0
 IDLE_SECONDS = 120.0
 
@@ -139,7 +139,7 @@ def explain_connection_error(cause: BaseException | None, target: RequestTarget,
 
 
 # The cached clients, so that a turn with many requests makes one connection. The event loop is a part of the key,
-# because a connection belongs to one loop. With each client is the generator that closes it.
+# because a connection belongs to one loop. Each client is stored with the generator that closes it.
 _ClientKey = tuple[asyncio.AbstractEventLoop, str, str, str, Patience]
 _clients: dict[_ClientKey, tuple[Closing, AsyncGenerator[None]]] = {}
 

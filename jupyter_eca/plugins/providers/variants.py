@@ -26,10 +26,12 @@ Variants = dict[str, dict[str, Any]]
 
 
 def _efforts(*names: str, **thinking: str) -> Variants:
+    """Return a variant of Claude for each effort. `thinking` are further fields of the object `thinking`."""
     return {name: {"output_config": {"effort": name}, "thinking": {"type": "adaptive", **thinking}} for name in names}
 
 
 def _budgets(**tokens: int) -> Variants:
+    """Return a variant of Claude for each budget. The keywords are the names of the variants."""
     return {name: {"thinking": {"type": "enabled", "budget_tokens": count}} for name, count in tokens.items()}
 
 
@@ -101,13 +103,13 @@ def variants(provider: str, api: str, model: str, chosen: ModelConfig, config: C
     return {name: payload for name, payload in {**found, **chosen.variants}.items() if payload}
 
 
-def find_default_thinking(api: str, model: str, own: Mapping[str, Any]) -> Payload:
-    """Return what a chat adds to a request so that the model thinks; empty for a model that is not asked to. `own` is
-    the payload of the configuration, which can turn thinking off: `"extraPayload": {"thinking": null}`."""
-    if own.keys() & (_REFUSED_WITH_THINKING | {"thinking"}):
+def find_default_thinking(api: str, model: str, configured: Mapping[str, Any]) -> Payload:
+    """Return what a chat adds to a request so that the model thinks; empty for a model that is not asked to think.
+    `configured` is the payload of the configuration. It can turn thinking off: `"extraPayload": {"thinking": null}`."""
+    if configured.keys() & (_REFUSED_WITH_THINKING | {"thinking"}):
         return {}
     name, api = re.sub(r"[._]", "-", model), _find_vendors_api(api)
-    found = (payload for of_api, pattern, payload in _DEFAULTS if of_api == api and re.search(pattern, name))
+    found = (payload for row_api, pattern, payload in _DEFAULTS if row_api == api and re.search(pattern, name))
     return next(found, dict[str, Any]())
 
 

@@ -36,7 +36,7 @@ _NO_PROJECT: Final = (
     "Google Vertex AI needs a project. Set ANTHROPIC_VERTEX_PROJECT_ID or GOOGLE_CLOUD_PROJECT, "
     "and restart Jupyter or your editor."
 )
-_UNTRIED: Final = "Google Vertex AI tells with the first question whether it takes the access token."
+_UNTRIED: Final = "Google Vertex AI checks the access token only when you ask the first question."
 
 
 class VertexProvider:
@@ -54,7 +54,7 @@ class VertexProvider:
         return _MESSAGES.request_body(model, request, settings)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
-        settings = await asyncio.to_thread(_locate, settings)
+        settings = await asyncio.to_thread(_add_url, settings)
         credential_error: type[Exception] = importlib.import_module("google.auth.exceptions").GoogleAuthError
 
         try:
@@ -65,11 +65,11 @@ class VertexProvider:
             raise ProviderError(_NO_CREDENTIALS.format(reason=type(error).__name__), kind=FailureKind.AUTH) from None
 
     async def check(self, settings: ProviderConfig) -> None:
-        await asyncio.to_thread(_locate, settings)
+        await asyncio.to_thread(_add_url, settings)
         raise ProviderError(_UNTRIED)
 
 
-def _locate(settings: ProviderConfig) -> ProviderConfig:
+def _add_url(settings: ProviderConfig) -> ProviderConfig:
     """Return the settings with a URL. Blocks. Raises: ProviderError without the extra."""
     require_extra("vertex", "google.auth", _LABEL)
     check_own_address(settings, _LABEL)
@@ -96,8 +96,8 @@ def _make_client(sdk: Any, target: RequestTarget, options: dict[str, Any]) -> An
     project = os.environ.get("ANTHROPIC_VERTEX_PROJECT_ID") or os.environ.get("GOOGLE_CLOUD_PROJECT")
     credentials: Any = None
     if not target.key:
-        credentials, own = importlib.import_module("google.auth").default(scopes=[_SCOPE])
-        project = project or own
+        credentials, credentials_project = importlib.import_module("google.auth").default(scopes=[_SCOPE])
+        project = project or credentials_project
     if not project:
         raise ProviderError(_NO_PROJECT)
     return sdk.AsyncAnthropicVertex(
