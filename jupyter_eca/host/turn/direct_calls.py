@@ -95,8 +95,10 @@ class DirectCalls:
             details = await preview_call(context, request.tool, arguments)
         except ToolError as error:
             details, adjusted = None, replace(adjusted, failure=str(error))
-        meant = await find_default_notebook(context, request.tool, arguments)
-        targets = await find_call_targets(context.files, self._current.config, spec, arguments, meant, details)
+        default_notebook = await find_default_notebook(context, request.tool, arguments)
+        targets = await find_call_targets(
+            context.files, self._current.config, spec, arguments, default_notebook, details
+        )
         await self._store.check()
         if chat.busy or self._chats.live(request.chat) is not chat:
             raise BusyError("This chat is busy with another call.")

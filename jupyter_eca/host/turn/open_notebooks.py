@@ -38,8 +38,8 @@ async def find_asked_notebook(services: Services, prompt: Prompt, kernel: Kernel
     """Return the path of the notebook that a prompt was asked in; "" for none.
 
     It is looked up once, before the turn begins, and counts for the whole turn: the user may look at another notebook
-    while the model works. A cell asks in its own notebook. A panel sends with the prompt where its user is. If a front
-    sends nothing, it is the notebook that is active now.
+    while the model works. A cell asks in its own notebook. A panel sends the place of its user with the prompt. If a
+    front sends no place, it is the notebook that is active now.
     """
     if kernel is not None:
         return await _find_notebook_of_cell(services, prompt, kernel)
@@ -95,6 +95,7 @@ async def _find_notebook_of_cell(services: Services, prompt: Prompt, kernel: Ker
 
 
 def _find_path_at_start(files: Files, lock: ChatLock) -> str:
+    """Return the path of the notebook with whose name the kernel was started; "" if it is not in the workspace."""
     if not lock.notebook.endswith(_SUFFIX):
         return ""
     try:

@@ -101,7 +101,7 @@ class ToolContexts:
             nested=nested,
             outputs=ChatOutputs(services.outputs, chat, services.config.tool_call.output_truncation),
             remembered=live.state.remembered if live else frozenset(),
-            announced=next((one.details for one in live.state.calls if one.id == call), None) if live else None,
+            announced=next((state.details for state in live.state.calls if state.id == call), None) if live else None,
             from_cell=kernel is not None,
             telling=services.config.notebook.variables,
             known=live.known if live else KnownVersions(),
@@ -124,8 +124,9 @@ class ToolContexts:
     ) -> Surroundings:
         """Build the sources that the contexts of a chat are read from.
 
-        `notebook` is the one in which the user asked, "" while the user still types: then the active one counts.
-        `known` remembers the versions of what is read. It is only passed when the model gets what is read.
+        `notebook` is the one in which the user asked, "" while the user still types. Without one, the active
+        notebook is used. `known` remembers which versions of files and cells the model has read. It is only passed when
+        the model gets what is read.
         """
         services, workspace, files = self._services, self._services.workspace, self.find_files(chat)
         return Surroundings(

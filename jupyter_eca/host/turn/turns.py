@@ -85,15 +85,17 @@ class Turns:
         if chat.state.planned:
             prompt, choice = plan_mode.interpret(services.current.resolved, services.subscribers, chat, prompt, choice)
         choice = replace(choice, model=await self._choose_model(choice))
-        plain = prompt.follow_up > 0 or bool(chat.parent)
-        dialogue = chat.dialogue if chat.dialogue and not plain and chat.dialogue.accepts(prompt.message) else None
-        plain = plain or bool(prompt.model_message) or not prompt.begins_with_slash
-        local = dialogue is not None or (not plain and await self._commands.answers_here(prompt.message))
+        skips_commands = prompt.follow_up > 0 or bool(chat.parent)
+        dialogue = (
+            chat.dialogue if chat.dialogue and not skips_commands and chat.dialogue.accepts(prompt.message) else None
+        )
+        skips_commands = skips_commands or bool(prompt.model_message) or not prompt.begins_with_slash
+        local = dialogue is not None or (not skips_commands and await self._commands.answers_here(prompt.message))
         self._check_folder(choice)
         notebook_kernel = await find_open_kernel(services, prompt.chat, notebook)
         setup = await self._setups.prepare(choice, prompt.chat, kernel, notebook, prompt.bounds, pin=not local)
         await services.store.check()
-        # During the waits above somebody may have begun a turn, or cut the chat back. Then all this is out of date.
+        # During the waits above somebody may have begun a turn or rolled the chat back. Then all this is out of date.
         if chat.busy or self._chats.live(prompt.chat) is not chat:
             raise BusyError(BUSY)
         chat.choice, chat.under_way = choice, TurnUnderWay(prompt, kernel, notebook, notebook_kernel, chat.choice)
@@ -121,7 +123,7 @@ class Turns:
                 raise LocalError(f"{problem} Put the folder back, or start a new chat.") from error
 
     async def converse(self, chat: str, dialogue: Dialogue) -> str:
-        """Let a dialogue take the next messages in a chat as its answers. Return the dialogue's first question."""
+        """Begin a dialogue, whose questions the next messages in the chat answer. Return its first question."""
         live = await self._chats.load(chat)
         live.dialogue = dialogue
         return await dialogue.begin()
@@ -143,10 +145,10 @@ class Turns:
         live = self._chats.live(id)
         if live is None:
             return
-        words = redaction.redact(f"The turn was ended, because of an error in the assistant: {reason}. See the log.")
+        message = redaction.redact(f"The turn was ended, because of an error in the assistant: {reason}. See the log.")
         try:
             self.stop(id)
-            self._chats.mark(live, TextContent(text=words))
+            self._chats.mark(live, TextContent(text=message))
         except Exception:  # noqa: BLE001  # the last resort: the chat is closed below, whatever its state is
             _log.exception("the turn of the chat %s cannot be stopped", id)
         if live.state.status is not TurnStatus.IDLE:
@@ -173,9 +175,9 @@ class Turns:
             self._subagents.share_remembered(chat)
         return counts
 
-    def reject(self, chat: str, call: str, words: str) -> bool:
-        """Reject a tool call. Return whether this answer counts, see `approve`."""
-        return self._chats.feed_late(chat, inputs.Rejected(now(), call, RejectReason.USER, words))
+    def reject(self, chat: str, call: str, reason: str) -> bool:
+        """Reject a tool call. The model reads the `reason`. Return whether this answer counts, see `approve`."""
+        return self._chats.feed_late(chat, inputs.Rejected(now(), call, RejectReason.USER, reason))
 
     def reject_unanswered(self, chat: str, call: str) -> None:
         """Reject a tool call because nobody is left who could approve it."""

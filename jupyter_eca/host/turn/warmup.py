@@ -47,5 +47,5 @@ class Warmup:
                 await chosen.provider.warm(name.partition("/")[0], chosen.settings)
         except (LocalError, ProviderError) as error:
             _log.debug("the model is not warmed: %s", error)
-        except Exception:  # noqa: BLE001  # the boundary to plugs: what was not asked for must not disturb
+        except Exception:  # noqa: BLE001  # the boundary to plugs: nobody has asked for this, so its errors must not disturb
             _log.debug("the model is not warmed", exc_info=True)
