@@ -117,8 +117,8 @@ TARGETS_CHANGED: Final = (
 
 TOOL_REPLACED: Final = "The tool {tool} has changed since this call was decided; not run."
 
-# The HTTP statuses for no key, no money, no right to the model, and no such model. Another message would be refused as
-# well.
+# The HTTP statuses that mean: no valid key, no money, no right to use the model, or no such model. With these, every
+# other message would be refused as well.
 _STATUSES_ABOUT_SENDER = frozenset({401, 402, 403, 404})
 
 _NO_SUCH_MODEL = 404
@@ -126,7 +126,7 @@ _NO_SUCH_MODEL = 404
 # How many models an error names. The whole list can be long.
 _MAX_NAMED_MODELS = 10
 
-# Makes the waits before retries differ between clients. They need no secret numbers, but this source needs no seed.
+# Makes the waits before retries differ between clients. The numbers need not be secret, but this source needs no seed.
 _random = random.SystemRandom()
 
 
@@ -187,6 +187,7 @@ class EffectRunner:
     # -- prompts and their contexts
 
     async def _gather(self, chat: LiveChat, turn: TurnUnderWay) -> None:
+        """Prepare the prompt of a turn. If that fails, the turn ends with an error."""
         try:
             await self._prepare_prompt(chat, turn)
         except (ToolError, NotSaved) as error:
@@ -199,6 +200,7 @@ class EffectRunner:
             self._chats.feed(chat, ended, late=True)
 
     async def _prepare_prompt(self, chat: LiveChat, turn: TurnUnderWay) -> None:
+        """Run the command in a prompt, or else read its contexts, and pass the result to the engine."""
         prompt = turn.prompt
         if prompt is None:
             raise LocalError("there is nothing to gather for")
@@ -225,19 +227,19 @@ class EffectRunner:
             self._chats.feed(chat, inputs.CompactionRequested(now(), outcome.focus), late=True)
             return
         model_message = outcome.message if outcome else prompt.model_message
-        found = await self._read_contexts(chat, turn, prompt, model_message or prompt.message)
-        text, images, documents = as_model_input(found, model_message) if found or model_message else ("", (), ())
+        contexts = await self._read_contexts(chat, turn, prompt, model_message or prompt.message)
+        text, images, documents = as_model_input(contexts, model_message) if contexts or model_message else ("", (), ())
         if turn.notebook:
             notebooks, warn = self._contexts.find_notebooks(prompt.chat), self._services.subscribers.warn
             text += await notebook_metadata.find_news(notebooks, turn.notebook, chat.state.history, warn)
         lock = prompt.lock
         if lock is not None and (self._services.config.notebook.lock if lock.on is None else lock.on):
-            turn.locking = await self._locked_answers.begin(chat, prompt, lock, model_message, found, now())
-        again = await self._locked_answers.prepare_replay(chat, chat.replay) if chat.replay else None
+            turn.locking = await self._locked_answers.begin(chat, prompt, lock, model_message, contexts, now())
+        replay_setup = await self._locked_answers.prepare_replay(chat, chat.replay) if chat.replay else None
         note = turn.locking.note if turn.locking else ""
         before = await self._hooks.before_request(chat, command=bool(model_message))
         if before is not None:
-            text, setup = text + before.context, again or before.setup
+            text, setup = text + before.context, replay_setup or before.setup
             gathered = inputs.Gathered(now(), text, images, note, setup, before.replacement, documents)
             self._chats.feed(chat, gathered, late=True)
 
@@ -278,10 +280,18 @@ class EffectRunner:
                 message = f"{message} {await self._restore_model(chat, turn)}".strip()
             message = turn.locking.explain_failure(message) if turn.locking and not chat.has_answer else message
             final = isinstance(error, OverBudget)
-            again = None if final else build_failure(error, settings)
+            retryable_failure = None if final else build_failure(error, settings)
             refused = find_refused(error)
             failed = inputs.ModelFailed(
-                now(), number, message, images, overflow, refused=refused, failure=again, final=final, kind=error.kind
+                now(),
+                number,
+                message,
+                images,
+                overflow,
+                refused=refused,
+                failure=retryable_failure,
+                final=final,
+                kind=error.kind,
             )
             pruned = chat.state.pruned
             self._chats.feed(chat, failed)
