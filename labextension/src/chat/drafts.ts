@@ -48,10 +48,10 @@ export class Drafts {
 
   /** Add a message after the draft of a chat. */
   add(chatId: ChatId, { text, contexts }: UnsentMessage): void {
-    const there = this.get(chatId);
+    const draft = this.get(chatId);
     this.set(chatId, {
-      text: [there.text, text].filter(Boolean).join('\n'),
-      contexts: [...there.contexts, ...contexts]
+      text: [draft.text, text].filter(Boolean).join('\n'),
+      contexts: [...draft.contexts, ...contexts]
     });
   }
 

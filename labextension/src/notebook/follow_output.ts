@@ -1,7 +1,7 @@
 /**
  * Follows the output of a cell while it runs, and reports its last part.
  *
- * This module knows no server: `live_notebooks.ts` sends the reports to it.
+ * This module knows no server: `live_notebooks.ts` sends the reports to the server.
  */
 
 import { Cell, CodeCell } from '@jupyterlab/cells';

@@ -13,8 +13,8 @@ export function isQuestion(source: string): boolean {
 }
 
 /**
- * Return the source of a question with the option for the model, and from where to where in its first line the name of
- * the model stands. If the option was missing, the name is empty.
+ * Return the source of a question with the option for the model. `start` and `end` are the offsets of the name of the
+ * model. If the option was missing, it is added, and the name is empty.
  */
 export function openModelOption(source: string): { source: string; start: number; end: number } {
   const [, magic = '', option, name = ''] = MODEL.exec(source) ?? [];

@@ -1,4 +1,4 @@
-/** Watches under which paths the open notebooks go on when they are renamed or moved. */
+/** Reports the new path of each open notebook that is renamed or moved. */
 
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 
@@ -10,7 +10,7 @@ type Context = NotebookPanel['context'];
  */
 export function watchRenames(tracker: INotebookTracker, onRename: (from: string, to: string) => void): () => void {
   const paths = new Map<Context, string>();
-  const note = (context: Context): void => {
+  const report = (context: Context): void => {
     const from = paths.get(context) ?? context.localPath;
     paths.set(context, context.localPath);
     onRename(from, context.localPath);
@@ -21,7 +21,7 @@ export function watchRenames(tracker: INotebookTracker, onRename: (from: string,
   const watch = (_: unknown, { context }: NotebookPanel): void => {
     paths.set(context, context.localPath);
     // A second view has the same context: Lumino connects a function to a signal only once.
-    context.pathChanged.connect(note);
+    context.pathChanged.connect(report);
     context.disposed.connect(forget);
   };
   tracker.forEach(panel => {
@@ -31,7 +31,7 @@ export function watchRenames(tracker: INotebookTracker, onRename: (from: string,
   return () => {
     tracker.widgetAdded.disconnect(watch);
     for (const context of paths.keys()) {
-      context.pathChanged.disconnect(note);
+      context.pathChanged.disconnect(report);
       context.disposed.disconnect(forget);
     }
   };

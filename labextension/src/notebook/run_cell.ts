@@ -16,7 +16,7 @@ import { CellState, RunStatus } from '../wire/protocol';
 const START_MS = 60_000;
 
 /** The statuses in which a kernel has lost its queue of requests. */
-const LOST = new Set(['dead', 'autorestarting', 'restarting', 'terminating']);
+const LOST_STATUSES = new Set(['dead', 'autorestarting', 'restarting', 'terminating']);
 
 /**
  * Return the state of each code cell, by its id. Lab calls a cell `running` as soon as it is queued. A kernel runs
@@ -113,8 +113,8 @@ export async function runToEnd(
 }
 
 /**
- * Return the status of a failed run. Throws: Refusal when the cell did not run, and every error that is not of the
- * kernel.
+ * Return the status of a failed run. Throws: Refusal when the cell did not run. An error that does not come from the
+ * kernel is thrown again.
  */
 function readFailure(cell: Cell, error: unknown, signal: AbortSignal): RunStatus {
   if (!(error instanceof Error) || !error.message.startsWith('KernelReplyNotOK')) {
@@ -152,14 +152,14 @@ function explainUnfinished(cell: Cell, runAgain: boolean): Refusal {
   );
 }
 
-/** Resolve when the kernel loses its queue of requests. `ended` aborts when this is not of interest any more. */
+/** Resolve when the kernel loses its queue of requests. The kernel is watched until `ended` aborts. */
 function waitForKernelLoss(session: ISessionContext, ended: AbortSignal): Promise<'lost'> {
   return new Promise(resolve => {
     const handleKernelChange = (): void => {
       resolve('lost');
     };
     const handleStatus = (_: unknown, now: string): void => {
-      if (LOST.has(now)) {
+      if (LOST_STATUSES.has(now)) {
         resolve('lost');
       }
     };

@@ -1,5 +1,5 @@
 /**
- * Stops the assistant in all chats and reports how many there were.
+ * Stops the assistant in all chats, and tells the user in how many chats it was running.
  *
  * The command in `plugin.ts` loads this module when it is used. The connection is closed as soon as the chats are
  * stopped.

@@ -1,6 +1,6 @@
 /**
- * Shows the source of a cell while a change of the cell waits for a decision: of a rendered Markdown cell, and of a
- * cell whose input is collapsed.
+ * Shows the source of a cell while a change of the cell waits for a decision. The source may be hidden because the cell
+ * is a rendered Markdown cell, or because its input is collapsed.
  *
  * A Markdown cell that was opened for a decision is rendered again afterwards. This module knows no change:
  * `review/controller.ts` says which cells are opened.
@@ -35,6 +35,7 @@ export class CellUnfolder {
       this.opened.add(cell);
       void cell.ready.then(
         () => {
+          // False, unless the cell was disposed in the meantime: then it must not be changed.
           cell.rendered = cell.isDisposed;
         },
         () => undefined
