@@ -227,7 +227,7 @@ async def _connect_to_notebook(shell: Any, *, asks: bool) -> EcaClient:
     watches the cells, this decides whether the client counts as attended, but only for the first connection."""
     from jupyter_eca.apps.kernel.cell_session import get_session
     from jupyter_eca.apps.kernel.extension import load
-    from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end
+    from jupyter_eca.apps.kernel.front_end import FrontEndKind, find_front_end
 
     load(shell)
     client = await get_session(shell).connect(unattended=not asks and find_front_end(shell) is FrontEndKind.UNATTENDED)

@@ -11,8 +11,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.apps.kernel.engine.client import EngineConnection
+from jupyter_eca.apps.kernel.front_end import FrontEndKind, find_front_end, get_kernel
 from jupyter_eca.apps.kernel.locked_cell import CellLocking
-from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end, get_kernel
 from jupyter_eca.errors import CellError, EcaError, RemoteError
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from jupyter_eca.apps.kernel.front_end import get_kernel
 from jupyter_eca.apps.kernel.options import CHAT_COMMANDS, COMMANDS, OPTIONS
-from jupyter_eca.apps.kernel.surroundings import get_kernel
 from jupyter_eca.errors import EcaError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.apps.kernel.surroundings import get_kernel
+from jupyter_eca.apps.kernel.front_end import get_kernel
 
 if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.answer.turn import CellTurn

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.apps.kernel import options
 from jupyter_eca.apps.kernel.cell_session import end_session, get_session
 from jupyter_eca.apps.kernel.completion import Completion
-from jupyter_eca.apps.kernel.surroundings import find_front_end, get_kernel
+from jupyter_eca.apps.kernel.front_end import find_front_end, get_kernel
 from jupyter_eca.apps.kernel.transform import NAME, transform
 from jupyter_eca.errors import CellError
 
@@ -133,7 +133,7 @@ class Magic:
         from jupyter_eca.apps.kernel.answer.turn import CellTurn, wait_with_heartbeat
         from jupyter_eca.apps.kernel.choice_check import check_choice
 
-        session, surroundings = self._session, find_front_end(self._shell)
+        session, front_end = self._session, find_front_end(self._shell)
         client = await session.get_client()
         model = ask.model or session.model
         await session.announce_model(client)
@@ -148,9 +148,7 @@ class Magic:
         if session.turn is not None:
             # An interrupt in a terminal ends the run of the loop, but not the turn. So an older turn may still run.
             await session.turn.stop()
-        turn = session.turn = CellTurn(
-            self._shell, surroundings, client, session.kernel, session.engine.chat, ask.command
-        )
+        turn = session.turn = CellTurn(self._shell, front_end, client, session.kernel, session.engine.chat, ask.command)
         try:
             async with self._follow_resume(client, ask):
                 await turn.run(ask, model, session.locking.create_lock(ask))

@@ -18,7 +18,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Final
 
-from jupyter_eca.apps.kernel.surroundings import get_kernel
+from jupyter_eca.apps.kernel.front_end import get_kernel
 
 # The first version of ipykernel with subshells.
 _SUBSHELLS: Final = (7, 0)

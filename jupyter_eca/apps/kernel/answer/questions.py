@@ -15,7 +15,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.apps.kernel.answer import clicks, terminal_approval, terminal_question
-from jupyter_eca.apps.kernel.surroundings import FrontEndKind
+from jupyter_eca.apps.kernel.front_end import FrontEndKind
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol.chat import (
     ChatPromptStopParams,

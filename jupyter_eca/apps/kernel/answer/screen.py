@@ -1,7 +1,7 @@
 """Owns the screens on which an answer is shown: an output in a notebook, which is redrawn at most ten times a second, a
 terminal, or one output at the end if nobody watches.
 
-It must not render anything: `transcript` returns the text. `surroundings` chooses the screen.
+It must not render anything: `transcript` returns the text. `front_end` chooses the screen.
 """
 
 from __future__ import annotations

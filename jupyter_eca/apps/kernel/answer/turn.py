@@ -16,7 +16,7 @@ from jupyter_eca.apps.kernel.answer.inert_markdown import as_inert_markdown
 from jupyter_eca.apps.kernel.answer.questions import CellQuestions
 from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
 from jupyter_eca.apps.kernel.engine.interrupt import handle_interrupts_in_turn
-from jupyter_eca.apps.kernel.surroundings import FrontEndKind, create_screen, get_kernel
+from jupyter_eca.apps.kernel.front_end import FrontEndKind, create_screen, get_kernel
 from jupyter_eca.errors import CellError, RemoteError
 from jupyter_eca.protocol.event import Outcome
 
@@ -101,7 +101,7 @@ class CellTurn:
     def __init__(
         self,
         shell: Any,
-        surroundings: FrontEndKind,
+        front_end: FrontEndKind,
         client: EcaClient,
         kernel: ShellKernel,
         chat: str,
@@ -109,18 +109,16 @@ class CellTurn:
     ) -> None:
         """`command` is the name of the `/` command in the prompt; empty if it is not a command."""
         self._shell = shell
-        self._surroundings = surroundings
+        self._front_end = front_end
         self._client = client
         self._kernel = kernel
         self._command = command
         self.chat = chat
-        self._screen = create_screen(surroundings, shell)
+        self._screen = create_screen(front_end, shell)
         self._transcript = CellTranscript(command)
         self._changed = asyncio.Event()
         self._interrupted = asyncio.Event()
-        self._questions = CellQuestions(
-            surroundings, shell.display_pub, client, chat, self._draw, self._interrupted.set
-        )
+        self._questions = CellQuestions(front_end, shell.display_pub, client, chat, self._draw, self._interrupted.set)
         self._following: asyncio.Task[None] | None = None
 
     async def run(self, ask: Ask, model: str, lock: ChatLock | None = None) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.apps.kernel.answer.clicks import can_reach_running_cell
-from jupyter_eca.apps.kernel.surroundings import get_kernel
+from jupyter_eca.apps.kernel.front_end import get_kernel
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.transport.comm import HELLO, TARGET, TOPIC, CommLink
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end
+from jupyter_eca.apps.kernel.front_end import FrontEndKind, find_front_end
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.notebooks.prompt_cells import PROMPT_MAGIC

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.apps.kernel.engine.interrupt import handle_interrupts_in_input
-from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end_for_panels
+from jupyter_eca.apps.kernel.front_end import FrontEndKind, find_front_end_for_panels
 from jupyter_eca.errors import CellError
 
 if TYPE_CHECKING:

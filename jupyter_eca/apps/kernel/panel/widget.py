@@ -15,8 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.apps.kernel.cell_session import CellSession, get_session
+from jupyter_eca.apps.kernel.front_end import FrontEndKind, find_front_end_for_panels
 from jupyter_eca.apps.kernel.panel.multi_page_widget import MultiPageWidget
-from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end_for_panels
 from jupyter_eca.errors import EcaError
 from jupyter_eca.transport.comm import CommLink
 
@@ -51,7 +51,7 @@ class Panel(MultiPageWidget):
         self._session = session
         self._chat = chat
         self._publisher = session.shell.display_pub
-        self._surroundings = find_front_end_for_panels(session.shell)
+        self._front_end = find_front_end_for_panels(session.shell)
         self._answering_channels: set[str] = set()
         self._record: Record | None = None
         self._output = PanelOutput(self._publisher)
@@ -63,8 +63,8 @@ class Panel(MultiPageWidget):
 
     def show(self) -> None:
         """Show the panel in the running cell. A front end without widgets gets a sentence instead."""
-        if self._surroundings is not FrontEndKind.NOTEBOOK:
-            text = NOBODY_WATCHES if self._surroundings is FrontEndKind.UNATTENDED else NO_WIDGETS
+        if self._front_end is not FrontEndKind.NOTEBOOK:
+            text = NOBODY_WATCHES if self._front_end is FrontEndKind.UNATTENDED else NO_WIDGETS
             self._publisher.publish({"text/markdown": text, "text/plain": text})
             return
         bundle: Any = super()._repr_mimebundle_()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # untyped library

@@ -51,7 +51,7 @@ def find_front_end_for_panels(shell: Any) -> FrontEndKind:
     )
 
 
-def create_screen(surroundings: FrontEndKind, shell: Any) -> Screen:
+def create_screen(front_end: FrontEndKind, shell: Any) -> Screen:
     """Return the screen on which an answer is shown in this front end."""
     from jupyter_eca.apps.kernel.answer.screen import (  # This imports pydantic, so it must not happen at %load_ext.
         FinalScreen,
@@ -59,7 +59,7 @@ def create_screen(surroundings: FrontEndKind, shell: Any) -> Screen:
         TerminalScreen,
     )
 
-    match surroundings:
+    match front_end:
         case FrontEndKind.NOTEBOOK:
             return NotebookScreen(shell.display_pub)
         case FrontEndKind.TERMINAL:
