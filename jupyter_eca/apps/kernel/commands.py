@@ -165,11 +165,11 @@ async def _doctor(session: CellSession, _argument: str) -> str:
 
 async def _diff(session: CellSession, argument: str) -> CommandText:
     """Show changes of the assistant."""
-    wanted = undo.parse_selection(argument)
-    if wanted is None:
+    selection = undo.parse_selection(argument)
+    if selection is None:
         return "Write `%eca diff`, or `%eca diff all` for the whole chat."
     try:
-        changes = wanted.select(await _list_changes(session, wanted))
+        changes = selection.select(await _list_changes(session, selection))
     except RemoteError as error:
         return _explain_refusal(error)
     return undo.format_changes(changes), undo.format_changes_as_text(changes)
@@ -177,25 +177,25 @@ async def _diff(session: CellSession, argument: str) -> CommandText:
 
 async def _undo(session: CellSession, argument: str) -> CommandText:
     """Undo changes of the assistant."""
-    wanted = undo.parse_selection(argument)
-    if wanted is None:
+    selection = undo.parse_selection(argument)
+    if selection is None:
         return "Write `%eca undo`, `%eca undo 2 5` with the numbers that `%eca diff` shows, or `%eca undo all`."
     client = await session.get_client()
     try:
-        changes = await _list_changes(session, wanted)
-        ids = tuple(change.id for change in wanted.select(changes))
+        changes = await _list_changes(session, selection)
+        ids = tuple(change.id for change in selection.select(changes))
         params = ChatReviewParams(chat_id=session.engine.chat, changes=ids)
         result = await wait_with_heartbeat(
             asyncio.ensure_future(client.request("chat/revert", params, ChatRevertResult))
         )
     except RemoteError as error:
         return _explain_refusal(error)
-    return undo.describe_revert(result, wanted.list_missing(changes))
+    return undo.describe_revert(result, selection.list_missing(changes))
 
 
-async def _list_changes(session: CellSession, wanted: undo.ChangeSelection) -> tuple[Change, ...]:
+async def _list_changes(session: CellSession, selection: undo.ChangeSelection) -> tuple[Change, ...]:
     client = await session.get_client()
-    params = ChatChangesParams(chat_id=session.engine.chat, extent=wanted.extent)
+    params = ChatChangesParams(chat_id=session.engine.chat, extent=selection.extent)
     request = client.request("chat/changes", params, ChatChangesResult)
     return (await wait_with_heartbeat(asyncio.ensure_future(request))).changes
 

@@ -16,7 +16,7 @@ from jupyter_eca.apps.kernel import options
 from jupyter_eca.apps.kernel.cell_session import end_session, get_session
 from jupyter_eca.apps.kernel.completion import Completion
 from jupyter_eca.apps.kernel.front_end import find_front_end, get_kernel
-from jupyter_eca.apps.kernel.transform import NAME, transform
+from jupyter_eca.apps.kernel.transform import FUNCTION_NAME, transform
 from jupyter_eca.errors import CellError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Magic:
             return
         shell.input_transformers_cleanup.append(transform_cell)
         shell.register_magic_function(self._run_as_magic, "line_cell", "eca")
-        shell.user_ns_hidden[NAME] = self.run
+        shell.user_ns_hidden[FUNCTION_NAME] = self.run
         shell.events.register("pre_run_cell", self._add_name)
         self._add_name()
         self._completion.install()
@@ -59,21 +59,22 @@ class Magic:
         shell.magics_manager.magics["line"].pop("eca", None)
         shell.magics_manager.magics["cell"].pop("eca", None)
         shell.events.unregister("pre_run_cell", self._add_name)
-        shell.user_ns.pop(NAME, None)
+        shell.user_ns.pop(FUNCTION_NAME, None)
         self._completion.remove()
         end_session(shell)
 
     def _add_name(self, _info: Any = None) -> None:
         """Put the function that transformed cells call into the namespace. This is done before each cell, because
         `%reset` empties the namespace."""
-        self._shell.user_ns[NAME] = self.run
+        self._shell.user_ns[FUNCTION_NAME] = self.run
 
     def _run_as_magic(self, line: str, cell: str | None = None) -> None:
         """Ask the assistant: `%eca QUESTION`, or `%%eca` over several lines. `%eca help` shows all."""
         from IPython.core.async_helpers import get_asyncio_loop
 
-        # This runs only in a cell or script that was transformed before it loaded us; otherwise the transformed cell
-        # awaits `run`. In plain IPython the loop does not run then, so this can run it. In a kernel it always runs.
+        # This is called only by a cell or script that was transformed before it loaded this extension. Every other cell
+        # is transformed and awaits `run`. In plain IPython the loop does not run here, so this can run it. In a kernel
+        # the loop always runs.
         if get_kernel(self._shell) is not None or get_asyncio_loop().is_running():
             self._answer_at_once(options.parse(line, cell))
         else:
@@ -146,7 +147,7 @@ class Magic:
         if ask.new:
             session.new_chat()
         if session.turn is not None:
-            # An interrupt in a terminal ends the run of the loop, but not the turn. So an older turn may still run.
+            # An interrupt in a terminal stops the loop, but does not end the turn. So an older turn may still run.
             await session.turn.stop()
         turn = session.turn = CellTurn(self._shell, front_end, client, session.kernel, session.engine.chat, ask.command)
         try:

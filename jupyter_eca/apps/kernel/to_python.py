@@ -37,10 +37,10 @@ def write(source: Path, target: Path | None = None) -> Path:
     or when the new file exists already."""
     target = target or source.with_name(f"{source.stem}-python.ipynb")
     try:
-        book = json.loads(source.read_text("utf-8"))
-        if book["nbformat"] != 4:
+        notebook = json.loads(source.read_text("utf-8"))
+        if notebook["nbformat"] != 4:
             raise LocalError(f"{source.name} has an old format: open and save it in JupyterLab first.")
-        text = json.dumps(convert(book), ensure_ascii=False, indent=1) + "\n"
+        text = json.dumps(convert(notebook), ensure_ascii=False, indent=1) + "\n"
         with target.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
@@ -52,14 +52,18 @@ def write(source: Path, target: Path | None = None) -> Path:
     return target
 
 
-def convert(book: Json) -> Json:
+def convert(notebook: Json) -> Json:
     """Return the notebook as plain Python. Raises: KeyError, TypeError, when it is not a notebook."""
-    prompts = book["metadata"].get("kernelspec", {}).get("name") == KERNEL_OF_PROMPTS
-    cells = list(_convert_cells(book["cells"], DefaultCellKind.PROMPTS if prompts else DefaultCellKind.CODE))
-    metadata = book["metadata"] | {"kernelspec": KERNEL, "language_info": {"name": "python"}}
+    prompts = notebook["metadata"].get("kernelspec", {}).get("name") == KERNEL_OF_PROMPTS
+    cells = list(_convert_cells(notebook["cells"], DefaultCellKind.PROMPTS if prompts else DefaultCellKind.CODE))
+    metadata = notebook["metadata"] | {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     # The saved widgets belong to questions, and the new notebook does not show them.
     metadata.pop("widgets", None)
-    return book | {"cells": cells, "metadata": metadata, "nbformat_minor": max(5, book.get("nbformat_minor", 0))}
+    return notebook | {
+        "cells": cells,
+        "metadata": metadata,
+        "nbformat_minor": max(5, notebook.get("nbformat_minor", 0)),
+    }
 
 
 def _convert_cells(old: list[Json], cells: DefaultCellKind) -> Iterator[Json]:
@@ -87,22 +91,20 @@ def _convert_cell(cell: Json, source: str) -> Iterator[Json]:
     """Yield the new cells for a code cell. `source` is the code that IPython ran for it."""
     outputs: list[Json] = cell.get("outputs", [])
     if match := _CELL.match(source):
-        questions_of_lines = options.parse(match[1].strip(), source[match.end() :])
-        yield _create_markdown_cell(
-            questions_of_lines.message if isinstance(questions_of_lines, options.Ask) else source
-        )
+        parsed = options.parse(match[1].strip(), source[match.end() :])
+        yield _create_markdown_cell(parsed.message if isinstance(parsed, options.Ask) else source)
         yield from _convert_answer(outputs)
         return
-    code, questions_of_lines = _remove_our_lines(source)
+    code, questions = _remove_our_lines(source)
     if code is None:
-        yield from map(_create_markdown_cell, questions_of_lines)
-        yield from _convert_answer(outputs) if questions_of_lines else ()
+        yield from map(_create_markdown_cell, questions)
+        yield from _convert_answer(outputs) if questions else ()
         return
-    ours = {id(output) for output in outputs if KEY in output.get("metadata", {})}
-    users_outputs = [output for output in outputs if id(output) not in ours]
+    assistant_outputs = {id(output) for output in outputs if KEY in output.get("metadata", {})}
+    users_outputs = [output for output in outputs if id(output) not in assistant_outputs]
     tags = {"metadata": cell.get("metadata", {}), "execution_count": cell.get("execution_count")}
     yield _create_code_cell(code.removeprefix("# %%python\n"), users_outputs) | tags
-    if questions_of_lines:
+    if questions:
         yield from _convert_runs(outputs)
 
 
@@ -110,10 +112,10 @@ def _remove_our_lines(source: str) -> tuple[str | None, list[str]]:
     """Return the code without the lines of `%eca`, and the questions of those lines. The code is None if nothing else
     is in the cell."""
     lines, texts = source.splitlines(), list[str]()
-    at = set(find_questions(source.splitlines(keepends=True)))
+    question_lines = set(find_questions(source.splitlines(keepends=True)))
     has_code = False
     for number, line in enumerate(lines):
-        match = _LINE.match(line) if number in at or "load_ext" in line else None
+        match = _LINE.match(line) if number in question_lines or "load_ext" in line else None
         if match is None:
             has_code = has_code or bool(line.strip())
             continue

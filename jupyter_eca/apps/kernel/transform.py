@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # The name of the function that the transformed source calls. It is hidden from `%who`, and from the assistant when it
 # lists variables.
-NAME = "__eca__"
+FUNCTION_NAME = "__eca__"
 
 # The magics count only as whole words: `%%ecab` is another magic, and `%eca?` asks IPython for help.
 _CELL = re.compile(r"%%eca(?![\w?])(.*)")
@@ -31,7 +31,7 @@ def transform(lines: list[str]) -> list[str]:
     if first is None:
         return lines
     if match := _CELL.match(lines[first]):
-        return [f"await {NAME}({match[1].strip()!r}, {''.join(lines[first + 1 :])!r})\n"]
+        return [f"await {FUNCTION_NAME}({match[1].strip()!r}, {''.join(lines[first + 1 :])!r})\n"]
     if lines[first].startswith("%%") or not any("%eca" in line for line in lines):
         return lines
     next_line = 0
@@ -46,7 +46,7 @@ def transform(lines: list[str]) -> list[str]:
 
 
 def find_questions(lines: list[str]) -> list[int]:
-    """Return the numbers of the lines in which `%eca` is a statement, and not a part of a string or of a cell of
+    """Return the indexes of the lines in which `%eca` is a statement, and not a part of a string or of a cell of
     another magic."""
     transformed = transform(lines)
     return [
@@ -55,7 +55,7 @@ def find_questions(lines: list[str]) -> list[int]:
 
 
 def _find_statements(lines: list[str]) -> Iterator[int]:
-    """Yield the numbers of the lines in which statements begin."""
+    """Yield the indexes of the lines in which statements begin."""
     start = 0
     while start < len(lines):
         last = start
@@ -70,4 +70,4 @@ def _find_statements(lines: list[str]) -> Iterator[int]:
 
 def _transform_line(line: str) -> str:
     match = _LINE.match(line)
-    return f"{match[1]}await {NAME}({match[2].strip()!r})\n" if match else line
+    return f"{match[1]}await {FUNCTION_NAME}({match[2].strip()!r})\n" if match else line

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
-from jupyter_eca.apps.kernel.transform import NAME, transform
+from jupyter_eca.apps.kernel.transform import FUNCTION_NAME, transform
 
 
 def shell_transforms(cell: str) -> str:
@@ -30,7 +30,7 @@ def calls(cell: str) -> list[tuple[Any, ...]]:
         if isinstance(node, ast.Await)
         and isinstance(node.value, ast.Call)
         and isinstance(node.value.func, ast.Name)
-        and node.value.func.id == NAME
+        and node.value.func.id == FUNCTION_NAME
     ]
 
 
@@ -95,7 +95,7 @@ def test_a_question_mark_behind_the_name_asks_ipython_for_help() -> None:
 def test_every_character_of_a_body_survives(body: str, line: str) -> None:
     lines = [f"%%eca {line}\n", *body.splitlines(keepends=True)]
     (source,) = transform(lines)
-    assert ast.literal_eval(source.removeprefix(f"await {NAME}")) == (line.strip(), body)
+    assert ast.literal_eval(source.removeprefix(f"await {FUNCTION_NAME}")) == (line.strip(), body)
 
 
 @given(st.text(alphabet="%eca'\"\\{}()[]#é😀 \t", max_size=40))
