@@ -113,7 +113,7 @@ class CellSession:
         if find_front_end(self.shell) is FrontEndKind.TERMINAL:
             print(plain or markdown)  # noqa: T201  # a terminal shows no Markdown
         else:
-            # The text may contain names of models and folders, which others have chosen. So it is made inert.
+            # The text may contain names of models and folders, which other people have chosen. So it is made inert.
             self.shell.display_pub.publish(
                 {"text/markdown": as_inert_markdown(markdown), "text/plain": plain or markdown}
             )

@@ -25,9 +25,9 @@ class CellLocking:
         self._shell = shell
         self._folder = str(Path.cwd())
         self._execution = ""
-        """The id of the request that runs the present cell."""
+        """The id of the execute request of the current cell."""
         self._earlier_asks = 0
-        """How many questions the present cell has asked before."""
+        """How many questions the current cell has asked before this one."""
         self._cells_by_message: dict[str, list[str]] = {}
         """The ids of the cells that asked each message, in their order."""
         self.on: bool | None = None
@@ -50,7 +50,7 @@ class CellLocking:
         asks."""
         from jupyter_eca.protocol.chat import ChatLock
 
-        cell = self._find_cell_id()
+        cell = self._number_question()
         return ChatLock(
             on=True if ask.lock else self.on,
             file=ask.lock_file,
@@ -70,9 +70,10 @@ class CellLocking:
         if turn.note:
             self.notes.append(turn.note)
 
-    def _find_cell_id(self) -> str:
-        """Return the id of the running cell; empty if the page does not send it. From the second question of a cell on,
-        a number is added, because a cell may ask several questions, for example in a loop."""
+    def _number_question(self) -> str:
+        """Count a question of the running cell, and return the id of the cell; empty if the page does not send it. From
+        the second question of a cell on, the number of the question is added, because a cell may ask several questions,
+        for example in a loop."""
         kernel = get_kernel(self._shell)
         request: dict[str, Any] = (kernel.get_parent() if kernel is not None else None) or {}
         execution = str(request.get("header", {}).get("msg_id", ""))

@@ -64,7 +64,7 @@ class EcaKernel(IPythonKernel):
         load(cast("Any", self.shell))
         super().start()
 
-    async def do_execute(self, code: str, silent: bool, store_history: bool = True, **options: Any) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleMethodOverride]  # versions of ipykernel pass on different facts
+    async def do_execute(self, code: str, silent: bool, store_history: bool = True, **options: Any) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleMethodOverride]  # versions of ipykernel pass different arguments
         """Run a cell. A silent request, or one that leaves no history, comes from a program and is code."""
         if store_history and not silent:
             code = as_ipython_source(code, self.cells)

@@ -1,4 +1,4 @@
-"""Owns the excerpt of a message that a search has found: the sentence with the words.
+"""Owns the excerpt of a message that a search has found: the sentence with the words of the query.
 
 It must not know how the message was found: `host.store.message_index` does that.
 """

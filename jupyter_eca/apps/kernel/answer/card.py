@@ -37,7 +37,7 @@ class DecisionHandler(Protocol):
     """Carries out what the user decides on a card."""
 
     def handle_decision(self, method: str, params: Any) -> None:
-        """Handle a message of a page. Raises: RemoteError, and pydantic's ValidationError."""
+        """Handle a message that a page with the card has sent. Raises: RemoteError, and pydantic's ValidationError."""
         ...
 
 

@@ -28,7 +28,7 @@ _AWAITING: Final = (7, 4)
 # Seconds to wait until the page has created its subshell. JupyterLab does that for the first widget, in milliseconds.
 PATIENCE: Final = 3.0
 
-# Seconds between two looks whether clicks can still arrive.
+# The seconds between two checks whether clicks can still arrive.
 _HEARTBEAT: Final = 0.05
 
 
@@ -61,8 +61,8 @@ class ClickWatcher:
         )
 
     async def wait_for_page(self, opened: asyncio.Event, seconds: float) -> bool:
-        """Wait until a page has connected, which sets `opened`. Return False if none has within `seconds`, or as soon
-        as none can."""
+        """Wait until a page has connected, which sets `opened`. Return False if no page has connected after `seconds`,
+        or as soon as no page can connect any more."""
         until = monotonic() + seconds
         while not (opened.is_set() or self.is_lost or monotonic() > until):
             with suppress(TimeoutError):

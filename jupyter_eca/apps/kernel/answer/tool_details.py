@@ -1,7 +1,7 @@
 """Describes the details of a tool call as Markdown and as text: for example a change of a file, a command, or a plan.
 Pure.
 
-It must not know the state of a call: `transcript` adds it, and puts both into the answer.
+It must not know the state of a call: `transcript` adds the state, and puts it and the details into the answer.
 """
 
 from __future__ import annotations

@@ -36,7 +36,8 @@ T = TypeVar("T")
 # 3.5 s without this).
 HEARTBEAT = 0.05
 
-# Seconds that code waits, before it runs, for the event which says that it runs. The event comes within milliseconds.
+# Before code runs, the most seconds to wait until the answer shows the call as running. The event for that comes within
+# milliseconds.
 SHOW_PATIENCE = 0.5
 
 # Seconds that the engine gets to end a stopped turn. After that the cell ends without it.
@@ -210,7 +211,7 @@ class CellTurn:
         if self._transcript.outcome is Outcome.COMPLETED:
             return
         if self._transcript.outcome is Outcome.FAILED:
-            why = next(iter(self._transcript.remark.splitlines()), "the model's server did not say why.")
+            reason = next(iter(self._transcript.remark.splitlines()), "the model's server did not say why.")
             advice = advise(self._transcript.failure)
-            raise CellError(f"No answer: {why}\n{advice}" if advice else f"No answer: {why}")
+            raise CellError(f"No answer: {reason}\n{advice}" if advice else f"No answer: {reason}")
         raise CellError("Stopped.")

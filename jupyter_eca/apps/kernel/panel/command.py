@@ -74,9 +74,9 @@ async def _converse(run: Run, chat: str) -> None:
     if chat:
         await run(f"/resume {chat}", None)
     print(_NO_WIDGETS)  # noqa: T201  # a terminal
-    while words := _read_line():
+    while question := _read_line():
         try:
-            await run("", words)
+            await run("", question)
         except CellError as error:
             print(error)  # noqa: T201  # a terminal
 

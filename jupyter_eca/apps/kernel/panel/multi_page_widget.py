@@ -73,9 +73,9 @@ class MultiPageWidget(AnyWidget):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _send_to_page(self, channel: str, words: dict[str, Any]) -> None:
+    def _send_to_page(self, channel: str, content: dict[str, Any]) -> None:
         if self.comm is not None:
-            self.send({"channel": channel, **words})  # pyright: ignore[reportUnknownMemberType]  # untyped library
+            self.send({"channel": channel, **content})  # pyright: ignore[reportUnknownMemberType]  # untyped library
 
     def _end_channel(self, channel: str) -> None:
         if link := self._links.get(channel):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _SUMMARY = "The text of this chat"
 
-# The reader of a saved notebook has a new kernel, so it must load us first.
+# The reader of a saved notebook has a new kernel, which must load the extension first.
 _LOAD = "%load_ext jupyter_eca"
 
 
@@ -39,7 +39,7 @@ class _Chat:
 
 
 class Record:
-    """The record of the chat on one page. For another page, another record is begun."""
+    """The record of the chat in one open page of the notebook. Another page gets a record of its own."""
 
     def __init__(self) -> None:
         self._chats: dict[str, _Chat] = {}
@@ -83,6 +83,7 @@ class Record:
 
     @property
     def chat(self) -> str:
+        """The id of the chat that the page shows."""
         return self._current
 
     @property

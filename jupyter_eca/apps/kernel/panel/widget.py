@@ -23,8 +23,8 @@ from jupyter_eca.transport.comm import CommLink
 if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.panel.record import Record
 
-# Seconds that the older pages have for their answer when a new page has come. A page that is reloaded does not tell
-# that it leaves, so its channel must be found in this way.
+# The seconds that the older pages have to answer after a new page has connected. A page that is reloaded sends no
+# message before it goes, so its channel can only be found in this way.
 _PAGE_PATIENCE: Final = 10.0
 
 NO_WIDGETS: Final = (
