@@ -29,7 +29,7 @@ from jupyter_eca.config.merge import merge
 from jupyter_eca.config.schema import ALIASES, AgentConfig, Config
 from jupyter_eca.config.trust.addresses import drop_secrets
 from jupyter_eca.config.trust.held_settings import describe_held
-from jupyter_eca.config.trust.restrictions import keep_restrictions
+from jupyter_eca.config.trust.restrictions import REVIEW_IGNORED, is_milder_review, keep_restrictions
 from jupyter_eca.config.trust.split_settings import split_settings
 from jupyter_eca.errors import ConfigError
 
@@ -367,6 +367,9 @@ class _ConfigReader:
                 cast("Json", provider).pop("foreignAddress", None)
                 if "url" in provider or "completionUrlRelativePath" in provider:
                     cast("Json", provider)["foreignAddress"] = layer.within is not None
+        if is_milder_review(filled, self.data) and not layer.own:
+            filled.pop("review")
+            self.notes.warnings.append(REVIEW_IGNORED.format(source=layer.where))
         if isinstance(filled.get("rules"), list):
             filled["rules"] = [rule for rule in filled["rules"] if self._may_read_rules(rule, layer)]
         hooks: Any = filled.get("hooks")

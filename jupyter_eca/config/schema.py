@@ -16,6 +16,7 @@ from jupyter_eca.config.custom_tools import CustomToolConfig
 from jupyter_eca.config.provider_schema import Payload, ProviderConfig, check_pattern
 from jupyter_eca.engine.approval.policy import Decision, Policy
 from jupyter_eca.protocol.base import Model
+from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.lifecycle import HeldSettings
 
 if TYPE_CHECKING:
@@ -289,6 +290,10 @@ class Config(Model):
     """The model that completes text while you type."""
     tool_call: ToolCallConfig = ToolCallConfig()
     """The approval of tool calls, and how much of their output the model receives."""
+    review: ReviewTime = ReviewTime.BEFORE
+    """A key of ours: when you decide about edits of cells and of files in the workspace that no rule allows. `before`:
+    before they are made. `after`: they are made at once, and you keep or undo them. `never`: they are made at once, you
+    are not asked, and you can undo them. Only your own configuration file can set `after` and `never`."""
     notebook: NotebookConfig = NotebookConfig()
     """Variables and locked answers."""
     skills: tuple[PathConfig, ...] = ()

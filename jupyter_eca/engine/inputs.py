@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.delta import Delta
     from jupyter_eca.engine.model.request import DocumentPart, ImagePart, ToolSpec
     from jupyter_eca.engine.model.retry import Failure
+    from jupyter_eca.protocol.changes import ReviewTime
     from jupyter_eca.protocol.content import (
         Content,
+        FileChangeDetails,
         FlagContent,
         MetadataContent,
         TextContent,
@@ -109,6 +111,8 @@ class CallRequested:
     """The files that the call names, as they were found on the disk."""
     hook_contents: tuple[Content, ...] = ()
     """What hooks show to the reader about the call."""
+    unseen: str = ""
+    """See `ModelFinished.unseen`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +265,10 @@ class ModelFinished:
     """How hooks have changed each call."""
     targets: Mapping[str, CallTargets] = field(default_factory=dict[str, "CallTargets"])
     """The files that each call names, as they were found on the disk."""
+    reviews: Mapping[str, ReviewTime] = field(default_factory=dict[str, "ReviewTime"])
+    """When the user reviews what each call changes. A call that is not in it is reviewed before it runs."""
+    unseen: str = ""
+    """A path that was changed without approval, in any chat, and that nobody has reviewed; empty when there is none."""
 
 
 class Refused(StrEnum):
@@ -342,6 +350,8 @@ class Approved:
     """The id of the call."""
     remember: bool = False
     """Whether similar calls run without approval in this chat from now on. `approval_scope` defines "similar"."""
+    narrowed: FileChangeDetails | None = None
+    """What is left of the change, when the user has left out some of its parts; else None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,9 +154,9 @@ def _handle_model_input(driver: TurnDriver, input: inputs.Streamed | inputs.Mode
     match input:
         case inputs.Streamed(delta=delta):
             reply.add_delta(driver.builder, delta)
-        case inputs.ModelFinished(details=details, adjusted=adjusted, targets=targets):
+        case inputs.ModelFinished():
             if driver.state.calls:
-                tool_calls.attach_details(driver.builder, details, adjusted, targets)
+                tool_calls.attach_details(driver.builder, input)
             driver.complete_reply()
         case inputs.ModelFailed():
             driver.handle_failure(input)
@@ -174,8 +174,8 @@ def _handle_call_input(
             driver.stop() if input.stops else driver.advance_turn()
         case inputs.CallProgressed(details=details):
             tool_calls.show_progress(builder, call, details)
-        case inputs.Approved(remember=remember):
-            tool_calls.approve_call(builder, call, remember=remember)
+        case inputs.Approved(remember=remember, narrowed=narrowed):
+            tool_calls.approve_call(builder, call, remember=remember, narrowed=narrowed)
             tool_calls.start_ready_calls(builder)
         case inputs.Rejected(reason=reason, words=words):
             tool_calls.give_signal(builder, call, ToolCallSignal.REJECT, reason=reason, words=words)

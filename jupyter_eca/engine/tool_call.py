@@ -17,6 +17,7 @@ from jupyter_eca.engine.approval.policy import Adjusted
 from jupyter_eca.engine.approval.shell_parser import only_reads
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.engine.table import Table
+from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import FileChangeDetails, Origin
 
 if TYPE_CHECKING:
@@ -141,6 +142,12 @@ class ToolCall:
     """The files that the call names, as they were found on the disk; None to use the paths as they are written."""
     cause: Cause | None = None
     """The rule or the approval that decided whether the call may run."""
+    review: ReviewTime = ReviewTime.BEFORE
+    """When the user reviews what the call changes."""
+    unseen: str = ""
+    """A path that was changed without approval before the call was decided; empty when there is none."""
+    approved: bool = False
+    """Whether the user has approved the call, after it was shown."""
     signature: str = ""
     """A text of the vendor that must be sent back with the call, unchanged."""
     error: bool = False
@@ -153,8 +160,13 @@ class ToolCall:
 
     @property
     def failed(self) -> bool:
-        """Whether the call has ended with an error or was rejected."""
-        return self.error or self.status is Status.REJECTED
+        """Whether the call has ended with an error or was rejected, or the user approved only a part of it."""
+        return self.error or self.status is Status.REJECTED or self.is_narrowed
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether the user has approved only a part of the change."""
+        return isinstance(self.details, FileChangeDetails) and bool(self.details.left_out)
 
     @property
     def reads(self) -> bool:

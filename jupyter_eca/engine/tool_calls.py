@@ -18,7 +18,14 @@ from jupyter_eca.engine.approval.policy import Decision, Policy, Verdict, decide
 from jupyter_eca.engine.approval.reason import describe_cause
 from jupyter_eca.engine.effects import AskUser, CancelTool, RunTool
 from jupyter_eca.engine.model.history import remember
-from jupyter_eca.engine.model.texts import NOT_JSON, REJECTED, STOPPED_CALL, TOOL_CHANGED, describe_unknown_tool
+from jupyter_eca.engine.model.texts import (
+    LEFT_OUT,
+    NOT_JSON,
+    REJECTED,
+    STOPPED_CALL,
+    TOOL_CHANGED,
+    describe_unknown_tool,
+)
 from jupyter_eca.engine.tool_call import (
     AS_IT_IS,
     TOOL_CALLS,
@@ -29,7 +36,9 @@ from jupyter_eca.engine.tool_call import (
     parse_arguments,
 )
 from jupyter_eca.errors import IllegalSignal
+from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import (
+    FileChangeDetails,
     ImageContent,
     ProgressContent,
     RejectReason,
@@ -46,12 +55,9 @@ from jupyter_eca.protocol.content import (
 from jupyter_eca.protocol.event import FetchedRuleAside, RejectionAside, SignatureAside
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from jupyter_eca.engine.approval.approval_scope import ApprovalScope
     from jupyter_eca.engine.approval.call_targets import CallTargets
-    from jupyter_eca.engine.approval.policy import Adjusted
-    from jupyter_eca.engine.inputs import ToolFinished
+    from jupyter_eca.engine.inputs import ModelFinished, ToolFinished
     from jupyter_eca.engine.model.delta import ToolCallDelta
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.engine.state import ChatState
@@ -90,18 +96,48 @@ def _will_likely_ask(state: ChatState, tool: ToolSpec | None, id: str) -> bool:
 
 
 def _judge(
-    state: ChatState, tool: ToolSpec, id: str, arguments: dict[str, Any], targets: CallTargets | None, loads: str = ""
+    state: ChatState,
+    tool: ToolSpec,
+    id: str,
+    arguments: dict[str, Any],
+    targets: CallTargets | None,
+    loads: str = "",
+    review: ReviewTime = ReviewTime.BEFORE,
+    unseen: str = "",
 ) -> Verdict:
     """Return the verdict on a call: for a replayed call the prepared one, else that of the policy."""
     if (verdict := state.setup.verdicts.get(id)) is not None:
         return verdict
-    policy = state.setup.policy or Policy()
-    return decide(policy, tool, arguments, state.remembered, trust=state.trust, targets=targets, loads=loads)
+    return decide(
+        state.setup.policy or Policy(),
+        tool,
+        arguments,
+        state.remembered,
+        trust=state.trust,
+        targets=targets,
+        loads=loads,
+        review=review,
+        unseen=unseen,
+    )
 
 
 def _judge_with_hooks(state: ChatState, call: ToolCall, tool: ToolSpec) -> Verdict:
     """Return the verdict on a call with its final arguments, by the current rules, approvals and hooks."""
-    return call.adjusted.apply_to(_judge(state, tool, call.id, call.arguments, call.targets, call.loads))
+    unseen = "" if call.reads else _find_unseen(state, call)
+    verdict = _judge(state, tool, call.id, call.arguments, call.targets, call.loads, call.review, unseen)
+    return call.adjusted.apply_to(verdict)
+
+
+def _find_unseen(state: ChatState, call: ToolCall) -> str:
+    """Return a path that is changed without approval before a call runs, also by an earlier call of the same reply; ""
+    for none."""
+    earlier = state.calls[: next(index for index, other in enumerate(state.calls) if other.id == call.id)]
+    changed = (
+        other.details.path
+        for other in earlier
+        if other.cause and other.cause.kind == "review" and isinstance(other.details, FileChangeDetails)
+    )
+    return next(changed, call.unseen)
 
 
 def _is_free(state: ChatState, id: str) -> bool:
@@ -122,22 +158,17 @@ def foresee(state: ChatState, call: ToolCall, arguments: dict[str, Any]) -> Deci
     return Decision.DENY if call.tool is None else _judge(state, call.tool, call.id, arguments, None).decision
 
 
-def attach_details(
-    builder: StepBuilder,
-    details: Mapping[str, ToolCallDetails],
-    adjusted: Mapping[str, Adjusted],
-    targets: Mapping[str, CallTargets],
-) -> None:
-    """Add to each call of the reply its preview, the changes by hooks, and the files that it names.
-
-    The keys of the three tables are the ids of the calls.
-    """
+def attach_details(builder: StepBuilder, finished: ModelFinished) -> None:
+    """Add to each call of the reply its preview, the changes by hooks, the files that it names, and when its changes
+    are reviewed."""
     calls = tuple(
         replace(
             call,
-            details=details.get(call.id),
-            adjusted=adjusted.get(call.id, AS_IT_IS),
-            targets=targets.get(call.id),
+            details=finished.details.get(call.id),
+            adjusted=finished.adjusted.get(call.id, AS_IT_IS),
+            targets=finished.targets.get(call.id),
+            review=finished.reviews.get(call.id, ReviewTime.BEFORE),
+            unseen=finished.unseen,
         )
         for call in builder.state.calls
     )
@@ -219,15 +250,18 @@ def _fail_call(builder: StepBuilder, call: ToolCall, text: str) -> None:
     _show_result(builder, call, text, error=True, details=call.details)
 
 
-def approve_call(builder: StepBuilder, call: ToolCall, *, remember: bool) -> None:
-    """Approve a waiting call. With `remember`, approve also the other waiting calls that the approval covers.
+def approve_call(
+    builder: StepBuilder, call: ToolCall, *, remember: bool, narrowed: FileChangeDetails | None = None
+) -> None:
+    """Approve a waiting call. With `remember`, approve also the other waiting calls that the approval covers. With
+    `narrowed`, only this part of its change is approved.
 
     The approved calls are queued; `start_ready_calls` starts them.
     """
     TOOL_CALLS.look_up(call.status, ToolCallSignal.APPROVE)
     if remember:
         builder.update(remembered=builder.state.remembered.union(_list_rememberable(call)))
-    give_signal(builder, call, ToolCallSignal.APPROVE)
+    give_signal(builder, replace(call, approved=True, details=narrowed or call.details), ToolCallSignal.APPROVE)
     if remember:
         _approve_allowed(builder)
 
@@ -245,7 +279,7 @@ def _approve_allowed(builder: StepBuilder) -> None:
         if call.status is ToolCallStatus.WAITING and call.tool is not None:
             verdict = _judge_with_hooks(builder.state, call, call.tool)
             if verdict.decision is Decision.ALLOW:
-                give_signal(builder, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
+                give_signal(builder, replace(call, cause=verdict.cause, approved=True), ToolCallSignal.APPROVE)
 
 
 def apply_policy(builder: StepBuilder, policy: Policy) -> None:
@@ -265,6 +299,8 @@ def finish_call(builder: StepBuilder, call: ToolCall, finished: ToolFinished) ->
     error = finished.error or was_stopping
     call = _apply_signal(builder, replace(call, error=error), ToolCallSignal.FINISH)[0]
     text = f"{STOPPED_CALL}\n{finished.text}".strip() if was_stopping else finished.text
+    if call.is_narrowed and not error:
+        text = f"{_describe_left_out(call)}\n\n{text}"
     details = finished.details or call.details
     aside = FetchedRuleAside(id=finished.rule) if finished.rule and not error else None
     _show_result(builder, call, text, error=error, details=details, whole=finished.whole_length, aside=aside)
@@ -274,6 +310,16 @@ def finish_call(builder: StepBuilder, call: ToolCall, finished: ToolFinished) ->
         builder.show_document(document)
     for link in finished.links:
         builder.emit(link)
+
+
+def _describe_left_out(call: ToolCall) -> str:
+    """Return what the model reads about the parts of its change that the user left out."""
+    details = call.details
+    if not isinstance(details, FileChangeDetails):
+        return ""
+    out = details.left_out or ()
+    parts = [part.text.strip("\n") or "(a deletion)" for n, part in enumerate(details.parts or ()) if n in out]
+    return LEFT_OUT.format(count=len(parts), all=len(details.parts or ()), parts="\n---\n".join(parts))
 
 
 def show_progress(builder: StepBuilder, call: ToolCall, details: ToolCallDetails) -> None:

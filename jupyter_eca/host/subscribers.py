@@ -71,6 +71,10 @@ class Subscriber(Protocol):
         """Return whether a user can answer a question at this client."""
         ...
 
+    def reviews(self, chat: str) -> bool:
+        """Return whether a user can keep and undo the changes of a chat at this client, after they were made."""
+        ...
+
     def show(self, events: list[Event]) -> None:
         """Send events to the client. This is called on the event loop and must not wait: the subscriber keeps what it
         cannot send at once."""
@@ -133,6 +137,10 @@ class Subscribers:
     def has_approver(self, chat: str) -> bool:
         """Return whether a user can approve or reject a tool call in a chat."""
         return any(subscriber.approves(chat) for subscriber in self._all)
+
+    def has_reviewer(self, chat: str) -> bool:
+        """Return whether a user can keep and undo the changes of a chat after they were made."""
+        return any(subscriber.reviews(chat) for subscriber in self._all)
 
     def has_answerer(self, chat: str) -> bool:
         """Return whether a user can answer a question in a chat."""

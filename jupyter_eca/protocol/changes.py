@@ -24,6 +24,15 @@ class ChangeExtent(StrEnum):
     CHAT = "chat"
 
 
+class ReviewTime(StrEnum):
+    """When the user decides about an edit of cells or files that no rule allows. `before`: before it is made. `after`:
+    it is made at once, and shown with Keep and Undo. `never`: it is made at once, and can be undone."""
+
+    BEFORE = "before"
+    AFTER = "after"
+    NEVER = "never"
+
+
 class ChatChangesParams(Model):
     """Asks what turns of a chat have changed."""
 
@@ -60,6 +69,8 @@ class ChangeBase(Model):
     """Absent when there is no text, or too much of it."""
     refused: str | None = None
     """Why the change cannot be reverted; absent when it can."""
+    settled: bool | None = None
+    """Whether the user need not decide about it: it was approved before it was made, or the user wants no question."""
 
 
 class ChangedFile(ChangeBase):

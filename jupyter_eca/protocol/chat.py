@@ -105,6 +105,8 @@ class ChatToolCallApproveParams(Model):
     tool_call_id: str
     save: Literal["session"] | None = None
     """With `session`, later calls of this tool in this chat are approved too."""
+    left_out: tuple[int, ...] = ()
+    """Not in ECA: the indexes of the parts of the change that are not approved, see `FileChangeDetails.parts`."""
 
 
 class ChatToolCallRejectParams(Model):

@@ -150,6 +150,17 @@ class UsageContent(Model):
     """Not in ECA: the answer came from a lock file, and no model was asked."""
 
 
+class ChangePart(Model):
+    """A part of an edit of a cell: some lines in a row, which the user can approve without the others."""
+
+    start: int
+    """The offset in the source before the edit at which the part begins."""
+    end: int
+    """The offset after its last character."""
+    text: str
+    """What comes in its place."""
+
+
 class FileChangeDetails(Model):
     """The change to a file or a notebook that a tool call makes."""
 
@@ -164,6 +175,12 @@ class FileChangeDetails(Model):
     loads: str | None = None
     """Not in ECA: what a page loads from elsewhere as soon as it shows the changed Markdown cells, in words. Absent
     when they load nothing."""
+    parts: tuple[ChangePart, ...] | None = None
+    """Not in ECA: the parts of an edit of one cell, in order, each of which can be approved or left out. Absent for all
+    other changes, and for an edit of one part."""
+    left_out: tuple[int, ...] | None = None
+    """Not in ECA: the indexes of the parts that the user left out of the edit. The other fields say what is left of
+    it."""
 
 
 class JsonOutputsDetails(Model):
@@ -280,14 +297,18 @@ ToolCallDetails = Annotated[
 class Cause(Model):
     """What decided whether a tool call may run."""
 
-    kind: Literal["rule", "remembered", "trust", "default", "protected", "loads", "unparsed", "changed"]
+    kind: Literal[
+        "rule", "remembered", "trust", "default", "protected", "loads", "unparsed", "changed", "review", "unseen"
+    ]
     """`protected`: the call changes what may run without asking. `loads`: it changes a Markdown cell that loads
     something as soon as it is shown. `unparsed`: its command line cannot be parsed, and a rule denies some commands.
-    `changed`: the tool has changed since the user approved it for the session."""
+    `changed`: the tool has changed since the user approved it for the session. `review`: the setting `review` lets the
+    change be made without approval. `unseen`: the call may run what was changed without approval."""
     rule: str | None = None
-    """The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked."""
+    """The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked. For
+    `review`, the value of the setting."""
     path: str | None = None
-    """For `protected`, what the call may change."""
+    """For `protected`, what the call may change. For `unseen`, what was changed."""
     loads: str | None = None
     """For `loads`, what is loaded and from where, in words."""
     agent: str | None = None

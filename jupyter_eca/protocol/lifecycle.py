@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field, field_validator
 
 from jupyter_eca.protocol.base import EMPTY_IS_DEFAULT, ChatId, Model
+from jupyter_eca.protocol.changes import ReviewTime
 
 
 class ClientInfo(Model):
@@ -61,6 +62,8 @@ class CodeAssistant(Model):
     """Not in ECA: the client wants `seq`, `turn`, `at` and `outcome` beside each content."""
     trust: bool = False
     """Not in ECA: the client shows which settings of a folder wait for trust, and lets the user trust them."""
+    review: bool = False
+    """Not in ECA: the client shows changes that were made with Keep and Undo."""
     unattended: bool = False
     """Not in ECA: no user is there who could approve a tool call."""
 
@@ -236,6 +239,7 @@ class DefaultName(StrEnum):
     AGENT = "defaultAgent"
     VARIANT = "agent.code.variant"
     COMPLETION_MODEL = "completion.model"
+    REVIEW = "review"
     BUDGET_PER_CHAT = "budget.perChat"
     BUDGET_PER_NOTEBOOK = "budget.perNotebook"
     BUDGET_PER_DAY = "budget.perDay"
@@ -253,6 +257,8 @@ class DefaultSetting(Model):
     """For an agent or a variant: the names that can be set."""
     dollars: float | None = None
     """For a budget: US dollars; absent when there is no limit."""
+    review: ReviewTime | None = None
+    """For `review`: when the user decides about changes of cells and files."""
     file: str | None = None
     """The file whose value counts; absent when no file sets it."""
     own: bool = True
@@ -277,3 +283,5 @@ class ConfigSetDefaultParams(Model):
     """For an agent or a variant: its name. It cannot contain a variable."""
     dollars: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """For a budget: US dollars."""
+    review: ReviewTime | None = None
+    """For `review`: when the user decides about changes of cells and files."""

@@ -98,6 +98,8 @@ class CallDecision:
     """Whether later calls of this tool in this chat are approved too, without a question."""
     reason: str = ""
     """Why the call was rejected. The model reads it."""
+    left_out: tuple[int, ...] = ()
+    """The indexes of the parts of the change that are not approved, see `FileChangeDetails.parts`."""
 
 
 class EcaClient:
@@ -267,7 +269,9 @@ class EcaClient:
         """Approve or reject the tool call with the id `call`."""
         if decision.approved:
             save = "session" if decision.session else None
-            approval = chat.ChatToolCallApproveParams(chat_id=chat_id, tool_call_id=call, save=save)
+            approval = chat.ChatToolCallApproveParams(
+                chat_id=chat_id, tool_call_id=call, save=save, left_out=decision.left_out
+            )
             await self.notify("chat/toolCallApprove", approval)
         else:
             rejection = chat.ChatToolCallRejectParams(chat_id=chat_id, tool_call_id=call, reason=decision.reason)

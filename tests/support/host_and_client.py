@@ -81,13 +81,22 @@ class Desk:
     _clients: list[EcaClient] = field(default_factory=list[EcaClient])
 
     async def client(
-        self, notebook: Notebook | None = None, *, unattended: bool = False, sees_all: bool = True
+        self,
+        notebook: Notebook | None = None,
+        *,
+        unattended: bool = False,
+        sees_all: bool = True,
+        review: bool = False,
+        approves: bool = True,
     ) -> EcaClient:
+        """With `review` the client shows changes with Keep and Undo, as the page of JupyterLab does."""
         ours, theirs = make_link_pair()
-        self.tasks.create_task(EcaSession(theirs, Door(self.host, sees_all)).run())
+        session = EcaSession(theirs, Door(self.host, sees_all, approves=approves))
+        self.tasks.create_task(session.run())
         client = EcaClient(ours, "test", notebook)
         self.tasks.create_task(client.run())
         await client.initialize(unattended=unattended)
+        session.capabilities = session.capabilities.model_copy(update={"review": review})
         self._clients.append(client)
         return client
 

@@ -67,6 +67,9 @@ class FileEventEmitter:
     def answers(self, chat: str) -> bool:  # noqa: ARG002
         return False
 
+    def reviews(self, chat: str) -> bool:  # noqa: ARG002
+        return False
+
     def show(self, events: list[Event]) -> None:
         """Emit after a tool call, and after a system message, because it may report that files were restored."""
         if any(event.content.type == "toolCalled" or event.role == "system" for event in events):

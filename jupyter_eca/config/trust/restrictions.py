@@ -7,9 +7,10 @@ module must not know how a rule is matched: `engine.approval.policy` does. Its n
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.engine.approval.policy import Decision, Rule, unite_rules
+from jupyter_eca.protocol.changes import ReviewTime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,21 @@ if TYPE_CHECKING:
     from jupyter_eca.config.schema import Config, ToolCallConfig
 
 Json = dict[str, Any]
+
+# From the strictest to the mildest.
+_REVIEWS: Final = tuple(ReviewTime)
+
+REVIEW_IGNORED: Final = (
+    "{source}: the key `review` was ignored. Only your own configuration file can say that changes are made without "
+    "your approval."
+)
+
+
+def is_milder_review(settings: Json, below: Json) -> bool:
+    """Return whether a layer lets more changes be made without approval than the layers below it. This is never up to
+    a project, whether its folder is trusted or not, nor to a client."""
+    wanted, current = settings.get("review"), below.get("review", ReviewTime.BEFORE)
+    return wanted in _REVIEWS and _REVIEWS.index(wanted) > (_REVIEWS.index(current) if current in _REVIEWS else 0)
 
 
 def keep_restrictions(config: Config, layers: Sequence[Json]) -> Config:

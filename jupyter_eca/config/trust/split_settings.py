@@ -19,6 +19,7 @@ from pydantic.alias_generators import to_camel
 from jupyter_eca.config.agents import CODE, EXPLORER, GENERAL, PLAN
 from jupyter_eca.config.schema import Config, VariableDetail, VariablesConfig
 from jupyter_eca.engine.approval.policy import Decision
+from jupyter_eca.protocol.changes import ReviewTime
 
 Json = dict[str, Any]
 
@@ -181,6 +182,8 @@ _split_config: Final = _split_fields(
         "chat": _split_fields(
             {"defaultTrust": _apply_if(lambda value, _: value is False), "autoSyncSystemPrompt": _apply_literal}
         ),
+        # `layers` ignores a value that is milder than that of the earlier layers.
+        "review": _apply_if(lambda value, _: value in tuple(ReviewTime)),
         "notebook": _split_fields({"lock": _apply_literal, "variables": _split_variables}),
         "budget": _split_fields({}, _apply_if(_is_smaller)),
         "mcpSampling": _split_fields({"approval": _apply_if(_is_strict_decision)}),

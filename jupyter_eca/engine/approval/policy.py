@@ -11,6 +11,9 @@ rules, then the `allow` rules, then the default. After that:
   soon as it is shown; or if some commands are denied by a rule, and it is not certain which commands the line of the
   call runs.
 - Trust allows all other calls that would need approval. It never allows a denied call.
+- An edit that needs approval only because no rule selects it runs without approval if the user reviews it afterwards
+  (`review_time`). As long as there is such an edit that nobody has reviewed, a call that may run it needs approval,
+  even if a rule or an earlier approval allows it.
 """
 
 from __future__ import annotations
@@ -26,9 +29,11 @@ from pydantic import Field, field_validator
 
 from jupyter_eca.engine.approval.approval_scope import ApprovalScope, get_selector, list_scopes
 from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets
+from jupyter_eca.engine.approval.review_time import may_run_code
 from jupyter_eca.engine.approval.rule_matching import COMMAND_ARGUMENT, ReviewedCall
 from jupyter_eca.engine.approval.shell_parser import parse_commands
 from jupyter_eca.protocol.base import Model
+from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import Cause, RejectReason
 
 if TYPE_CHECKING:
@@ -59,7 +64,7 @@ class Verdict:
     @property
     def is_final(self) -> bool:
         """Whether the call needs approval each time, whatever trust and earlier approvals say."""
-        return self.cause is not None and self.cause.kind in {"protected", "loads", "unparsed"}
+        return self.cause is not None and self.cause.kind in {"protected", "loads", "unparsed", "unseen"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,12 +247,16 @@ def decide(
     trust: bool = False,
     targets: CallTargets | None = None,
     loads: str = "",
+    review: ReviewTime = ReviewTime.BEFORE,
+    unseen: str = "",
 ) -> Verdict:
     """Decide whether a call runs, needs approval or is denied. The cause of the verdict is the first rule that selects
     the call.
 
     `targets` are the files that the call names. Without them, the paths are used as they are written. `loads` is what
-    a page would load as soon as it shows what the call changes.
+    a page would load as soon as it shows what the call changes. `review` is when the user reviews the changes of the
+    call, see `choose_review_time`. `unseen` is a path that was changed without approval, "" for none; the call is given
+    it only if it is no read.
     """
     call = ReviewedCall(tool, arguments, targets or find_targets(tool, arguments))
     verdict = _apply_rules(policy, call, remembered)
@@ -259,12 +268,16 @@ def decide(
         return Verdict(Decision.ASK, cause=Cause(kind="loads", loads=loads))
     if rule := _find_inapplicable_denial(policy, call):
         return Verdict(Decision.ASK, cause=Cause(kind="unparsed", rule=rule))
+    if verdict.decision is Decision.ALLOW and unseen and not trust and may_run_code(tool):
+        return Verdict(Decision.ASK, cause=Cause(kind="unseen", path=unseen))
     if verdict.decision is not Decision.ASK or verdict.cause is None:
         return verdict
     if trust:
         return Verdict(Decision.ALLOW, cause=verdict.cause.model_copy(update={"kind": "trust"}))
     if has_changed(tool, remembered):
         return Verdict(Decision.ASK, cause=verdict.cause.model_copy(update={"kind": "changed"}))
+    if review is not ReviewTime.BEFORE and verdict.cause.kind == "default":
+        return Verdict(Decision.ALLOW, cause=Cause(kind="review", rule=review.value))
     return verdict
 
 

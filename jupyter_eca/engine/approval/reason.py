@@ -25,6 +25,8 @@ def describe_warning(cause: Cause) -> str:
             return f"As soon as the cell is shown, the page loads `{cause.loads}`"
         case "unparsed":
             return f"It is not certain what the command line runs, and the rule `{cause.rule}` forbids some commands"
+        case "unseen":
+            return f"This may run what was changed without your approval (`{cause.path}`)"
         case "changed":
             return "Its server has changed this tool since you approved it for this session"
         case _:
@@ -48,7 +50,9 @@ def describe_cause(decision: Decision, cause: Cause | None) -> str:
             return f"{_DONE[decision]} by {rule}{of_agent} (`toolCall.approval.{decision}`)"
         case "remembered":
             return "Allowed: you have approved it for this session"
-        case "protected" | "loads" | "unparsed" | "changed":
+        case "review":
+            return f"Allowed: the change can be undone (`review: {cause.rule}`)"
+        case "protected" | "loads" | "unparsed" | "changed" | "unseen":
             warning = describe_warning(cause)
             return f"Asked: {warning[:1].lower()}{warning[1:]}"
         case "trust":

@@ -53,6 +53,8 @@ class RecordedChange:
     """The ids of all cells of the notebook before the change, in order; empty when they are unknown."""
     decided: Decided | None = None
     """What the user has decided about the change; None for nothing yet."""
+    settled: bool = False
+    """Whether the user need not decide about the change."""
 
     @property
     def before(self) -> str | None:

@@ -51,6 +51,11 @@ class CellReview:
         return None if source == self.after else source
 
     @property
+    def is_settled(self) -> bool:
+        """Whether the user need not decide about any of these changes."""
+        return all(change.settled for change in self.changes)
+
+    @property
     def place_before(self) -> int | None:
         """The number of the cell before the changes, from 1; None when it is unknown."""
         first = self.changes[0]

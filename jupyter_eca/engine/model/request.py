@@ -56,6 +56,8 @@ class ToolSpec:
     """Whether the tool changes nothing. For a tool of another server, this is what the server claims."""
     reading_agents: tuple[str, ...] = ()
     """For a tool that gives a task to an `agent`: the agents that change nothing."""
+    revertible: bool = False
+    """Whether the tool only edits cells or text files, and everything that it changes can be shown and undone."""
     client_asks: bool = False
     """Whether a client runs the tool, and can ask its user itself. Then the default of the rules does not ask."""
     definition: str = ""

@@ -72,6 +72,12 @@ REJECTED = {
     "Make this call again if it is still right.",
 }
 
+# The beginning of the result of an edit of which the user approved only some parts.
+LEFT_OUT = (
+    "The user left out {count} of the {all} parts of this edit. They were not written. Do not propose them again "
+    "unless you are asked to. Left out were:\n---\n{parts}\n---"
+)
+
 # Why a request is repeated, for the reader: "Overloaded; trying again in 5 s".
 FAILURES = {
     FailureKind.OVERLOADED: "Overloaded",

@@ -323,6 +323,9 @@ class AhpFront:
     # A client that may approve may answer questions too.
     answers = approves
 
+    def reviews(self, chat: str) -> bool:  # noqa: ARG002  # sessions do not list changes with Keep and Undo
+        return False
+
     def show(self, events: list[Event]) -> None:
         for event in events:
             session = self.sessions.get(make_session_uri(event.chat)) or self._open_session(event.chat)

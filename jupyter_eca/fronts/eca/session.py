@@ -176,6 +176,15 @@ class EcaSession:
     def approves(self, chat: str) -> bool:
         return self.sees(chat) and self.door.approves and not self.capabilities.unattended
 
+    def reviews(self, chat: str) -> bool:
+        return self.approves(chat) and self.capabilities.review
+
+    @property
+    def is_reviewed(self) -> bool:
+        """Whether what the client's prompts change may be reviewed afterwards. Whoever may not approve must not be able
+        to change anything unasked."""
+        return self.door.approves and self.capabilities.review
+
     def answers(self, chat: str) -> bool:
         return self.approves(chat) and self.capabilities.chat_capabilities.ask_question
 

@@ -81,6 +81,9 @@ class TurnListeners:
     def answers(self, chat: str) -> bool:
         return self.approves(chat)
 
+    def reviews(self, chat: str) -> bool:  # noqa: ARG002
+        return False
+
     def show(self, events: list[Event]) -> None:
         for event in events:
             for listener in self._by_chat.get(event.chat, ()):

@@ -120,6 +120,9 @@ class TurnReaders:
     def answers(self, chat: str) -> bool:  # noqa: ARG002
         return False
 
+    def reviews(self, chat: str) -> bool:  # noqa: ARG002
+        return False
+
     def show(self, events: list[Event]) -> None:
         for event in events:
             for reader in self._by_chat.get(event.chat, ()):

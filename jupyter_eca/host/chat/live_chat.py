@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.host.chat.dialogue import Dialogue
     from jupyter_eca.host.chat.recorded_turn import RecordedTurn, ReplayedTurn
-    from jupyter_eca.host.store import ChatRow
+    from jupyter_eca.host.store import ChatRow, UnseenChange
     from jupyter_eca.host.tools.progress import Reporter
     from jupyter_eca.instructions.pinned import PinnedPrompt
     from jupyter_eca.plugins.tools.base import Tool
@@ -152,6 +152,8 @@ class Prompt:
     looked up when the turn begins."""
     recalls: bool = False
     """Whether a new chat begins with what the user has chosen before, where the prompt chooses nothing."""
+    is_reviewed: bool = False
+    """Whether the client that sent the prompt shows the changes of the turn with Keep and Undo."""
 
     @property
     def begins_with_slash(self) -> bool:
@@ -227,6 +229,8 @@ class LiveChat:
     places were first used."""
     plan: Plan = field(default_factory=Plan)
     """The tasks that the model has planned."""
+    unseen: UnseenChange | None = None
+    """The change without approval that the calls of the reply under way were decided with; None when there was none."""
     known: KnownVersions = field(default_factory=KnownVersions)
     """The versions of files and cells that the model knows."""
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)

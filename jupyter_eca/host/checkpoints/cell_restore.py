@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from jupyter_eca.engine.changes.revert import Decided, RecordedChange, RevertPlanner, find_standing
 from jupyter_eca.engine.changes.review import CHANGED
 from jupyter_eca.errors import ToolError
-from jupyter_eca.host.store import CellCheckpoint
+from jupyter_eca.host.store import CellCheckpoint, ReviewState
 from jupyter_eca.protocol.notebook import CellChange, EditCell, PutCell
 from jupyter_eca.workspace.notebooks.cell_changes import find_number, get_cell_id
 
@@ -68,13 +68,19 @@ class RestoredCell:
 
 
 def make_checkpoint(
-    turn: str, path: str, undo: Sequence[CellChange], after: Mapping[str, str | None], order: Sequence[str]
+    turn: str,
+    path: str,
+    undo: Sequence[CellChange],
+    after: Mapping[str, str | None],
+    order: Sequence[str],
+    review: ReviewState = ReviewState.OPEN,
 ) -> CellCheckpoint:
     """Return the checkpoint of a change. See `workspace.ports.Checkpointer.keep_cells`."""
     text = _CHANGES.dump_json(tuple(undo), by_alias=True)
     if len(text) > MAX_BYTES:
         text = _CHANGES.dump_json(tuple(map(_without_outputs, undo)), by_alias=True)
-    return CellCheckpoint(turn, path, text.decode(), dump_sources(after), _ORDER.dump_json(tuple(order)).decode())
+    ids = _ORDER.dump_json(tuple(order)).decode()
+    return CellCheckpoint(turn, path, text.decode(), dump_sources(after), ids, review=review)
 
 
 def parse_changes(kept: Iterable[CellCheckpoint]) -> dict[str, tuple[RecordedChange, ...]]:
@@ -85,7 +91,16 @@ def parse_changes(kept: Iterable[CellCheckpoint]) -> dict[str, tuple[RecordedCha
         decided = _DECIDED.validate_json(checkpoint.decided)
         for undo in _CHANGES.validate_json(checkpoint.undo):
             id = get_cell_id(undo)
-            change = RecordedChange(checkpoint.id, checkpoint.turn, id, undo, after.get(id), order, decided.get(id))
+            change = RecordedChange(
+                checkpoint.id,
+                checkpoint.turn,
+                id,
+                undo,
+                after.get(id),
+                order,
+                decided.get(id),
+                settled=checkpoint.review.is_settled,
+            )
             found.setdefault(checkpoint.path, []).append(change)
     return {path: tuple(changes) for path, changes in found.items()}
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from jupyter_eca.host.checkpoints import cell_restore, file_restore
 from jupyter_eca.host.checkpoints.file_restore import MAX_BYTES, compute_digest, digest_content, read_content
-from jupyter_eca.host.store import UNKEPT, Checkpoint
+from jupyter_eca.host.store import UNKEPT, Checkpoint, ReviewState
 from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.engine.changes.revert import Decided, RecordedChange
-    from jupyter_eca.host.store import Store
+    from jupyter_eca.host.store import Store, UnseenChange
     from jupyter_eca.protocol.notebook import CellChange
     from jupyter_eca.workspace.ports import Files, Notebooks
 
@@ -47,7 +47,7 @@ class Checkpoints:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def keep(self, chat: str, turn: str, path: Path) -> bool:
+    async def keep(self, chat: str, turn: str, path: Path, review: ReviewState = ReviewState.OPEN) -> bool:
         """Keep a file as it is. If its folder does not exist yet, the new folder is noted too, so that it is removed
         with the file.
 
@@ -55,7 +55,11 @@ class Checkpoints:
         """
         states = await run_read(_read_state, path)
         new = await self._store.do(
-            lambda tables: [tables.keep_checkpoint(chat, _make_checkpoint(turn, *state)) for state in states]
+            # A new folder is no change that somebody reviews.
+            lambda tables: [
+                *(tables.keep_checkpoint(chat, _make_checkpoint(turn, *state)) for state in states[:-1]),
+                tables.keep_checkpoint(chat, replace(_make_checkpoint(turn, *states[-1]), review=review)),
+            ]
         )
         now = states[-1][1]
         if not isinstance(now, str):
@@ -73,11 +77,26 @@ class Checkpoints:
             await self._store.do(lambda tables, path=path, now=now: tables.record_digest(chat, turn, str(path), now))
 
     async def keep_cells(
-        self, chat: str, turn: str, path: str, undo: Sequence[CellChange], after: Sources, order: Sequence[str]
+        self,
+        chat: str,
+        turn: str,
+        path: str,
+        undo: Sequence[CellChange],
+        after: Sources,
+        order: Sequence[str],
+        review: ReviewState = ReviewState.OPEN,
     ) -> int:
         """Keep cells before they are changed. See `Checkpointer.keep_cells`."""
-        checkpoint = await asyncio.to_thread(cell_restore.make_checkpoint, turn, path, undo, after, order)
+        checkpoint = await asyncio.to_thread(cell_restore.make_checkpoint, turn, path, undo, after, order, review)
         return await self._store.do(lambda tables: tables.keep_cell_checkpoint(chat, checkpoint))
+
+    async def find_unseen(self) -> UnseenChange | None:
+        """Return a change without approval that the user has not reviewed; None when there is none."""
+        return await self._store.do(lambda tables: tables.find_unseen())
+
+    async def mark_seen(self, chat: str, unseen: UnseenChange) -> None:
+        """Note that the user has seen the changes up to `unseen`, and all changes of a chat."""
+        await self._store.do(lambda tables: tables.mark_seen(chat, unseen))
 
     async def record_sources(self, number: int, after: Sources | None) -> None:
         """Note the sources that cells really have after a change. See `Checkpointer.record_sources`."""
@@ -160,6 +179,8 @@ class CallKeeper:
     """Held while a call changes cells. All calls of a chat share it."""
     kept: tuple[Path, ...] = ()
     """The files that this call has kept."""
+    review: ReviewState = ReviewState.OPEN
+    """Whether the user has seen what the call changes, and decides about it."""
     stamps: dict[Path, _Stamp] = field(default_factory=dict["Path", "_Stamp"])
     """The stamps of those files of which this call has made the first checkpoint of the turn."""
 
@@ -167,12 +188,12 @@ class CallKeeper:
         """Keep a file before it is changed."""
         self.kept = (*self.kept, path)
         stamp = await run_read(_read_stamp, path)
-        if await self.checkpoints.keep(self.chat, self.turn, path):
+        if await self.checkpoints.keep(self.chat, self.turn, path, self.review):
             self.stamps[path] = stamp
 
     async def keep_cells(self, path: str, undo: Sequence[CellChange], after: Sources, order: Sequence[str] = ()) -> int:
         """Keep cells before they are changed."""
-        return await self.checkpoints.keep_cells(self.chat, self.turn, path, undo, after, order)
+        return await self.checkpoints.keep_cells(self.chat, self.turn, path, undo, after, order, self.review)
 
     async def record_sources(self, number: int, after: Sources | None) -> None:
         """Note the sources that cells really have after a change."""
@@ -210,6 +231,14 @@ def _read_state(path: Path) -> list[tuple[Path, _Content]]:
     """Return a path with its content. Before it comes the outermost of its folders that do not exist, if any."""
     missing = [parent for parent in path.parents if not parent.exists()]
     return [*((folder, None) for folder in missing[-1:]), (path, _read_content_to_keep(path))]
+
+
+def can_keep(path: Path) -> bool:
+    """Return whether a file can be kept before it is changed. Blocks."""
+    try:
+        return not path.is_symlink() and (not path.exists() or (path.is_file() and _size(path) <= MAX_BYTES))
+    except OSError:
+        return False
 
 
 def _read_content_to_keep(path: Path) -> _Content:

@@ -154,7 +154,9 @@ class Changes:
             found = await self._list_changes(history, reader, id, (id,)) + found
             if found and extent is ChangeExtent.LAST:
                 break
-        return tuple(found)
+        # Of the changes about which nobody has to decide, clients show only those of the last turn.
+        last = found[-1].turn if found else ""
+        return tuple(one for one in found if turn is not None or not one.settled or one.turn == last)
 
     async def keep(self, chat: str, ids: Iterable[str]) -> None:
         """Accept changes, and the earlier changes of the same files and cells. They are no longer listed.
@@ -239,6 +241,7 @@ def _describe_file(rows: Sequence[Checkpoint], files: Files, change_key: _Change
         path=path,
         text=_describe_text(path, *map(_decode, (review.before, review.after))),
         refused=review.refused or None,
+        settled=all(row.review.is_settled for row in review.rows) or None,
         kind=review.kind,
     )
 
@@ -261,6 +264,7 @@ def _describe_cell(
         path=change_key.item.path,
         text=_describe_text(change_key.item.path, review.before, review.after),
         refused=document if isinstance(document, str) else review.refused or None,
+        settled=review.is_settled or None,
         kind=review.kind,
         cell_id=change_key.item.cell,
         cell_type=cell.cell_type if cell else review.cell_type,

@@ -25,12 +25,18 @@ _FIELDS: Final = {
     wire.DefaultName.AGENT: "choice",
     wire.DefaultName.VARIANT: "choice",
     wire.DefaultName.COMPLETION_MODEL: "model",
+    wire.DefaultName.REVIEW: "review",
     wire.DefaultName.BUDGET_PER_CHAT: "dollars",
     wire.DefaultName.BUDGET_PER_NOTEBOOK: "dollars",
     wire.DefaultName.BUDGET_PER_DAY: "dollars",
 }
-_KINDS: Final = {"model": "PROVIDER/MODEL", "choice": "a name", "dollars": "a number of US dollars"}
 _WRONG_KIND: Final = "`{name}` must be {kind}."
+_KINDS: Final = {
+    "model": "PROVIDER/MODEL",
+    "choice": "a name",
+    "dollars": "a number of US dollars",
+    "review": "`before`, `after` or `never`",
+}
 
 
 def list_defaults(

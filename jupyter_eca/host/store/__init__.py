@@ -5,7 +5,15 @@ the tables and their migrations, `message_index` the search, `choices` what new 
 `spending` the values.
 """
 
-from jupyter_eca.host.store.rows import UNKEPT, CellCheckpoint, ChatRow, Checkpoint, StoredSelection
+from jupyter_eca.host.store.rows import (
+    UNKEPT,
+    CellCheckpoint,
+    ChatRow,
+    Checkpoint,
+    ReviewState,
+    StoredSelection,
+    UnseenChange,
+)
 from jupyter_eca.host.store.spending import CostFilter, Spending, Total
 from jupyter_eca.host.store.store import Store, is_alive
 
@@ -15,9 +23,11 @@ __all__ = [
     "ChatRow",
     "Checkpoint",
     "CostFilter",
+    "ReviewState",
     "Spending",
     "Store",
     "StoredSelection",
     "Total",
+    "UnseenChange",
     "is_alive",
 ]

@@ -6,7 +6,8 @@ They must not know SQL: `tables` reads and writes them. `spending` has the rows 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.changes.revert import Decided
@@ -74,6 +75,43 @@ class ChatRow:
         return self.cut_from is None or self.cut_to is None or after < self.cut_from or after > self.cut_to
 
 
+class ReviewState(StrEnum):
+    """Whether the user has seen a change, and decides about it."""
+
+    OPEN = "open"
+    """The user decides about it now that it is made."""
+    SETTLED = "settled"
+    """The user approved it before it was made, or wants no question."""
+    UNSEEN = "unseen"
+    """It was made without approval, and the user decides about it now."""
+    UNSEEN_SETTLED = "unseen-settled"
+    """It was made without approval, and the user wants no question."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the user need not decide about it."""
+        return self in {ReviewState.SETTLED, ReviewState.UNSEEN_SETTLED}
+
+    def merge(self, later: ReviewState) -> ReviewState:
+        """Return the state of two changes of the same file together, of which `later` is the second."""
+        unseen = {self, later} & {ReviewState.UNSEEN, ReviewState.UNSEEN_SETTLED}
+        settled = self.is_settled and later.is_settled
+        if unseen:
+            return ReviewState.UNSEEN_SETTLED if settled else ReviewState.UNSEEN
+        return ReviewState.SETTLED if settled else ReviewState.OPEN
+
+
+class UnseenChange(NamedTuple):
+    """The newest change that was made without approval and that the user has not reviewed."""
+
+    path: str
+    """The file or the notebook."""
+    file_row: int
+    """The number of the last checkpoint of a file now."""
+    cell_row: int
+    """The number of the last checkpoint of cells now."""
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A file as it was before a turn changed it."""
@@ -89,6 +127,8 @@ class Checkpoint:
     long as the turn has not noted the content after its change."""
     decided: Decided | None = None
     """Whether the user has kept or reverted the change; None if neither."""
+    review: ReviewState = ReviewState.OPEN
+    """Whether the user has seen the change, and decides about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +149,8 @@ class CellCheckpoint:
     """Whether the user has kept or reverted the change of a cell, by cell id."""
     id: int = 0
     """The number of the row."""
+    review: ReviewState = ReviewState.OPEN
+    """Whether the user has seen the change, and decides about it."""
 
 
 UNKEPT: Final = "unkept"

@@ -127,6 +127,10 @@ MIGRATIONS: Final = (
         PRIMARY KEY (workspace, notebook, name, replaced, model)
     );
     """,
+    """
+    ALTER TABLE checkpoints ADD COLUMN review TEXT NOT NULL DEFAULT 'open';
+    ALTER TABLE cell_checkpoints ADD COLUMN review TEXT NOT NULL DEFAULT 'open';
+    """,
 )
 """Each migration runs once on each file, in this order. `PRAGMA user_version` counts those that have run. Never change
 one that was released."""

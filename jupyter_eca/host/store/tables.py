@@ -14,7 +14,16 @@ from pydantic import TypeAdapter
 from jupyter_eca.engine.changes.revert import Decided
 from jupyter_eca.host.store.choices import Choices
 from jupyter_eca.host.store.message_index import MessageIndex
-from jupyter_eca.host.store.rows import CHANGED, UNKEPT, CellCheckpoint, ChatRow, Checkpoint, StoredSelection
+from jupyter_eca.host.store.rows import (
+    CHANGED,
+    UNKEPT,
+    CellCheckpoint,
+    ChatRow,
+    Checkpoint,
+    ReviewState,
+    StoredSelection,
+    UnseenChange,
+)
 from jupyter_eca.host.store.spending import add_spending, sum_spending
 from jupyter_eca.host.store.transaction import transaction
 from jupyter_eca.protocol.content import Content, MetadataContent, Role
@@ -27,6 +36,10 @@ if TYPE_CHECKING:
 
 _CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(Content)
 _ASIDE: Final[TypeAdapter[Aside]] = TypeAdapter(Aside)
+
+# What the states of changes that were made without approval become when the user has seen the changes.
+_SEEN: Final = {ReviewState.UNSEEN: ReviewState.OPEN, ReviewState.UNSEEN_SETTLED: ReviewState.SETTLED}
+_UNSEEN: Final = tuple(_SEEN)
 
 # The beginning of the aside of a summary.
 _SUMMARY: Final = '{"kind":"summary"'
@@ -407,10 +420,51 @@ class Tables:
         """Keep a file as it was before a turn. Only the first checkpoint of a file in a turn counts. Return whether
         this is the first one."""
         done = self._db.execute(
-            "INSERT OR IGNORE INTO checkpoints (chat, turn, path, before, after) VALUES (?, ?, ?, ?, ?)",
-            (chat, checkpoint.turn, checkpoint.path, checkpoint.before, checkpoint.after),
+            "INSERT OR IGNORE INTO checkpoints (chat, turn, path, before, after, review) VALUES (?, ?, ?, ?, ?, ?)",
+            (chat, checkpoint.turn, checkpoint.path, checkpoint.before, checkpoint.after, checkpoint.review),
         )
-        return done.rowcount > 0
+        if done.rowcount > 0:
+            return True
+        of_file, key = "WHERE chat = ? AND turn = ? AND path = ?", (chat, checkpoint.turn, checkpoint.path)
+        (review,) = self._db.execute(f"SELECT review FROM checkpoints {of_file}", key).fetchone()  # noqa: S608  # ours
+        merged = ReviewState(review).merge(checkpoint.review)
+        self._db.execute(f"UPDATE checkpoints SET review = ? {of_file}", (merged, *key))  # noqa: S608  # ours
+        if checkpoint.review in _UNSEEN:
+            self._db.execute(f"UPDATE checkpoints SET decided = NULL {of_file}", key)  # noqa: S608  # ours
+        return False
+
+    def find_unseen(self) -> UnseenChange | None:
+        """Return a change in this workspace that was made without approval, and that the user has neither seen nor
+        decided about; None when there is none."""
+        of_workspace = (
+            "chat IN (SELECT id FROM chats WHERE workspace = ?) AND review IN (?, ?) ORDER BY id DESC LIMIT 1"
+        )
+        known = (self._workspace, *_UNSEEN)
+        found = (
+            self._db.execute(
+                f"SELECT path FROM checkpoints WHERE decided IS NULL AND {of_workspace}",  # noqa: S608  # ours
+                known,
+            ).fetchone()
+            or self._db.execute(
+                f"SELECT path FROM cell_checkpoints WHERE decided = '{{}}' AND {of_workspace}",  # noqa: S608  # ours
+                known,
+            ).fetchone()
+        )
+        if found is None:
+            return None
+        last = "SELECT (SELECT max(id) FROM checkpoints), (SELECT max(id) FROM cell_checkpoints)"
+        file_row, cell_row = self._db.execute(last).fetchone()
+        return UnseenChange(found[0], file_row or 0, cell_row or 0)
+
+    def mark_seen(self, chat: str, unseen: UnseenChange) -> None:
+        """Note that the user has seen the changes up to these rows, and all changes of a chat."""
+        for table, row in (("checkpoints", unseen.file_row), ("cell_checkpoints", unseen.cell_row)):
+            for before, after in _SEEN.items():
+                self._db.execute(
+                    f"UPDATE {table} SET review = ? WHERE review = ? AND (chat = ? OR id <= ?)"  # noqa: S608  # ours
+                    " AND chat IN (SELECT id FROM chats WHERE workspace = ?)",
+                    (after, before, chat, row, self._workspace),
+                )
 
     def drop_unkept(self, chat: str, turn: str, paths: Iterable[str]) -> None:
         """Delete the checkpoints of files that could not be kept."""
@@ -436,9 +490,12 @@ class Tables:
     def list_checkpoints(self, chat: str) -> list[Checkpoint]:
         """Return the checkpoints of files, in the order in which they were made."""
         rows = self._db.execute(
-            "SELECT turn, path, before, after, decided FROM checkpoints WHERE chat = ? ORDER BY id", (chat,)
+            "SELECT turn, path, before, after, decided, review FROM checkpoints WHERE chat = ? ORDER BY id", (chat,)
         )
-        return [Checkpoint(*row, decided=decided and Decided(decided)) for *row, decided in rows]
+        return [
+            Checkpoint(*row, decided=decided and Decided(decided), review=ReviewState(review))
+            for *row, decided, review in rows
+        ]
 
     def decide_file(self, chat: str, path: str, turns: Collection[str], decided: Decided) -> None:
         """Note whether the user keeps or reverts what these turns changed in a file."""
@@ -463,9 +520,9 @@ class Tables:
     def keep_cell_checkpoint(self, chat: str, kept: CellCheckpoint) -> int:
         """Keep a change of cells, and return the number of its row. All changes are kept, in their order."""
         (id,) = self._db.execute(
-            'INSERT INTO cell_checkpoints (chat, turn, path, undo, sources, "order") VALUES (?, ?, ?, ?, ?, ?)'
-            " RETURNING id",
-            (chat, kept.turn, kept.path, kept.undo, kept.after, kept.order),
+            'INSERT INTO cell_checkpoints (chat, turn, path, undo, sources, "order", review)'
+            " VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
+            (chat, kept.turn, kept.path, kept.undo, kept.after, kept.order, kept.review),
         ).fetchone()
         return id
 
@@ -485,10 +542,11 @@ class Tables:
     def list_cell_checkpoints(self, chat: str) -> list[CellCheckpoint]:
         """Return the checkpoints of cells, in the order in which they were made."""
         rows = self._db.execute(
-            'SELECT turn, path, undo, sources, "order", decided, id FROM cell_checkpoints WHERE chat = ? ORDER BY id',
+            'SELECT turn, path, undo, sources, "order", decided, id, review FROM cell_checkpoints WHERE chat = ?'
+            " ORDER BY id",
             (chat,),
         )
-        return [CellCheckpoint(*row) for row in rows]
+        return [CellCheckpoint(*row, review=ReviewState(review)) for *row, review in rows]
 
     def decide_cell(self, ids: Collection[int], cell: str, decided: Decided) -> None:
         """Note whether the user keeps or reverts what the checkpoints with these ids changed in a cell."""

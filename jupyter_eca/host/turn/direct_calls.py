@@ -99,6 +99,7 @@ class DirectCalls:
         targets = await find_call_targets(
             context.files, self._current.config, spec, arguments, default_notebook, details
         )
+        chat.unseen = await self._store.do(lambda tables: tables.find_unseen())
         await self._store.check()
         if chat.busy or self._chats.live(request.chat) is not chat:
             raise BusyError("This chat is busy with another call.")
@@ -123,6 +124,7 @@ class DirectCalls:
                 adjusted,
                 targets,
                 hook_contents,
+                chat.unseen.path if chat.unseen else "",
             ),
         )
         return chat

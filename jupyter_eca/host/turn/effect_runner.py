@@ -22,12 +22,14 @@ import random
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from jupyter_eca import redaction
 from jupyter_eca.config import ProviderConfig
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval.approval_scope import is_same_tool
+from jupyter_eca.engine.approval.review_time import ReviewSituation, choose_review_time
 from jupyter_eca.engine.chat import recording as recorded
 from jupyter_eca.engine.effects import (
     AskUser,
@@ -59,8 +61,9 @@ from jupyter_eca.errors import (
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
 from jupyter_eca.host.chat.recorded_turn import CODE_DIFFERS, CODE_NOT_RUN, ReplayedTurn
-from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
+from jupyter_eca.host.checkpoints.checkpoints import CallKeeper, can_keep
 from jupyter_eca.host.costs import ledger
+from jupyter_eca.host.store import UnseenChange
 from jupyter_eca.host.tools.path_resolution import find_call_targets, find_default_notebook
 from jupyter_eca.host.tools.progress import Reporter
 from jupyter_eca.host.turn import path_rules
@@ -68,9 +71,11 @@ from jupyter_eca.host.turn.open_notebooks import find_renamed_notebook
 from jupyter_eca.instructions import notebook_metadata
 from jupyter_eca.plugins.contexts.mcp_resource import describe_changed
 from jupyter_eca.plugins.contexts.resolve import as_model_input, find_mentioned_contexts, materials
+from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import FileChangeDetails, RejectReason, RunCellsDetails
 from jupyter_eca.protocol.context import CursorContext
 from jupyter_eca.protocol.notebook import DeleteCell, EditCell
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import Report, ToolResult, truncate_result
 
@@ -341,7 +346,12 @@ class EffectRunner:
         next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.after_request(chat)
         if turn.locking is not None and (remark := await self._locked_answers.save(chat)):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
-        self._chats.feed(chat, inputs.ModelFinished(now(), number, details, adjusted, targets))
+        reviews = await self._choose_review_times(chat, turn, details, targets)
+        chat.unseen = await self._services.checkpoints.find_unseen() if chat.state.calls else None
+        unseen = chat.unseen.path if chat.unseen else ""
+        self._chats.feed(
+            chat, inputs.ModelFinished(now(), number, details, adjusted, targets, reviews=reviews, unseen=unseen)
+        )
         if next_prompt:
             self._tasks.start(chat, "follow up", self._follow_up(chat, turn, next_prompt))
 
@@ -424,6 +434,32 @@ class EffectRunner:
                 except ToolError as error:
                     failed[call.id] = replace(adjusted.get(call.id, AS_IT_IS), failure=str(error))
         return found, {**adjusted, **failed}
+
+    async def _choose_review_times(
+        self,
+        chat: LiveChat,
+        turn: TurnUnderWay,
+        details: Mapping[str, ToolCallDetails],
+        targets: Mapping[str, CallTargets],
+    ) -> Mapping[str, ReviewTime]:
+        """Return when the user reviews what each call of the reply changes. A call that is not in the result is
+        reviewed before it runs."""
+        situation = ReviewSituation(
+            self._services.config.review,
+            is_shown=turn.prompt is not None
+            and turn.prompt.is_reviewed
+            and self._services.subscribers.has_reviewer(chat.state.id),
+            is_subagent=bool(chat.parent),
+        )
+        if situation.setting is ReviewTime.BEFORE:
+            return {}
+        found: dict[str, ReviewTime] = {}
+        for call in chat.state.calls:
+            if call.tool is not None:
+                named, shown = targets.get(call.id), details.get(call.id)
+                is_kept = named is not None and await run_read(_can_keep_all, named, shown)
+                found[call.id] = choose_review_time(situation, call.tool, named, shown, is_kept=is_kept)
+        return found
 
     async def _find_call_targets(
         self, chat: LiveChat, tool: ToolSpec, arguments: Mapping[str, Any], details: ToolCallDetails | None
@@ -516,6 +552,7 @@ class EffectRunner:
             context = self._contexts.build(chat.state.id, chat.kernel, effect.call)
             context = replace(context, report=reporter.report, away=reporter.away, known=known)
             try:
+                await self._note_seen(chat, effect.call)
                 await self._check_targets(chat, effect)
                 await path_rules.check(context, tool, effect.arguments)
                 return await tool.run(context, effect.arguments)
@@ -531,6 +568,14 @@ class EffectRunner:
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must go on
             _log.exception("the tool %s failed", name)
             return ToolResult(redaction.redact(f"{name} failed inside: {error!r}"), error=True)
+
+    async def _note_seen(self, chat: LiveChat, id: str) -> None:
+        """If the user has approved a call although it may run changes that nobody had seen, note that the user knows of
+        those changes now."""
+        call = next((call for call in chat.state.calls if call.id == id), None)
+        if call and call.approved and call.cause and call.cause.kind == "unseen":
+            owner = self._contexts.find_owner(chat.state.id)
+            await self._services.checkpoints.mark_seen(owner, chat.unseen or UnseenChange("", 0, 0))
 
     def _make_finished(self, chat: LiveChat, call: str, result: ToolResult) -> inputs.ToolFinished:
         at, tools = now(), None
@@ -552,6 +597,14 @@ class EffectRunner:
             documents=result.documents,
             rule=result.rule,
         )
+
+
+def _can_keep_all(targets: CallTargets, details: ToolCallDetails | None) -> bool:
+    """Return whether everything that a call changes can be kept before it runs. Cells always can. Blocks."""
+    if isinstance(details, FileChangeDetails) and details.cells:
+        return True
+    absolute = [form for forms in targets.paths.values() for form in map(Path, forms) if form.is_absolute()]
+    return bool(absolute) and all(map(can_keep, absolute))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
+from jupyter_eca.host.store import ReviewState
 from jupyter_eca.host.subscribers import ChatQuestions
 from jupyter_eca.host.tools.outputs import ChatOutputs
 from jupyter_eca.host.turn.open_notebooks import find_active_notebook, find_kernels, find_notebooks
@@ -18,10 +19,13 @@ from jupyter_eca.instructions.rules import CATALOGUE
 from jupyter_eca.instructions.skills import SkillRegistry
 from jupyter_eca.plugins.contexts.base import Surroundings
 from jupyter_eca.plugins.tools.base import ToolContext
+from jupyter_eca.protocol.changes import ReviewTime
+from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.known_versions import KnownVersions
 from jupyter_eca.workspace.ports import Executed, FolderKernels
 
 if TYPE_CHECKING:
+    from jupyter_eca.engine.tool_call import ToolCall
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.subagents import Subagents
@@ -79,6 +83,8 @@ class ToolContexts:
         nested = live is not None and bool(live.parent)
         turn = self._chats.live(live.parent) if live and nested else live
         chat = turn.state.id if turn else chat
+        running = next((state for state in live.state.calls if state.id == call), None) if live else None
+        review = find_review_state(running, services.config.review)
         return ToolContext(
             chat,
             files,
@@ -93,7 +99,9 @@ class ToolContexts:
             else None,
             editor=services.subscribers.editor(chat),
             jobs=services.jobs,
-            keeper=CallKeeper(services.checkpoints, chat, turn.state.turn, turn.changing) if turn else None,
+            keeper=CallKeeper(services.checkpoints, chat, turn.state.turn, turn.changing, review=review)
+            if turn
+            else None,
             plan=live.plan if live and not nested else None,
             rules=self.build_rules(chat) if live and live.pinned and live.pinned.has(CATALOGUE) else None,
             skills=SkillRegistry(services.workspace.files, services.config, services.subscribers.warn),
@@ -101,7 +109,7 @@ class ToolContexts:
             nested=nested,
             outputs=ChatOutputs(services.outputs, chat, services.config.tool_call.output_truncation),
             remembered=live.state.remembered if live else frozenset(),
-            announced=next((state.details for state in live.state.calls if state.id == call), None) if live else None,
+            announced=running.details if running else None,
             from_cell=kernel is not None,
             telling=services.config.notebook.variables,
             known=live.known if live else KnownVersions(),
@@ -152,3 +160,15 @@ class ToolContexts:
     async def find_active_notebook(self, chat: str) -> str:
         """Return the path of the notebook that is in front of the user, "" for none."""
         return await find_active_notebook(self._services, chat)
+
+
+def find_review_state(call: ToolCall | None, setting: ReviewTime) -> ReviewState:
+    """Return whether the user has seen what a call is going to change, and decides about it afterwards.
+
+    An approval settles a change only if the card showed it: nobody sees what a command is going to change.
+    """
+    never = setting is ReviewTime.NEVER
+    if call is not None and call.cause is not None and call.cause.kind == "review":
+        return ReviewState.UNSEEN_SETTLED if never or call.review is ReviewTime.NEVER else ReviewState.UNSEEN
+    approved = call is not None and call.approved and isinstance(call.details, FileChangeDetails)
+    return ReviewState.SETTLED if never or approved else ReviewState.OPEN

@@ -17,6 +17,7 @@ from jupyter_eca import redaction
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.draft import draft_request
 from jupyter_eca.engine.text.slash_commands import hide_key
+from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, LocalError, ToolError, UnknownChat
 from jupyter_eca.host.chat.live_chat import BUSY, Choice, Prompt, StartedTurn, TurnUnderWay, now
@@ -27,9 +28,12 @@ from jupyter_eca.host.turn.setup import choose_model
 from jupyter_eca.plugins.contexts.resolve import list_named
 from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.chats import ChatOpenedParams, ChatStatus, ChatStatusChangedParams
-from jupyter_eca.protocol.content import RejectReason, TextContent
+from jupyter_eca.protocol.content import FileChangeDetails, RejectReason, TextContent
+from jupyter_eca.workspace.notebooks.change_parts import narrow
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from jupyter_eca.engine.model.request import DocumentPart, ImagePart, ModelRequest
     from jupyter_eca.host.chat.choice_memory import ChoiceMemory
     from jupyter_eca.host.chat.dialogue import Dialogue
@@ -167,13 +171,29 @@ class Turns:
         except Exception:  # noqa: BLE001  # it is loaded again when somebody asks in it
             _log.exception("the turn of the chat %s cannot be closed", id)
 
-    def approve(self, chat: str, call: str, *, remember: bool) -> bool:
+    def approve(self, chat: str, call: str, *, remember: bool, left_out: Collection[int] = ()) -> bool:
         """Let a tool call run. Return whether this answer counts: a second one, or one that comes after a stop, changes
-        nothing."""
-        counts = self._chats.feed_late(chat, inputs.Approved(now(), call, remember))
+        nothing.
+
+        `left_out` are the parts of its change that are not approved. An approval with such parts is not remembered.
+        Raises: LocalError when the change has no such parts, or when none would remain. The call then still waits.
+        """
+        narrowed = self._narrow(chat, call, left_out) if left_out else None
+        remember = remember and narrowed is None
+        counts = self._chats.feed_late(chat, inputs.Approved(now(), call, remember, narrowed))
         if remember:
             self._subagents.share_remembered(chat)
         return counts
+
+    def _narrow(self, chat: str, call: str, left_out: Collection[int]) -> FileChangeDetails | None:
+        live = self._chats.live(chat)
+        found = next((known for known in live.state.calls if known.id == call), None) if live else None
+        if found is None or found.status is not ToolCallStatus.WAITING:
+            return None
+        narrowed = narrow(found.details, left_out) if isinstance(found.details, FileChangeDetails) else None
+        if narrowed is None:
+            raise LocalError("The change was not approved, because it does not have the parts that were left out.")
+        return narrowed
 
     def reject(self, chat: str, call: str, reason: str) -> bool:
         """Reject a tool call. The model reads the `reason`. Return whether this answer counts, see `approve`."""

@@ -272,6 +272,7 @@ def tool(
     remembers: Remembers = Remembers.TOOL,
     preview: Preview | None = None,
     lives: bool = False,
+    revertible: bool = False,
     paths: Iterable[str] = (),
     code: Iterable[str] = (),
     default_notebook: DefaultNotebook | None = None,
@@ -281,7 +282,8 @@ def tool(
     `summary` is the line that clients show for a call; `{argument}` in it is replaced by the value of an argument.
     `paths` are the arguments that name files or folders, and `code` those with source that a kernel runs. Where the
     argument `path` may be left out, `default_notebook` finds the notebook that is meant then. Rules of approval use
-    them: see `engine/approval/call_targets.py`. See `Tool` for the others.
+    them: see `engine/approval/call_targets.py`. `revertible` is for a tool that only edits cells or text files, so that
+    the user may review its changes afterwards. See `Tool` for the others.
 
     Raises: LocalError when the summary has another placeholder than a plain `{argument}` of this tool.
     """
@@ -299,6 +301,7 @@ def tool(
             paths=tuple(paths),
             code=tuple(code),
             reads=reads,
+            revertible=revertible,
         )
         checked = _make_checked_preview(model, preview)
         return NativeTool(

@@ -28,6 +28,7 @@ from jupyter_eca.protocol.notebook import CellType, DeleteCell, EditCell, Insert
 from jupyter_eca.workspace.files.text_replace import replace
 from jupyter_eca.workspace.known_versions import Version, make_cell_key
 from jupyter_eca.workspace.notebooks import cell_changes
+from jupyter_eca.workspace.notebooks.change_parts import find_parts
 from jupyter_eca.workspace.notebooks.prompt_cells import as_code, choose_default_kind, is_prompt
 from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import ToolResult
@@ -73,6 +74,7 @@ async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> File
 
 @tool(
     keeps=True,
+    revertible=True,
     needs=[Need.NOTEBOOKS],
     summary="Inserting a cell",
     preview=_insert_preview,
@@ -93,6 +95,7 @@ async def notebook_insert_cell(
 
 @tool(
     keeps=True,
+    revertible=True,
     needs=[Need.NOTEBOOKS],
     summary="Editing cell {cell}",
     preview=_edit_preview,
@@ -134,6 +137,7 @@ async def notebook_delete_cell(context: ToolContext, cell: Cell, path: NotebookP
 
 @tool(
     keeps=True,
+    revertible=True,
     needs=[Need.NOTEBOOKS],
     summary="Moving cell {cell} to {index}",
     preview=_move_preview,
@@ -239,7 +243,9 @@ async def _preview(
             fields["cell"] = cell_changes.get_cell_id(plan(context, document, **fields))
     change = plan(context, before, **fields)
     _require_known(context, document, change, partly=_is_partial(fields))
-    return cell_changes.describe_changes(before, cell_changes.apply(before, change), change)
+    details = cell_changes.describe_changes(before, cell_changes.apply(before, change), change)
+    parts = find_parts(change.was, change.source) if isinstance(change, EditCell) else ()
+    return details.model_copy(update={"parts": parts}) if len(parts) > 1 else details
 
 
 async def _apply(context: ToolContext, plan: Planner, path: str, **arguments: Any) -> ToolResult:
@@ -259,7 +265,8 @@ async def _make_checked(context: ToolContext, plan: Planner, path: str, argument
         (change,) = announced.cells
         if not isinstance(change, cell_changes.Change):
             raise ToolError("What was announced is no change that this tool makes.")
-        if await _only_own_changed(context, document, change):
+        # An edit of which the user approved only a part is not computed again from what the model wrote.
+        if not announced.left_out and await _only_own_changed(context, document, change):
             change = plan(context, document, **arguments | {"cell": cell_changes.get_cell_id(change)})
     else:
         document = await read_notebook(context, path)

@@ -121,7 +121,14 @@ async def _preview_move(context: ToolContext, arguments: dict[str, Any]) -> File
 _EDIT_ARGUMENTS = ("original_content", "new_content", "all_occurrences")
 
 
-@tool(keeps=True, summary="Writing {path}", preview=_preview_write, remembers=Remembers.FOLDER, paths=["path"])
+@tool(
+    keeps=True,
+    revertible=True,
+    summary="Writing {path}",
+    preview=_preview_write,
+    remembers=Remembers.FOLDER,
+    paths=["path"],
+)
 async def write_file(context: ToolContext, path: FilePath, content: Content) -> ToolResult:
     """Create a text file, or replace all of an existing one, which you must have read. Missing folders are made.
 
@@ -133,7 +140,14 @@ async def write_file(context: ToolContext, path: FilePath, content: Content) -> 
     return await run_to_end(asyncio.to_thread(_write_and_report, context.files, context.known, path, content))
 
 
-@tool(keeps=True, summary="Editing {path}", preview=_preview_edit, remembers=Remembers.FOLDER, paths=["path"])
+@tool(
+    keeps=True,
+    revertible=True,
+    summary="Editing {path}",
+    preview=_preview_edit,
+    remembers=Remembers.FOLDER,
+    paths=["path"],
+)
 async def edit_file(
     context: ToolContext,
     path: FilePath,

@@ -93,12 +93,16 @@ export interface Cause {
   /**
    * `protected`: the call changes what may run without asking. `loads`: it changes a Markdown cell that loads something
    * as soon as it is shown. `unparsed`: its command line cannot be parsed, and a rule denies some commands. `changed`:
-   * the tool has changed since the user approved it for the session.
+   * the tool has changed since the user approved it for the session. `review`: the setting `review` lets the change be
+   * made without approval. `unseen`: the call may run what was changed without approval.
    */
-  readonly kind: 'rule' | 'remembered' | 'trust' | 'default' | 'protected' | 'loads' | 'unparsed' | 'changed';
-  /** The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked. */
+  readonly kind: 'rule' | 'remembered' | 'trust' | 'default' | 'protected' | 'loads' | 'unparsed' | 'changed' | 'review' | 'unseen';
+  /**
+   * The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked. For
+   * `review`, the value of the setting.
+   */
   readonly rule?: string;
-  /** For `protected`, what the call may change. */
+  /** For `protected`, what the call may change. For `unseen`, what was changed. */
   readonly path?: string;
   /** For `loads`, what is loaded and from where, in words. */
   readonly loads?: string;
@@ -151,6 +155,16 @@ export interface ChangeLeft {
   readonly why: string;
 }
 
+/** A part of an edit of a cell: some lines in a row, which the user can approve without the others. */
+export interface ChangePart {
+  /** The offset in the source before the edit at which the part begins. */
+  readonly start: number;
+  /** The offset after its last character. */
+  readonly end: number;
+  /** What comes in its place. */
+  readonly text: string;
+}
+
 /** A change that was reverted. */
 export interface ChangeReverted {
   readonly id: string;
@@ -170,6 +184,8 @@ export interface ChangedCell {
   readonly text?: ChangedText;
   /** Why the change cannot be reverted; absent when it can. */
   readonly refused?: string;
+  /** Whether the user need not decide about it: it was approved before it was made, or the user wants no question. */
+  readonly settled?: boolean;
   readonly type: 'cell';
   readonly kind: 'inserted' | 'edited' | 'deleted' | 'moved';
   readonly cellId: string;
@@ -194,6 +210,8 @@ export interface ChangedFile {
   readonly text?: ChangedText;
   /** Why the change cannot be reverted; absent when it can. */
   readonly refused?: string;
+  /** Whether the user need not decide about it: it was approved before it was made, or the user wants no question. */
+  readonly settled?: boolean;
   readonly type: 'file';
   readonly kind: 'created' | 'edited' | 'deleted';
 }
@@ -666,6 +684,8 @@ export interface ChatToolCallApproveParams {
   readonly toolCallId: string;
   /** With `session`, later calls of this tool in this chat are approved too. */
   readonly save?: 'session';
+  /** Not in ECA: the indexes of the parts of the change that are not approved, see `FileChangeDetails.parts`. */
+  readonly leftOut?: readonly number[];
 }
 
 /** Not in ECA: continue a running tool call as a background job. The turn goes on without waiting for it. */
@@ -759,6 +779,8 @@ export interface CodeAssistant {
   readonly envelope?: boolean;
   /** Not in ECA: the client shows which settings of a folder wait for trust, and lets the user trust them. */
   readonly trust?: boolean;
+  /** Not in ECA: the client shows changes that were made with Keep and Undo. */
+  readonly review?: boolean;
   /** Not in ECA: no user is there who could approve a tool call. */
   readonly unattended?: boolean;
 }
@@ -819,6 +841,8 @@ export interface ConfigSetDefaultParams {
   readonly choice?: string;
   /** For a budget: US dollars. */
   readonly dollars?: number;
+  /** For `review`: when the user decides about changes of cells and files. */
+  readonly review?: ReviewTime;
 }
 
 /** The server's set-up has changed. */
@@ -884,6 +908,7 @@ export type DefaultName =
   | 'defaultAgent'
   | 'agent.code.variant'
   | 'completion.model'
+  | 'review'
   | 'budget.perChat'
   | 'budget.perNotebook'
   | 'budget.perDay';
@@ -899,6 +924,8 @@ export interface DefaultSetting {
   readonly choices: readonly string[];
   /** For a budget: US dollars; absent when there is no limit. */
   readonly dollars?: number;
+  /** For `review`: when the user decides about changes of cells and files. */
+  readonly review?: ReviewTime;
   /** The file whose value counts; absent when no file sets it. */
   readonly file?: string;
   /** Whether a change of the user's file takes effect: no other file overrides it. */
@@ -1041,6 +1068,15 @@ export interface FileChangeDetails {
    * they load nothing.
    */
   readonly loads?: string;
+  /**
+   * Not in ECA: the parts of an edit of one cell, in order, each of which can be approved or left out. Absent for all
+   * other changes, and for an edit of one part.
+   */
+  readonly parts?: readonly ChangePart[];
+  /**
+   * Not in ECA: the indexes of the parts that the user left out of the edit. The other fields say what is left of it.
+   */
+  readonly leftOut?: readonly number[];
 }
 
 /** A file, or some lines of it. */
@@ -1756,6 +1792,12 @@ export type RejectReason =
 export interface RepoMapContext {
   readonly type: 'repoMap';
 }
+
+/**
+ * When the user decides about an edit of cells or files that no rule allows. `before`: before it is made. `after`:
+ * it is made at once, and shown with Keep and Undo. `never`: it is made at once, and can be undone.
+ */
+export type ReviewTime = 'before' | 'after' | 'never';
 
 /** One content of a rewrite. */
 export interface RewriteContentReceivedParams {
@@ -2488,6 +2530,7 @@ export const SHAPES = {
   CancelParams: { id: 'ChatId' },
   Cause: { kind: 's', 'rule?': 's', 'path?': 's', 'loads?': 's', 'agent?': 's' },
   CellContext: { label: 's', description: 's', type: '=cell', path: 's', cell: 's' },
+  ChangePart: { start: 'n', end: 'n', text: 's' },
   ChatClearedParams: { chatId: 'ChatId', messages: 'b' },
   ChatConfig: {
     'models?': ['s'],
@@ -2540,7 +2583,9 @@ export const SHAPES = {
     linesAdded: 'n',
     linesRemoved: 'n',
     'cells?': [['|', 'InsertCell', 'EditCell', 'DeleteCell', 'MoveCell', 'PutCell']],
-    'loads?': 's'
+    'loads?': 's',
+    'parts?': ['ChangePart'],
+    'leftOut?': ['n']
   },
   FileContext: { type: '=file', path: 's', 'linesRange?': 'LinesRange' },
   FlagContent: { type: '=flag', text: 's', contentId: 's' },

@@ -50,6 +50,7 @@ class Watcher:
         return False
 
     answers = approves
+    reviews = approves
 
     def tell(self, notice: Notice) -> None:
         self.notices.append(notice.method)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.schema import ALIASES
 from jupyter_eca.engine.tool_call import ToolCallStatus
-from jupyter_eca.errors import BusyError, EcaError, RemoteError, ToolError
+from jupyter_eca.errors import BusyError, EcaError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.base import MAY_NOT_APPROVE
 from jupyter_eca.fronts.eca import choices, trust
 from jupyter_eca.fronts.eca.config_rights import check_may_approve
@@ -66,6 +66,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
         lock=params.lock,
         notebook=notebook,
         recalls=choices.recalls(session, params.notebook),
+        is_reviewed=session.is_reviewed,
     )
     session.host.toolbox.lend(id, session.client_tools, session)
     if session.prompted is not None:
@@ -105,7 +106,13 @@ def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None
         session.say(lifecycle.MessageType.WARNING, MAY_NOT_APPROVE)
         return
     id = session.find_chat(params.chat_id)
-    is_accepted = session.host.turns.approve(id, params.tool_call_id, remember=params.save == "session")
+    try:
+        is_accepted = session.host.turns.approve(
+            id, params.tool_call_id, remember=params.save == "session", left_out=params.left_out
+        )
+    except LocalError as error:
+        _warn(session, str(error))
+        return
     if not is_accepted and _find_status(session, id, params.tool_call_id) is ToolCallStatus.REJECTED:
         _warn(session, "Your approval came too late: the call was rejected or stopped before it. It did not run.")
 

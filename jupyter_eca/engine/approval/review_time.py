@@ -1,0 +1,83 @@
+"""Decides whether the user reviews a change before it is made, or only afterwards. Pure.
+
+The setting `review` is about edits that would need approval only because no rule selects them. `policy` applies what is
+decided here, after the rules: it denies and asks as before where a rule says so. The setting is never about a call that
+runs something, deletes something, or changes a file that decides what may run.
+
+A change that was made without approval is *unseen* until the user keeps or undoes it. As long as there is one, a call
+that may run it needs approval, whatever was approved or allowed before: otherwise a model could write code unseen into
+a cell or a file, and run it with an approval that was given for other code.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.protocol.changes import ReviewTime
+from jupyter_eca.protocol.content import FileChangeDetails, Origin
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.approval.call_targets import CallTargets
+    from jupyter_eca.engine.model.request import ToolSpec
+    from jupyter_eca.protocol.content import ToolCallDetails
+
+# Files that a program runs as soon as it starts in their folder: Python, IPython and Jupyter do.
+_STARTED: Final = re.compile(
+    r"(?:sitecustomize|usercustomize)\.py|.*\.pth|(?:jupyter|ipython)\w*config\w*\.(?:py|json)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewSituation:
+    """What the decision about one call depends on, besides the call."""
+
+    setting: ReviewTime = ReviewTime.BEFORE
+    """The user's setting."""
+    is_shown: bool = False
+    """Whether the prompt came from a client that shows changes with Keep and Undo, and such a client is still there."""
+    is_subagent: bool = False
+    """Whether a subagent makes the call. Its user did not write its task."""
+
+
+def choose_review_time(
+    situation: ReviewSituation,
+    tool: ToolSpec,
+    targets: CallTargets | None,
+    details: ToolCallDetails | None,
+    *,
+    is_kept: bool,
+) -> ReviewTime:
+    """Return when the user reviews what a call changes. `is_kept` is whether all that it changes can be kept before, so
+    that it can be undone.
+
+    The call may be an edit of cells, or of text files in the workspace, whose preview is known. All others are reviewed
+    before they run.
+    """
+    if situation.setting is ReviewTime.BEFORE or not situation.is_shown or situation.is_subagent:
+        return ReviewTime.BEFORE
+    if not (tool.revertible and tool.origin is Origin.NATIVE and not tool.definition and is_kept):
+        return ReviewTime.BEFORE
+    if targets is None or not targets.paths or not isinstance(details, FileChangeDetails) or not details.diff:
+        return ReviewTime.BEFORE
+    if targets.protected or details.loads or not all(map(_is_plain, targets.paths.values())):
+        return ReviewTime.BEFORE
+    return situation.setting
+
+
+def _is_plain(forms: tuple[str, ...]) -> bool:
+    """Return whether a path is in the workspace, and is no hidden file or folder and none that programs run at start.
+
+    Hidden files often say what other programs run (`.github/workflows`, `.env`), and nobody looks at them.
+    """
+    inside = [form for form in forms if not form.startswith("/") and not re.match(r"[A-Za-z]:", form)]
+    parts = [part for form in inside for part in form.split("/")]
+    if not inside or any(part.startswith(".") for part in parts):
+        return False
+    return not any(_STARTED.fullmatch(part.casefold()) for part in parts)
+
+
+def may_run_code(tool: ToolSpec) -> bool:
+    """Return whether a call of a tool that is no read may run code that an earlier change has written."""
+    return not (tool.is_read_only or tool.revertible)
