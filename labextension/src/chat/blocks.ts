@@ -101,6 +101,8 @@ export interface ToolBlock extends Keyed {
   readonly asked?: boolean;
   /** What an approval for the session would remember, in words; undefined when it would remember nothing. */
   readonly remembers?: readonly string[] | undefined;
+  /** The indexes of the parts of its change that the user leaves out, if the call is approved. */
+  readonly leftOut?: readonly number[];
   /** The title of another call, which must end before this call can run. */
   readonly waitsFor?: string;
 }
@@ -207,6 +209,24 @@ export function setProgress(blocks: Blocks, report: ChatToolCallProgressParams):
     ...(background !== undefined && { background })
   };
   return replaceBlock(blocks, index, { ...before, progress: now });
+}
+
+/** Return the blocks after the user has chosen the parts to leave out of a waiting call. */
+export function setLeftOut(blocks: Blocks, id: string, leftOut: readonly number[]): Blocks {
+  const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === id);
+  const before = blocks[index];
+  return before?.kind === 'tool' && before.status === 'waiting'
+    ? replaceBlock(blocks, index, { ...before, leftOut })
+    : blocks;
+}
+
+/** Return how many parts of a waiting call are approved, of how many; undefined when no part is left out. */
+export function countParts({
+  details,
+  leftOut = []
+}: ToolBlock): { readonly kept: number; readonly all: number } | undefined {
+  const all = details?.type === 'fileChange' ? (details.parts?.length ?? 0) : 0;
+  return leftOut.length === 0 ? undefined : { kept: all - leftOut.length, all };
 }
 
 /** Return the newest list of tasks; undefined when all of its tasks were done before the user's last message. */

@@ -27,7 +27,18 @@ import { takeNext } from './queue';
 import { Link, LinkError, Notifications, Requests } from '../wire/rpc';
 import { parseLink, Offer } from './offers';
 import type { QueuedMessage } from './types';
-import { Action, Chat, createState, createChat, isUnused, isUrgent, reduce, Selection, State } from './state';
+import {
+  Action,
+  Chat,
+  createState,
+  createChat,
+  isUnused,
+  isUrgent,
+  listMarkedCalls,
+  reduce,
+  Selection,
+  State
+} from './state';
 
 /** What the session needs from the page. */
 export interface SessionEnvironment {
@@ -398,11 +409,20 @@ export class Session implements Attendant {
 
   /** Approve a tool call. `forSession`: the server also remembers the approval for the rest of the chat. */
   approve(toolCallId: string, forSession: boolean, chatId = this.chat.id): void {
+    const marked = listMarkedCalls(this.state, chatId);
+    const leftOut = marked.find(call => call.id === toolCallId && call.chatId === chatId)?.leftOut;
     this.client?.notify('chat/toolCallApprove', {
       chatId,
       toolCallId,
-      ...(forSession && { save: 'session' as const })
+      ...(leftOut !== undefined && { leftOut }),
+      // An approval for the session may cover a call of which the user leaves something out.
+      ...(forSession && marked.length === 0 && { save: 'session' as const })
     });
+  }
+
+  /** Choose the parts of the change of a waiting call that are left out when the call is approved. */
+  leaveOut(toolCallId: string, parts: readonly number[], chatId = this.chat.id): void {
+    this.dispatch({ type: 'leftOut', chatId, id: toolCallId, parts });
   }
 
   /** Reject a tool call. The model reads the reason, which may be empty. */

@@ -7,7 +7,7 @@
  * `blocks.ts`.
  */
 
-import { setProgress } from './blocks';
+import { Blocks, setLeftOut, setProgress } from './blocks';
 import { prependPage } from './pages';
 import {
   ChatAskQuestionParams,
@@ -140,6 +140,8 @@ export type Action =
   | { readonly type: 'queued'; readonly chatId: ChatId; readonly queue: readonly QueuedMessage[] }
   /** The undecided changes of the chat were fetched. */
   | { readonly type: 'reviewed'; readonly chatId: ChatId; readonly changes: readonly Change[] }
+  /** The user has chosen the parts to leave out of the change of a waiting call. */
+  | { readonly type: 'leftOut'; readonly chatId: ChatId; readonly id: string; readonly parts: readonly number[] }
   /** A message is shown to the user. */
   | { readonly type: 'message'; readonly message: Message }
   /** The user has closed the message with this key, or its time is over. */
@@ -227,6 +229,13 @@ export function reduce(state: State, action: Action): State {
       return changeChat(state, action.chatId, chat => ({ ...chat, queue: action.queue }));
     case 'reviewed':
       return changeChat(state, action.chatId, chat => ({ ...chat, changes: action.changes }));
+    case 'leftOut':
+      return changeTranscript(state, findParent(state, action.chatId), before =>
+        changePart(before, action.chatId, part => ({
+          ...part,
+          blocks: setLeftOut(part.blocks, action.id, action.parts)
+        }))
+      );
     case 'message':
       return { ...state, messages: [...state.messages, action.message] };
     case 'dismissed':
@@ -363,6 +372,26 @@ function changePart(before: Transcript, id: ChatId, change: (part: Transcript) =
  */
 function findParent(state: State, id: ChatId): ChatId {
   return Object.values(state.chats).find(({ agents }) => agents?.[id] !== undefined)?.id ?? id;
+}
+
+/** A waiting call of which the user leaves out some parts. */
+export interface MarkedCall {
+  readonly chatId: ChatId;
+  readonly id: string;
+  readonly leftOut: readonly number[];
+}
+
+/** List the waiting calls of a chat and its subagents of which the user leaves out some parts. */
+export function listMarkedCalls(state: State, chatId: ChatId): readonly MarkedCall[] {
+  const parent = findParent(state, chatId);
+  const { blocks = [], agents = {} } = state.chats[String(parent)] ?? {};
+  const listIn = (id: ChatId, part: Blocks): readonly MarkedCall[] =>
+    part.flatMap(block =>
+      block.kind === 'tool' && block.status === 'waiting' && block.leftOut !== undefined && block.leftOut.length > 0
+        ? [{ chatId: id, id: block.id, leftOut: block.leftOut }]
+        : []
+    );
+  return [...listIn(parent, blocks), ...Object.entries(agents).flatMap(([id, part]) => listIn(id, part.blocks))];
 }
 
 /** Whether the content was applied before. */

@@ -9,6 +9,7 @@
 
 import type { ISharedCell } from '@jupyter/ydoc';
 
+import type { FileChangeDetails } from '../wire/protocol';
 import {
   applyAllHunks,
   applyHunk,
@@ -81,6 +82,13 @@ export class CellDiff {
     const hunks = whole ? findHunks(base, other) : findHunksSoFar(base, other);
     const source = this.cell.getSource();
     this.current = mapHunks({ text: base, hunks }, computeDelta(base, source));
+    this.notifySubscribers();
+  }
+
+  /** Show the parts of a proposed edit of the source `base`, as the server has divided it. */
+  showParts(base: string, parts: NonNullable<FileChangeDetails['parts']>): void {
+    const hunks = parts.map(({ start, end, text }, id) => ({ id, from: start, to: end, other: text, touched: false }));
+    this.current = mapHunks({ text: base, hunks }, computeDelta(base, this.cell.getSource()));
     this.notifySubscribers();
   }
 

@@ -19,10 +19,13 @@ import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
 import { toExactText } from '../render/format';
 import { HunkPainter } from './hunk_painter';
 import { HunkStyle } from './hunk_view';
+import { Hunk } from './hunks';
 import { LiveNotebooks } from '../notebook/live_notebooks';
 import { TabStorage } from '../chat/tab_storage';
-import { Note, listNotes } from './notes';
+import { Note, Owner, listNotes } from './notes';
 import { Session } from '../chat/session';
+import { listMarkedCalls } from '../chat/state';
+import { ChatId } from '../wire/protocol';
 import { isHidden, CellUnfolder } from '../notebook/unfold_cell';
 
 type EditNote = Extract<Note, { readonly kind: 'edit' }>;
@@ -36,6 +39,8 @@ interface ReviewedEdit {
   reported: boolean;
   /** Whether its hunks were shown once. If the user hides them afterwards, they stay hidden. */
   seen: boolean;
+  /** The hunks that are drawn, and from what they were made. */
+  drawn?: { readonly from: readonly Hunk[]; readonly leftOut: readonly number[]; readonly hunks: readonly Hunk[] };
 }
 
 export class ReviewController {
@@ -135,7 +140,12 @@ export class ReviewController {
     if (cell === undefined) {
       return;
     }
-    const edit = note.kind === 'edit' ? this.getEdit(panel, note, cell) : undefined;
+    const { owner } = note;
+    const settled = owner.kind === 'changes' && owner.settled;
+    if (settled && owner.changes.some(({ refused }) => refused !== undefined)) {
+      return;
+    }
+    const edit = note.kind === 'edit' && !settled ? this.getEdit(panel, note, cell) : undefined;
     if (edit !== undefined) {
       // `listNotes` lists proposed changes first. Finished changes of the cell are shown when those are decided.
       if (edit.diff.hunks.length === 0 || this.painted.has(cell)) {
@@ -145,7 +155,7 @@ export class ReviewController {
       if (note.kind === 'edit') {
         this.unfold(note, cell, edit);
       }
-      this.painter.paint(cell, 'review', edit.diff.hunks, edit.style);
+      this.painter.paint(cell, 'review', listDrawn(edit, owner), edit.style);
     }
     const bar = this.bars.get(cell)?.get(note.key) ?? new CellBar(this.trans.__('Changes of the assistant'));
     bar.fill(this.buildContent(note, cell, edit));
@@ -184,7 +194,11 @@ export class ReviewController {
     });
     const edit: ReviewedEdit = { diff, cell, style: this.createStyle(panel, note, diff), reported: false, seen: false };
     this.edits.set(note.key, edit);
-    diff.compare(note.base, note.other);
+    if (note.owner.kind === 'call' && note.owner.parts !== undefined) {
+      diff.showParts(note.base, note.owner.parts);
+    } else {
+      diff.compare(note.base, note.other);
+    }
     this.storage.getKeptHunks(note.key).forEach(id => {
       diff.drop(id);
     });
@@ -196,7 +210,7 @@ export class ReviewController {
     return edit;
   }
 
-  /** Return how the hunks of an edit are drawn. The hunks of a proposal have no buttons: the bar decides about all. */
+  /** Return how the hunks of an edit are drawn. The bar decides about a proposal; a hunk of it can be left out. */
   private createStyle(panel: NotebookPanel, { owner }: EditNote, diff: CellDiff): HunkStyle {
     const { trans } = this;
     const focusThen = (act: (id: number) => void) => (id: number) => {
@@ -205,7 +219,19 @@ export class ReviewController {
     };
     const touched = trans.__('You have edited this part since');
     if (owner.kind === 'call') {
-      return { side: 'proposed', buttons: [], caption: trans.__('Proposed'), touched };
+      const { id: call, chatId, parts } = owner;
+      const leaveOut = {
+        label: trans.__('Leave out'),
+        back: trans.__('Take in again'),
+        note: trans.__('Left out'),
+        act: (id: number, out: boolean) => {
+          const before = this.findLeftOut(chatId, call);
+          const others = before.filter(other => other !== id);
+          this.session.leaveOut(call, out ? [...others, id].sort((a, b) => a - b) : others, chatId);
+        }
+      };
+      const style = { side: 'proposed' as const, buttons: [], caption: trans.__('Proposed'), touched };
+      return parts === undefined ? style : { ...style, leaveOut };
     }
     return {
       side: 'made',
@@ -226,6 +252,12 @@ export class ReviewController {
         }
       ]
     };
+  }
+
+  /** Return the parts that the user leaves out of a waiting call. */
+  private findLeftOut(chatId: ChatId, call: string): readonly number[] {
+    const marked = listMarkedCalls(this.session.state, chatId);
+    return marked.find(other => other.id === call && other.chatId === chatId)?.leftOut ?? [];
   }
 
   /** When the last hunk of a finished change is decided, report that to the server. */
@@ -321,6 +353,9 @@ export class ReviewController {
   /** Describe a change that was made. */
   private describeChange(note: Note, edit: ReviewedEdit | undefined): string {
     const { trans } = this;
+    if (note.kind === 'edit' && edit === undefined) {
+      return trans.__('Changed by the assistant');
+    }
     switch (note.kind) {
       case 'edit': {
         const count = edit?.diff.hunks.length ?? 0;
@@ -339,15 +374,17 @@ export class ReviewController {
   private listButtons({ owner }: Note, edit: ReviewedEdit | undefined): BarButton[] {
     const { trans, session } = this;
     if (owner.kind === 'call') {
-      const { id, chatId } = owner;
+      const { id, chatId, parts = [], leftOut } = owner;
+      const kept = parts.length - leftOut.length;
+      const approve = {
+        label: leftOut.length === 0 ? trans.__('Approve') : trans.__('Approve %1 of %2 parts', kept, parts.length),
+        main: true,
+        act: () => {
+          session.approve(id, false, chatId);
+        }
+      };
       return [
-        {
-          label: trans.__('Approve'),
-          main: true,
-          act: () => {
-            session.approve(id, false, chatId);
-          }
-        },
+        ...(leftOut.length > 0 && kept === 0 ? [] : [approve]),
         {
           label: trans.__('Reject'),
           act: () => {
@@ -356,7 +393,15 @@ export class ReviewController {
         }
       ];
     }
-    const { changes, chatId } = owner;
+    const { changes, chatId, settled } = owner;
+    if (settled) {
+      const undo = (): void => void undoChanges(session, changes, chatId);
+      const hide = (): void => void keepChanges(session, changes, chatId);
+      return [
+        { label: trans.__('Undo'), act: undo },
+        { label: trans.__('Hide'), act: hide }
+      ];
+    }
     const several = edit !== undefined && edit.diff.hunks.length > 1;
     return [
       {
@@ -398,6 +443,20 @@ export class ReviewController {
       }
     };
   }
+}
+
+/** Return the hunks of an edit to draw. The same hunks are the same object, so that they are not drawn again. */
+function listDrawn(edit: ReviewedEdit, owner: Owner): readonly Hunk[] {
+  const { hunks } = edit.diff;
+  if (owner.kind !== 'call' || owner.parts === undefined) {
+    return hunks;
+  }
+  const { leftOut } = owner;
+  if (edit.drawn?.from !== hunks || edit.drawn.leftOut !== leftOut) {
+    const marked = hunks.map(hunk => ({ ...hunk, out: leftOut.includes(hunk.id) }));
+    edit.drawn = { from: hunks, leftOut, hunks: marked };
+  }
+  return edit.drawn.hunks;
 }
 
 /** Return the source of a cell that is to be inserted or was deleted; undefined for a note about an existing cell. */

@@ -28,6 +28,14 @@ export interface HunkStyle {
   readonly caption: string;
   /** The note at a hunk that the user has edited. */
   readonly touched: string;
+  /** A button that leaves a hunk out, and takes it in again; undefined where hunks cannot be left out. */
+  readonly leaveOut?: {
+    readonly label: string;
+    readonly back: string;
+    /** The note at a hunk that is left out. */
+    readonly note: string;
+    readonly act: (id: number, out: boolean) => void;
+  };
 }
 
 const setDecorations = StateEffect.define<DecorationSet>();
@@ -72,7 +80,7 @@ function decorateHunk({ doc }: EditorState, hunk: Hunk, style: HunkStyle): Range
   const own = doc.sliceString(from, to);
   const decorations: Range<Decoration>[] = [];
   const changes = isComparable(own, hunk.other) ? presentableDiff(own, hunk.other) : [];
-  if (own !== '') {
+  if (own !== '' && hunk.out !== true) {
     const start = own.startsWith('\n') ? from + 1 : from;
     const last = doc.lineAt(own.endsWith('\n') && to > start ? to - 1 : to);
     for (let line = doc.lineAt(start); ; line = doc.line(line.number + 1)) {
@@ -114,6 +122,9 @@ function findOffset(doc: Text, hunk: Hunk, own: string, style: HunkStyle): numbe
   return doc.lineAt(own.endsWith('\n') ? hunk.to - 1 : hunk.to).to;
 }
 
+/** The widget that an element shows. */
+const WIDGETS = new WeakMap<HTMLElement, OtherTextWidget>();
+
 /** The other text of a hunk, with its buttons. `parts` are the ranges of letters in it that differ. */
 class OtherTextWidget extends WidgetType {
   constructor(
@@ -125,6 +136,21 @@ class OtherTextWidget extends WidgetType {
   }
 
   override eq(that: OtherTextWidget): boolean {
+    return this.isAlike(that) && that.hunk.out === this.hunk.out;
+  }
+
+  /** Keep the element when only the decision about the hunk has changed. So the focus stays on its button. */
+  override updateDOM(dom: HTMLElement): boolean {
+    const before = WIDGETS.get(dom);
+    if (before === undefined || !this.isAlike(before)) {
+      return false;
+    }
+    WIDGETS.set(dom, this);
+    this.showDecision(dom);
+    return true;
+  }
+
+  private isAlike(that: OtherTextWidget): boolean {
     const { id, other, touched } = this.hunk;
     return (
       that.style === this.style &&
@@ -135,11 +161,31 @@ class OtherTextWidget extends WidgetType {
     );
   }
 
+  /** Show whether the hunk is left out. */
+  private showDecision(dom: HTMLElement): void {
+    const { leaveOut } = this.style;
+    const button = dom.querySelector('.eca-Hunk-leaveOut');
+    const out = this.hunk.out === true;
+    if (leaveOut !== undefined && button !== null) {
+      dom.classList.toggle('eca-mod-out', out);
+      button.textContent = out ? leaveOut.back : leaveOut.label;
+      const note = dom.querySelector('.eca-Hunk-decision');
+      if (note !== null) {
+        note.textContent = out ? leaveOut.note : '';
+      }
+    }
+  }
+
   override toDOM(): HTMLElement {
-    const { side, buttons, caption, touched } = this.style;
+    const { side, buttons, caption, touched, leaveOut } = this.style;
     const node = document.createElement('div');
     node.className = `eca-Hunk eca-mod-${side === 'made' ? 'removed' : 'added'}`;
     node.contentEditable = 'false';
+    // Otherwise Lab moves the focus from a button of the hunk into the editor, and takes Enter on it as its own key.
+    node.dataset.lmSuppressShortcuts = 'true';
+    node.addEventListener('focusin', event => {
+      event.stopPropagation();
+    });
     node.setAttribute('role', 'group');
     node.setAttribute('aria-label', caption);
     const bar = document.createElement('div');
@@ -154,6 +200,18 @@ class OtherTextWidget extends WidgetType {
       });
       bar.append(button);
     }
+    if (leaveOut !== undefined) {
+      const note = document.createElement('span');
+      note.className = 'eca-Hunk-note eca-Hunk-decision';
+      note.setAttribute('role', 'status');
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.className = 'eca-Hunk-button eca-Hunk-leaveOut';
+      button.addEventListener('click', () => {
+        leaveOut.act(this.hunk.id, WIDGETS.get(node)?.hunk.out !== true);
+      });
+      bar.append(note, button);
+    }
     if (this.hunk.touched) {
       const note = document.createElement('span');
       note.className = 'eca-Hunk-note';
@@ -161,6 +219,8 @@ class OtherTextWidget extends WidgetType {
       bar.prepend(note);
     }
     node.append(...(this.hunk.other === '' ? [] : [this.createText()]), bar);
+    WIDGETS.set(node, this);
+    this.showDecision(node);
     return node;
   }
 

@@ -21,6 +21,8 @@ export interface Hunk {
   readonly other: string;
   /** Whether the user has edited these lines since the texts were compared. */
   readonly touched: boolean;
+  /** Whether the user leaves this part out of a proposal. */
+  readonly out?: boolean;
 }
 
 /** A text, and its hunks in the order of their places. */

@@ -20,8 +20,18 @@ export type Owner =
       readonly id: string;
       /** What the page loads as soon as it shows the changed cells, in words. */
       readonly loads?: string | undefined;
+      /** The parts of an edit, which can be approved one by one; undefined for a change without parts. */
+      readonly parts?: FileChangeDetails['parts'];
+      /** The indexes of the parts that the user leaves out. */
+      readonly leftOut: readonly number[];
     }
-  | { readonly kind: 'changes'; readonly chatId: ChatId; readonly changes: readonly Change[] };
+  | {
+      readonly kind: 'changes';
+      readonly chatId: ChatId;
+      readonly changes: readonly Change[];
+      /** Whether the user need not decide: all of them were approved before they were made, for example. */
+      readonly settled: boolean;
+    };
 
 /** What would happen to a cell, or has happened to it. */
 export type NoteContent =
@@ -59,7 +69,7 @@ export function listNotes(path: string, cells: readonly CellSource[], chats: rea
  */
 function listProposals(path: string, cells: readonly CellSource[], chat: Chat): readonly Note[] {
   const taken = new Set<string>();
-  return listWaiting(chat).flatMap(({ chatId, id, details }) =>
+  return listWaiting(chat).flatMap(({ chatId, id, details, leftOut }) =>
     details.path !== path
       ? []
       : (details.cells ?? []).flatMap((change, n) => {
@@ -70,7 +80,7 @@ function listProposals(path: string, cells: readonly CellSource[], chat: Chat): 
           if (note.kind !== 'insert') {
             taken.add(note.anchor);
           }
-          const owner = { kind: 'call' as const, chatId, id, loads: details.loads };
+          const owner = { kind: 'call' as const, chatId, id, loads: details.loads, parts: details.parts, leftOut };
           return [{ ...note, key: `call ${id} ${String(n)}`, owner }];
         })
   );
@@ -80,7 +90,10 @@ interface WaitingCall {
   readonly chatId: ChatId;
   readonly id: string;
   readonly details: FileChangeDetails;
+  readonly leftOut: readonly number[];
 }
+
+const NONE: readonly number[] = [];
 
 /** List the waiting calls of a chat and of its subagents. */
 function listWaiting({ id, status, blocks, agents }: Chat): readonly WaitingCall[] {
@@ -95,7 +108,7 @@ function listWaiting({ id, status, blocks, agents }: Chat): readonly WaitingCall
 function listWaitingIn(chatId: ChatId, blocks: Blocks): readonly WaitingCall[] {
   return blocks.flatMap(block =>
     block.kind === 'tool' && block.status === 'waiting' && block.details?.type === 'fileChange'
-      ? [{ chatId, id: block.id, details: block.details }]
+      ? [{ chatId, id: block.id, details: block.details, leftOut: block.leftOut ?? NONE }]
       : []
   );
 }
@@ -146,7 +159,10 @@ function listMade(path: string, cells: readonly CellSource[], { id: chatId, chan
     const chain = takeChain(all);
     const note = placeMade(cells, cellId, chain);
     const key = `changes ${String(chatId)} ${chain.map(({ id }) => id).join(' ')}`;
-    return note === undefined ? [] : [{ ...note, key, owner: { kind: 'changes' as const, chatId, changes: chain } }];
+    const settled = chain.every(change => change.settled === true);
+    return note === undefined
+      ? []
+      : [{ ...note, key, owner: { kind: 'changes' as const, chatId, changes: chain, settled } }];
   });
 }
 

@@ -10,7 +10,13 @@ import { ConfigDefaultsResult, ConfigSetDefaultParams, DefaultName, DefaultSetti
 import { Session } from '../chat/session';
 import { useEnv } from '../view/common/env';
 
-export function Defaults({ session }: { readonly session: Session }): React.ReactElement {
+interface DefaultsProps {
+  readonly session: Session;
+  /** The defaults that are shown; undefined for those of models and budgets. */
+  readonly names?: readonly DefaultName[];
+}
+
+export function Defaults({ session, names = MODELS_AND_BUDGETS }: DefaultsProps): React.ReactElement {
   const { trans } = useEnv();
   const { models } = React.useSyncExternalStore(session.subscribe, () => session.state);
   const [listed, setListed] = React.useState<ConfigDefaultsResult>();
@@ -21,7 +27,7 @@ export function Defaults({ session }: { readonly session: Session }): React.Reac
     <p className="eca-Note">{trans.__('Loading…')}</p>
   ) : (
     <DefaultList
-      listed={listed}
+      listed={{ ...listed, defaults: listed.defaults.filter(({ name }) => names.includes(name)) }}
       models={models}
       onSave={async params => {
         const result = await session.ask('config/setDefault', params);
@@ -42,29 +48,36 @@ interface Props {
 }
 
 /** The field of the messages that has the value of a default. */
-const FIELDS: Readonly<Record<DefaultName, 'model' | 'choice' | 'dollars'>> = {
+const FIELDS: Readonly<Record<DefaultName, 'model' | 'choice' | 'review' | 'dollars'>> = {
   defaultModel: 'model',
   defaultAgent: 'choice',
   'agent.code.variant': 'choice',
   'completion.model': 'model',
+  review: 'review',
   'budget.perChat': 'dollars',
   'budget.perNotebook': 'dollars',
   'budget.perDay': 'dollars'
 };
+const MODELS_AND_BUDGETS: readonly DefaultName[] = (Object.keys(FIELDS) as DefaultName[]).filter(
+  name => name !== 'review'
+);
 
 export function DefaultList({ listed: { defaults, file }, models, onSave }: Props): React.ReactElement {
   const { trans } = useEnv();
+  const hasModels = defaults.some(({ name }) => FIELDS[name] === 'model');
   return (
     <>
       <p className="eca-Note">
         {trans.__('Changes here are written to %1, and take effect at once.', file)}{' '}
-        {trans.__('The assistant sends no telemetry: its makers receive nothing from you.')}
+        {hasModels && trans.__('The assistant sends no telemetry: its makers receive nothing from you.')}
       </p>
-      <p className="eca-Note">
-        {trans.__(
-          'A new chat begins with the model, the agent and the reasoning that you chose last in its notebook or, if you chose nothing there, in another one. A default counts where you have chosen nothing since you set it.'
-        )}
-      </p>
+      {hasModels && (
+        <p className="eca-Note">
+          {trans.__(
+            'A new chat begins with the model, the agent and the reasoning that you chose last in its notebook or, if you chose nothing there, in another one. A default counts where you have chosen nothing since you set it.'
+          )}
+        </p>
+      )}
       {defaults.map(setting => (
         <Default key={setting.name} setting={setting} models={models} onSave={onSave} />
       ))}
@@ -95,6 +108,7 @@ function Default({ setting, models, onSave }: DefaultProps): React.ReactElement 
     defaultAgent: trans.__('Default agent'),
     'agent.code.variant': trans.__('Default reasoning of the agent “code”'),
     'completion.model': trans.__('Model of completions'),
+    review: trans.__('Edits of cells and files'),
     'budget.perChat': trans.__('Budget of a chat, in US dollars'),
     'budget.perNotebook': trans.__('Budget of a notebook, in US dollars'),
     'budget.perDay': trans.__('Budget of a day, in US dollars')
@@ -127,7 +141,13 @@ function Default({ setting, models, onSave }: DefaultProps): React.ReactElement 
       }}
     >
       <label htmlFor={id}>{labels[name]}</label>
-      {field !== 'dollars' ? (
+      {name === 'review' ? (
+        <select {...common}>
+          <option value="before">{trans.__('Ask me before each edit')}</option>
+          <option value="after">{trans.__('Edit at once, I keep or undo')}</option>
+          <option value="never">{trans.__('Edit at once, do not ask me')}</option>
+        </select>
+      ) : field !== 'dollars' ? (
         <select {...common}>
           {unset[name] !== undefined && <option value="">{unset[name]}</option>}
           {choices.map(choice => (

@@ -7,10 +7,13 @@
 
 import * as React from 'react';
 
-import { ApprovalRule, ApprovalsListResult, ToolServerUpdatedParams } from '../wire/protocol';
+import { ApprovalRule, ApprovalsListResult, DefaultName, ToolServerUpdatedParams } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { useEnv } from '../view/common/env';
+import { Defaults } from './Defaults';
 import { NewRuleForm } from './NewRuleForm';
+
+const REVIEW: readonly DefaultName[] = ['review'];
 
 export function Rules({ session }: { readonly session: Session }): React.ReactElement {
   const { trans, approvalRules } = useEnv();
@@ -29,6 +32,12 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
     <p className="eca-Note">{trans.__('Loading…')}</p>
   ) : (
     <>
+      <Defaults session={session} names={REVIEW} />
+      <p className="eca-Note">
+        {trans.__(
+          'A rule for a tool counts more than this. What runs code, deletes something, or changes what may run without asking is asked about as before.'
+        )}
+      </p>
       {adding ? (
         <NewRuleForm
           rules={listed.rules}

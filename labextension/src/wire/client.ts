@@ -89,6 +89,8 @@ const UNATTENDED: CodeAssistant = { chat: true, envelope: true, unattended: true
 const NO_CHATS: CodeAssistant = { chat: false, unattended: true };
 /** What a client adds to its capabilities when it lends notebooks. */
 const NOTEBOOKS: CodeAssistant = { notebook: true, editor: { diagnostics: true } };
+/** What a client with a user adds then: it shows the changes of the assistant in the cells, with Keep and Undo. */
+const REVIEW: CodeAssistant = { review: true };
 
 export class Client {
   private constructor(private readonly peer: Peer<ClientMethods, ServerMethods>) {}
@@ -112,7 +114,8 @@ export class Client {
     if (notebooks !== undefined) {
       serveNotebooks(peer, notebooks);
     }
-    const capabilities = attendant === undefined ? UNATTENDED : ATTENDED;
+    const reviewed = attendant !== undefined && notebooks !== undefined;
+    const capabilities = attendant === undefined ? UNATTENDED : { ...ATTENDED, ...(reviewed && REVIEW) };
     await initialize(peer, { ...capabilities, ...(notebooks !== undefined && NOTEBOOKS) });
     return new Client(peer);
   }

@@ -57,6 +57,7 @@ class Server {
     });
     for (const method of [
       'chat/promptStop',
+      'chat/toolCallApprove',
       'chat/promptSteer',
       'chat/promptSteerRemove',
       'mcp/connectServer',
@@ -214,6 +215,29 @@ test('a chat in which something was asked keeps its selection, and a choice in i
     { model: '', variant: 'high', chosen: 'variant', ...place }
   ]);
   expect(world.server.of('chat/selectedAgentChanged')).toEqual([{ agent: 'plan', ...place }]);
+});
+
+test('an approval has the parts that are left out, and is then not remembered for any call', async () => {
+  const [session, world] = await connected();
+  const details = { type: 'fileChange' as const, path: 'a.ipynb', diff: '', linesAdded: 2, linesRemoved: 2 };
+  const parts = [
+    { start: 0, end: 1, text: 'a' },
+    { start: 2, end: 3, text: 'b' }
+  ];
+  ['one', 'two'].forEach((id, n) => {
+    const call = { id, name: 'notebook_edit_cell', server: 'eca', origin: 'native' as const, arguments: {} };
+    const content = { ...call, type: 'toolCallRun' as const, manualApproval: true, details: { ...details, parts } };
+    world.server.say('c1', 'assistant', content, 4 + n);
+  });
+  await until(() => session.chat.blocks.length === 2);
+  session.leaveOut('one', [1]);
+  session.approve('two', true);
+  session.approve('one', true);
+  await until(() => world.server.of('chat/toolCallApprove').length === 2);
+  expect(world.server.of('chat/toolCallApprove')).toEqual([
+    { chatId: 'c1', toolCallId: 'two' },
+    { chatId: 'c1', toolCallId: 'one', leftOut: [1] }
+  ]);
 });
 
 test('a prompt that the server refuses is not accepted, and a message says why', async () => {

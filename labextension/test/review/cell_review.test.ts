@@ -3,7 +3,7 @@
 import { YNotebook } from '@jupyter/ydoc';
 import { beforeEach, expect, test, vi } from 'vitest';
 
-import { Blocks } from '../../src/chat/blocks';
+import { Blocks, setLeftOut } from '../../src/chat/blocks';
 import { CellDiff } from '../../src/review/cell_diff';
 import type { Change } from '../../src/chat/types';
 import { applySteps } from '../../src/notebook/live_cells';
@@ -180,4 +180,41 @@ test('a browser without storage causes no error', () => {
   refused.setKeptHunks('changes c 1', [0]);
   refused.setChat('c');
   expect([refused.getKeptHunks('changes c 1'), refused.getChat()]).toEqual([[], undefined]);
+});
+
+test('the parts of a proposal are those of the server, and one that is left out stays left out', () => {
+  const edit = { kind: 'edit' as const, cellId: 'a', was: 'x = 1', source: 'x = 2' };
+  const parts = [{ start: 0, end: 5, text: 'x = 2' }];
+  const chat = waiting([edit]);
+  const blocks = setLeftOut(
+    chat.blocks.map(block =>
+      block.kind === 'tool' && block.details?.type === 'fileChange'
+        ? { ...block, details: { ...block.details, parts } }
+        : block
+    ),
+    't0',
+    [0]
+  );
+  expect(listNotes('nb.ipynb', CELLS, [{ ...chat, blocks }])).toMatchObject([{ owner: { parts, leftOut: [0] } }]);
+  const [there] = cell('A\nb\nC');
+  const diff = new CellDiff(there, 'proposed', () => undefined);
+  diff.showParts('A\nb\nC', [
+    { start: 0, end: 2, text: 'a\n' },
+    { start: 4, end: 5, text: 'c' }
+  ]);
+  there.updateSource(2, 2, 'new\n');
+  expect(diff.hunks.map(({ from, to, other, touched }) => ({ from, to, other, touched }))).toEqual([
+    { from: 0, to: 2, other: 'a\n', touched: false },
+    { from: 8, to: 9, other: 'c', touched: false }
+  ]);
+});
+
+test('a change is settled when nobody need decide about any part of its chain', () => {
+  const chain = [changed('1', 'a', 'x = 0', 'x = 0.5'), changed('2', 'a', 'x = 0.5', 'x = 1')];
+  const settledIn = (changes: readonly Change[]): unknown =>
+    listNotes('nb.ipynb', CELLS, [{ ...createChat('c'), changes }]).map(
+      ({ owner }) => owner.kind === 'changes' && owner.settled
+    );
+  expect(settledIn(chain.map(change => ({ ...change, settled: true })))).toEqual([true]);
+  expect(settledIn(chain.map((change, n) => ({ ...change, settled: n === 0 })))).toEqual([false]);
 });

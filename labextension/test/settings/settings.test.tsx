@@ -363,3 +363,12 @@ test('each default names the file that holds it', () => {
   expect(html).toContain('set in .eca/config.json, which comes before your own file');
   expect(html).toContain('not set');
 });
+
+test('when one decides about edits is a choice in plain words', () => {
+  const listed = { file: 'config.json', defaults: [{ name: 'review', review: 'after', own: true }] } as const;
+  const html = shown(<DefaultList listed={listed} models={[]} onSave={() => Promise.resolve(true)} />);
+  expect(html).toContain('Edits of cells and files');
+  expect([...html.matchAll(/<option value="(\w+)"/g)].map(([, value]) => value)).toEqual(['before', 'after', 'never']);
+  expect(html).toContain('<option value="after" selected="">Edit at once, I keep or undo</option>');
+  expect(html).not.toContain('telemetry');
+});

@@ -133,3 +133,11 @@ test('each change has its name, its diff and two buttons with full names', () =>
   expect(html).toContain('Cannot be undone: changed');
   expect(html.match(/disabled=""/g)).toHaveLength(1);
 });
+
+test('a change that was approved before it was made can only be undone', () => {
+  const approved: Change = { ...CELL, settled: true };
+  const html = shown([approved], true);
+  expect(html).not.toContain('Keep');
+  expect(html).toContain('aria-label="Undo: Cell 3, nb.ipynb"');
+  expect(shown([approved, FILE], false)).toContain('Keep all');
+});

@@ -50,11 +50,15 @@ RULES: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
-    """The same for all modules: they share a Lab."""
+    """Changes are decided before they are made. The same for all modules: they share a Lab."""
+    return make_settings(tmp_path_factory)
+
+
+def make_settings(tmp_path_factory: pytest.TempPathFactory, **eca: Any) -> LabSettings:
     script = tmp_path_factory.getbasetemp() / "review.json"
     script.write_text(json.dumps({"rules": RULES}))
     models = {"review": {"script": str(script)}}
-    return LabSettings(eca={"defaultModel": "scripted/review", "providers": {"scripted": {"models": models}}})
+    return LabSettings(eca={"defaultModel": "scripted/review", "providers": {"scripted": {"models": models}}, **eca})
 
 
 def bar(notebook: Notebook, n: int) -> Locator:

@@ -19,7 +19,7 @@ from tests.e2e.browser.review import (
     TEXT,
     bar,
     hunks,
-    lab_settings,
+    make_settings,
     press,
     wait_for,
     write_at_the_end,
@@ -28,10 +28,15 @@ from tests.e2e.browser.review import (
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-    from tests.e2e.browser.lab import Lab
+    from tests.e2e.browser.lab import Lab, LabSettings
 
-__all__ = ["lab_settings"]
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
+    """Changes are decided after they are made."""
+    return make_settings(tmp_path_factory, review="after")
 
 
 def keep(page: Page, name: str, folder: Path) -> None:
@@ -76,7 +81,7 @@ def test_a_cell_that_the_assistant_deleted_leaves_its_place_and_comes_back_to_it
     wait_for(page.locator(".eca-CellBar"), 0)
 
 
-def test_text_shows_its_source_while_a_change_of_it_is_decided_and_is_read_rendered_before_and_after(
+def test_text_that_was_changed_is_read_rendered_and_its_hunks_are_one_click_away(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:
     notebook = Notebook.show(page, lab, [TEXT, "x = 1"], "text.ipynb", markdown=[0])
@@ -84,18 +89,6 @@ def test_text_shows_its_source_while_a_change_of_it_is_decided_and_is_read_rende
     expect(title).to_contain_text("Sales")
     panel = Panel.show(page)
     panel.ask("say it better")
-    wait_for(hunks(notebook, 0), 2)
-    expect(hunks(notebook, 0).locator("pre")).to_have_text(["# Sales of 2026", "By month."])
-    expect(hunks(notebook, 0).first).to_be_visible()
-    expect(notebook.cell(0).locator(".eca-Hunk-line.eca-mod-removed")).to_have_text(["# Sales", "By year."])
-    keep(page, "3-text-proposed", tmp_path)
-    # Hidden by whoever wants to read it; one click away.
-    notebook.cell(0).locator(".cm-line").first.click()
-    page.keyboard.press("Control+Enter")
-    expect(title).to_be_visible()
-    press(notebook, 0, "Show")
-    expect(hunks(notebook, 0).first).to_be_visible()
-    press(notebook, 0, "Approve")
     panel.sees("All is done.")
 
     expect(title).to_contain_text("Sales of 2026", timeout=SECONDS * 1000)
@@ -119,31 +112,25 @@ def test_a_cell_that_is_half_decided_and_a_call_that_waits_are_there_again_in_a_
     notebook = Notebook.show(page, lab, [BEFORE, "y = 2"], "anew.ipynb")
     panel = Panel.show(page)
     panel.ask("only the first")
-    wait_for(hunks(notebook, 0), 2)
-    press(notebook, 0, "Approve")
     wait_for(hunks(notebook, 0).get_by_role("button", name="Keep"), 2)
     write_at_the_end(notebook, 0, "c = 3", " + 0")
     hunks(notebook, 0).first.get_by_role("button", name="Keep").click()
     wait_for(hunks(notebook, 0), 1)
-    panel.ask("now the second")
-    wait_for(hunks(notebook, 1), 1)
+    panel.sees("All is done.")
+    panel.ask("delete the second")
+    expect(bar(notebook, 1)).to_contain_text("wants to delete this cell", timeout=SECONDS * 1000)
     notebook.save()
 
     page.reload()
     notebook.wait_until("window.jupyterapp?.shell?.currentWidget?.content?.widgets?.length === 2")
     panel = Panel.show(page)
-    expect(panel.message("now the second")).to_be_visible(timeout=SECONDS * 1000)
-    wait_for(hunks(notebook, 1), 1)
-    expect(bar(notebook, 1)).to_contain_text("wants to change this cell")
-    press(notebook, 1, "Approve")
-    panel.sees("All is done.")
+    expect(panel.message("delete the second")).to_be_visible(timeout=SECONDS * 1000)
+    expect(bar(notebook, 1)).to_contain_text("wants to delete this cell", timeout=SECONDS * 1000)
+    press(notebook, 1, "Reject")
     panel.wait_until_idle()
     wait_for(hunks(notebook, 0), 1)
     expect(hunks(notebook, 0).locator("pre")).to_have_text("e = 5")
     keep(page, "5-anew", tmp_path)
     hunks(notebook, 0).get_by_role("button", name="Undo").click()
-    notebook.wait_for_sources(["\n".join(["a = 10", "b = 2", "c = 3 + 0", *LINES[3:]]), "y = 20"])
-    wait_for(bar(notebook, 0), 0)
-    press(notebook, 1, "Undo")
     notebook.wait_for_sources(["\n".join(["a = 10", "b = 2", "c = 3 + 0", *LINES[3:]]), "y = 2"])
     wait_for(page.locator(".eca-CellBar"), 0)

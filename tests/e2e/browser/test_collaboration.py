@@ -16,7 +16,7 @@ from playwright.sync_api import expect
 from tests.e2e.browser.assistant import Panel
 from tests.e2e.browser.lab import LabSettings
 from tests.e2e.browser.notebook import SECONDS, Notebook
-from tests.e2e.browser.review import AFTER, BEFORE, LINES, bar, edit, hunks, press, wait_for, write_at_the_end
+from tests.e2e.browser.review import AFTER, BEFORE, LINES, bar, edit, hunks, wait_for, write_at_the_end
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -92,6 +92,7 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
             "defaultModel": "scripted/tools",
             "providers": {"scripted": {"models": models}},
             "toolCall": {"approval": {"allow": allow}},
+            "review": "after",
         },
     )
 
@@ -220,11 +221,9 @@ def test_hunks_are_decided_in_one_page_while_another_types_in_the_same_cell_and_
     with person(browser) as first, person(browser) as second:
         one = Notebook.show(first, lab, [BEFORE, "y = 2"], "hunks.ipynb")
         panel = Panel.show(first)
-        panel.ask("change it")
         two = joined(second, lab, "hunks.ipynb", cells=2)
-        wait_for(hunks(one, 0), 2)
         write_at_the_end(two, 1, "y = 2", " # theirs")
-        press(one, 0, "Approve")
+        panel.ask("change it")
         panel.sees(SAID)
         wait_for(hunks(one, 0).get_by_role("button", name="Keep"), 2)
         two.wait_for_sources([AFTER, "y = 2 # theirs"])

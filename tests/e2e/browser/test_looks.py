@@ -80,7 +80,9 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     script = tmp_path_factory.mktemp("script") / "looks.json"
     script.write_text(json.dumps({"rules": RULES}))
     models = {"looks": {"script": str(script)}}
-    return LabSettings(eca={"defaultModel": "scripted/looks", "providers": {"scripted": {"models": models}}})
+    return LabSettings(
+        eca={"defaultModel": "scripted/looks", "providers": {"scripted": {"models": models}}, "review": "after"}
+    )
 
 
 def test_code_can_be_read_in_every_theme_of_lab(page: Page, lab: Lab) -> None:
@@ -102,7 +104,6 @@ def test_the_buttons_of_a_change_in_the_first_line_are_not_covered(page: Page, l
     notebook = Notebook.open(page, lab, ["x = 1\ny = 2\nz = 3"], f"narrow{width}.ipynb")
     panel = Panel.show(page)
     panel.ask("change it")
-    panel.button("Approve").click(timeout=SECONDS * 1000)
     panel.sees("All is done.")
     cell = notebook.cell(0)
     cell.locator(".cm-line").last.click()
@@ -125,7 +126,6 @@ def test_lab_s_toolbar_is_hidden_only_while_a_change_stands_in_the_first_lines(p
     expect(toolbars[0]).to_be_visible(timeout=SECONDS * 1000)
     panel = Panel.show(page)
     panel.ask("change it")
-    panel.button("Approve").click(timeout=SECONDS * 1000)
     panel.sees("All is done.")
     panel.wait_until_idle()
     expect(toolbars[0]).to_be_hidden()

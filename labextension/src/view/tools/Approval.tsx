@@ -39,6 +39,8 @@ interface ApprovalProps extends Omit<Decide, 'onBackground'> {
   readonly remembers?: readonly string[] | undefined;
   /** Whether a rule could allow calls like this one. */
   readonly canHaveRule: boolean;
+  /** How many parts of the change are approved, of how many; undefined when no part is left out. */
+  readonly parts?: { readonly kept: number; readonly all: number } | undefined;
 }
 
 export function Approval({
@@ -46,6 +48,7 @@ export function Approval({
   id,
   remembers,
   canHaveRule,
+  parts,
   onApprove,
   onReject
 }: ApprovalProps): React.ReactElement {
@@ -87,11 +90,12 @@ export function Approval({
         type="button"
         className="eca-Button eca-mod-main"
         aria-keyshortcuts={next === undefined ? undefined : 'Control+Enter'}
+        disabled={parts?.kept === 0}
         onClick={() => {
           onApprove(id, false, chatId);
         }}
       >
-        {trans.__('Approve')}
+        {parts === undefined ? trans.__('Approve') : trans.__('Approve %1 of %2 parts', parts.kept, parts.all)}
         {next !== undefined && <kbd aria-hidden="true">{DECISION_KEYS.approve}</kbd>}
       </button>
       {remembers !== undefined && (

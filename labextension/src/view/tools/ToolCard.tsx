@@ -9,7 +9,7 @@
 import * as React from 'react';
 
 import { nameCall } from '../../chat/approval_rules';
-import { ToolBlock, ToolStatus } from '../../chat/blocks';
+import { countParts, ToolBlock, ToolStatus } from '../../chat/blocks';
 import { formatDuration, toExactText, toPlainText, replaceCellIds } from '../../render/format';
 import { WrittenRuleNote } from './RuleProposal';
 import { Approval, draftReasons, Decide } from './Approval';
@@ -61,6 +61,7 @@ export const ToolCard = React.memo(function ToolCard({
   // The card of a finished `task` call is small, because the list of tasks is shown above the prompt box.
   const isTaskList = block.details?.type === 'task' && block.status === 'done';
   const status = useStatusText(block);
+  const parts = countParts(block);
   const icon = ICON[block.status];
   return (
     <section
@@ -101,8 +102,9 @@ export const ToolCard = React.memo(function ToolCard({
         <Approval
           chatId={chatId}
           id={block.id}
-          remembers={block.remembers}
-          canHaveRule={!needsApprovalEachTime(block)}
+          remembers={parts === undefined ? block.remembers : undefined}
+          canHaveRule={parts === undefined && !needsApprovalEachTime(block)}
+          parts={parts}
           onApprove={onApprove}
           onReject={onReject}
         />

@@ -16,7 +16,7 @@ export function needsApprovalEachTime(block: ToolBlock): boolean {
 
 /** Whether the card of the waiting call must show the explanation, and not only the details. */
 export function hasWarning({ cause }: ToolBlock): boolean {
-  return cause?.kind === 'protected' || cause?.kind === 'loads';
+  return cause?.kind === 'protected' || cause?.kind === 'loads' || cause?.kind === 'unseen';
 }
 
 /** Return the explanation; empty when the server has sent no cause. */
@@ -45,6 +45,12 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
         'Asked: it is not certain what the command line runs, and the rule %1 forbids some commands',
         rule
       );
+    case 'unseen':
+      return trans.__('This may run what was changed without your approval: %1', toExactText(cause.path ?? ''));
+    case 'review':
+      return rule === 'never'
+        ? trans.__('Allowed: you want no question about changes (review: never)')
+        : trans.__('Allowed: you decide about changes after they are made (review: after)');
     case 'changed':
       return trans.__('Asked: its server has changed this tool since you approved it for this session');
     case 'remembered':

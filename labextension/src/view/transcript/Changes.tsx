@@ -34,6 +34,7 @@ export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: P
   if (changes.length === 0) {
     return null;
   }
+  const undecided = changes.filter(({ settled }) => settled !== true);
   const undoable = changes.filter(({ refused }) => refused === undefined);
   const decide = async (act: ReviewActions['onKeep'], chosen: readonly Change[]): Promise<void> => {
     setDeciding(true);
@@ -60,9 +61,16 @@ export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: P
           </span>
           {trans._n('%1 change', '%1 changes', changes.length)}
         </button>
-        <button type="button" className="eca-Button" disabled={disabled} onClick={() => void decide(onKeep, changes)}>
-          {trans.__('Keep all')}
-        </button>
+        {undecided.length > 0 && (
+          <button
+            type="button"
+            className="eca-Button"
+            disabled={disabled}
+            onClick={() => void decide(onKeep, undecided)}
+          >
+            {trans.__('Keep all')}
+          </button>
+        )}
         <button
           type="button"
           className="eca-Button"
@@ -123,12 +131,14 @@ function Item({ change, busy, onKeep, onUndo }: ItemProps): React.ReactElement {
             <span className="eca-mod-removed">−{text.linesRemoved}</span>
           </span>
         )}
-        <IconButton
-          icon="check"
-          label={trans.__('Keep: %1', title)}
-          disabled={busy}
-          onClick={() => void onKeep([change])}
-        />
+        {change.settled !== true && (
+          <IconButton
+            icon="check"
+            label={trans.__('Keep: %1', title)}
+            disabled={busy}
+            onClick={() => void onKeep([change])}
+          />
+        )}
         <IconButton
           icon="undo"
           label={trans.__('Undo: %1', title)}
