@@ -11,6 +11,7 @@ from jupyter_eca.engine.approval import reason
 from jupyter_eca.engine.approval.policy import Policy, decide, list_conditional_rules
 from jupyter_eca.host.chat.ports import CommandAnswer
 from jupyter_eca.host.commands.base import NativeCommand
+from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.command import CommandArgument
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from jupyter_eca.host.commands.base import CommandPlace
 
 
+_EDITS: Final = (
+    " `review: {review}` is set: in the panel, edits of cells and of files in the workspace that no rule selects are "
+    "made without a question."
+)
 _AT_CLIENT: Final = "Allowed: a client runs it, and can ask its user"
 
 
@@ -40,7 +45,9 @@ async def approvals(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
         for tool in tools
     ]
     trust = " Trust is on: calls that need approval run without it." if choice.trust else ""
-    head = [f"What the agent `{agent.name}` may do here, and why.{trust}", "", "| tool | |", "|---|---|"]
+    review = host.config.review
+    edits = "" if review is ReviewTime.BEFORE else _EDITS.format(review=review.value)
+    head = [f"What the agent `{agent.name}` may do here, and why.{trust}{edits}", "", "| tool | |", "|---|---|"]
     scopes = sorted(scope.as_text() for scope in live.state.remembered)
     approved = ["", "Approved for this session:", "", *(f"- `{text}`" for text in scopes)] if scopes else []
     return CommandAnswer("\n".join([*head, *rows, *approved]))

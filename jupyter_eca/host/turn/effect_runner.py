@@ -29,7 +29,7 @@ from jupyter_eca import redaction
 from jupyter_eca.config import ProviderConfig
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval.approval_scope import is_same_tool
-from jupyter_eca.engine.approval.review_time import ReviewSituation, choose_review_time
+from jupyter_eca.engine.approval.review_time import ReviewSituation, choose_review_time, may_run_code
 from jupyter_eca.engine.chat import recording as recorded
 from jupyter_eca.engine.effects import (
     AskUser,
@@ -119,6 +119,8 @@ TARGETS_CHANGED: Final = (
     "A symbolic link or the open notebook has changed since this call was decided, so that it means another file; not "
     "run."
 )
+
+CHANGED_UNSEEN: Final = "{path} was changed without approval since this call was decided; not run."
 
 TOOL_REPLACED: Final = "The tool {tool} has changed since this call was decided; not run."
 
@@ -552,7 +554,7 @@ class EffectRunner:
             context = self._contexts.build(chat.state.id, chat.kernel, effect.call)
             context = replace(context, report=reporter.report, away=reporter.away, known=known)
             try:
-                await self._note_seen(chat, effect.call)
+                await self._check_seen(chat, effect.call)
                 await self._check_targets(chat, effect)
                 await path_rules.check(context, tool, effect.arguments)
                 return await tool.run(context, effect.arguments)
@@ -569,13 +571,23 @@ class EffectRunner:
             _log.exception("the tool %s failed", name)
             return ToolResult(redaction.redact(f"{name} failed inside: {error!r}"), error=True)
 
-    async def _note_seen(self, chat: LiveChat, id: str) -> None:
+    async def _check_seen(self, chat: LiveChat, id: str) -> None:
         """If the user has approved a call although it may run changes that nobody had seen, note that the user knows of
-        those changes now."""
+        those changes now.
+
+        Raises: ToolError when the call was allowed, and something was changed without approval since then. Another chat
+        may have done that while the call waited for an earlier one.
+        """
         call = next((call for call in chat.state.calls if call.id == id), None)
-        if call and call.approved and call.cause and call.cause.kind == "unseen":
+        if call is None or call.tool is None or call.cause is None:
+            return
+        checkpoints = self._services.checkpoints
+        if call.approved and call.cause.kind == "unseen":
             owner = self._contexts.find_owner(chat.state.id)
-            await self._services.checkpoints.mark_seen(owner, chat.unseen or UnseenChange("", 0, 0))
+            await checkpoints.mark_seen(owner, chat.unseen or UnseenChange("", 0, 0))
+        is_allowed = not call.approved and call.cause.kind in {"rule", "remembered", "default"}
+        if is_allowed and not call.reads and may_run_code(call.tool) and (unseen := await checkpoints.find_unseen()):
+            raise ToolError(CHANGED_UNSEEN.format(path=unseen.path), "Call it again, so that it is decided anew.")
 
     def _make_finished(self, chat: LiveChat, call: str, result: ToolResult) -> inputs.ToolFinished:
         at, tools = now(), None

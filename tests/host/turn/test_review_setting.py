@@ -368,6 +368,32 @@ async def test_a_later_turn_of_any_chat_and_a_later_server_ask_before_they_run_i
         assert names(await answer(client, "run", no)) == []
 
 
+async def test_a_call_that_was_allowed_before_another_chat_changed_something_does_not_run(tmp_path: Path) -> None:
+    allow: dict[str, Any] = {"toolCall": {"approval": {"allow": {"shell_command": {}}}}}
+    rules = [
+        {
+            "message": "^run",
+            "reply": [call("move_file", source="x", destination="y"), call("shell_command", command="touch RAN")],
+        },
+        {"message": "^write", "reply": [call("write_file", path="Makefile", content="all:")]},
+        {"result": "", "reply": [{"text": "Done."}]},
+    ]
+    async with project(tmp_path, rules, review="after", **allow) as table:
+        (table.folder / "x").write_text("x")
+        client, editor = await table.client(review=True), await table.client()
+
+        async def write_then_approve(one: ToolCallRunContent) -> None:
+            await answer(client, "write", no, chat="other")
+            await editor.decide("chat", one.id, CallDecision(approved=True))
+
+        def choose(one: ToolCallRunContent) -> None:
+            table.tasks.create_task(write_then_approve(one))
+
+        received = await answer(editor, "run", choose)
+        assert "Makefile was changed without approval since this call was decided; not run." in results(received)[-1]
+        assert not (table.folder / "RAN").exists()
+
+
 @pytest.mark.parametrize("decision", ["keep", "revert"])
 async def test_what_was_kept_or_undone_needs_no_question_any_more(tmp_path: Path, decision: str) -> None:
     allow: dict[str, Any] = {"toolCall": {"approval": {"allow": {"notebook_run_cells": {}}}}}
