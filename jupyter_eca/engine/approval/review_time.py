@@ -28,6 +28,9 @@ _STARTED: Final = re.compile(
     r"(?:sitecustomize|usercustomize)\.py|.*\.pth|(?:jupyter|ipython)\w*config\w*\.(?:py|json)"
 )
 
+# Tools of ours that are no reads, and run no code. What a subagent does is decided call by call.
+_RUN_NOTHING: Final = frozenset({"spawn_agent", "bg_job"})
+
 
 @dataclass(frozen=True, slots=True)
 class ReviewSituation:
@@ -80,4 +83,5 @@ def _is_plain(forms: tuple[str, ...]) -> bool:
 
 def may_run_code(tool: ToolSpec) -> bool:
     """Return whether a call of a tool that is no read may run code that an earlier change has written."""
-    return not (tool.is_read_only or tool.revertible)
+    runs_nothing = tool.origin is Origin.NATIVE and not tool.definition and tool.name in _RUN_NOTHING
+    return not (tool.is_read_only or tool.revertible or runs_nothing)

@@ -9,7 +9,7 @@ import pytest
 from jupyter_eca.engine.approval.approval_scope import list_scopes
 from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets
 from jupyter_eca.engine.approval.policy import Adjusted, Decision, Policy, Rule, decide
-from jupyter_eca.engine.approval.review_time import ReviewSituation, choose_review_time
+from jupyter_eca.engine.approval.review_time import ReviewSituation, choose_review_time, may_run_code
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.plugins.tools.cell_edits import (
     notebook_delete_cell,
@@ -21,7 +21,7 @@ from jupyter_eca.plugins.tools.files import edit_file, move_file, write_file
 from jupyter_eca.plugins.tools.kernel import run_code
 from jupyter_eca.plugins.tools.notebook import notebook_run_cells
 from jupyter_eca.plugins.tools.notebook_create import notebook_create
-from jupyter_eca.plugins.tools.shell import shell_command
+from jupyter_eca.plugins.tools.shell import bg_job, shell_command
 from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import FileChangeDetails, Origin
 
@@ -143,6 +143,13 @@ def test_what_may_run_an_unseen_change_is_asked_about_though_a_rule_or_an_approv
     # Denials stay denials, and trust is a decision of the user to be asked nothing.
     assert decide(Policy(by_default=Decision.DENY), tool, {}, frozenset(), unseen="a").decision is Decision.DENY
     assert decide(policy, tool, arguments, frozenset(), unseen="a", trust=True).decision is Decision.ALLOW
+
+
+def test_what_runs_nothing_of_the_workspace_needs_no_question_for_it() -> None:
+    for tool in (ToolSpec("spawn_agent", "", {}), bg_job.spec, ToolSpec("read_file", "", {}, reads=True)):
+        assert not may_run_code(tool)
+    assert may_run_code(ToolSpec("bg_job", "", {}, definition="make"))
+    assert may_run_code(ToolSpec("bg_job", "", {}, server="away", origin=Origin.MCP))
 
 
 def test_more_edits_may_follow_an_unseen_change() -> None:
