@@ -154,9 +154,7 @@ class Changes:
             found = await self._list_changes(history, reader, id, (id,)) + found
             if found and extent is ChangeExtent.LAST:
                 break
-        # Of the changes about which nobody has to decide, clients show only those of the last turn.
-        last = found[-1].turn if found else ""
-        return tuple(one for one in found if turn is not None or not one.settled or one.turn == last)
+        return tuple(found)
 
     async def keep(self, chat: str, ids: Iterable[str]) -> None:
         """Accept changes, and the earlier changes of the same files and cells. They are no longer listed.

@@ -10,8 +10,8 @@ import { Session } from './session';
 import type { Change } from './types';
 
 /**
- * Fetch all changes of a chat that are neither kept nor undone. If the server does not know the chat or this method,
- * the list is empty.
+ * Fetch all changes of a chat that are neither kept nor undone. Of those about which nobody has to decide, only the
+ * changes of the last turn are listed. If the server does not know the chat or this method, the list is empty.
  */
 export async function loadChanges(session: Session, chatId: ChatId): Promise<void> {
   let changes: readonly Change[] = [];
@@ -20,7 +20,9 @@ export async function loadChanges(session: Session, chatId: ChatId): Promise<voi
   } catch {
     // The user did not start this request, so its failure is not shown.
   }
-  session.dispatch({ type: 'reviewed', chatId, changes });
+  const last = changes.at(-1)?.turn;
+  const listed = changes.filter(({ settled, turn }) => settled !== true || turn === last);
+  session.dispatch({ type: 'reviewed', chatId, changes: listed });
 }
 
 /** Keep changes: they leave the list, and stay as they are. */

@@ -46,11 +46,11 @@ const FILE: Change = {
 };
 
 /** A session with a server that has these changes; what is kept or taken back goes, but for what is refused. */
-async function met(): Promise<[Session, string[]]> {
+async function met(listed: readonly Change[] = [CELL, FILE]): Promise<[Session, string[]]> {
   const [ours, theirs] = createLinks();
   const server = new Peer<ServerMethods, ClientMethods>(theirs);
   const heard: string[] = [];
-  let changes = [CELL, FILE];
+  let changes = listed;
   const gone = (ids: readonly string[], how: string): void => {
     heard.push(`${how} ${ids.join()}`);
     changes = changes.filter(({ id, refused }) => !ids.includes(id) || (how === 'revert' && refused !== undefined));
@@ -88,6 +88,15 @@ test('a change that cannot be undone stays, and a warning says why', async () =>
   expect(heard).toEqual(['revert t:1,t:2']);
   expect(session.chat.changes).toEqual([FILE]);
   expect(session.state.messages.map(({ text }) => text)).toEqual(['a.bin: changed']);
+});
+
+test('of the changes about which nobody has to decide, only those of the last turn are listed', async () => {
+  const [session] = await met([
+    { ...CELL, settled: true },
+    { ...CELL, id: 'u:1', turn: 'u' },
+    { ...FILE, id: 'u:2', turn: 'u', settled: true }
+  ]);
+  expect(session.chat.changes?.map(({ id }) => id)).toEqual(['u:1', 'u:2']);
 });
 
 test('a server without changes causes no message', async () => {
