@@ -365,7 +365,10 @@ test('each default names the file that holds it', () => {
 });
 
 test('when one decides about edits is a choice in plain words', () => {
-  const listed = { file: 'config.json', defaults: [{ name: 'review', review: 'after', own: true }] } as const;
+  const listed = {
+    file: 'config.json',
+    defaults: [{ name: 'review', review: 'after', choices: [], own: true }]
+  } as const;
   const html = shown(<DefaultList listed={listed} models={[]} onSave={() => Promise.resolve(true)} />);
   expect(html).toContain('Edits of cells and files');
   expect([...html.matchAll(/<option value="(\w+)"/g)].map(([, value]) => value)).toEqual(['before', 'after', 'never']);
