@@ -7,6 +7,7 @@ import json
 import sqlite3
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -137,11 +138,10 @@ def test_a_closed_connection_and_one_of_another_thread_have_one_clear_line(tmp_p
     closed = sqlite3.connect(":memory:")
     closed.close()
     assert read_lines(look_at(closed))[-1] == "[The connection is closed.]"
-    made: list[sqlite3.Connection] = []
-    thread = threading.Thread(target=lambda: made.append(sqlite3.connect(":memory:")))
-    thread.start()
-    thread.join()
-    assert read_lines(look_at(made[0]))[-1] == "[It belongs to another thread, and is left alone.]"
+    with ThreadPoolExecutor(1) as owner:  # which lives as long as this: a new thread may get the number of a dead one
+        foreign = owner.submit(sqlite3.connect, ":memory:").result()
+        assert read_lines(look_at(foreign))[-1] == "[It belongs to another thread, and is left alone.]"
+        owner.submit(foreign.close).result()
     duckdb: Any = importlib.import_module("duckdb")
     other = duckdb.connect()
     other.close()
