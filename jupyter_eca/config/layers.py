@@ -474,7 +474,8 @@ def _parse_object(text: str, source: str) -> Json:
     try:
         data = json5.loads(text)  # pyright: ignore[reportUnknownMemberType]  # untyped library
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{source} is not JSON: {error}. Fix it, or move it away.") from error
+        reason = str(error).replace("<string>:", "line ", 1)  # json5 names the text so
+        raise ConfigError(f"{source} is not JSON: {reason}. Fix it, or move it away.") from error
     if not isinstance(data, dict):
         raise ConfigError(f"{source} must hold one JSON object.")
     return cast("Json", data)
