@@ -28,8 +28,9 @@ NBVAL = $(CLEAN) JUPYTER_ECA_TRUSTED_FOLDERS=$(CURDIR)/notebooks $(BIN)/python -
 .PHONY: lab test dist bench conformance needs needs-lab check typescript static python server conformance-client notebooks stories browser parts clean
 
 # Whoever starts this trusts the folder of the notebooks. Its settings name the script that gives the answers of the tour.
+# The tour is the default page: so the addresses that Jupyter prints open it, too, where no browser can be started.
 lab: $(VENV)/.installed
-	JUPYTER_ECA_TRUSTED_FOLDERS=$(CURDIR)/notebooks $(BIN)/jupyter lab $(ROOT) notebooks/01_hello.ipynb
+	JUPYTER_ECA_TRUSTED_FOLDERS=$(CURDIR)/notebooks $(BIN)/jupyter lab $(ROOT) --ServerApp.root_dir=notebooks --LabApp.default_url=/lab/tree/01_hello.ipynb
 
 test: needs
 	@$(MAKE) --no-print-directory parts
@@ -63,11 +64,13 @@ needs-lab:
 	@$(LACKS) $(PYTHON_AND_NODE) $(REPORT)
 
 $(BIN)/uv: | needs-lab
+	@echo "Making a Python environment in $(VENV). This takes about 15 seconds."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q uv
 
 # Anew when the TypeScript changes: an editable install copies the bundle, and never builds over an old one.
 $(VENV)/.installed: $(SOURCES) | $(BIN)/uv
+	@echo "Building the panel, and installing it with JupyterLab. This takes about 15 seconds, longer without a cache."
 	rm -rf jupyter_eca/labextension jupyter_eca/apps/kernel/static
 	@# pandas is for the stories.
 	$(UV) -e '.[local]' 'jupyterlab>=4.6,<5' 'pandas>=2'

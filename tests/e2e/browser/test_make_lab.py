@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import secrets
 import shutil
 import signal
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -45,12 +48,23 @@ def url(tmp_path: Path) -> Iterator[str]:
             stderr=output,
         )
     try:
-        yield f"{_wait_for(process, tmp_path / 'runtime', token, log)}lab/tree/01_hello.ipynb?token={token}"
+        _wait_for(process, tmp_path / "runtime", token, log)
+        (printed, *_) = re.findall(r"http://127\.0\.0\.1:\S+", log.read_text())
+        # Jupyter prints the token as "..." in the log of a server whose token was configured.
+        yield f"{printed.partition('?')[0]}?token={token}"
     finally:
         # make does not wait for a server that it ends. A server that is ended takes its kernels and make along.
         for server in (tmp_path / "runtime").glob("jpserver-*.json"):
             os.kill(int(server.stem.partition("-")[2]), signal.SIGTERM)
         process.wait(SECONDS)
+
+
+def test_the_printed_address_opens_the_tour(page: Page, url: str, tmp_path: Path) -> None:
+    assert urlsplit(url).path == "/lab/tree/01_hello.ipynb"
+    (server,) = (tmp_path / "runtime").glob("jpserver-*.json")
+    assert json.loads(server.read_text())["root_dir"] == str(ROOT / "notebooks")
+    page.goto(url)
+    expect(page.get_by_role("heading", name="Hello, assistant")).to_be_visible(timeout=SECONDS * 1000)
 
 
 @pytest.mark.nightly
@@ -68,3 +82,12 @@ def test_the_tour_has_its_answers(page: Page, url: str) -> None:
         timeout=SECONDS * 1000
     )
     expect(outputs.filter(has_text="Model: scripted/tour")).to_be_visible(timeout=SECONDS * 1000)
+
+
+def test_it_says_what_it_builds() -> None:
+    """Of a folder in which nothing was made yet, without making it."""
+    plan = subprocess.run(
+        [shutil.which("make") or "make", "-n", "-B", "lab"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert plan.index('echo "Making a Python environment') < plan.index("-m venv")
+    assert plan.index('echo "Building the panel') < plan.index("pip install -q -e")
