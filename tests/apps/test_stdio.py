@@ -368,7 +368,7 @@ async def test_a_config_file_of_ones_own_stands_in_for_the_others(workspace: Pat
 
 async def test_doctor_tells_what_is_set_up(workspace: Path) -> None:
     done = run(workspace, "doctor")
-    assert "| default model | `scripted/test` |" in done.stdout
+    assert "Default model: `scripted/test`" in done.stdout
     assert done.returncode == 0
 
 

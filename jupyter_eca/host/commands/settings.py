@@ -51,7 +51,7 @@ async def config(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
 
 async def doctor(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     """Show what is set up and what is missing."""
-    return CommandAnswer(await report(place.host.services, "this server"))
+    return CommandAnswer(await report(place.host.services, "in the process that serves this chat"))
 
 
 async def help(place: CommandPlace, _call: CommandCall) -> CommandAnswer:

@@ -1,4 +1,5 @@
-"""Calls models with their costs: it checks the budgets before a request, and records what the answer costs.
+"""Calls models with their costs: it checks the budgets before a request, and records what the answer costs. It notes
+whether the provider accepts the key.
 
 It must not know chats or turns, only the `Bill`. `costs.budgets` checks, and `costs.ledger` records.
 """
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.model.context_window import break_down
 from jupyter_eca.engine.model.delta import UsageDelta
+from jupyter_eca.errors import ProviderError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -41,11 +43,16 @@ class Metered:
         try:
             async with aclosing(chosen.provider.stream(chosen.model, request, chosen.settings)) as deltas:
                 async for delta in deltas:
-                    has_begun = True
+                    if not has_begun:
+                        has_begun = True
+                        chosen.key_outcomes.note_answer(chosen.settings)
                     if isinstance(delta, UsageDelta):
                         counted, delta = True, chosen.bill(delta)
                         self._ledger.count(bill, request, delta)
                     yield delta
+        except ProviderError as error:
+            chosen.key_outcomes.note_failure(chosen.settings, error.kind)
+            raise
         finally:
             # An answer that was broken off costs money too, but the vendor has not said how much.
             if has_begun and not counted and not chosen.free:

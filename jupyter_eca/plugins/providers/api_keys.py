@@ -1,5 +1,5 @@
 """Decides which key a provider gets: first the one of the configuration, then the one that the user has signed in with,
-then the one of the environment. Pure.
+then the one of the environment. `KeyOutcomes` remembers, in memory only, what requests have shown about each key.
 
 It must not store a key: `config.credentials` does. `catalog` asks for the keys.
 """
@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import SecretStr
 
+from jupyter_eca.errors import FailureKind
 from jupyter_eca.plugins.providers.base import Keyed
+from jupyter_eca.protocol.provider import TrialOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,3 +75,27 @@ def list_variables(name: str, plug: Keyed, settings: ProviderConfig, extra_varia
 
 def _with_key(settings: ProviderConfig, key: str, url: str | None) -> ProviderConfig:
     return settings.model_copy(update={"key": SecretStr(key), "url": url})
+
+
+# Other failures, such as a lost connection, show nothing about the key.
+_FAILURES = {FailureKind.AUTH: TrialOutcome.REFUSED, FailureKind.QUOTA: TrialOutcome.NO_CREDIT}
+
+
+class KeyOutcomes:
+    """The outcomes of one host. Another key or another URL of a provider has an outcome of its own."""
+
+    def __init__(self) -> None:
+        self._outcomes: dict[tuple[str | None, str], TrialOutcome] = {}
+
+    def note_answer(self, settings: ProviderConfig) -> None:
+        """Note that the provider has begun an answer."""
+        self._outcomes[settings.url, settings.read_key()] = TrialOutcome.WORKS
+
+    def note_failure(self, settings: ProviderConfig, kind: FailureKind) -> None:
+        """Note that a request has failed."""
+        if outcome := _FAILURES.get(kind):
+            self._outcomes[settings.url, settings.read_key()] = outcome
+
+    def get(self, settings: ProviderConfig) -> TrialOutcome | None:
+        """Return what is known of the key of these settings, None if it was not tried."""
+        return self._outcomes.get((settings.url, settings.read_key()))

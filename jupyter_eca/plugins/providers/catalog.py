@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config import ModelConfig, ProviderConfig, register_secrets
 from jupyter_eca.engine.model.texts import NO_MODEL
 from jupyter_eca.errors import FailureKind, ProviderError, UnknownModel
 from jupyter_eca.plugins.providers import api_keys, prices
+from jupyter_eca.plugins.providers.api_keys import KeyOutcomes
 from jupyter_eca.plugins.providers.base import Keyed, Serves
 from jupyter_eca.plugins.providers.variants import ASKED_TO_THINK, find_default_thinking, merge_payloads, variants
 
@@ -48,6 +49,8 @@ class Chosen:
     """The settings of the provider, with its key and the payload of the variant."""
     free: bool = False
     """Whether the model costs nothing."""
+    key_outcomes: KeyOutcomes = field(default_factory=KeyOutcomes)
+    """Gets what the request shows about the key."""
 
     def bill(self, usage: UsageDelta) -> UsageDelta:
         """Return the usage that the provider reports, with the user's own rates if there are any."""
@@ -87,6 +90,7 @@ class Catalog:
         """`credentials` has the keys that users have typed in."""
         self._plugs = {plug.name: plug for plug in plugs.values()}
         self._credentials = credentials
+        self.key_outcomes: Final = KeyOutcomes()
         # The keys that are registered for redaction already.
         self._registered_keys: dict[str, api_keys.ApiKey] = {}
         self.configure(config)
@@ -258,7 +262,7 @@ class Catalog:
             payload = find_default_thinking(entry.plug.name, vendors_name, settings.payload(model))
         if payload:
             settings = _add_payload(settings, model, payload)
-        return Chosen(entry.plug, model, settings, entry.free)
+        return Chosen(entry.plug, model, settings, entry.free, self.key_outcomes)
 
     def _add_time_limits(self, settings: ProviderConfig) -> ProviderConfig:
         """Add the limits of the whole configuration where the provider has none of its own."""

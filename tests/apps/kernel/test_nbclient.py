@@ -252,7 +252,7 @@ async def test_the_cost_is_that_of_the_chat(book: Book) -> None:
 async def test_doctor_tells_what_is_set_up(book: Book) -> None:
     report = (await book.run("%eca doctor")).displays[0]["text/plain"]
     assert "in this kernel (no Jupyter server with jupyter_eca was found)" in report
-    assert "| default model | `scripted/test` |" in report
+    assert "Default model: `scripted/test`" in report
     assert "`ANTHROPIC_API_KEY` is not set" in report
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.fronts.eca.session import EcaSession
+from jupyter_eca.host.doctor import report
 from jupyter_eca.protocol.jsonrpc import ErrorResponse, FrameError, Message, Notification, Request, Result
 from jupyter_eca.transport.memory import MemoryLink, make_link_pair
 from tests.config.test_credentials import holding
@@ -309,6 +310,33 @@ async def test_a_key_is_tried_with_one_small_request(tmp_path: Path, fault: Faul
         (message,) = request.body["messages"]
         assert message["content"][0]["text"] == "Say OK."
         assert KEY not in str(reply)
+
+
+@pytest.mark.parametrize(
+    ("fault", "state", "problem"),
+    [
+        (None, "works", ""),
+        (Fault(401, "invalid x-api-key"), "refused", "`house` has refused the key (a key that was typed in)."),
+        (
+            Fault(400, "Your credit balance is too low to access the API"),
+            "no credit",
+            "The account of the key for `house` (a key that was typed in) has no credit left.",
+        ),
+        (Fault(500, "no"), "not tried", ""),
+    ],
+)
+async def test_doctor_tells_what_a_request_has_shown_about_a_key(
+    tmp_path: Path, fault: Fault | None, state: str, problem: str
+) -> None:
+    async with signing(tmp_path) as (table, client, server):
+        await client.ask("providers/loginInput", provider="house", data={"key": KEY})
+        assert "- `house`: a key that was typed in; not tried" in await report(table.host.services, "here")
+        server.faults.append(fault)
+        await client.ask("providers/try", provider="house")
+        text = await report(table.host.services, "here")
+        assert f"- `house`: a key that was typed in; {state}" in text
+        assert problem in text.partition("### What works")[0]
+        assert KEY not in text
 
 
 async def test_a_key_is_not_blamed_when_there_is_no_network(tmp_path: Path) -> None:

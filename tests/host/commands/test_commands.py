@@ -241,7 +241,7 @@ async def test_whatever_looks_like_a_secret_is_masked_and_nothing_else() -> None
 
 async def test_doctor_reports(tmp_path: Path) -> None:
     async with desk(tmp_path, HELLO) as table:
-        assert "| default model | `scripted/test` |" in await ask(table.host, "/doctor")
+        assert "Default model: `scripted/test`" in await ask(table.host, "/doctor")
 
 
 async def test_an_earlier_chat_is_listed_and_gone_on_with_by_number_or_id(tmp_path: Path) -> None:
