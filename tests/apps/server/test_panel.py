@@ -44,7 +44,7 @@ async def test_panels_and_cells_of_a_kernel_are_in_one_chat_and_approved_code_ru
         assert (await two.request("chat/open", {"chatId": chat}))["found"]
         await two.says(chat, "I make it.")
         # Not run to its end here: what the panels hear meanwhile would be passed over.
-        at.client.execute("%eca cell", allow_stdin=True)
+        at.client.execute("%%eca\ncell", allow_stdin=True)
         await two.says(chat, "Hello, cell")
         await one.says(chat, "Hello, cell")
         record = await panels.recorded("**You:** cell")

@@ -47,7 +47,9 @@ _UNTIL = """([act, sign]) => new Promise(resolve => {
 })"""
 _RUN = """window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1;
 void window.jupyterapp.commands.execute('notebook:run-cell')"""
-_APPROVE = """[...document.querySelectorAll('.eca-Widget button')].find(one => one.textContent === 'Approve').click()"""
+# Its key may stand on the button, too.
+_APPROVE = """[...document.querySelectorAll('.eca-Widget button')]
+    .find(one => one.textContent.startsWith('Approve')).click()"""
 _ACTS = "//*[contains(@class, 'eca-Tool') and not(@data-status='waiting') and @data-status]"
 _SEND = "document.querySelector('.eca-Widget .eca-Send:not(.eca-mod-stop)').click()"
 
