@@ -154,7 +154,7 @@ class ChangePart(Model):
     """A part of an edit of a cell: some lines in a row, which the user can approve without the others."""
 
     start: int
-    """The offset in the source before the edit at which the part begins."""
+    """The offset in the source before the edit at which the part begins, in code points."""
     end: int
     """The offset after its last character."""
     text: str

@@ -87,7 +87,16 @@ export class CellDiff {
 
   /** Show the parts of a proposed edit of the source `base`, as the server has divided it. */
   showParts(base: string, parts: NonNullable<FileChangeDetails['parts']>): void {
-    const hunks = parts.map(({ start, end, text }, id) => ({ id, from: start, to: end, other: text, touched: false }));
+    // The server counts code points.
+    const points = Array.from(base);
+    const at = (offset: number): number => points.slice(0, offset).join('').length;
+    const hunks = parts.map(({ start, end, text }, id) => ({
+      id,
+      from: at(start),
+      to: at(end),
+      other: text,
+      touched: false
+    }));
     this.current = mapHunks({ text: base, hunks }, computeDelta(base, this.cell.getSource()));
     this.notifySubscribers();
   }

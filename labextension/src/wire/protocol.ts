@@ -157,7 +157,7 @@ export interface ChangeLeft {
 
 /** A part of an edit of a cell: some lines in a row, which the user can approve without the others. */
 export interface ChangePart {
-  /** The offset in the source before the edit at which the part begins. */
+  /** The offset in the source before the edit at which the part begins, in code points. */
   readonly start: number;
   /** The offset after its last character. */
   readonly end: number;

@@ -209,6 +209,14 @@ test('the parts of a proposal are those of the server, and one that is left out 
   ]);
 });
 
+test('the parts of a proposal count code points', () => {
+  const source = 'x = "😀"\na = 1';
+  const [there] = cell(source);
+  const diff = new CellDiff(there, 'proposed', () => undefined);
+  diff.showParts(source, [{ start: 8, end: 13, text: 'a = 2' }]);
+  expect(diff.hunks.map(({ from, to }) => source.slice(from, to))).toEqual(['a = 1']);
+});
+
 test('a change is settled when nobody need decide about any part of its chain', () => {
   const chain = [changed('1', 'a', 'x = 0', 'x = 0.5'), changed('2', 'a', 'x = 0.5', 'x = 1')];
   const settledIn = (changes: readonly Change[]): unknown =>
