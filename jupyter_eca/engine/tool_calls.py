@@ -279,7 +279,8 @@ def _approve_allowed(builder: StepBuilder) -> None:
         if call.status is ToolCallStatus.WAITING and call.tool is not None:
             verdict = _judge_with_hooks(builder.state, call, call.tool)
             if verdict.decision is Decision.ALLOW:
-                give_signal(builder, replace(call, cause=verdict.cause, approved=True), ToolCallSignal.APPROVE)
+                # Not `approved`: the user has approved another call, maybe before something else was changed unseen.
+                give_signal(builder, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
 
 
 def apply_policy(builder: StepBuilder, policy: Policy) -> None:

@@ -42,6 +42,8 @@ class ReviewSituation:
     """Whether the prompt came from a client that shows changes with Keep and Undo, and such a client is still there."""
     is_subagent: bool = False
     """Whether a subagent makes the call. Its user did not write its task."""
+    has_hooks: bool = False
+    """Whether programs of the user run during the turn by themselves. They may run what was changed."""
 
 
 def choose_review_time(
@@ -58,7 +60,9 @@ def choose_review_time(
     The call may be an edit of cells, or of text files in the workspace, whose preview is known. All others are reviewed
     before they run.
     """
-    if situation.setting is ReviewTime.BEFORE or not situation.is_shown or situation.is_subagent:
+    if situation.setting is ReviewTime.BEFORE or not situation.is_shown:
+        return ReviewTime.BEFORE
+    if situation.is_subagent or situation.has_hooks:
         return ReviewTime.BEFORE
     if not (tool.revertible and tool.origin is Origin.NATIVE and not tool.definition and is_kept):
         return ReviewTime.BEFORE

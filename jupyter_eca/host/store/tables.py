@@ -434,12 +434,13 @@ class Tables:
         return False
 
     def find_unseen(self) -> UnseenChange | None:
-        """Return a change in this workspace that was made without approval, and that the user has neither seen nor
-        decided about; None when there is none."""
+        """Return a change that was made without approval, and that the user has neither seen nor decided about; None
+        when there is none. It was made in this workspace, or in one that contains it or lies in it."""
         of_workspace = (
-            "chat IN (SELECT id FROM chats WHERE workspace = ?) AND review IN (?, ?) ORDER BY id DESC LIMIT 1"
+            "chat IN (SELECT id FROM chats WHERE instr(? || '/', workspace || '/') = 1"
+            " OR instr(workspace || '/', ? || '/') = 1) AND review IN (?, ?) ORDER BY id DESC LIMIT 1"
         )
-        known = (self._workspace, *_UNSEEN)
+        known = (self._workspace, self._workspace, *_UNSEEN)
         found = (
             self._db.execute(
                 f"SELECT path FROM checkpoints WHERE decided IS NULL AND {of_workspace}",  # noqa: S608  # ours

@@ -452,6 +452,7 @@ class EffectRunner:
             and turn.prompt.is_reviewed
             and self._services.subscribers.has_reviewer(chat.state.id),
             is_subagent=bool(chat.parent),
+            has_hooks=bool(self._services.current.resolved.hooks),
         )
         if situation.setting is ReviewTime.BEFORE:
             return {}

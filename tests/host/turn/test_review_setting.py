@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.config import read_config
 from jupyter_eca.host.chat.live_chat import Choice, Prompt
+from jupyter_eca.host.host import Host
 from jupyter_eca.protocol.changes import ChangeExtent
 from jupyter_eca.protocol.content import FileChangeDetails, ToolCallRunContent, ToolCallRunningContent
 from jupyter_eca.transport.eca_client import CallDecision
+from jupyter_eca.workspace.notebooks.file import NotebookFiles
+from jupyter_eca.workspace.ports import Files, Workspace
 from tests.host.turn.test_approval_attacks import rejections, results
 from tests.host.turn.test_protected_paths import Person, asked, call, plays, project
-from tests.support.host_and_client import Notebook, answer
+from tests.support.host_and_client import Notebook, answer, desk_of
 from tests.support.notebook_page import PATH, Room, code, room, script, text
 
 if TYPE_CHECKING:
@@ -435,3 +440,62 @@ async def test_a_page_that_has_left_cannot_review_what_is_changed_then(tmp_path:
         there.table.host.turns.stop("chat")
         await editor.close()
         assert there.page.cells(PATH) == [("t", "Hello")]
+
+
+async def test_where_hooks_run_programs_an_edit_is_asked_about(tmp_path: Path) -> None:
+    hooks = {"make": {"type": "postToolCall", "actions": [{"type": "shell", "shell": "make"}]}}
+    rules = [
+        {"message": "^write", "reply": [call("write_file", path="Makefile", content="all:\n\ttouch RAN\n")]},
+        {"result": "", "reply": [{"text": "Done."}]},
+    ]
+    async with project(tmp_path, rules, review="after", hooks=hooks) as table:
+        client = await table.client(review=True)
+        assert names(await answer(client, "write", no)) == ["write_file"]
+        assert not (table.folder / "RAN").exists()
+
+
+async def test_an_approval_for_the_session_does_not_run_a_waiting_call_that_may_run_what_nobody_has_seen(
+    tmp_path: Path,
+) -> None:
+    run = call("shell_command", command="sh b.sh")
+    rules = [
+        {"message": "^run", "reply": [run, run]},
+        {"message": "^write", "reply": [call("write_file", path="b.sh", content="echo RAN >> RAN")]},
+        {"result": "", "reply": [{"text": "Done."}]},
+    ]
+    async with project(tmp_path, rules, review="after") as table:
+        client, other = await table.client(review=True), await table.client()
+        waiting: list[ToolCallRunContent] = []
+
+        async def change_and_approve() -> None:
+            await answer(client, "write", no, chat="other")
+            await other.decide("chat", waiting[0].id, CallDecision(approved=True, session=True))
+
+        def choose(question: ToolCallRunContent) -> None:
+            waiting.append(question)
+            if len(waiting) == 2:
+                table.tasks.create_task(change_and_approve())
+
+        received = await answer(other, "run", choose)
+        assert "without approval" in results(received)[1]
+        assert (table.folder / "RAN").read_text() == "RAN\n"
+
+
+async def test_what_was_changed_in_a_workspace_around_this_one_is_not_run_unasked(tmp_path: Path) -> None:
+    rules = [
+        {"message": "^write", "reply": [call("write_file", path="sub/b.sh", content="touch RAN")]},
+        {"message": "^run", "reply": [call("shell_command", command="sh b.sh")]},
+        {"result": "", "reply": [{"text": "Done."}]},
+    ]
+    allow: dict[str, Any] = {"toolCall": {"approval": {"allow": {"shell_command": {}}}}}
+    async with project(tmp_path, rules, review="never", **allow) as table:
+        (table.folder / "sub").mkdir()
+        assert names(await answer(await table.client(review=True), "write", no)) == []
+    for folder, asks in (("sub", ["shell_command"]), ("../root2", [])):
+        root = tmp_path / "root" / folder
+        root.mkdir(exist_ok=True)
+        reading = partial(read_config, (root.resolve(),), home=tmp_path / "home")
+        files = Files((root.resolve(),))
+        host = Host(reading(), Workspace(files, notebooks=NotebookFiles(files)), tmp_path / "chats.db", reading)
+        async with desk_of(host, root) as table:
+            assert names(await answer(await table.client(review=True), "run", no, chat=folder)) == asks
