@@ -15,8 +15,8 @@ import { ChatContext } from '../../src/wire/protocol';
 
 const cell: ChatContext = { type: 'cell', path: 'a.ipynb', cell: 'x', label: 'cell:3', description: '# Load' };
 const variable: ChatContext = { type: 'variable', name: 'df', label: 'var:df', description: 'DataFrame 3 x 2' };
-const file: ChatContext = { type: 'file', path: '/work/one/data.csv' };
-const other: ChatContext = { type: 'file', path: '/work/two/data.csv' };
+const file: ChatContext = { type: 'file', path: '/srv/demo/one/data.csv' };
+const other: ChatContext = { type: 'file', path: '/srv/demo/two/data.csv' };
 
 /** Return the words of the mentions in a text. */
 function words(text: string, ...known: ChatContext[]): readonly string[] {
@@ -27,9 +27,9 @@ test.each<[ChatContext, string | undefined]>([
   [cell, '@cell:3'],
   [variable, '@var:df'],
   [file, '@data.csv'],
-  [{ type: 'file', path: '/work/my data.csv' }, '@"my data.csv"'],
+  [{ type: 'file', path: '/srv/demo/my data.csv' }, '@"my data.csv"'],
   [{ type: 'file', path: 'a/b.py', linesRange: { start: 2, end: 4 } }, '@b.py:L2-4'],
-  [{ type: 'directory', path: '/work/src' }, '@src'],
+  [{ type: 'directory', path: '/srv/demo/src' }, '@src'],
   [{ type: 'web', url: 'https://example.org/a' }, '@https://example.org/a'],
   [{ type: 'mcpResource', server: 'docs', uri: 'doc://a', name: 'a' }, '@docs:doc://a'],
   [{ type: 'error', label: 'error' }, '@error'],
@@ -85,7 +85,7 @@ test('a text is cut into mentions and what stands between them', () => {
 
 test('the name of a mention says what it stands for', () => {
   expect(nameMention('@cell:3', cell)).toBe('@cell:3: # Load');
-  expect(nameMention('@data.csv', file)).toBe('@data.csv: /work/one/data.csv');
+  expect(nameMention('@data.csv', file)).toBe('@data.csv: /srv/demo/one/data.csv');
   expect(nameMention('@error', { type: 'error', label: 'error' })).toBe('@error');
 });
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 BEFORE, AFTER, NEVER = ReviewTime
 SHOWN = FileChangeDetails(path="a.py", diff="+x", lines_added=1, lines_removed=0)
-INSIDE = CallTargets({"path": ("a.py", "/work/a.py")})
+INSIDE = CallTargets({"path": ("a.py", "/srv/demo/a.py")})
 
 
 def choose(
@@ -72,15 +72,15 @@ def test_an_edit_of_a_cell_or_a_file_is_reviewed_when_the_user_wants_it(setting:
         # A cell that loads something as soon as it is shown.
         {"details": SHOWN.model_copy(update={"loads": "`x.png` from example.org"})},
         # A file that decides what may run, outside of the workspace, hidden, or that programs run when they start.
-        {"targets": CallTargets({"path": ("link", "/work/.eca/config.json")}, protected=".eca/config.json")},
+        {"targets": CallTargets({"path": ("link", "/srv/demo/.eca/config.json")}, protected=".eca/config.json")},
         {"targets": at("/etc/passwd")},
         {"targets": at("C:/Windows/x")},
-        {"targets": at(".github/workflows/ci.yml", "/work/.github/workflows/ci.yml")},
-        {"targets": at("sub/.env", "/work/sub/.env")},
-        {"targets": at("sitecustomize.py", "/work/sitecustomize.py")},
-        {"targets": at("Jupyter_Server_Config.py", "/work/Jupyter_Server_Config.py")},
-        {"targets": at("lib/evil.pth", "/work/lib/evil.pth")},
-        {"targets": CallTargets({"path": ("a.py", "/work/a.py"), "other": ("/elsewhere/b.py",)})},
+        {"targets": at(".github/workflows/ci.yml", "/srv/demo/.github/workflows/ci.yml")},
+        {"targets": at("sub/.env", "/srv/demo/sub/.env")},
+        {"targets": at("sitecustomize.py", "/srv/demo/sitecustomize.py")},
+        {"targets": at("Jupyter_Server_Config.py", "/srv/demo/Jupyter_Server_Config.py")},
+        {"targets": at("lib/evil.pth", "/srv/demo/lib/evil.pth")},
+        {"targets": CallTargets({"path": ("a.py", "/srv/demo/a.py"), "other": ("/elsewhere/b.py",)})},
         # Tools that run, delete or move something, and tools of others with the same names.
         {"tool": shell_command.spec},
         {"tool": run_code.spec},

@@ -147,9 +147,9 @@ async def test_a_mention_of_a_context_that_was_sent_means_that_one(tmp_path: Pat
 async def test_the_contexts_that_a_message_names_are_found_by_their_words() -> None:
     image = {"type": "image", "mediaType": "image/png", "base64": ""}
     contexts = sent(
-        {"type": "file", "path": "/work/my data.csv"},
-        {"type": "file", "path": "/work/a.py", "linesRange": {"start": 2, "end": 3}},
-        {"type": "file", "path": "/work/b.py"},
+        {"type": "file", "path": "/srv/demo/my data.csv"},
+        {"type": "file", "path": "/srv/demo/a.py", "linesRange": {"start": 2, "end": 3}},
+        {"type": "file", "path": "/srv/demo/b.py"},
         {"type": "web", "url": "https://example.com/a"},
         {"type": "mcpResource", "server": "docs", "uri": "doc://a"},
         {"type": "error", "label": "error"},
