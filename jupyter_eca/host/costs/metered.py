@@ -45,7 +45,8 @@ class Metered:
                 async for delta in deltas:
                     if not has_begun:
                         has_begun = True
-                        chosen.key_outcomes.note_answer(chosen.settings)
+                        if chosen.settings.key is not None:
+                            chosen.key_outcomes.note_answer(chosen.settings)
                     if isinstance(delta, UsageDelta):
                         counted, delta = True, chosen.bill(delta)
                         self._ledger.count(bill, request, delta)
