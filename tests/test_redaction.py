@@ -55,7 +55,7 @@ def test_a_secret_in_an_argument_is_hidden_by_its_position_or_its_look(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "/home/me/data"],
+        ["-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "/srv/me/data"],
         ["-m", "some_server", "--port", "3000", "--host=127.0.0.1", "--no-auth", "--verbose"],
         ["--key-file", "/etc/keys/server.pem", "--token-file=~/.token", "--private-key", "/etc/keys/a.pem"],
         ["--auth", "--verbose", "--no-auth", "-v", "-u", "1000:1000", "--user=1000:1000", "-p", "8080:80"],

@@ -23,7 +23,7 @@ WORDS = st.text("abc xyz\n,;()", max_size=20)
         ("lines @a.py:L10-20.", ["a.py:L10-20"]),
         ('the @"my notes.md":L3 say', ["my notes.md:L3"]),
         ("read @https://example.com/a?b=c#d!", ["https://example.com/a?b=c#d"]),
-        ("in @/home/me/a.py", ["/home/me/a.py"]),
+        ("in @/srv/me/a.py", ["/srv/me/a.py"]),
     ],
 )
 def test_a_mention_is_a_word_that_begins_with_its_sign(message: str, found: list[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from jupyter_eca.engine.approval.line_targets import find_in_line
 from jupyter_eca.engine.approval.path_resolver import PathResolver
 
-RESOLVER = PathResolver(variables={"HOME": "/home/me", "PATH": "/bin", "TMPDIR": "/tmp", "LR": ""})  # noqa: S108
+RESOLVER = PathResolver(variables={"HOME": "/srv/me", "PATH": "/bin", "TMPDIR": "/tmp", "LR": ""})  # noqa: S108
 
 # What people and models write. None of these lines is asked about.
 ORDINARY = (

@@ -57,7 +57,7 @@ def block(text: str) -> Any:
     return json.loads(text.partition("```json\n")[2].rpartition("\n```")[0])
 
 
-@pytest.mark.parametrize("message", ["hello", "/home/ada/x.csv is large", "/usr is full", "/nothing:here"])
+@pytest.mark.parametrize("message", ["hello", "/srv/ada/x.csv is large", "/usr is full", "/nothing:here"])
 async def test_what_is_no_command_is_left_to_the_model(tmp_path: Path, message: str) -> None:
     async with desk(tmp_path, HELLO) as table:
         assert await commands.run(table.host, "chat", message) is None

@@ -142,7 +142,7 @@ async def test_no_chat_vanishes_when_the_folders_come_in_another_order(tmp_path:
     "message",
     [
         "Write to ada@example.org and @nobody",
-        "/home/ada/data.csv is large",
+        "/srv/ada/data.csv is large",
         "What is in @/etc/shadow or @/root/.ssh/id_rsa?",
         "@missing.txt @broken.bin @../../outside.txt",
         "@" * 300,
