@@ -12,6 +12,7 @@ import type { Estimate } from '../chat/estimates';
 import { formatCount } from '../render/format';
 import { useEnv } from './common/env';
 import { IconButton } from './common/Icon';
+import { usePopup } from './common/popup';
 
 interface Props {
   readonly usage: UsageContent;
@@ -26,8 +27,7 @@ const NEARLY_FULL = 0.8;
 
 export function ContextMeter({ usage, onCompact, estimate }: Props): React.ReactElement {
   const { trans } = useEnv();
-  const [open, setOpen] = React.useState(false);
-  const frame = React.useRef<HTMLDivElement>(null);
+  const { open, setOpen, close, frame } = usePopup('[role=dialog]');
   const limit = usage.limit?.context ?? 0;
   const used = formatCount(usage.sessionTokens);
   const share = limit === 0 ? undefined : Math.min(1, usage.sessionTokens / limit);
@@ -36,31 +36,8 @@ export function ContextMeter({ usage, onCompact, estimate }: Props): React.React
       ? trans.__('%1 tokens of context used', used)
       : trans.__('%1 of %2 tokens of context used', used, formatCount(limit));
   const next = useNextRequest(estimate, open);
-  React.useEffect(() => {
-    if (open) {
-      frame.current?.querySelector<HTMLElement>('[role=dialog]')?.focus();
-    }
-  }, [open]);
-  const close = (): void => {
-    setOpen(false);
-    frame.current?.querySelector('button')?.focus();
-  };
   return (
-    <div
-      ref={frame}
-      className="eca-Meter-frame"
-      onBlur={event => {
-        if (!event.currentTarget.contains(event.relatedTarget)) {
-          setOpen(false);
-        }
-      }}
-      onKeyDown={event => {
-        if (open && event.key === 'Escape') {
-          event.stopPropagation();
-          close();
-        }
-      }}
-    >
+    <div className="eca-Meter-frame" {...frame}>
       <button
         type="button"
         className="eca-Meter"

@@ -8,6 +8,7 @@ import * as React from 'react';
 
 import { useEnv } from '../common/env';
 import { IconButton } from '../common/Icon';
+import { usePopup } from '../common/popup';
 
 interface Props {
   /** Lets the user choose files of the server; undefined where that is not possible. */
@@ -20,18 +21,8 @@ interface Props {
 
 export function Attach({ onChoose, onFiles, accept }: Props): React.ReactElement {
   const { trans } = useEnv();
-  const [open, setOpen] = React.useState(false);
-  const frame = React.useRef<HTMLDivElement>(null);
+  const { open, setOpen, close, frame } = usePopup('[role=menuitem]');
   const input = React.useRef<HTMLInputElement>(null);
-  const close = (): void => {
-    setOpen(false);
-    frame.current?.querySelector('button')?.focus();
-  };
-  React.useEffect(() => {
-    if (open) {
-      frame.current?.querySelector<HTMLElement>('[role=menuitem]')?.focus();
-    }
-  }, [open]);
   const pick = (act: () => void) => () => {
     close();
     act();
@@ -41,18 +32,11 @@ export function Attach({ onChoose, onFiles, accept }: Props): React.ReactElement
   };
   return (
     <div
-      ref={frame}
+      {...frame}
       className="eca-Attach"
-      onBlur={event => {
-        if (!event.currentTarget.contains(event.relatedTarget)) {
-          setOpen(false);
-        }
-      }}
       onKeyDown={event => {
-        if (open && event.key === 'Escape') {
-          event.stopPropagation();
-          close();
-        } else if (open && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
+        frame.onKeyDown(event);
+        if (open && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
           event.preventDefault();
           const items = [...event.currentTarget.querySelectorAll<HTMLElement>('[role=menuitem]')];
           items.find(item => item !== document.activeElement)?.focus();

@@ -1,0 +1,50 @@
+/** A box that a button opens: Escape, and leaving it with the focus, close it. */
+
+import * as React from 'react';
+
+export interface Popup {
+  readonly open: boolean;
+  readonly setOpen: (open: boolean) => void;
+  /** Closes the box, and focuses the button. */
+  readonly close: () => void;
+  /** The properties of the element that contains the button and the box. */
+  readonly frame: {
+    readonly ref: React.RefObject<HTMLDivElement>;
+    readonly onBlur: (event: React.FocusEvent<HTMLElement>) => void;
+    readonly onKeyDown: (event: React.KeyboardEvent<HTMLElement>) => void;
+  };
+}
+
+/** `focused` is the selector of what gets the focus when the box opens. The button is the first one in the frame. */
+export function usePopup(focused: string): Popup {
+  const [open, setOpen] = React.useState(false);
+  const ref = React.useRef<HTMLDivElement>(null);
+  React.useEffect(() => {
+    if (open) {
+      ref.current?.querySelector<HTMLElement>(focused)?.focus();
+    }
+  }, [open, focused]);
+  const close = (): void => {
+    setOpen(false);
+    ref.current?.querySelector('button')?.focus();
+  };
+  return {
+    open,
+    setOpen,
+    close,
+    frame: {
+      ref,
+      onBlur: event => {
+        if (!event.currentTarget.contains(event.relatedTarget)) {
+          setOpen(false);
+        }
+      },
+      onKeyDown: event => {
+        if (open && event.key === 'Escape') {
+          event.stopPropagation();
+          close();
+        }
+      }
+    }
+  };
+}
