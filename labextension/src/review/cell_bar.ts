@@ -32,8 +32,9 @@ export interface BarContent {
 }
 
 export class CellBar extends Widget {
-  /** The content that is drawn, as JSON. */
-  private drawn = '';
+  private readonly head = document.createElement('div');
+  private readonly words = document.createElement('span');
+  private readonly source = document.createElement('pre');
   private buttons: readonly BarButton[] = [];
 
   /** `label` is the name of the bar for a screen reader. */
@@ -44,29 +45,33 @@ export class CellBar extends Widget {
     this.node.setAttribute('aria-label', label);
     // Otherwise Lab treats keys and clicks in a cell as its own.
     this.node.dataset.lmSuppressShortcuts = 'true';
+    this.head.className = 'eca-CellBar-head';
+    this.words.className = 'eca-CellBar-words';
+    this.words.dir = 'auto';
+    this.source.tabIndex = 0;
+    this.node.append(this.head);
   }
 
-  /** Fill the bar. It is drawn again only when its content has changed, so that the focus stays in it. */
+  /**
+   * Fill the bar. Its buttons are drawn again only when there are others, so that the focus stays in it, and a click
+   * counts though the words change under it: the place of the cell, for example.
+   */
   fill({ tone, words, source, buttons }: BarContent): void {
+    const isSame = String(buttons.map(({ label }) => label)) === String(this.buttons.map(({ label }) => label));
     this.buttons = buttons;
-    const content = JSON.stringify([tone, words, source, buttons.map(({ label }) => label)]);
-    if (content === this.drawn) {
+    this.node.dataset.tone = tone;
+    setText(this.words, words);
+    setText(this.source, toExactText(source ?? ''));
+    if (source === undefined) {
+      this.source.remove();
+    } else if (!this.node.contains(this.source)) {
+      this.node.append(this.source);
+    }
+    if (isSame && this.head.contains(this.words)) {
       return;
     }
-    this.drawn = content;
     const hadFocus = this.node.contains(document.activeElement);
-    this.node.dataset.tone = tone;
-    const head = document.createElement('div');
-    head.className = 'eca-CellBar-head';
-    const text = document.createElement('span');
-    text.className = 'eca-CellBar-words';
-    text.dir = 'auto';
-    text.textContent = words;
-    head.append(text, ...buttons.map((button, index) => this.createButton(button, index)));
-    const pre = document.createElement('pre');
-    pre.textContent = toExactText(source ?? '');
-    pre.tabIndex = 0;
-    this.node.replaceChildren(head, ...(source === undefined ? [] : [pre]));
+    this.head.replaceChildren(this.words, ...buttons.map((button, index) => this.createButton(button, index)));
     if (hadFocus) {
       this.node.querySelector('button')?.focus();
     }
@@ -81,6 +86,13 @@ export class CellBar extends Widget {
       this.buttons[index]?.act();
     });
     return button;
+  }
+}
+
+/** Replace a text only when it is another one, so that what the user has selected in it stays selected. */
+function setText(node: HTMLElement, text: string): void {
+  if (node.textContent !== text) {
+    node.textContent = text;
   }
 }
 
