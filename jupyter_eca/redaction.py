@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 HIDDEN: Final = "…"
 """The text that replaces a secret."""
 
-# Shorter values may be ordinary words, which occur in any text (`key: "lm-studio"` is common), so they are not
-# redacted. A value without a digit is more likely to be a word, so the limit for it is higher.
+# The shortest values that are registered: with a digit, and without one. Shorter values may be ordinary words, which
+# occur in any text (`key: "lm-studio"` is common). A value without a digit is more likely to be a word.
 _MIN_CHARS: Final = 8
 _WORD_CHARS: Final = 12
 
@@ -37,6 +37,7 @@ _NAME: Final = (
     r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|COOKIE|BEARER|(?<![A-Z])(?:PASS|PWD|PW|PAT|DSN|JWT)(?![A-Z])"
 )
 _NAMES: Final = re.compile(_NAME, re.IGNORECASE)
+# A random string: at least 16 characters, with a letter and a digit.
 _OPAQUE: Final = re.compile(r"(?=.*[a-zA-Z])(?=.*\d)[\w+=-]{16,}")
 # A value that begins like this may be the path or the address of a secret, and not the secret itself. But a secret may
 # begin with a slash or a tilde too. So an absolute path counts only if its name or its first folder says so.
@@ -58,8 +59,9 @@ _ASSIGNMENT: Final = re.compile(r"-{0,2}(?P<name>[\w.-]+)\s*[=:]\s*(?P<value>.+)
 # An argument of this form is an option itself, and not the value of the option before it. Any other argument with a
 # hyphen may be a secret.
 _OPTION: Final = re.compile(r"-[a-zA-Z]|--[a-z][\w-]*(?:=.*)?", re.DOTALL)
-# A name with its value in a longer argument, such as a shell line, a header or JSON. The value may contain spaces if it
-# is in quotes. The quotes may be around the value only, or around the name and the value.
+# A name with its value in a longer argument, such as a shell line, a header or JSON: `--token abc`, `API_KEY="a b"`,
+# `"Authorization: Bearer abc"`. The value may contain spaces if it is in quotes. The quotes may be around the value
+# only, or around the name and the value.
 _NAMED_VALUE: Final = re.compile(
     rf"""(?P<both>["'])?(?P<name>(?P<option>(?<!\w)-)?[\w.-]*(?:{_NAME})[\w.-]*)"""
     r"""(?:["']?\s*[=:]\s*|(?(option)\s+(?!-[a-zA-Z](?:\s|$)|--[a-z])|(?!)))"""
@@ -71,29 +73,32 @@ _URL: Final = re.compile(
     r"[a-zA-Z][\w+.-]*://(?:(?P<user>[^\s/?#\"'<>]*)@)?(?P<path>[^\s?#\"'<>]*)(?:\?(?P<query>[^\s#\"'<>]*))?"
     r"(?:#(?P<fragment>[^\s\"'<>]*))?"
 )
-# A part of the path of an address that looks random, a value in its path (`;name=value`), in its query, and in its
-# fragment. Two things in a fragment are no secrets: the heading of a page, and the part of a repository (as in pip).
+# What may be a secret in an address. First a part of its path that looks random. Then a value in its path
+# (`;name=value`), a value in its query, and a value in its fragment. Two things in a fragment are not secrets: the
+# heading of a page (`#install`), and the part of a repository that pip is to install (`#egg=name`).
 _RANDOM_PART: Final = re.compile(r"(?<=/)(?=[^/]*\d)(?=[^/]*[a-zA-Z])[\w+=-]{20,}(?=/|$)")
 _PATH_VALUE: Final = re.compile(r";[^;=/]*=(?P<value>[^;/]+)")
 _QUERY_VALUE: Final = re.compile(r"(?:^|(?<=&))(?:[^&=]*=)?(?P<value>[^&=][^&]*)")
 _FRAGMENT_VALUE: Final = re.compile(
     r"(?:^|(?<=&))(?!(?:egg|subdirectory)=|[a-zA-Z-]*(?:&|$))(?:[^&=]*=)?(?P<value>[^&=][^&]*)"
 )
-# Options whose value is `USER:PASSWORD`, as an argument of its own or in the same one. Two numbers are the ids of a
-# user and a group.
+# Options whose value is `USER:PASSWORD`. The value is the next argument (`-u me:pw`) or a part of the same argument
+# (`--user=me:pw`). Two numbers (`-u 1000:1000`) are the ids of a user and a group, and not a secret.
 _USER_OPTIONS: Final = frozenset({"-u", "-U", "--user", "--userpwd", "--proxy-user", "--basic"})
 _USER: Final = re.compile(
     r"""(?:^|(?<=\s))(?:-[uU]|--(?:user|userpwd|proxy-user|basic)(?=[\s=]))[\s=]*["']?"""
     r"""(?P<value>(?!\w+://|\d+:\d+\b)[^\s"':=]+:[^\s"']+)"""
 )
-# Beside such an option, or one of these, the value of `-p` is a password. Elsewhere it is a port or a package.
+# If a command has one of these options, the value of `-p` is a password. In other commands it is a port or a package.
 _LOGIN_OPTIONS: Final = _USER_OPTIONS | {"--username", "--login"}
+# `8080:80` or `127.0.0.1:8080:80`, as docker takes it.
 _PORTS: Final = re.compile(r"(?:[\d.]+:)?\d+:\d+")
 
 # Our own loggers, and those of libraries that receive secrets or log errors that may quote a secret.
 _PACKAGES: Final = frozenset({"jupyter_eca", "anthropic", "openai", "httpx2", "httpcore2", "mcp", "asyncio"})
 
 _known: set[str] = set()
+"""The registered secrets."""
 
 
 def register_secret(*values: str) -> None:
@@ -125,8 +130,8 @@ def register_url_secrets(url: str) -> None:
     for start, end in _find_in_urls(url):
         secret = url[start:end]
         user, _, password = secret.partition(":")
-        sent = b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode() if password else ""
-        register_secret(secret, unquote(secret), password, unquote(password), sent)
+        header = b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode() if password else ""
+        register_secret(secret, unquote(secret), password, unquote(password), header)
 
 
 def find_secrets(arguments: Sequence[str]) -> tuple[str, ...]:
@@ -140,6 +145,7 @@ def count_secrets() -> int:
 
 
 def _is_long_enough(part: str) -> bool:
+    """Return whether a value is too long to be an ordinary word. See `_MIN_CHARS`."""
     return len(part) >= (_MIN_CHARS if any(map(str.isdigit, part)) else _WORD_CHARS)
 
 
@@ -175,7 +181,7 @@ def redact_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
 
 
 def _find_in_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, list[tuple[int, int]]]]:
-    """Yield each argument with the positions of its secrets."""
+    """Yield each argument with the positions (start, end) of its secrets."""
     has_login = any(argument.partition("=")[0] in _LOGIN_OPTIONS for argument in arguments)
     for before, argument in zip(("", *arguments), arguments, strict=False):
         is_password = has_login and before == "-p" and not _PORTS.fullmatch(argument)
@@ -186,7 +192,7 @@ def _find_in_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, list[tup
 
 
 def _is_secret_value(option: str, value: str) -> bool:
-    """Whether an option says that the argument behind it is a secret."""
+    """Return whether `value` is a secret because of the option before it: `--token abc`, `-u me:pw`."""
     if not option.startswith("-") or "=" in option or _OPTION.fullmatch(value):
         return False
     has_password = option in _USER_OPTIONS and _USER.match(f"{option} {value}")
@@ -194,7 +200,7 @@ def _is_secret_value(option: str, value: str) -> bool:
 
 
 def _find_in_argument(argument: str) -> list[tuple[int, int]]:
-    """Return the positions of secrets in an argument."""
+    """Return the positions (start, end) of secrets in one argument. They may overlap."""
     found = _find_in_urls(argument)
     assigned = _ASSIGNMENT.fullmatch(argument)
     named = (*((assigned,) if assigned and _NAMES.search(assigned["name"]) else ()), *_NAMED_VALUE.finditer(argument))
@@ -204,12 +210,12 @@ def _find_in_argument(argument: str) -> list[tuple[int, int]]:
 
 
 def _is_path_or_address(name: str, value: str) -> bool:
-    """Whether the value of a name is a path or an address, where a secret may be."""
+    """Return whether a value is not a secret itself, but the path or the address of one: `KEY_FILE=/etc/key`."""
     return value.startswith(_PATH_STARTS) and bool(_PATH_NAME.search(name) or _USUAL_PATH.match(value))
 
 
 def _find_in_urls(text: str) -> list[tuple[int, int]]:
-    """Return the positions of secrets in all addresses of a text."""
+    """Return the positions (start, end) of secrets in all addresses of a text."""
     found: list[tuple[int, int]] = []
     for url in _URL.finditer(text):
         if url["user"]:
@@ -253,7 +259,7 @@ class RedactingFilter(logging.Filter):
 
 _FORMATTER: Final = logging.Formatter()
 REDACTING_FILTER: Final = RedactingFilter()
-"""The one filter instance. `logging` adds the same instance to a logger only once."""
+"""The filter that `install_log_filter` adds. It is one instance, so that `logging` adds it to a logger only once."""
 
 
 def install_log_filter() -> None:

@@ -1,4 +1,5 @@
-"""Owns the link over a Jupyter comm, for both ends: the kernel and its server.
+"""Owns the link over a Jupyter comm, for both ends: the kernel and its server. A comm is a channel for JSON messages
+between a kernel and its clients.
 
 It must not know a comm library: the owner of the comm calls `receive`, and passes the function that writes.
 `link` is its neighbour: it has the inbox.
@@ -75,6 +76,7 @@ class CommLink(Inbox):
         self._next_flush = loop.call_soon(self._flush) if self._flushes_soon else loop.call_later(delay, self._flush)
 
     def _flush(self) -> None:
+        """Send the batch as one comm message."""
         self._next_flush = None
         if self._batch and not self.closed:
             batch, self._batch = self._batch, []

@@ -1,7 +1,8 @@
-"""Owns `EcaClient`, a typed ECA client over any link. The magic, the command line and tests use it.
+"""Owns `EcaClient`, a typed client over any link. The magic, the command line and tests use it.
 
-It must not know the host: it only sends and receives the messages of `protocol`. `peer` is its neighbour: it matches
-answers to requests.
+ECA (Editor Code Assistant) is the protocol in which editors speak to the server of an assistant, in JSON-RPC messages.
+This module must not know the host: it only sends and receives the messages of `protocol`. `peer` is its neighbour: it
+matches answers to requests.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ Progress = chat.ChatToolCallProgressParams
 
 
 class QuestionHandler(Protocol):
-    """A function that asks the user a question of the server. Raises: RemoteError when no user can be asked now."""
+    """A function that shows a question of the server to the user, and returns the answer.
+
+    Raises: RemoteError when no user can be asked now.
+    """
 
     async def __call__(self, params: question.ChatAskQuestionParams, /) -> question.ChatAskQuestionResult: ...
 
@@ -196,8 +200,10 @@ class EcaClient:
     ) -> AsyncGenerator[ContentReceived]:
         """Send a prompt, and iterate over the contents of its turn until the turn ends.
 
-        Leaving the iteration early does not stop the turn. `on_progress` is called with the progress of running tool
-        calls.
+        A turn is everything that happens between a prompt and the end of its answer. Leaving the iteration early does
+        not stop the turn. An empty `model`, `agent` or `variant` means the one that the chat already has. `on_progress`
+        is called with the progress of running tool calls. `lock` says where the answer is recorded, so that it can be
+        replayed later. `contexts` are sent to the model together with the message: files, cells and others.
 
         Raises: RemoteError when the prompt is refused, or when the server leaves before the turn ends.
         """
@@ -219,7 +225,7 @@ class EcaClient:
         try:
             await self._lend_tools()
             await self.request("chat/prompt", params, chat.ChatPromptResult)
-            begun = False
+            begun = False  # whether our own message has come back as the first content of our turn
             while (received := await queue.get()) is not None:
                 begun = begun or (received.role is Role.USER and isinstance(received.content, TextContent))
                 if received.turn and not begun:
@@ -282,7 +288,7 @@ class EcaClient:
         await self._link.close()
 
     def _handle_notification(self, method: str, params: Any) -> None:
-        """Pass a notification of the server on to its listeners, or take it into `setup`."""
+        """Pass a notification of the server to the functions that wait for it, or store its content in `setup`."""
         if (row := METHODS.get(method)) is None:
             return
         try:
@@ -309,7 +315,7 @@ class EcaClient:
                 self._update_setup(message)
 
     def _update_setup(self, message: Model) -> None:
-        """Take what a notification says about the server's own set-up into `setup`."""
+        """Store in `setup` what a notification says about the server's own set-up."""
         match message:
             case lifecycle.ConfigUpdatedParams(chat=lifecycle.ChatConfig() as config):
                 self._update_choices(config)
@@ -323,6 +329,7 @@ class EcaClient:
                 pass
 
     def _update_choices(self, config: lifecycle.ChatConfig) -> None:
+        """Store in `setup` which models, agents and variants can be chosen. A field that is None has not changed."""
         setup = self.setup
         setup.models = setup.models if config.models is None else config.models
         setup.model = setup.model if config.select_model is None else config.select_model

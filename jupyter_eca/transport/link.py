@@ -53,7 +53,7 @@ class Inbox:
         self._queue.put_nowait(message)
 
     def end(self) -> None:
-        """End the iteration, because the peer has left. It still yields the messages that were pushed before."""
+        """End the iteration, because the peer has left. Messages that were pushed before are still yielded."""
         if not self.closed:
             self.closed = True
             self._queue.put_nowait(None)
