@@ -1,12 +1,12 @@
 """Owns `ApprovalScope`: the calls that one "approve for this session" covers. Pure.
 
-It must not decide about a call: its neighbour `policy` does, by comparing the scopes of a call with the remembered
-ones. The text on the button comes from the same value, so the button cannot promise anything else than what happens.
+It must not decide about a call: its neighbour `policy` does. It compares the scopes of a call with the scopes of
+earlier approvals. The text on the button is made from the scope too, so the button says exactly what the approval does.
 
-A scope is never wider than what the user saw. A file tool is approved for one folder, and code for one notebook. A
-command is approved for its exact line, or for its program if the program only reads. A tool of another server, or of
-the user's own, is approved for what its arguments name (`named_arguments`), and together with its definition: when the
-server changes the tool, the approval no longer counts.
+A scope is never wider than what the user saw. A file tool is approved for one folder, and a tool that runs code for one
+notebook. A command is approved for its exact line, or for its program if the program only reads. A tool of an MCP
+server or of the user is approved for what its arguments name (`named_arguments`). Such an approval contains a digest of
+the tool's definition. So the approval no longer counts when the server changes the tool.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ScopeKind(StrEnum):
     NOTEBOOK = "notebook"
     """Calls for this notebook."""
     ARGUMENTS = "arguments"
-    """Calls whose arguments name the same."""
+    """Calls whose arguments name the same folders, addresses and texts, see `named_arguments`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class ApprovalScope:
     definition: str = ""
     """A digest of the tool's definition; empty for our own tools, which do not change."""
     kind: ScopeKind = ScopeKind.TOOL
-    """The kind of the scope."""
+    """By what a later call is compared: by its tool, its command line, its folders and so on."""
     value: str = ""
     """The program, the line, the folders, the notebook or what the arguments name, depending on the kind; empty for all
     calls of the tool."""
@@ -113,8 +113,8 @@ def list_scopes(tool: ToolSpec, arguments: Mapping[str, Any], targets: CallTarge
             return _list_command_scopes(scope, line, folder) if isinstance(line, str) else ()
         case Remembers.FOLDER:
             folders = [name_folder(targets.paths[name][0]) for name in tool.paths if name in targets.paths]
-            found = len(folders) == len(tool.paths)
-            return (replace(scope, kind=ScopeKind.FOLDER, value=" and ".join(folders)),) if found else ()
+            are_all_known = len(folders) == len(tool.paths)
+            return (replace(scope, kind=ScopeKind.FOLDER, value=" and ".join(folders)),) if are_all_known else ()
         case Remembers.NOTEBOOK:
             notebook = next((forms[0] for forms in targets.paths.values()), "")
             return (replace(scope, kind=ScopeKind.NOTEBOOK, value=notebook),)
@@ -133,8 +133,8 @@ def _list_command_scopes(scope: ApprovalScope, line: str, folder: str) -> tuple[
 def _compute_digest(tool: ToolSpec) -> str:
     """Return a digest of a tool's definition; empty for our own tools, which change only with our version.
 
-    The description of `spawn_agent` lists the agents and may change during a chat. So our own tools must not count as
-    changed when their description is another one.
+    The description of our tool `spawn_agent` lists the agents, and may change during a chat. That must not end an
+    approval of the tool.
     """
     if tool.origin is Origin.NATIVE and not tool.definition:
         return ""

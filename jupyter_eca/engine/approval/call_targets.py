@@ -1,8 +1,8 @@
 """Owns `CallTargets`: the files that a tool call names, with all links followed, and any protected file among them.
 
-Rules, remembered approvals and the protection of paths all use this one value. The functions are pure: whoever calls
-them passes a `PathResolver`, which knows the disk. `line_targets` finds what a command line names,
-and `code_targets` what code names.
+Approval rules, remembered approvals and the protection of paths all use this one value. A protected file decides what
+may run without approval, see `protected_paths`. The functions are pure: the caller passes a `PathResolver`, which knows
+the disk. The neighbour `line_targets` finds what a command line names, and `code_targets` what code names.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 # The argument of a shell tool that names the folder of the command.
 FOLDER_ARGUMENT: Final = "working_directory"
 
-# The argument that names a notebook. If it is left out, tools of notebooks and kernels use the notebook of the prompt.
-NOTEBOOK: Final = "path"
+# The argument that names a notebook. Without it, tools for notebooks and kernels use the notebook of the prompt.
+NOTEBOOK_ARGUMENT: Final = "path"
 
 # Names of arguments of other tools that contain code or command lines.
 _CODE_NAMES: Final = frozenset(
@@ -47,11 +47,12 @@ class CallTargets:
 
     paths: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """For each argument that names a path: all ways to write the path, with all links followed. These are the absolute
-    path and, if it is in a folder of the workspace, the path relative to that folder."""
+    path and, if it is in a folder of the workspace, the path relative to that folder. The first is shown to people."""
     protected: str = ""
-    """A path that changes what may run without asking, when the call may change it. Empty when there is none."""
+    """A protected path that the call may change, see `protected_paths`. Empty when there is none."""
     named: tuple[str, ...] = ()
-    """What the arguments name, in words. An approval of a tool whose arguments are unknown to us is for these."""
+    """What the arguments name, in words: `path in notes/`. An approval of a tool that is not ours is remembered for
+    these words. See `named_arguments`."""
 
 
 def find_targets(
@@ -61,10 +62,15 @@ def find_targets(
     notebook: str = "",
     details: ToolCallDetails | None = None,
 ) -> CallTargets:
-    """Find what a call names. `notebook` is the one that is meant when it names none. It is then a path of the call
-    like any other: a rule about it holds for the call. `details` are those that its card shows."""
+    """Find what a call names.
+
+    `notebook` is the notebook that is used when the arguments name none. It then counts as a path of the call, so that
+    approval rules about it apply. `details` are what the card of the call shows to the user, with the code that it runs
+    or writes; None when there is no preview.
+    """
     names = tool.paths if tool.origin is Origin.NATIVE else tuple(arguments)
     list_paths = list_texts if _is_ours(tool) else guess_paths
+    # By the name of the argument: all forms of its paths, each once. An argument without a path is left out.
     paths = {
         name: tuple(dict.fromkeys(form for path in found for form in resolver.resolve(path, "")))
         for name in names
@@ -74,12 +80,13 @@ def find_targets(
     if tool.remembers is Remembers.COMMANDS and FOLDER_ARGUMENT not in paths and start[0] != ".":
         paths[FOLDER_ARGUMENT] = start
     if notebook and not names_notebook(arguments):
-        paths[NOTEBOOK] = resolver.resolve(notebook, "")
+        paths[NOTEBOOK_ARGUMENT] = resolver.resolve(notebook, "")
     protected = _find_protected(tool, arguments, paths, resolver, details)
     return CallTargets(paths, protected, _describe_arguments(tool, arguments, resolver))
 
 
 def _describe_arguments(tool: ToolSpec, arguments: Mapping[str, Any], resolver: PathResolver) -> tuple[str, ...]:
+    """Return what the arguments name, in words; empty if approvals of the tool do not depend on this."""
     match tool.remembers:
         case Remembers.ARGUMENTS:
             return describe_exactly(arguments)
@@ -90,8 +97,8 @@ def _describe_arguments(tool: ToolSpec, arguments: Mapping[str, Any], resolver: 
 
 
 def names_notebook(arguments: Mapping[str, Any]) -> bool:
-    """Return whether the arguments of a tool of notebooks or kernels say which one is meant."""
-    return bool(str(arguments.get(NOTEBOOK) or "").strip())
+    """Return whether the arguments of a tool for notebooks or kernels name a notebook."""
+    return bool(str(arguments.get(NOTEBOOK_ARGUMENT) or "").strip())
 
 
 def _is_ours(tool: ToolSpec) -> bool:
@@ -114,18 +121,19 @@ def _find_protected(
     if tool.is_read_only:
         return ""
     runs_line = tool.remembers is Remembers.COMMANDS
-    touches = resolver.is_protected if runs_line else resolver.holds_protected
-    always = {path: resolver.resolve(path, "") for path in tool.changes}
-    for forms in (*paths.values(), *always.values()):
+    # The folder of a command may contain protected files: only what the line itself names can be changed.
+    may_change = resolver.is_protected if runs_line else resolver.holds_protected
+    always_changed = tuple(resolver.resolve(path, "") for path in tool.changes)
+    for forms in (*paths.values(), *always_changed):
         for form in forms:
-            if touches(form):
+            if may_change(form):
                 return forms[0]
     if runs_line:
         folder = str(arguments.get(FOLDER_ARGUMENT) or "")
         return find_in_line(str(arguments.get("command")), folder, resolver)
     if _is_ours(tool):
         # A kernel works in the folder of its notebook.
-        notebook = next((form for form in paths.get(NOTEBOOK, ()) if form.startswith("/")), "")
+        notebook = next((form for form in paths.get(NOTEBOOK_ARGUMENT, ()) if form.startswith("/")), "")
         folders = tuple(dict.fromkeys(("", posixpath.dirname(notebook))))
         code = (*(text for name in tool.code for text in list_texts(arguments.get(name))), *list_shown_code(details))
         found = (find_in_code(text, folders, resolver) for text in code)
@@ -135,7 +143,8 @@ def _find_protected(
 
 
 def _list_code(arguments: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts that may be code or a command. A text of one line may be one, whatever its name is."""
+    """Yield the texts in the arguments that may be code or a command. With a name of `_CODE_NAMES`, that is any text.
+    With another name, it is any text of a single line."""
     for name in arguments:
         list_code = list_texts if name.lower() in _CODE_NAMES else guess_paths
         yield from list_code(arguments[name])

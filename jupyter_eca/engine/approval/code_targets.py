@@ -1,10 +1,11 @@
-"""Finds the protected path that code of a notebook may change, as far as it is written there. Pure.
+"""Finds the protected path that the code of a cell may change, if the code contains the path. Pure.
 
-A name of `protected_paths` counts wherever it stands. A script that the settings run, or another file of the user's for
-us, counts where a text in quotes is its path. Lines that a cell gives to a shell (`!cp x y`, `%%bash`) are read as
-command lines.
+A protected file decides what may run without approval. Some are protected by their name everywhere, such as `.git` and
+`.eca` (`protected_paths`). Such a name counts at any place in the code. Others are protected because the settings name
+them, such as a script that a hook runs (`PathResolver.own`). Such a file counts if a text in quotes is its path. Lines
+that a cell passes to a shell (`!cp x y`, `%%bash`) are read as command lines, by the neighbour `line_targets`.
 
-`line_targets` is the neighbour: it reads command lines.
+A path that the code puts together while it runs is not found.
 """
 
 from __future__ import annotations
@@ -24,42 +25,52 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.approval.path_resolver import PathResolver
     from jupyter_eca.protocol.content import ToolCallDetails
 
-# Quoted text. A backslash outside of it takes the next character with it: otherwise many of `\"` would take long.
+# A text in quotes; its second group is the text. The pattern also matches a backslash outside of quotes with the
+# character behind it, because code with many `\"` would take too long otherwise.
 _QUOTED: Final = re.compile(r"""\\.|(["'])((?:(?!\1)[^\\\n]|\\.)+)\1""")
+# A cell that is a shell script as a whole. The group is the script.
 _SHELL_CELL: Final = re.compile(r"\s*%%(?:bash|sh|script|sx|system|!)[^\n]*\n(.*)", re.DOTALL)
+# A line of Python that runs a shell: `!cp x y`, `files = !ls`, `%sx ls`. The group is the command line.
 _SHELL_LINE: Final = re.compile(r"^[^\n'\"#]*?(?:!|%(?:sx|system)\s)(.+)$", re.MULTILINE)
 
 
 def find_in_code(code: str, folders: tuple[str, ...], resolver: PathResolver) -> str:
-    """Return a protected path that code may change, "" for none. `folders` are those in which the kernel may work."""
+    """Return a protected path that code may change, "" for none.
+
+    `folders` are the folders in which the kernel may work. Relative paths in the code start there.
+    """
     if found := find_in_text(code):
         return found
-    for path in guess_paths(
-        [text for found in _QUOTED.finditer(code) if (text := found[2] or "") and ("/" in text or "." in text)]
-    ):
+    quoted = [found[2] or "" for found in _QUOTED.finditer(code)]
+    for path in guess_paths([text for text in quoted if "/" in text or "." in text]):
         for folder in folders:
             if any(map(resolver.is_protected, resolver.resolve(path, folder))):
                 return path
     cell = _SHELL_CELL.fullmatch(code)
     lines = (cell[1],) if cell else tuple(found[1] for found in _SHELL_LINE.finditer(code))
-    # In a line for the shell within Python, `$x` is a variable of Python.
-    results = (find_in_line(line, folder, resolver, looks_up=cell is not None) for line in lines for folder in folders)
+    # In a shell line within Python (`!cp $x y`), `$x` may be a variable of Python. Its value is not known here.
+    is_shell = cell is not None
+    results = (find_in_line(line, folder, resolver, counts_unknown=is_shell) for line in lines for folder in folders)
     return next(filter(None, results), "")
 
 
 def list_shown_code(details: ToolCallDetails | None) -> Iterator[str]:
-    """Yield the code that a call runs or leaves in cells, as its card shows it. A cell that is edited counts only if it
-    then names something that it did not name before: whether it runs is another question."""
+    """Yield the code that a call runs or writes into cells, as the card of the call shows it.
+
+    An edited cell counts only if the edit adds a protected name. The edit does not run the cell: for the names that
+    the cell had before, the user is asked when it runs.
+    """
     match details:
         case RunCellsDetails(cells=cells):
             yield from (cell.source for cell in cells)
         case FileChangeDetails(cells=changes) if changes:
             for change in changes:
-                if isinstance(change, InsertCell):
-                    yield change.cell.source
-                elif isinstance(change, EditCell) and list_names_in_text(change.source) - list_names_in_text(
-                    change.was
-                ):
-                    yield change.source
+                match change:
+                    case InsertCell(cell=cell):
+                        yield cell.source
+                    case EditCell(was=before, source=after) if list_names_in_text(after) - list_names_in_text(before):
+                        yield after
+                    case _:
+                        pass
         case _:
             pass

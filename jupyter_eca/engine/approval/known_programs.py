@@ -1,7 +1,10 @@
-"""Owns the list of programs that only read: those that, with the listed options, neither write nor run other programs.
+"""Owns the lists of programs that the approval of shell commands knows: which only read, which run other programs, and
+which move folders.
+
+A program *only reads* if, with the options listed here, it neither writes nor runs other programs.
 
 An approval can be remembered for such a program by its name. For all other programs it is remembered for the exact
-line. This module must not parse anything: its neighbour `shell_parser` uses the list.
+line. This module must not parse anything: its neighbours `shell_parser` and `line_targets` use the lists.
 
 The list is short and reviewed by hand. An option that is not in it may write (`sort -o`) or run a program
 (`git grep -O`), so a command with such an option does not count as one that only reads. Options are compared as whole
@@ -30,13 +33,15 @@ class ReadOnlyProgram:
     """The maximum number of operands; None for any number."""
 
 
-# Paths in the current folder and below it, and words that are not paths.
+# Patterns for options and operands. Inside: paths in the current folder and below it, and words that are not paths.
+# A word that begins with `=` is left out because zsh replaces it by a path.
 _INSIDE: Final = r"(?!/|=)(?!(?:.*/)?\.\.(?:/|$)).*"
 _ANY: Final = r".*"
-_NONE: Final = r"(?!)"
+_NONE: Final = r"(?!)"  # matches nothing
 
 
 def _program(options: str, operands: str = _INSIDE, max_operands: int | None = None) -> ReadOnlyProgram:
+    """Return a program with these patterns. The option `--`, which ends the options, is allowed for each program."""
     return ReadOnlyProgram(re.compile(rf"--|{options}", re.DOTALL), re.compile(operands, re.DOTALL), max_operands)
 
 
@@ -60,6 +65,7 @@ _GIT_LOG: Final = (
     r"|(?:pretty|format)=(?:[^%]|%[^-+ G]|%[-+ ][^G%])*)"
 )
 
+# The programs that only read, by their name. For some of them, the subcommand is a part of the name.
 READ_ONLY: Final[dict[str, ReadOnlyProgram]] = {
     "basename": _program(r"-[az]+|-s", _ANY),
     "cat": _program(r"-[AbEensTtuv]+|--(?:number|number-nonblank|show-all|squeeze-blank|show-ends|show-tabs)"),
@@ -166,12 +172,14 @@ RUNNERS: Final = frozenset(
 # Shells. Without the name of a script they run the text that they read: `echo rm x | sh`.
 SHELLS: Final = frozenset({"sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh"})
 
+# The settings of git whose value is a program: `git -c core.pager=x log`.
 _GIT_SETTINGS: Final = (
     r"(?:alias|pager|credential|filter|difftool|mergetool)\..+"
     r"|(?:core\.(?:askpass|editor|fsmonitor|hookspath|pager|sshcommand)|diff\.external|gpg\.program|sequence\.editor)"
 )
+# A script of awk that runs a program: `system("x")`, or a pipe to or from one.
 _AWK: Final = re.compile(r".*(?:system\s*\(|\|&?\s*(?:\"|getline)).*", re.DOTALL)
-# Programs that run another program, but only with such an argument.
+# Programs that run another program only if one of their arguments matches this pattern.
 RUNNING_ARGUMENTS: Final[dict[str, re.Pattern[str]]] = {
     "find": re.compile(r"-(?:exec|ok).*"),
     "git": re.compile(

@@ -1,7 +1,10 @@
-"""What the arguments of a call name, in words: folders, origins of URLs, commands and code. Pure.
+"""Describes in words what the arguments of a tool call name: folders, origins of URLs, commands and code. Pure.
 
-An approval for the session of a tool of somebody else is remembered for these, since nothing else is known of its
-arguments. The names of arguments and the look of their values say what they are:
+When the user approves a tool of an MCP server for the session, the approval is remembered for these words. A later call
+with the same words needs no approval. The neighbour `approval_scope` stores the words.
+
+We do not know what the arguments of such a tool mean. So this module guesses it from the name of an argument and from
+the form of its value:
 
 | argument | in words |
 |---|---|
@@ -9,11 +12,11 @@ arguments. The names of arguments and the look of their values say what they are
 | `url: "https://example.org/a"` | `url at https://example.org` |
 | `query: "pandas"`, `content: "…"` and other texts | `any query`, `any content` |
 | `note: "see https://example.org/a"` | `any note with https://example.org` |
-| `id: 5` and other numbers | `any id`; a `limit`, a `line` and the like are left out |
+| `id: 5` and other numbers | `any id`; a `limit`, a `line` and similar numbers are left out |
 | `files: {"a.txt": "x"}` | `files."a.txt" "x"` |
-| `command`, `to`, `force`, and all that is not certain | exactly: `command "ls -l"`, `to "Ada"`, `force true` |
+| code, and everything that is not certain | the exact value: `command "ls -l"`, `to "Ada"`, `force true` |
 
-So a call with an argument more is in other words.
+Each argument has its own words. So a later call with one more argument needs approval.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from urllib.parse import unquote
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-# Words in the names of arguments.
+# If one of these words is in the name of an argument, its value is code, a path, or a URL.
 _CODE: Final = frozenset(
     {
         *("code", "command", "commands", "cmd", "args", "argv", "script", "source", "sql", "statement", "expression"),
@@ -41,7 +44,8 @@ _PATHS: Final = frozenset(
     }
 )
 _URLS: Final = frozenset({"url", "urls", "uri", "uris", "href", "endpoint"})
-# The last words in the names of arguments that hold a text for people or a search. `message_id` is none.
+# If the name of an argument ends with one of these words, its value is a text for people or a search. So `message_id`
+# is not a text.
 _TEXTS: Final = frozenset(
     {
         *("answer", "body", "comment", "content", "contents", "description", "keyword", "keywords", "markdown"),
@@ -49,7 +53,7 @@ _TEXTS: Final = frozenset(
         *("search", "str", "string", "subject", "summary", "term", "terms", "text", "texts", "thought", "title"),
     }
 )
-# Numbers with these words in their names say only how much is looked at, or where.
+# A number with one of these words in its name only says how much the tool looks at, or where.
 _MEASURES: Final = frozenset(
     {
         *("context", "count", "depth", "end", "head", "limit", "line", "lines", "max", "min", "offset", "page", "skip"),
@@ -57,12 +61,15 @@ _MEASURES: Final = frozenset(
     }
 )
 
+# The words of a name: `maxLines` -> `max`, `Lines`.
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-# The longest text that is taken for a path.
+# A longer text is not taken for a path. This is the limit of Linux.
 _MAX_PATH: Final = 4096
 _FILE: Final = "file://"
+# The groups are the scheme and the host.
 _URL: Final = re.compile(r"([a-z][a-z0-9+.-]*)://([\w.:%\[\]-]+)(?:[/?#]\S*)?", re.IGNORECASE)
-# What a text names outside of this machine: the origins of URLs, hosts before a slash, and addresses of mail.
+# What a text names outside of this machine: the origin of a URL, an e-mail address, or a host (`www.example.org`,
+# `example.org/`, `10.0.0.1`).
 _ADDRESS: Final = re.compile(
     r"""
       [a-z][a-z0-9+.-]{0,20}://[^\s/?#"'<>()]*
@@ -72,22 +79,26 @@ _ADDRESS: Final = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+# A `query` that begins like this is a command for a database, and not a text for a search.
 _QUERY_IN_SQL: Final = re.compile(
     r"\s*(?:--|/\*|\(|(?:select|insert|update|delete|drop|create|alter|with|merge|replace|truncate|grant|pragma|call"
     r"|exec|mutation)\b)",
     re.IGNORECASE,
 )
+# Names and texts that need no quotes.
 _NAME: Final = re.compile(r"[\w-]+")
 _PLAIN: Final = re.compile(r"[^\s\"',()]+")
 
 
 def describe_named(arguments: Mapping[str, Any], resolve: Callable[[str], str]) -> tuple[str, ...]:
-    """Return what the arguments name: `path in notes/`, `url at https://example.org`, `command "ls -l"`. No two values
-    have the same words unless they name the same folder or origin, or both are texts or numbers. `resolve` follows the
-    links of a path."""
-    values = tuple(value for name, one in arguments.items() for value in _flatten((name,), one))
-    named = tuple(value for value in values if not _is_measure(*value))
-    return tuple(sorted({_describe(names, value, resolve) for names, value in named or values}))
+    """Return what the arguments name, sorted: `path in notes/`, `url at https://example.org`, `command "ls -l"`.
+
+    Two values have the same words only if they name the same folder or origin, or if both are texts or numbers.
+    `resolve` returns a path with its links followed.
+    """
+    values = tuple(pair for name, value in arguments.items() for pair in _flatten((name,), value))
+    without_measures = tuple((names, value) for names, value in values if not _is_measure(names, value))
+    return tuple(sorted({_describe(names, value, resolve) for names, value in without_measures or values}))
 
 
 def describe_exactly(arguments: Mapping[str, Any]) -> tuple[str, ...]:
@@ -101,11 +112,15 @@ def name_folder(path: str) -> str:
 
 
 def describe_folder(folder: str) -> str:
+    """Return a folder in words for the user."""
     return "the top folder" if folder == "./" else folder
 
 
 def _flatten(names: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the values within a value, each with all names that lead to it. Code stays whole."""
+    """Yield the values within a value, each with all names that lead to it. The value of a name for code stays whole.
+
+    `("files",)` and `{"a.txt": "x"}` -> `(("files", "a.txt"), "x")`
+    """
     match value:
         case _ if _has_word(names[-1], _CODE):
             yield names, value
@@ -120,6 +135,7 @@ def _flatten(names: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ..
 
 
 def _is_measure(names: tuple[str, ...], value: Any) -> bool:
+    """Return whether a value is a number that only says how much is looked at, or where. See `_MEASURES`."""
     return _is_number(value) and _has_word(names[-1], _MEASURES)
 
 
@@ -128,7 +144,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _describe(names: tuple[str, ...], value: Any, resolve: Callable[[str], str]) -> str:
-    """Return what one value names."""
+    """Return what one value names, in the words of the table above."""
     name, words = names[-1], ".".join(map(_quote_name, names))
     exactly = f"{words} {_as_json(value)}"
     if _has_word(name, _CODE):
@@ -147,8 +163,9 @@ def _describe(names: tuple[str, ...], value: Any, resolve: Callable[[str], str])
         url = _URL.fullmatch(text)
         if url is None:
             return exactly
-        within = _list_addresses(unquote(text[url.end(2) :]))
-        return f"{words} at {' and '.join((f'{url[1]}://{url[2]}'.lower(), *within))}"
+        # The path and the query may contain other addresses: `https://a.org/?to=https://b.org`.
+        others = _list_addresses(unquote(text[url.end(2) :]))
+        return f"{words} at {' and '.join((f'{url[1]}://{url[2]}'.lower(), *others))}"
     if text and (_has_word(name, _PATHS) or _looks_like_path(text)):
         return words + _describe_path(value, resolve)
     if _WORDS.findall(name)[-1:] and _WORDS.findall(name)[-1].lower() in _TEXTS:
@@ -158,11 +175,12 @@ def _describe(names: tuple[str, ...], value: Any, resolve: Callable[[str], str])
 
 
 def _list_addresses(text: str) -> tuple[str, ...]:
-    """Return the addresses in a text, each once."""
+    """Return the addresses in a text, each once, sorted. See `_ADDRESS`."""
     return tuple(sorted({_quote(found[0].lower()) for found in _ADDRESS.finditer(text)}))
 
 
 def _describe_path(path: str, resolve: Callable[[str], str]) -> str:
+    """Return the words for a path, to be put behind the name: ` in notes/`."""
     if len(path) > _MAX_PATH or re.search(r"[\x00\r\n]", path):
         return f" {_as_json(path)}"
     return f" in {describe_folder(_quote(name_folder(resolve(path))))}"
@@ -178,12 +196,12 @@ def _has_word(name: str, words: frozenset[str] | set[str]) -> bool:
 
 
 def _quote_name(name: str) -> str:
-    """Return a name so that its end is certain, also behind another name and a dot."""
+    """Return a name, in quotes if it has other characters than letters, digits and hyphens."""
     return name if _NAME.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 
 
 def _quote(text: str) -> str:
-    """Return a text so that its end is certain."""
+    """Return a text, in quotes if it has blanks, quotes, commas or parentheses."""
     return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
 

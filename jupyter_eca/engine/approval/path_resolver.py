@@ -1,7 +1,9 @@
-"""`PathResolver`: what a path means on the disk, and whether it is protected.
+"""Owns `PathResolver`: it follows the links of a path, and says whether the path is protected.
 
-It is pure: whoever makes one passes a function that resolves a path on the disk. Without one, a path is resolved by its
-text alone. `protected_paths` is the neighbour: it has the names that are protected everywhere.
+A protected file decides what may run without approval: our configuration, scripts that it runs, files of git and of
+shells. The resolver is pure: its maker passes a function that looks at the disk. Without such a function, a path is
+resolved by its text alone. The neighbour `protected_paths` has the names that are protected in every folder. Here are
+the files that are protected only on this machine.
 """
 
 from __future__ import annotations
@@ -17,15 +19,15 @@ from jupyter_eca.engine.approval.protected_paths import is_matched_by_pattern, i
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-# The longest text that is taken for a path where any text may be one.
+# A longer text is not taken for a path. This is the limit of Linux.
 _MAX_PATH: Final = 4096
 
-# `file://PATH`, which some programs also take as `FILE:PATH`.
+# `file://PATH`. Some programs also accept `FILE:PATH`.
 _FILE: Final = re.compile(r"file:(?://)?", re.IGNORECASE)
 
 
 def resolve_by_text(path: str, folder: str) -> tuple[str, ...]:
-    """Resolve a path without looking at the disk. It belongs to the workspace, as far as its text says."""
+    """Resolve a path without looking at the disk. A relative path stays relative. `folder` is where it starts."""
     return (posixpath.normpath(posixpath.join(folder, path)),)
 
 
@@ -34,36 +36,38 @@ class PathResolver:
     """Resolves the paths of a call."""
 
     resolve: Callable[[str, str], tuple[str, ...]] = resolve_by_text
-    """Takes a path and the folder that it starts at. Returns the path with every link followed, in each way in which it
-    can be written. The first form is for people: relative to the workspace's first folder if it lies there."""
+    """A function that takes a path and the folder where it starts. It returns all forms of the path, with every link
+    followed: the absolute path and, inside the workspace, also the relative one. The first form is shown to people. It
+    is relative only in the first folder of the workspace."""
     own: tuple[str, ...] = ()
     """Files and folders that are protected here besides those of `protected_paths`: absolute, with links followed."""
     above: tuple[str, ...] = ()
-    """Folders that hold one of these, below those of the workspace or the home folder. Whoever moves such a folder
-    moves it too."""
+    """Folders that contain something of `own`. A call that moves such a folder moves what it contains too. The folders
+    of the workspace, the home folder and the folders above them are not listed."""
     included: tuple[str, ...] = ()
     """Files of the project that the settings run, or that `AGENTS.md` includes. They are protected as well."""
     above_included: tuple[str, ...] = ()
-    """Folders that hold one of these. They are often the folders that the user works in, so only what moves or replaces
-    one of them counts, and not each program that is called with it."""
+    """Folders that contain something of `included`. The user often works in them. So a call that names such a folder
+    counts only if it may move or replace it."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The variables of the environment that a command line finds."""
+    """The environment variables that a command line can use. Those whose value is not an absolute path are empty."""
 
     def is_protected(self, form: str) -> bool:
-        """Return whether a resolved path is protected. Case does not count, because some file systems ignore it."""
+        """Return whether a resolved path (`form`) is protected. Upper and lower case are equal, because they are in
+        some file systems."""
         text = form.casefold()
         own = (path.casefold() for path in (*self.own, *self.included))
         return is_protected(form) or any(text == path or text.startswith(f"{path}/") for path in own)
 
     def holds_protected(self, form: str, *, moves: bool = True) -> bool:
-        """Return whether a resolved path is protected, or is a folder with something that is. `moves`: whether the call
-        may move or replace a whole folder."""
+        """Return whether a resolved path is protected, or is a listed folder that contains something protected.
+        `moves` says whether the call may move or replace a whole folder. Then `above_included` counts too."""
         folders = (*self.above, *self.above_included) if moves else self.above
         return self.is_protected(form) or any(form.casefold() == path.casefold() for path in folders)
 
     def is_above_protected(self, form: str) -> bool:
-        """Return whether a resolved folder may hold something protected in a folder below it. The folder of the
-        workspace holds our configuration; of other folders it is known from the paths that are protected here."""
+        """Return whether a resolved folder may contain something protected, at any depth. The workspace (`.`) always
+        counts, because it may contain our configuration. Other folders are compared with `own` and `included`."""
         below = f"{form.casefold().rstrip('/')}/"
         return (
             form == "."
@@ -72,16 +76,18 @@ class PathResolver:
         )
 
     def may_become_protected(self, form: str) -> bool:
-        """Return whether a resolved path with a pattern in it (`~/.conf*/eca`) may become one that is protected, when
-        the shell replaces it. Patterns are not compared with `included`: `src/*.py` is what people work on."""
+        """Return whether the shell may replace a resolved path with a pattern in it (`~/.conf*/eca`) by a protected
+        path. Patterns are not compared with `included`, because people often work on them: `src/*.py`."""
         return any(is_matched_by_pattern(form, path) for path in self.own)
 
 
 BY_TEXT: Final = PathResolver()
+"""A resolver that does not look at the disk and knows no protected files of this machine."""
 
 
 def guess_paths(value: Any) -> Iterator[str]:
-    """Yield the texts in a value that may be paths. It is not known whether a tool takes a URI, so it is both."""
+    """Yield the texts in a value that may be paths. A `file:` URI is yielded twice: as it is, and as the path in it. It
+    is not known whether the tool understands URIs."""
     for text in list_texts(value):
         if text.strip() and len(text) <= _MAX_PATH and not re.search(r"[\x00\r\n]", text):
             yield text
@@ -90,7 +96,7 @@ def guess_paths(value: Any) -> Iterator[str]:
 
 
 def list_texts(value: Any) -> Iterator[str]:
-    """Yield all texts in a value, also the names in objects: `{"files": {"PATH": "TEXT"}}`."""
+    """Yield all texts in a value, at any depth. The keys of objects count too: a key may be a path."""
     match value:
         case str():
             yield value

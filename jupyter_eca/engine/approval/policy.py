@@ -3,17 +3,17 @@
 It must not compare patterns or write texts: its neighbours `rule_matching` and `reason` do. `approval_scope` has the
 approvals that are remembered for a session.
 
-The order is that of ECA (3.3): first the `deny` rules, then what the user approved for this session, then the `ask`
-rules, then the `allow` rules, then the default. After that:
+The rules are those of ECA, whose configuration we read, and so is the order: first the `deny` rules, then what the user
+approved for this session, then the `ask` rules, then the `allow` rules, then the default. After that:
 
-- A call that is not denied needs approval each time, whatever the rules say, in three cases: if it may change a file
-  that decides what may run without approval (`protected_paths`); if it changes a Markdown cell that loads something as
-  soon as it is shown; or if some commands are denied by a rule, and it is not certain which commands the line of the
-  call runs.
-- Trust allows all other calls that would need approval. It never allows a denied call.
+- A call that is not denied needs approval each time, whatever the rules say, in three cases. It may change a protected
+  file, which decides what may run without approval (`protected_paths`). Or it changes a Markdown cell that loads
+  something as soon as it is shown. Or a rule denies some commands, and it is not certain which commands the call runs.
+- Trust, which the user switches on for a chat, allows all other calls that would need approval. It never allows a
+  denied call.
 - An edit that needs approval only because no rule selects it runs without approval if the user reviews it afterwards
-  (`review_time`). As long as there is such an edit that nobody has reviewed, a call that may run it needs approval,
-  even if a rule or an earlier approval allows it.
+  (`review_time`). As long as such an edit is not reviewed, a call that may run the edited code needs approval, even if
+  a rule or an earlier approval allows the call.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Verdict:
     """The decision about one call, with its reason."""
 
     decision: Decision
-    """The decision."""
+    """Whether the call runs, needs approval or is denied."""
     reason: RejectReason = RejectReason.CONFIG
     """If the call is denied: who or what denies it."""
     words: str = ""
@@ -69,7 +69,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Adjusted:
-    """How hooks and the preview have changed a call, before the decision about it."""
+    """How hooks (programs of the user) and the preview have changed a call, before the decision about it."""
 
     arguments: dict[str, Any] | None = None
     """The new arguments; None to keep the old ones."""
@@ -108,7 +108,7 @@ class Rule(Model):
 
     @property
     def always(self) -> bool:
-        """Whether the rule selects every call of its tool."""
+        """Whether the rule selects every call of its tool, whatever its arguments are."""
         return not self.args_matchers
 
     @property
@@ -127,9 +127,10 @@ class Rule(Model):
         return (self,)
 
     def find_match(self, call: ReviewedCall, *, allows: bool) -> Rule | None:
-        """Return the simple rule that matches the call; None when none does.
+        """Return the simple rule that matches the arguments of the call; None when none does.
 
-        `allows` is True for a rule of `allow`, which must match each command of a command line.
+        `allows` is True for a rule of `allow`, which must match each command of a command line. Whether the rule is for
+        the tool of the call is not checked here.
         """
         matchers = self.args_matchers.items()
         return self if all(call.matches(name, patterns, allows=allows) for name, patterns in matchers) else None
@@ -147,7 +148,7 @@ class _AgentRule(Rule):
 
 
 class _UnitedRule(Rule):
-    """Two rules for the same selector. It matches if one of them matches."""
+    """Two rules for the same tool or server, as one rule. It matches if one of them matches."""
 
     rules: tuple[Rule, Rule]
     """The two rules."""
@@ -227,14 +228,14 @@ def merge_policies(shared: Policy, agent: Policy, name: str = "") -> Policy:
 
 
 def _assign_rules(rules: Rules, agent: str) -> dict[str, Rule]:
-    """Return the rules as rules of this agent."""
+    """Return the rules as rules of the agent of this name, so that the user is told where they come from."""
     if not agent:
         return dict(rules)
     return {
-        name: reduce(
+        selector: reduce(
             unite_rules, [_AgentRule(args_matchers=simple.args_matchers, agent=agent) for simple in rule.alternatives]
         )
-        for name, rule in rules.items()
+        for selector, rule in rules.items()
     }
 
 
@@ -253,10 +254,11 @@ def decide(
     """Decide whether a call runs, needs approval or is denied. The cause of the verdict is the first rule that selects
     the call.
 
-    `targets` are the files that the call names. Without them, the paths are used as they are written. `loads` is what
-    a page would load as soon as it shows what the call changes. `review` is when the user reviews the changes of the
-    call, see `choose_review_time`. `unseen` is a path that was changed without approval, "" for none; the call is given
-    it only if it is no read.
+    `remembered` are the scopes that the user approved for the session. `trust` is whether the user switched trust on
+    for the chat. `targets` are the files that the call names; without them, the paths are used as they are written.
+    `loads` is what a page would load as soon as it shows what the call changes; "" for nothing. `review` is when the
+    user reviews the changes of the call, see `choose_review_time`. `unseen` is the path of an edit that ran without
+    approval and is not reviewed yet; "" for none.
     """
     call = ReviewedCall(tool, arguments, targets or find_targets(tool, arguments))
     verdict = _apply_rules(policy, call, remembered)
@@ -283,9 +285,9 @@ def decide(
 
 def has_changed(tool: ToolSpec, remembered: frozenset[ApprovalScope]) -> bool:
     """Return whether the user approved a tool for the session, and its definition has changed since then."""
-    now = list_scopes(tool, {}, CallTargets())
-    then = {scope.definition for scope in remembered if scope.tool == get_selector(tool)}
-    return bool(then) and any(scope.definition not in then for scope in now)
+    scopes = list_scopes(tool, {}, CallTargets())
+    approved = {scope.definition for scope in remembered if scope.tool == get_selector(tool)}
+    return bool(approved) and any(scope.definition not in approved for scope in scopes)
 
 
 def _apply_rules(policy: Policy, call: ReviewedCall, remembered: frozenset[ApprovalScope]) -> Verdict:
@@ -300,6 +302,7 @@ def _apply_rules(policy: Policy, call: ReviewedCall, remembered: frozenset[Appro
     if cause := _find_cause(policy.allow, call, allows=True):
         return Verdict(Decision.ALLOW, cause=cause)
     if call.tool.client_asks and policy.by_default is Decision.ASK:
+        # The client that runs the tool can ask its user itself.
         return Verdict(Decision.ALLOW)
     return Verdict(policy.by_default, cause=Cause(kind="default", agent=policy.default_owner))
 
@@ -332,7 +335,10 @@ def list_conditional_rules(policy: Policy, tool: ToolSpec) -> Iterator[tuple[Dec
 
 
 def _find_cause(rules: Rules, call: ReviewedCall, *, allows: bool = False) -> Cause | None:
-    """Return the first rule that selects the call; None when no rule does."""
+    """Return the first rule that selects the call, as the cause of a verdict; None when no rule does.
+
+    `allows` is True for the rules of `allow`, see `Rule.find_match`.
+    """
     causes = (
         Cause(kind="rule", rule=selector, agent=match.owner)
         for selector, rule in rules.items()

@@ -1,4 +1,5 @@
-"""Owns the rule that "Always…" adds to the configuration for one call, so that such calls run without approval. Pure.
+"""Owns the approval rule that the button "Always…" adds to the configuration, so that such calls run without approval.
+Pure.
 
 The rule is never wider than what the user approved. For a shell command it allows the exact line in the same folder.
 For a tool that is approved by folders, it allows the folders of the paths, without their subfolders. Characters are
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 def propose_rule(
     rules: Rules, tool: ToolSpec, arguments: dict[str, Any], targets: CallTargets
 ) -> tuple[str, Rule] | None:
-    """Return the selector and the rule to add to the `allow` rules.
+    """Return the selector (`server__tool`) and the rule to add to the `allow` rules, which are `rules`.
 
-    None when all possible selectors have a rule already that cannot be merged with the new one.
+    None when each possible selector already has a rule that cannot be merged with the new one.
     """
     added = Rule(args_matchers=dict(_list_matchers(tool, arguments, targets)))
     names = (get_selector(tool), tool.name) if tool.server == "eca" else (get_selector(tool),)
@@ -88,4 +89,5 @@ def subtract_rule(old: Rule, removed: Rule) -> Rule | None:
 
 
 def _find_differences(first: Rule, second: Rule) -> list[str]:
+    """Return the names of the arguments for which two rules have different patterns."""
     return [name for name, texts in first.args_matchers.items() if set(texts) != set(second.args_matchers[name])]

@@ -1,7 +1,8 @@
 """Owns the list of protected paths: files and folders that decide what may run without the user's approval.
 
 These are our configuration and instructions, and the files of git, shells and editors that name programs to run. This
-module must not open a file or follow links: its neighbour `call_targets` gets resolved paths from its caller.
+module must not open a file or follow links: its neighbour `path_resolver` does, and has the files that are protected
+only on this machine.
 
 Upper and lower case are equal, and characters that some file systems ignore are removed before names are compared.
 """
@@ -37,12 +38,13 @@ _USER_FOLDERS: Final = frozenset((".config", name) for name in ("eca", "fish", "
 _NAMES: Final = "|".join(map(re.escape, (*sorted(FOLDERS), *sorted(FILES), *sorted(map("/".join, _USER_FOLDERS)))))
 # Finds a protected name in code, or in a command that cannot be parsed. `x.git` and `.gitignore` are other names.
 _IN_TEXT: Final = re.compile(rf"(?<![\w.)\]-])(?:{_NAMES})(?![\w-]|\.\w)", re.IGNORECASE)
+# `{a,b}` and `[ab]`, which the shell replaces.
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 _BRACKETS: Final = re.compile(r"\[[!^]?\]?(?:\[:\w*:\]|[^\]/]){0,100}\]")
 _QUOTES: Final = re.compile(r"""['"\\]""")
-# A longer pattern is taken to match: to compare it would take long, and nobody writes such a one.
+# A longer pattern counts as one that matches: comparing it would take long, and nobody writes such a pattern.
 _MAX_PATTERN: Final = 1000
-# If braces stand for more words than this, they are treated as if they stood for any word.
+# If braces stand for more words than this, they count as a pattern that matches any protected name.
 _MAX_WORDS: Final = 100
 
 
@@ -65,37 +67,44 @@ def list_names_in_text(text: str) -> frozenset[str]:
 
 
 def is_protected_by_pattern(word: str, *, any_name: bool = True) -> bool:
-    """Return whether a word that the shell replaces (`.e*/x`, `.e{c,d}a`) may become one of these paths. `*` alone
-    stands for nothing in particular, and does not count. Without `any_name`, `*.md` does not count either."""
-    words = expand_braces(_loosen(_QUOTES.sub("", word)))
-    parts = {_normalize(part) for one in words for part in one.split("/")}
-    return any(
-        _is_matched(name, part) for part in parts if any_name or not part.startswith("*") for name in (*FOLDERS, *FILES)
-    )
+    """Return whether a word that the shell replaces (`.e*/x`, `.e{c,d}a`) may become a protected path.
+
+    `*` alone does not count, because it is in many harmless lines. Without `any_name`, no pattern that begins with `*`
+    counts, such as `*.md`.
+    """
+    words = expand_braces(_simplify_brackets(_QUOTES.sub("", word)))
+    parts = {_normalize(part) for expanded in words for part in expanded.split("/")}
+    patterns = [part for part in parts if any_name or not part.startswith("*")]
+    return any(_matches(name, pattern) for pattern in patterns for name in (*FOLDERS, *FILES))
 
 
 def is_matched_by_pattern(pattern: str, path: str) -> bool:
     """Return whether a pattern of the shell may become a path, or a path below it. Both are absolute."""
-    parts, names = _loosen(pattern).casefold().split("/"), path.casefold().split("/")
-    return len(parts) >= len(names) and all(
-        name == part or _is_matched(name, part) for name, part in zip(names, parts, strict=False)
+    patterns, names = _simplify_brackets(pattern).casefold().split("/"), path.casefold().split("/")
+    return len(patterns) >= len(names) and all(
+        name == part or _matches(name, part) for name, part in zip(names, patterns, strict=False)
     )
 
 
-def _is_matched(name: str, part: str) -> bool:
-    if len(part) > _MAX_PATTERN:
+def _matches(name: str, pattern: str) -> bool:
+    """Return whether a pattern matches a name. As in the shell, only a pattern that begins with a dot matches a name
+    that does."""
+    if len(pattern) > _MAX_PATTERN:
         return True
-    return bool(part.strip("*")) and fnmatch.fnmatchcase(name, part) and part.startswith(".") == name.startswith(".")
+    is_hidden = name.startswith(".")
+    return bool(pattern.strip("*")) and fnmatch.fnmatchcase(name, pattern) and pattern.startswith(".") == is_hidden
 
 
-def _loosen(pattern: str) -> str:
+def _simplify_brackets(pattern: str) -> str:
     """Replace `[…]` in a pattern by `?`, because `[^a]` and `[[:lower:]]` mean something else in Python."""
     return _BRACKETS.sub("?", pattern)
 
 
 def expand_braces(word: str) -> list[str]:
-    """Return the words that the shell makes of the braces in a word, and perhaps more: `{a..f}` counts as `*`."""
+    """Return the words that the shell makes from the braces in a word: `a{b,c}` -> `["ab", "ac"]`. `{a..f}` counts as
+    `*`."""
     words = [word]
+    # Replace one pair of braces in one of the words at a time, until there is none left.
     while (found := next(((text, match) for text in words if (match := _BRACES.search(text))), None)) is not None:
         text, match = found
         choices = match[1].split(",") if "," in match[1] else ["*"]

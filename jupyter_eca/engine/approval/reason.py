@@ -12,12 +12,11 @@ from jupyter_eca.engine.approval.policy import Decision
 if TYPE_CHECKING:
     from jupyter_eca.protocol.content import Cause
 
-_DONE: Final = {Decision.ALLOW: "Allowed", Decision.ASK: "Asked", Decision.DENY: "Forbidden"}
+_VERBS: Final = {Decision.ALLOW: "Allowed", Decision.ASK: "Asked", Decision.DENY: "Forbidden"}
 
 
 def describe_warning(cause: Cause) -> str:
-    """Return what whoever approves a call must know besides the call, as a sentence without its full stop; "" where
-    there is nothing."""
+    """Return what the user must know before approving a call, as a sentence without its full stop; "" for nothing."""
     match cause.kind:
         case "protected":
             return f"This changes what may run without asking (`{cause.path}`)"
@@ -34,7 +33,8 @@ def describe_warning(cause: Cause) -> str:
 
 
 def add_warning(summary: str, cause: Cause | None) -> str:
-    """Return the summary of a call that is asked about, behind its warning. For clients that show no cause."""
+    """Return the summary of a call that needs approval, with the warning before it. For clients that do not show the
+    cause."""
     warning = describe_warning(cause) if cause else ""
     return f"{warning}: {summary}" if warning else summary
 
@@ -47,7 +47,7 @@ def describe_cause(decision: Decision, cause: Cause | None) -> str:
     of_agent = f" of the agent `{cause.agent}`" if cause.agent else ""
     match cause.kind:
         case "rule":
-            return f"{_DONE[decision]} by {rule}{of_agent} (`toolCall.approval.{decision}`)"
+            return f"{_VERBS[decision]} by {rule}{of_agent} (`toolCall.approval.{decision}`)"
         case "remembered":
             return "Allowed: you have approved it for this session"
         case "review":
@@ -59,4 +59,4 @@ def describe_cause(decision: Decision, cause: Cause | None) -> str:
             would = f"{rule}{of_agent} would ask" if cause.rule else "nothing else allows it"
             return f"Allowed by trust: {would}"
         case "default":
-            return f"{_DONE[decision]}: no rule matches it (`byDefault`{of_agent}: {decision})"
+            return f"{_VERBS[decision]}: no rule matches it (`byDefault`{of_agent}: {decision})"

@@ -1,12 +1,12 @@
 """Decides whether the user reviews a change before it is made, or only afterwards. Pure.
 
-The setting `review` is about edits that would need approval only because no rule selects them. `policy` applies what is
-decided here, after the rules: it denies and asks as before where a rule says so. The setting is never about a call that
-runs something, deletes something, or changes a file that decides what may run.
+The setting `review` applies only to edits that would need approval just because no approval rule selects them. A rule
+that denies or asks still counts: `policy` applies the rules first. The setting never applies to a call that runs
+something, deletes something, or changes a protected file, which decides what may run.
 
-A change that was made without approval is *unseen* until the user keeps or undoes it. As long as there is one, a call
-that may run it needs approval, whatever was approved or allowed before: otherwise a model could write code unseen into
-a cell or a file, and run it with an approval that was given for other code.
+A change that was made without approval is *unseen* until the user keeps or undoes it. As long as there is such a
+change, a call that may run the changed code needs approval, whatever was approved or allowed before. Otherwise a model
+could write code unseen into a cell, and run it with an approval that was given for other code.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.protocol.content import ToolCallDetails
 
-# Files that a program runs as soon as it starts in their folder: Python, IPython and Jupyter do.
-_STARTED: Final = re.compile(
+# Files that Python, IPython or Jupyter run as soon as they start in the folder of the file.
+_RUN_AT_START: Final = re.compile(
     r"(?:sitecustomize|usercustomize)\.py|.*\.pth|(?:jupyter|ipython)\w*config\w*\.(?:py|json)"
 )
 
-# Tools of ours that are no reads, and run no code. What a subagent does is decided call by call.
+# Those of our own tools that do not only read, and still run no code. For a subagent, each of its calls is decided.
 _RUN_NOTHING: Final = frozenset({"spawn_agent", "bg_job"})
 
 
@@ -54,11 +54,11 @@ def choose_review_time(
     *,
     is_kept: bool,
 ) -> ReviewTime:
-    """Return when the user reviews what a call changes. `is_kept` is whether all that it changes can be kept before, so
-    that it can be undone.
+    """Return when the user reviews what a call changes.
 
-    The call may be an edit of cells, or of text files in the workspace, whose preview is known. All others are reviewed
-    before they run.
+    `details` are the preview of the change. `is_kept` is whether everything that the call changes can be saved before,
+    so that the change can be undone. Only an edit of cells, or of text files in the workspace, can be reviewed
+    afterwards. Its preview must be known. All other calls are reviewed before they run.
     """
     if situation.setting is ReviewTime.BEFORE or not situation.is_shown:
         return ReviewTime.BEFORE
@@ -74,7 +74,9 @@ def choose_review_time(
 
 
 def _is_plain(forms: tuple[str, ...]) -> bool:
-    """Return whether a path is in the workspace, and is no hidden file or folder and none that programs run at start.
+    """Return whether a path is in the workspace, is not hidden, and is not a file that a program runs at its start.
+
+    `forms` are all ways to write the path, see `CallTargets.paths`.
 
     Hidden files often say what other programs run (`.github/workflows`, `.env`), and nobody looks at them.
     """
@@ -82,10 +84,11 @@ def _is_plain(forms: tuple[str, ...]) -> bool:
     parts = [part for form in inside for part in form.split("/")]
     if not inside or any(part.startswith(".") for part in parts):
         return False
-    return not any(_STARTED.fullmatch(part.casefold()) for part in parts)
+    return not any(_RUN_AT_START.fullmatch(part.casefold()) for part in parts)
 
 
 def may_run_code(tool: ToolSpec) -> bool:
-    """Return whether a call of a tool that is no read may run code that an earlier change has written."""
+    """Return whether a call of a tool may run code that an earlier change has written. A tool that only reads, or whose
+    changes can be undone, runs no code."""
     runs_nothing = tool.origin is Origin.NATIVE and not tool.definition and tool.name in _RUN_NOTHING
     return not (tool.is_read_only or tool.revertible or runs_nothing)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 # The argument of a shell tool that has the command line.
 COMMAND_ARGUMENT: Final = "command"
 
-# A pattern that matches only one text, such as "Always…" writes into the configuration.
+# A pattern that matches only one text, because its special characters are escaped. The button "Always…" writes such
+# patterns into the configuration.
 _LITERAL: Final = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^A-Za-z0-9])*", re.DOTALL)
 
 
@@ -48,21 +49,26 @@ class ReviewedCall:
         return str(self.arguments.get(COMMAND_ARGUMENT, "")) if self.tool.remembers is Remembers.COMMANDS else None
 
     def matches(self, name: str, patterns: tuple[str, ...], *, allows: bool) -> bool:
-        """Return whether an argument matches one of the patterns. `allows` is True for a rule that allows calls."""
+        """Return whether the argument of this name matches one of the patterns.
+
+        `allows` is True for a rule that allows calls. In doubt, such a rule does not match, and other rules do.
+        """
         text = str(self.arguments.get(name, ""))
         if name == COMMAND_ARGUMENT and self.line is not None:
-            return _allows_line(text, patterns) if allows else _any_match(_list_texts(text), patterns)
+            return _allows_line(text, patterns) if allows else _matches_any(_list_texts(text), patterns)
         forms = self.targets.paths.get(name, ())
         if not allows:
-            return _any_match((text, *forms), patterns)
+            return _matches_any((text, *forms), patterns)
         if name in self.tool.paths and forms:
-            return _any_match(forms, patterns)
+            return _matches_any(forms, patterns)
+        # It may be a path that we do not know of. So `a/../b` must match as it is written, and as `b`.
         if ".." in re.split(r"[/\\]", text):
-            return _any_match((text,), patterns) and _any_match((posixpath.normpath(text),), patterns)
-        return _any_match((text,), patterns)
+            return _matches_any((text,), patterns) and _matches_any((posixpath.normpath(text),), patterns)
+        return _matches_any((text,), patterns)
 
 
-def _any_match(texts: Iterable[str], patterns: tuple[str, ...]) -> bool:
+def _matches_any(texts: Iterable[str], patterns: tuple[str, ...]) -> bool:
+    """Return whether one of the patterns matches the whole of one of the texts."""
     return any(re.fullmatch(pattern, text, re.DOTALL) for text in texts for pattern in patterns)
 
 
@@ -72,11 +78,11 @@ def _allows_line(line: str, patterns: tuple[str, ...]) -> bool:
     A command with a redirection into a file does not match, because the author of the pattern did not think of it. Such
     a line is allowed only by a pattern for exactly this line.
     """
-    if _any_match((line,), tuple(filter(_LITERAL.fullmatch, patterns))):
+    if _matches_any((line,), tuple(filter(_LITERAL.fullmatch, patterns))):
         return True
     commands = parse_commands(line)
     return bool(commands) and all(
-        _writes_no_file(command) and _any_match((command.text,), patterns) for command in commands
+        _writes_no_file(command) and _matches_any((command.text,), patterns) for command in commands
     )
 
 

@@ -1,11 +1,16 @@
-"""Parses a shell line into its commands, for the approval rules, and tells what an approval of the line may remember.
+"""Parses a shell line into its commands, for the approval rules. It also finds what an approval of the line remembers.
 
 It must not run the line or decide about it: its neighbours `rule_matching` and `approval_scope` use the result.
 
-The grammar is a small, plain part of the POSIX shell language, as a table of regular expressions. A line with anything
-else in it (`$`, backquotes, parentheses, here documents, comments) is not parsed, and no approval of it is remembered.
-The parser must end a word exactly where the shell ends it. If it took an operator for a part of a word, a command would
-run that nobody approved.
+The grammar is a small part of the POSIX shell language, as a table of regular expressions. A line with anything else in
+it (`$`, backquotes, parentheses, here documents, comments) is not parsed, and no approval of it is remembered. The
+parser must end a word exactly where the shell ends it. If it took an operator for a part of a word, a command could run
+that nobody approved.
+
+    parse_commands("git log > 'a b' && ls")   ->   `git log` with the redirection `> 'a b'`, and `ls`
+
+For a line that cannot be parsed, `split_roughly` still finds words and redirections. `line_targets` searches them for
+protected paths.
 
 An approval of a line whose commands only read (`known_programs`) is remembered for its programs: after `git status`,
 `git status -s` needs no approval either. An approval of another line is remembered for exactly this line. If the shell
@@ -42,9 +47,9 @@ _TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 
-# The same without the grammar. A quoted text ends at the end of its line, so that an apostrophe in a comment hides
-# nothing, and a text that runs a command (`"$(cp x y)"`) is no quoted text.
-_ROUGH: Final = re.compile(
+# The tokens for `split_roughly`. They match any text. A quoted text ends at the end of its line at the latest, so that
+# an apostrophe in a comment hides nothing. A text that runs a command (`"$(cp x y)"`) does not count as quoted.
+_ROUGH_TOKEN: Final = re.compile(
     r"""
       (?P<redirect>(?:[0-9]*|&)>[>|&]?)
     | (?P<end>[;&|()`\n]+)
@@ -69,13 +74,14 @@ _RESERVED: Final = re.compile(
     r"!|\{|\}|\[\[|\]\]|if|then|elif|else|fi|case|esac|for|select|while|until|do|done|in|function|coproc"
 )
 
-# The targets of redirections that change no file. After `>&` and `<&` it is a descriptor, elsewhere only this device:
-# `> 5` writes a file named 5.
+# The targets of redirections that change no file. After `>&` and `<&`, that is the number of an open file. After other
+# operators it is only this device: `> 5` writes a file named 5.
 _DESCRIPTOR: Final = re.compile(r"[0-9]+|-")
 _NOWHERE: Final = "/dev/null"
 
 # The name of a program without quotes or a folder. With a folder, it may be another program of the same name.
 _PROGRAM: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+# A part of a word in which the shell expands nothing.
 _QUOTED: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", re.DOTALL)
 # The characters that make the shell expand a word, outside of quotes. zsh also expands `=ls`.
 _EXPANDED: Final = re.compile(r"[{}*?\[~]|^=")
@@ -86,7 +92,7 @@ class Redirect:
     """A redirection of a command."""
 
     operator: str
-    """The operator, with the descriptor before it: `2>`."""
+    """The operator, with the number of the open file before it: `2>`."""
     target: str
     """The word after the operator, without quotes; empty when there is none."""
     written: str
@@ -152,18 +158,18 @@ class ParsedCommand:
 
     @property
     def moves_folders(self) -> bool:
-        """Whether it may move, replace or fill a folder that it names: `mv a b`, `env mv a b`."""
+        """Whether the command may move, replace or fill a folder that it names: `mv a b`, `env mv a b`."""
         return self.program in known_programs.MOVERS or self.hides_program
 
     @property
     def hides_program(self) -> bool:
-        """Whether another program may run than its first word names: `r?m x`, `A=1 rm x`, `env rm x`."""
-        argument = known_programs.RUNNING_ARGUMENTS.get(self.program)
+        """Whether the command may run another program than its first word says: `r?m x`, `A=1 rm x`, `env rm x`."""
+        running_argument = known_programs.RUNNING_ARGUMENTS.get(self.program)
         reads_script = self.program in known_programs.SHELLS and all(word.startswith("-") for word in self.args)
         return (
             self.program in known_programs.RUNNERS
             or reads_script
-            or (argument is not None and any(map(argument.fullmatch, self.args)))
+            or (running_argument is not None and any(map(running_argument.fullmatch, self.args)))
             or any(expands(word) or "=" in word for word in self.words[:1])
         )
 
@@ -180,6 +186,8 @@ class LineKeys:
 
 @dataclass(frozen=True, slots=True)
 class _Token:
+    """A word, an operator or a redirection of a line."""
+
     kind: str
     """The name of the group in `_TOKEN` that matched."""
     raw: str
@@ -205,14 +213,16 @@ def parse_commands(line: str) -> tuple[ParsedCommand, ...] | None:
 
 
 def split_roughly(line: str) -> tuple[ParsedCommand, ...]:
-    """Return something like the commands of a line that is not understood, without keys and without redirections that
-    only read. Their words are those that the shell may make of it, and perhaps others: keywords, comments and the text
-    of here documents."""
+    """Return the approximate commands of a line that cannot be parsed.
+
+    Their words are those of the line, together with keywords, comments and the texts of here documents. Redirections
+    that only read are left out. No command has a `key`.
+    """
     commands: list[ParsedCommand] = []
     words: list[str] = []
     redirects: list[Redirect] = []
     operator = ""
-    for found in (*_ROUGH.finditer(line), None):
+    for found in (*_ROUGH_TOKEN.finditer(line), None):
         if found is not None and found["word"]:
             if operator:
                 redirects.append(Redirect(operator, unquote_roughly(found["word"]), found["word"]))
@@ -230,7 +240,7 @@ def split_roughly(line: str) -> tuple[ParsedCommand, ...]:
 
 
 def unquote_roughly(word: str) -> str:
-    """Return a word without its quotes and backslashes."""
+    """Return a word without any quotes and backslashes."""
     return _ROUGH_QUOTES.sub("", word)
 
 
@@ -292,6 +302,7 @@ def _parse_command(part: list[_Token]) -> ParsedCommand:
 
 
 def _unquote(word: str) -> str:
+    """Return a word as the shell passes it to a program: `'a b'` -> `a b`."""
     return shlex.split(word)[0]
 
 

@@ -1,8 +1,13 @@
-"""Divides a command line into what the shell reads in different ways: its words, the commands whose output it uses, and
-its here documents. Pure.
+"""Divides a command line into its words, the commands whose output it uses (`$(ls)`), and its here documents. Pure.
 
-It must not know what a word stands for: its neighbour `shell_expansion` does. If it is not certain where a part ends,
-`ScriptParts.is_certain` is False.
+A *here document* is a text that a command reads from the lines below it: `cat <<END`, then the text, then `END`.
+
+    cp $(cat list) b; cat <<END    ->    text: "cp \\ue001 b; cat "
+    hello                                outputs: ("cat list",)
+    END                                  documents: ("hello\\n",)
+
+It is for lines that `shell_parser` does not understand. If it is not certain where a part ends, `is_certain` is False.
+The neighbour `shell_expansion` replaces variables by their values.
 """
 
 from __future__ import annotations
@@ -12,60 +17,71 @@ from dataclasses import dataclass, field
 from typing import Final
 
 UNKNOWN: Final = "\ue000"
-"""Stands for any text. It is a character that has no meaning of its own."""
+"""Stands for a text that is not known. Unicode gives no meaning to this character."""
 FIRST_OUTPUT: Final = 0xE001
-"""The first of the characters that stand for the commands whose output is a part of a word."""
-_MOST_OUTPUTS: Final = 4000
-# Parts within parts within parts. Nobody writes more, and each level takes a level of Python's stack.
-_MOST_LEVELS: Final = 20
-# The longest `((…))` that is taken for a number.
-_MOST_NUMBER: Final = 200
+"""The code of the character that stands for the output of the first command. The output of the second has the next."""
+# There are 6,399 such characters, up to U+F8FF.
+_MAX_OUTPUTS: Final = 4000
+# How deep `$(…)` and `${…}` may be nested. Nobody writes more, and each level takes a level of Python's stack.
+_MAX_LEVELS: Final = 20
+# The longest `((…))` that counts as a computation with numbers.
+_MAX_NUMBER_CHARS: Final = 200
 
-_DOCUMENT: Final = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|(\\?[\w.-]+))")
+# `<<END`, `<<-END`, `<<'END'`, `<<"END"`. The last three groups are the name, in its three forms.
+_DOCUMENT_START: Final = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|(\\?[\w.-]+))")
+# `$'a\n'`
 _ANSI_QUOTED: Final = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
-# What stands in `((…))` if it is no command.
+# What stands in `((…))` if it computes with numbers. Two parentheses may also begin commands.
 _NUMBER: Final = re.compile(r"\s*(?:[\w$+*/%<>=!&|?:,~^#{}\s-]|\((?:[\w$+*/%<>=!&|?:,~^#{}\s-])*\))*")
 _CASE: Final = re.compile(r"\bcase\b")
 _BACKQUOTED: Final = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
-# A comment begins behind one of these.
-_BREAKS: Final = " \t\n;&|()"
+# A `#` begins a comment only at the start of the line, or after one of these characters.
+_BEFORE_COMMENT: Final = " \t\n;&|()"
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptParts:
-    """A line, divided."""
+    """The parts of a line."""
 
     text: str
     """The line without its here documents and comments. A character stands for each command whose output is used."""
     outputs: tuple[str, ...] = ()
-    """These commands, in the order of their characters."""
+    """The commands whose output is used, in the order of their characters."""
     inner: tuple[str, ...] = ()
-    """The command lines within the line: those whose output is used, also within here documents."""
+    """The same commands as they are written, and those within here documents. A command within another one is a part of
+    that one."""
     documents: tuple[str, ...] = ()
     """The texts of the here documents."""
     is_certain: bool = True
-    """Whether all of this was found."""
+    """Whether all parts were found."""
 
 
 @dataclass(slots=True)
 class _Scanner:
+    """Reads a line from left to right and collects its parts."""
+
     line: str
     at: int = 0
+    """The index of the next character to read."""
     outputs: list[str] = field(default_factory=list[str])
     inner: list[str] = field(default_factory=list[str])
     documents: list[str] = field(default_factory=list[str])
     pending: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
-    """The here documents that begin with the next line: their names, and whether their text is not expanded."""
-    missing: set[str] = field(default_factory=set[str])
-    """The names of here documents that do not end. To search for one again would take long."""
-    commands: int = 0
-    """The commands whose output is used that the place is in."""
-    levels: int = 0
-    """These commands and the `${…}` that the place is in."""
+    """The here documents that begin on the next line. Of each, its name, and whether the shell leaves its text as it is
+    (`<<'END'`)."""
+    endless: set[str] = field(default_factory=set[str])
+    """The names of here documents whose end was not found. Searching for it again would take too long."""
+    command_depth: int = 0
+    """How many `$(…)` are open at `at`."""
+    nesting_depth: int = 0
+    """How many `$(…)` and `${…}` are open at `at`."""
     is_certain: bool = True
 
     def scan(self, end: str = "", *, is_in_quotes: bool = False) -> str:
-        """Return the text up to a character that ends it. `is_in_quotes`: it is within `"…"`, where `'` is a letter."""
+        """Read up to the character `end`, and return the text. An empty `end` is the end of the line.
+
+        `is_in_quotes` says whether the text is within `"…"`, where `'` is an ordinary character.
+        """
         text: list[str] = []
         depth, is_quoted = 0, False
         while self.at < len(self.line):
@@ -79,7 +95,7 @@ class _Scanner:
                 is_quoted = not is_quoted
                 text.append(self._take(1))
             elif is_quoted or (char == "'" and is_in_quotes):
-                # A quoted text is one word, over all of its lines.
+                # A quoted text is one word, even if it has several lines.
                 text.append(self._take(1).replace("\n", " "))
             elif end != "}" and (taken := self._take_syntax("".join(text[-1:]))) is not None:
                 text.append(taken)
@@ -92,12 +108,16 @@ class _Scanner:
         return "".join(text)
 
     def _take(self, count: int) -> str:
+        """Read some characters, and return them."""
         text = self.line[self.at : self.at + count]
         self.at += count
         return text
 
     def _take_expansion(self, *, is_quoted: bool) -> str | None:
-        """Take what the shell expands within quotes, too; None if nothing of this is here."""
+        """Read what the shell replaces even in `"…"`: an escape, a number, `$(…)`, `${…}` or a text in backquotes.
+
+        Returns the text that stands for it; None, without reading, if there is none of them at this place.
+        """
         line, start = self.line, self.at
         if line[start] == "\\":
             return self._take(2)
@@ -106,17 +126,21 @@ class _Scanner:
         if line.startswith("$(", start):
             return self._take_output()
         if line.startswith("${", start):
-            return "${" + self._descend("}", is_in_quotes=is_quoted) + "}"
+            return "${" + self._take_nested("}", is_in_quotes=is_quoted) + "}"
         if line[start] == "`":
             return self._take_backquoted()
         return None
 
     def _take_syntax(self, before: str) -> str | None:
-        """Take a comment, a number, or the beginning or the text of a here document; None if none of these is here."""
+        """Read what has a meaning only outside of quotes: a comment, a number, `$'…'`, or a part of a here document.
+
+        `before` is the text read last. Returns the text that stands for it; None, without reading, if there is none of
+        them at this place.
+        """
         line, start = self.line, self.at
         if ansi := _ANSI_QUOTED.match(line, start):
             return self._take(len(ansi[0])).replace("\n", " ")
-        if line[start] == "#" and not before.startswith("\\") and (not before or before[-1] in _BREAKS):
+        if line[start] == "#" and not before.startswith("\\") and (not before or before[-1] in _BEFORE_COMMENT):
             end = line.find("\n", start)
             self.at = end if end >= 0 else len(line)
             return ""
@@ -124,7 +148,7 @@ class _Scanner:
             return line[start : self.at]
         if line.startswith("<<<", start):
             return self._take(3)
-        if found := _DOCUMENT.match(line, start):
+        if found := _DOCUMENT_START.match(line, start):
             name = next(name for name in found.groups()[1:] if name)
             self.pending.append((name.lstrip("\\"), found[4] is None or name.startswith("\\")))
             self.at = found.end()
@@ -138,10 +162,10 @@ class _Scanner:
         return None
 
     def _skip_number(self) -> bool:
-        """Skip `((…))`, `$((…))` or `$[…]`, and return True. Do nothing if it may be a command."""
+        """Skip `((…))`, `$((…))` or `$[…]`, and return True. If it may be a command, do nothing and return False."""
         begin, close = ("$[", "]") if self.line.startswith("$[", self.at) else ("((", "))")
         inside = self.line.index(begin, self.at) + len(begin)
-        end = self.line.find(close, inside, inside + _MOST_NUMBER)
+        end = self.line.find(close, inside, inside + _MAX_NUMBER_CHARS)
         while end >= 0 and self.line[end + 1 : end + 3] == "))":
             end += 1
         if end < 0 or "$(" in self.line[inside:end] or not _NUMBER.fullmatch(self.line, inside, end):
@@ -149,54 +173,60 @@ class _Scanner:
         self.at = end + len(close)
         return True
 
-    def _descend(self, end: str, *, is_in_quotes: bool = False) -> str:
-        """Take the text between two characters at the place and the one that ends it."""
+    def _take_nested(self, end: str, *, is_in_quotes: bool = False) -> str:
+        """Skip two characters (`$(` or `${`), read up to the character `end`, and return the text between them."""
         self.at += 2
-        if self.levels >= _MOST_LEVELS:
+        if self.nesting_depth >= _MAX_LEVELS:
             self.is_certain = False
             return UNKNOWN
-        self.levels += 1
+        self.nesting_depth += 1
         text = self.scan(end, is_in_quotes=is_in_quotes)
-        self.levels -= 1
+        self.nesting_depth -= 1
         return text
 
     def _take_output(self) -> str:
-        """Take `$(…)`, and return the character that stands for it."""
+        """Read `$(…)`, and return the character that stands for its output."""
         start = self.at + 2
-        self.commands += 1
-        command = self._descend(")")
-        self.commands -= 1
+        self.command_depth += 1
+        command = self._take_nested(")")
+        self.command_depth -= 1
         if _CASE.search(self.line, start, self.at):
-            self.is_certain = False  # `x)` does not end the command.
-        return self._note_output(command, self.line[start : self.at - 1])
+            self.is_certain = False  # In `case`, the `)` of `x)` does not end the command.
+        return self._store_output(command, self.line[start : self.at - 1])
 
     def _take_backquoted(self) -> str:
+        """Read a command in backquotes, and return the character that stands for its output."""
         found = _BACKQUOTED.match(self.line, self.at)
         if found is None:
             return self._take(1)
         self.at = found.end()
         command = re.sub(r"\\([`$\\])", r"\1", found[1])
-        return self._note_output(UNKNOWN if "$(" in command or "`" in command else command, command)
+        return self._store_output(UNKNOWN if "$(" in command or "`" in command else command, command)
 
-    def _note_output(self, command: str, written: str) -> str:
-        if self.commands == 0:
+    def _store_output(self, command: str, written: str) -> str:
+        """Store a command whose output is used, and return the character that stands for the output.
+
+        `command` has such characters itself, in place of the commands within it. `written` is the command as written.
+        """
+        if self.command_depth == 0:
             self.inner.append(written)
-        if len(self.outputs) >= _MOST_OUTPUTS:
+        if len(self.outputs) >= _MAX_OUTPUTS:
             return UNKNOWN
         self.outputs.append(command)
         return chr(FIRST_OUTPUT + len(self.outputs) - 1)
 
     def _take_document(self, name: str, *, is_literal: bool) -> None:
+        """Read the text of a here document up to its name. `is_literal`: the shell replaces nothing in the text."""
         pattern = re.compile(rf"^\t*{re.escape(name)}$", re.MULTILINE)
-        found = None if name in self.missing else pattern.search(self.line, self.at)
+        found = None if name in self.endless else pattern.search(self.line, self.at)
         if found is None:
-            # It is no here document that we understand, so its text counts as commands.
-            self.missing.add(name)
+            # We do not understand this here document. So its lines are read as commands.
+            self.endless.add(name)
             return
         body = self.line[self.at : found.start()]
         self.at = found.end()
         self.documents.append(body if is_literal else re.sub(r"\\([`$\\\n])", r"\1", body))
-        if not is_literal and self.commands == 0:
+        if not is_literal and self.command_depth == 0:
             # Quotes, comments and here documents are ordinary text there.
             within = _Scanner(re.sub(r"['\"#]|<<", "", body))
             within.scan()
