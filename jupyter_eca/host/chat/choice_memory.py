@@ -1,9 +1,9 @@
 """Owns what the user has chosen for new chats: the model, the agent and the variant. It is remembered for each
 notebook, and as the user's last choice for all other notebooks.
 
-It must not decide which choice applies: `engine.chat.remembered` does. It must not know clients: each front knows which
-of its clients has a user whose choices are remembered. Whether tool calls run without approval (trust) is never
-remembered.
+It must not decide which choice applies: `engine.chat.remembered_choices` does. It must not know clients: each front
+knows which of its clients has a user whose choices are remembered. Whether tool calls run without approval (trust) is
+never remembered.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.config.agents import CODE
 from jupyter_eca.config.schema import AgentMode
-from jupyter_eca.engine.chat.remembered import (
+from jupyter_eca.engine.chat.remembered_choices import (
     AgentDefaults,
     ChoiceName,
     ChoiceOptions,

@@ -1,7 +1,7 @@
 """Owns the rows of what the user has chosen for new chats: the SQL statements of the table `choices`.
 
-It must not know which choice applies: `engine.chat.remembered` does. A choice in a notebook belongs to a workspace, as
-the path of the notebook does. The user's last choice in any notebook has neither.
+It must not know which choice applies: `engine.chat.remembered_choices` does. A choice in a notebook belongs to a
+workspace, as the path of the notebook does. The user's last choice in any notebook has neither.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.chat.remembered import ChoiceName, RememberedChoice
+from jupyter_eca.engine.chat.remembered_choices import ChoiceName, RememberedChoice
 from jupyter_eca.host.store.transaction import transaction
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.agents import CODE
-from jupyter_eca.engine.chat.remembered import ChoiceName
+from jupyter_eca.engine.chat.remembered_choices import ChoiceName
 from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.host.operations import user_defaults

@@ -8,7 +8,7 @@ default is configured. So the newer decision counts: a default that was configur
     the user chooses `a/two`                                    new chats begin with `a/two`
 
 The choice in the notebook comes first, then the user's last choice in any notebook, then the default. A choice that
-cannot be used now is passed over, and is named in `Recalled.lost`.
+cannot be used now is passed over, and is named in `RecalledChoices.lost`.
 
 This module must not know where choices are stored: `host.chat.choice_memory` reads and writes them.
 """
@@ -77,7 +77,7 @@ class ChoiceOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecalledChoices:
     """What a new chat begins with."""
 
     agent: str
@@ -92,7 +92,7 @@ class Recalled:
 
 def recall_choices(
     stored: Iterable[RememberedChoice], options: ChoiceOptions, *, agent: str = "", model: str = ""
-) -> Recalled:
+) -> RecalledChoices:
     """Return what a new chat begins with.
 
     `stored` are the choices in its notebook, and those of the user that belong to no notebook. `agent` and `model` are
@@ -116,7 +116,7 @@ def recall_choices(
     made = [one for one in of_model if one.default == defaults.variant]
     # A variant that the model no longer has is no loss: the model answers as well without it.
     found = _find_usable(made, lambda one: one.value in {"", *variants}, [])
-    return Recalled(agent, model, found.value if found else None, tuple(lost))
+    return RecalledChoices(agent, model, found.value if found else None, tuple(lost))
 
 
 def _has_same_rights(choice: RememberedChoice, options: ChoiceOptions) -> bool:

@@ -8,11 +8,11 @@ from typing import Final
 
 import pytest
 
-from jupyter_eca.engine.chat.remembered import (
+from jupyter_eca.engine.chat.remembered_choices import (
     AgentDefaults,
     ChoiceName,
     ChoiceOptions,
-    Recalled,
+    RecalledChoices,
     RememberedChoice,
     recall_choices,
 )
@@ -62,7 +62,7 @@ MODELS: Final[dict[str, tuple[list[RememberedChoice], str]]] = {
 @pytest.mark.parametrize("story", MODELS)
 def test_the_newest_decision_about_the_model_counts_in_its_notebook(story: str) -> None:
     stored, expected = MODELS[story]
-    assert recall_choices(stored, OPTIONS) == Recalled("code", expected, None)
+    assert recall_choices(stored, OPTIONS) == RecalledChoices("code", expected, None)
 
 
 def test_without_a_configured_default_a_choice_made_then_counts() -> None:
@@ -84,12 +84,12 @@ AGENTS: Final[dict[str, tuple[list[RememberedChoice], str]]] = {
 @pytest.mark.parametrize("story", AGENTS)
 def test_the_newest_decision_about_the_agent_counts_in_its_notebook(story: str) -> None:
     stored, expected = AGENTS[story]
-    assert recall_choices(stored, OPTIONS) == Recalled(expected, "", None)
+    assert recall_choices(stored, OPTIONS) == RecalledChoices(expected, "", None)
 
 
 def test_an_agent_that_may_do_more_now_was_not_chosen_by_the_user() -> None:
     harmless = agent("bold", "usual")
-    assert recall_choices([harmless], OPTIONS) == Recalled("code", "", None, (harmless,))
+    assert recall_choices([harmless], OPTIONS) == RecalledChoices("code", "", None, (harmless,))
 
 
 def test_an_agent_with_its_own_model_has_choices_of_its_own() -> None:
@@ -101,8 +101,8 @@ def test_an_agent_with_its_own_model_has_choices_of_its_own() -> None:
 
 def test_a_model_that_cannot_answer_is_passed_over_and_named() -> None:
     gone = model("b/gone", notebook=HERE)
-    assert recall_choices([gone], OPTIONS) == Recalled("code", "", None, (gone,))
-    assert recall_choices([model("a/one"), gone], OPTIONS) == Recalled("code", "a/one", None, (gone,))
+    assert recall_choices([gone], OPTIONS) == RecalledChoices("code", "", None, (gone,))
+    assert recall_choices([model("a/one"), gone], OPTIONS) == RecalledChoices("code", "a/one", None, (gone,))
 
 
 VARIANTS: Final[dict[str, tuple[list[RememberedChoice], str | None]]] = {
@@ -124,4 +124,4 @@ def test_each_model_keeps_its_own_variant(story: str) -> None:
 
 def test_what_this_chat_has_already_counts_before_what_is_remembered() -> None:
     stored = [model("a/two"), agent("plan", "looks"), variant("low", "a/one")]
-    assert recall_choices(stored, OPTIONS, agent="code", model="a/one") == Recalled("code", "a/one", "low")
+    assert recall_choices(stored, OPTIONS, agent="code", model="a/one") == RecalledChoices("code", "a/one", "low")
