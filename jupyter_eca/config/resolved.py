@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.config.agents import CODE, resolve_agents
 from jupyter_eca.config.hooks import parse_hooks
 from jupyter_eca.config.schema import ALIASES, AgentMode
-from jupyter_eca.engine.model.budget import Purse
+from jupyter_eca.engine.model.budget import BudgetScope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +38,7 @@ class Resolved:
     """The valid hooks in the order in which they run."""
     rejected_hooks: tuple[RejectedHook, ...]
     """The hooks that are ignored because of an error."""
-    limits: Mapping[Purse, float]
+    limits: Mapping[BudgetScope, float]
     """The limits of the budgets in US dollars. Empty for no limit."""
 
     def agent(self, name: str = "") -> Agent:
@@ -67,6 +67,10 @@ class Resolved:
 def resolve(config: Config) -> Resolved:
     """Return the configuration with its agents, hooks and limits."""
     budget = config.budget
-    limits = {Purse.CHAT: budget.per_chat, Purse.NOTEBOOK: budget.per_notebook, Purse.DAY: budget.per_day}
-    limits = {purse: limit for purse, limit in limits.items() if limit is not None}
+    limits = {
+        BudgetScope.CHAT: budget.per_chat,
+        BudgetScope.NOTEBOOK: budget.per_notebook,
+        BudgetScope.DAY: budget.per_day,
+    }
+    limits = {scope: limit for scope, limit in limits.items() if limit is not None}
     return Resolved(config, resolve_agents(config), *parse_hooks(config.hooks), limits)

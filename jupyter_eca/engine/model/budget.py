@@ -26,7 +26,7 @@ _STEP: Final = 0.01
 _LEAST: Final = 0.0001
 
 
-class Purse(StrEnum):
+class BudgetScope(StrEnum):
     """The chats that a budget counts. The values are the keys in the configuration (`budget.perChat`)."""
 
     CHAT = "perChat"
@@ -34,10 +34,10 @@ class Purse(StrEnum):
     DAY = "perDay"
 
 
-_WORDS: Final = {
-    Purse.CHAT: "this chat",
-    Purse.NOTEBOOK: "this notebook",
-    Purse.DAY: "today",
+_SCOPE_NAMES: Final = {
+    BudgetScope.CHAT: "this chat",
+    BudgetScope.NOTEBOOK: "this notebook",
+    BudgetScope.DAY: "today",
 }
 
 
@@ -45,7 +45,7 @@ _WORDS: Final = {
 class Budget:
     """A limit, and how much of it was spent."""
 
-    purse: Purse
+    scope: BudgetScope
     """The chats that the budget counts."""
     limit: float
     """The limit in US dollars, from the configuration."""
@@ -84,7 +84,7 @@ class BudgetExcess:
         )
         limit, spent = format_dollars(budget.limit), format_dollars(budget.spent)
         return (
-            f"The budget for {_WORDS[budget.purse]} is {limit}{raised}; {spent} were spent{known}, "
+            f"The budget for {_SCOPE_NAMES[budget.scope]} is {limit}{raised}; {spent} were spent{known}, "
             f"and the next request {coming}."
         )
 
@@ -97,7 +97,7 @@ class BudgetExcess:
     @property
     def refusal(self) -> str:
         """The error text when the request is not sent."""
-        return f"{self.text} It was not sent. Raise `budget.{self.budget.purse}` of the configuration to go on."
+        return f"{self.text} It was not sent. Raise `budget.{self.budget.scope}` of the configuration to go on."
 
 
 def find_excess(budgets: Iterable[Budget], coming: float | None) -> BudgetExcess | None:

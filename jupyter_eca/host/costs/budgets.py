@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.model.budget import GO_ON, STOP, Budget, BudgetExcess, Purse, find_excess, format_increase
+from jupyter_eca.engine.model.budget import GO_ON, STOP, Budget, BudgetExcess, BudgetScope, find_excess, format_increase
 from jupyter_eca.errors import OverBudget
 from jupyter_eca.host.costs.ledger import find_midnight
 from jupyter_eca.host.store import CostFilter
@@ -31,8 +31,8 @@ class Budgets:
         self._catalog = catalog
         self._ledger = ledger
         self._subscribers = subscribers
-        # The US dollars that the user has added to a budget, by chat, purse and day. They count for this chat today.
-        self._raised: dict[tuple[str, Purse, int], float] = {}
+        # The US dollars that the user has added to a budget, by chat, scope and day. They count for this chat today.
+        self._raised: dict[tuple[str, BudgetScope, int], float] = {}
 
     async def allow(self, bill: Bill, request: ModelRequest) -> None:
         """Return if a request may be sent. The user may be asked first.
@@ -52,17 +52,17 @@ class Budgets:
     async def _list_budgets(self, bill: Bill) -> list[Budget]:
         """Return the budgets that a request counts for."""
         today = _get_midnight()
-        filters = {Purse.DAY: CostFilter(since=today)}
+        filters = {BudgetScope.DAY: CostFilter(since=today)}
         if bill.chat:
-            filters[Purse.CHAT] = CostFilter(bill.chat)
+            filters[BudgetScope.CHAT] = CostFilter(bill.chat)
         if bill.notebook:
-            filters[Purse.NOTEBOOK] = CostFilter(notebook=bill.notebook)
+            filters[BudgetScope.NOTEBOOK] = CostFilter(notebook=bill.notebook)
         budgets: list[Budget] = []
-        for purse, limit in self._current.resolved.limits.items():
-            if purse in filters:
-                total = await self._ledger.sum_costs(filters[purse])
-                increase = self._raised.get((bill.chat, purse, today), 0.0)
-                budgets.append(Budget(purse, limit, total.cost, total.unpriced, increase))
+        for scope, limit in self._current.resolved.limits.items():
+            if scope in filters:
+                total = await self._ledger.sum_costs(filters[scope])
+                increase = self._raised.get((bill.chat, scope, today), 0.0)
+                budgets.append(Budget(scope, limit, total.cost, total.unpriced, increase))
         return budgets
 
     async def _ask(self, bill: Bill, excess: BudgetExcess) -> str | None:
@@ -79,7 +79,7 @@ class Budgets:
 
     def _raise(self, bill: Bill, excess: BudgetExcess) -> None:
         """Note that the user has added money to a budget."""
-        key = (bill.chat, excess.budget.purse, _get_midnight())
+        key = (bill.chat, excess.budget.scope, _get_midnight())
         self._raised[key] = self._raised.get(key, 0.0) + excess.increase
 
 

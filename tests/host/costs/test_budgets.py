@@ -82,13 +82,13 @@ async def test_within_a_budget_nobody_is_asked(tmp_path: Path) -> None:
         assert person.asked == []
 
 
-@pytest.mark.parametrize(("purse", "words"), [("perChat", "this chat"), ("perDay", "today")])
-async def test_where_nobody_can_be_asked_the_turn_ends_with_one_message(tmp_path: Path, purse: str, words: str) -> None:
-    async with priced(tmp_path, budget={purse: 0.000001}) as table, spender(table) as client:
+@pytest.mark.parametrize(("scope", "words"), [("perChat", "this chat"), ("perDay", "today")])
+async def test_where_nobody_can_be_asked_the_turn_ends_with_one_message(tmp_path: Path, scope: str, words: str) -> None:
+    async with priced(tmp_path, budget={scope: 0.000001}) as table, spender(table) as client:
         received = await answer(client, "hello")
         text = said(received, "system")
         assert text.startswith(f"The budget for {words} is less than 0.0001 USD; 0.0000 USD were spent, and the next ")
-        assert text.endswith(f"It was not sent. Raise `budget.{purse}` of the configuration to go on.")
+        assert text.endswith(f"It was not sent. Raise `budget.{scope}` of the configuration to go on.")
         assert text.count("budget for") == 1
         assert (said(received), outcomes(received), await requests(client)) == ("", ["failed"], 0)
 
