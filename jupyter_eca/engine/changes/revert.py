@@ -81,7 +81,7 @@ class RecordedChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StandingChanges:
     """The changes of one cell that stand, see the top of this module."""
 
     changes: tuple[RecordedChange, ...]
@@ -90,7 +90,7 @@ class Standing:
     """Whether somebody else has changed the cell after or between these changes."""
 
 
-def find_standing(changes: Iterable[RecordedChange], now: str | None) -> Standing:
+def find_standing(changes: Iterable[RecordedChange], now: str | None) -> StandingChanges:
     """Return the changes of a cell that stand.
 
     `changes` are all changes of the cell since some time, and `now` is its source; None when the cell does not exist.
@@ -107,7 +107,7 @@ def find_standing(changes: Iterable[RecordedChange], now: str | None) -> Standin
             now = change.before
         elif now != change.before:
             broken = True
-    return Standing(tuple(reversed(standing)), broken)
+    return StandingChanges(tuple(reversed(standing)), broken)
 
 
 @dataclass(frozen=True, slots=True)
