@@ -91,7 +91,7 @@ Lines = Annotated[str, PlainSerializer(_split_lines), BeforeValidator(_join_line
 Arguments = Annotated[dict[str, Any], PlainSerializer(_split_arguments), BeforeValidator(_join_arguments)]
 
 
-class Brief(Model):
+class ModelWithoutDefaults(Model):
     """A model that is serialized without the fields that have their default value, except `type`."""
 
     @model_serializer(mode="wrap")
@@ -105,14 +105,14 @@ class Brief(Model):
         return {name: value for name, value in write(self).items() if all(name not in names for names in left_out)}
 
 
-class RecordedText(Brief):
+class RecordedText(ModelWithoutDefaults):
     """Text of the model."""
 
     type: Literal["text"] = "text"
     text: Lines
 
 
-class RecordedReasoning(Brief):
+class RecordedReasoning(ModelWithoutDefaults):
     """Reasoning of the model."""
 
     type: Literal["reasoning"] = "reasoning"
@@ -121,14 +121,14 @@ class RecordedReasoning(Brief):
     """How many milliseconds it took."""
 
 
-class RecordedRemark(Brief):
+class RecordedRemark(ModelWithoutDefaults):
     """A remark of the provider, for the reader."""
 
     type: Literal["remark"] = "remark"
     text: Lines
 
 
-class RecordedCall(Brief):
+class RecordedCall(ModelWithoutDefaults):
     """A tool call."""
 
     tool: str
@@ -186,7 +186,7 @@ Part = Annotated[
 ]
 
 
-class RecordedUsage(Brief):
+class RecordedUsage(ModelWithoutDefaults):
     """The tokens that a reply used when it was recorded."""
 
     input: int
@@ -197,7 +197,7 @@ class RecordedUsage(Brief):
     """The limits of the model; None when they were unknown."""
 
 
-class RecordedReply(Brief):
+class RecordedReply(ModelWithoutDefaults):
     """The model's reply to one request."""
 
     parts: tuple[Part, ...] = ()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from pydantic import Field, ValidationError, model_validator
 
 from jupyter_eca.config.disk.regular_file import read_resolved
-from jupyter_eca.engine.chat.recording import Brief, Lines, RecordedReply
+from jupyter_eca.engine.chat.recording import Lines, ModelWithoutDefaults, RecordedReply
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.workspace.files import atomic_write
@@ -38,7 +38,7 @@ _ABOUT: Final = (
 )
 
 
-class LockedPrompt(Brief):
+class LockedPrompt(ModelWithoutDefaults):
     """Everything that an answer depends on. If one of these values changes, the recorded answer is no longer valid."""
 
     prompt: Lines
