@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jupyter_eca.engine.text.excerpts import LONGEST, find_excerpt, split_query
+from jupyter_eca.engine.text.excerpts import MAX_EXCERPT_CHARS, find_excerpt, split_query
 
 ANSWER = """# The merge
 
@@ -35,7 +35,7 @@ def test_a_long_sentence_is_cut_around_the_first_word() -> None:
     assert "needle" in excerpt
     assert excerpt.startswith("…")
     assert excerpt.endswith("…")
-    assert len(excerpt) <= LONGEST + 2
+    assert len(excerpt) <= MAX_EXCERPT_CHARS + 2
 
 
 def test_a_chinese_sentence_ends_without_a_space() -> None:

@@ -19,7 +19,7 @@ _SENTENCE_END: Final = re.compile(r"\n+|(?<=[.!?…])\s+|(?<=[。\uff01\uff1f])"
 _MARKS: Final = re.compile(r"^(?:[#>*+|-]+\s+|\d+\.\s+|`{3,}\w*)+")
 
 # As many characters as fit on two lines of a narrow panel.
-LONGEST: Final = 140
+MAX_EXCERPT_CHARS: Final = 140
 
 
 def split_query(query: str) -> list[str]:
@@ -39,10 +39,10 @@ def find_excerpt(text: str, words: Sequence[str]) -> str | None:
 
 
 def _cut(sentence: str, words: Sequence[str]) -> str:
-    if len(sentence) <= LONGEST:
+    if len(sentence) <= MAX_EXCERPT_CHARS:
         return sentence
     folded = sentence.casefold()
     at = min((place for word in words if (place := folded.find(word)) >= 0), default=0)
-    start = max(0, min(at - LONGEST // 3, len(sentence) - LONGEST))
-    end = start + LONGEST
+    start = max(0, min(at - MAX_EXCERPT_CHARS // 3, len(sentence) - MAX_EXCERPT_CHARS))
+    end = start + MAX_EXCERPT_CHARS
     return ("…" if start else "") + sentence[start:end].strip() + ("…" if end < len(sentence) else "")
