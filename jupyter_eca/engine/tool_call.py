@@ -111,7 +111,7 @@ TOOL_CALLS: Table[ToolCallStatus, ToolCallSignal, ToolCallMove] = Table(
 
 TERMINAL = frozenset({Status.CALLED, Status.REJECTED})
 
-AS_IT_IS: Final = Adjusted()
+NOT_ADJUSTED: Final = Adjusted()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class ToolCall:
     """When the call began to run, in milliseconds since the epoch; 0 before that."""
     details: ToolCallDetails | None = None
     """What the call would do or has done, for the reader."""
-    adjusted: Adjusted = AS_IT_IS
+    adjusted: Adjusted = NOT_ADJUSTED
     """How hooks have changed the call."""
     targets: CallTargets | None = None
     """The files that the call names, as they were found on the disk; None to use the paths as they are written."""

@@ -27,7 +27,7 @@ from jupyter_eca.engine.model.texts import (
     describe_unknown_tool,
 )
 from jupyter_eca.engine.tool_call import (
-    AS_IT_IS,
+    NOT_ADJUSTED,
     TOOL_CALLS,
     ToolCall,
     ToolCallMove,
@@ -165,7 +165,7 @@ def attach_details(builder: StepBuilder, finished: ModelFinished) -> None:
         replace(
             call,
             details=finished.details.get(call.id),
-            adjusted=finished.adjusted.get(call.id, AS_IT_IS),
+            adjusted=finished.adjusted.get(call.id, NOT_ADJUSTED),
             targets=finished.targets.get(call.id),
             review=finished.reviews.get(call.id, ReviewTime.BEFORE),
             unseen=finished.unseen,

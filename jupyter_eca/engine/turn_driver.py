@@ -33,7 +33,7 @@ from jupyter_eca.engine.model.texts import (
     format_notes,
     make_title,
 )
-from jupyter_eca.engine.tool_call import AS_IT_IS, ToolCall, ToolCallSignal
+from jupyter_eca.engine.tool_call import NOT_ADJUSTED, ToolCall, ToolCallSignal
 from jupyter_eca.engine.turn import TURNS, TurnMove, TurnSignal, TurnStatus
 from jupyter_eca.protocol.content import (
     Content,
@@ -141,7 +141,7 @@ class TurnDriver:
         """Begin a turn that consists of one tool call by a program of the user."""
         TURNS.look_up(self.state.status, TurnSignal.CALL)
         call = ToolCall(requested.call, requested.tool.name, requested.tool, arguments_text=requested.arguments_text)
-        adjusted = requested.adjusted or AS_IT_IS
+        adjusted = requested.adjusted or NOT_ADJUSTED
         call = replace(call, details=requested.details, adjusted=adjusted, targets=requested.targets)
         call = replace(call, unseen=requested.unseen)
         begun = self.state.begin_turn(requested.turn, requested.setup)

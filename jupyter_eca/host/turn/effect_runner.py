@@ -46,7 +46,7 @@ from jupyter_eca.engine.model.delta import Remark
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.engine.model.retry import Failure
 from jupyter_eca.engine.text.mentions import find_mentions
-from jupyter_eca.engine.tool_call import AS_IT_IS, parse_arguments
+from jupyter_eca.engine.tool_call import NOT_ADJUSTED, parse_arguments
 from jupyter_eca.errors import (
     EcaError,
     FailureKind,
@@ -405,7 +405,7 @@ class EffectRunner:
         changes are known, it is previewed again on top of them. So is a call that shows the sources of cells.
         """
         calls = chat.state.calls
-        before = [adjusted.get(call.id, AS_IT_IS) for call in calls]
+        before = [adjusted.get(call.id, NOT_ADJUSTED) for call in calls]
         found = await asyncio.gather(*map(partial(self._preview_call, chat), calls, before))
         previews: dict[str, CallPreview] = {}
         earlier: tuple[ToolCallDetails, ...] = ()
@@ -428,13 +428,13 @@ class EffectRunner:
         found: dict[str, CallTargets] = {}
         failed: dict[str, Adjusted] = {}
         for call in chat.state.calls:
-            changed = adjusted.get(call.id, AS_IT_IS).arguments
+            changed = adjusted.get(call.id, NOT_ADJUSTED).arguments
             arguments = parse_arguments(call.arguments_text) if changed is None else changed
             if call.tool is not None and arguments is not None:
                 try:
                     found[call.id] = await self._find_call_targets(chat, call.tool, arguments, details.get(call.id))
                 except ToolError as error:
-                    failed[call.id] = replace(adjusted.get(call.id, AS_IT_IS), failure=str(error))
+                    failed[call.id] = replace(adjusted.get(call.id, NOT_ADJUSTED), failure=str(error))
         return found, {**adjusted, **failed}
 
     async def _choose_review_times(
