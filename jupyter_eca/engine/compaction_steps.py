@@ -1,7 +1,10 @@
 """Owns the part of a step that replaces a long conversation by a summary: it requests the summary and receives it.
 
-It must not give signals to the turn. Its functions return the signal that comes next, and `turn_driver` gives it.
-Its neighbour `model/compaction` decides which messages are summarised and which remain.
+A summary is written by the model itself, in a request of its own before the next step of the turn.
+
+This module must not give signals to the turn. Its functions return the signal that comes next, and `turn_driver` gives
+it. Each function writes its events and effects into a `StepBuilder`, which collects the result of the step. The
+neighbour `model/compaction` decides which messages are summarised and which remain.
 """
 
 from __future__ import annotations
@@ -47,8 +50,8 @@ def begin_summary(builder: StepBuilder, focus: str) -> TurnSignal:
 def shorten_request(builder: StepBuilder) -> TurnSignal | None:
     """Shorten a request that was refused as too long. Return the signal for the turn.
 
-    The old results of tools are left out first. If that is not enough, a summary is made. Returns None when both were
-    done already, or when a part of the reply was shown already.
+    First, old results of tools are left out. If that is not enough, a summary is made. Returns None when both were done
+    already in this turn, or when a part of the reply was shown already.
     """
     state = builder.state
     if state.said:
@@ -115,6 +118,7 @@ def _abandon_summary(
     """Show why there is no summary. Return the signal that ends the turn, or that goes on without a summary.
 
     The turn goes on if the next request may still fit into the context window. The conversation stays as it was.
+    `final` is whether every other request of the turn would fail too.
     """
     builder.update(summary_under_way=None)
     ends = summary.forced or builder.state.local or final

@@ -31,14 +31,16 @@ def draft_request(
 ) -> ModelRequest:
     """Return the request that this message would send to the model now.
 
-    Without a message, return a request with all that the model knows of the chat so far. If a turn is under way, it is
-    treated as if it had ended here. A summary that would be made before the request is left out.
+    `context`, `images` and `documents` are what the mentions in the message add to it. Without a message, return a
+    request with everything that the model knows of the chat so far. If a turn is under way, it is treated as if it had
+    ended here. A summary that would be made before the request is left out.
     """
     if not message:
         notes = format_notes(state.notes)
         notes_message = (ChatMessage("user", (TextPart(notes),)),) if notes else ()
         return ModelRequest(setup.model, setup.system, (*state.history, *notes_message), setup.tools, setup.variant)
     idle = replace(state, status=TurnStatus.IDLE, calls=(), reasoning="", summary_under_way=None)
+    # `compact_at=0`: no summary is made.
     prompted, _, _ = step(idle, Prompted(0, "draft", message, "draft", replace(setup, compact_at=0)))
     _, _, effects = step(prompted, Gathered(0, context, images, documents=documents))
     return next(effect.request for effect in effects if isinstance(effect, CallModel))

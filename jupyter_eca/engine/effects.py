@@ -1,7 +1,7 @@
 """Owns the effects: what the host must do for the engine, one class for each kind of work.
 
-An effect is plain data and must not know how the work is done. `host/turn/effect_runner` does the work and feeds the
-result back to the engine as one of the `inputs`.
+An effect is plain data and must not know how the work is done. `host/turn/effect_runner` does the work. It feeds the
+result back to the engine: it calls `step` with one of the `inputs`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ An input is plain data, which the host fills in. It must not know what follows f
 Its neighbour `effects` has the opposite direction: what the engine tells the host to do.
 
 Each input has the field `at`: the time when it happened, in milliseconds since the epoch. A field that is "a fresh id"
-gets an id that the host has just generated, because the engine generates none.
+gets an id that the host has just generated, because the engine generates none. The *reader* is the person who reads the
+chat: what the reader sees is not always what the model reads.
 """
 
 from __future__ import annotations

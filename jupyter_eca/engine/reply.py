@@ -1,7 +1,8 @@
-"""Owns the part of a step that takes in the pieces of a model's reply: its text, its reasoning, and what it costs.
+"""Owns the part of a step that handles the pieces of a model's reply: its text, its reasoning, and what it costs.
 
-It must not know the status of the turn: `turn_driver` does. Its neighbours are `model/delta`, which has the kinds of
-pieces, and `tool_calls`, which takes in the tool calls of a reply.
+Each function writes its events into a `StepBuilder`, which collects the result of the step. This module must not know
+the status of the turn: `turn_driver` does. Its neighbours are `model/delta`, which has the kinds of pieces, and
+`tool_calls`, which handles the tool calls of a reply.
 """
 
 from __future__ import annotations

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.tool_call import ToolCall
     from jupyter_eca.protocol.content import UsageContent
 
+# The defaults of a new chat.
 NO_SETUP = Setup(model="")
 UNKNOWN_WINDOW = WindowUsage()
 
-# How often the rest of an interrupted answer is requested. Each request is billed, and the vendor interrupts an answer
-# only after ten searches.
+# How often the rest of an interrupted answer is requested in one turn. Each request costs money. The vendor interrupts
+# an answer only after ten web searches, so this is enough for fifty.
 MAX_PAUSES = 5
 
 

@@ -48,10 +48,12 @@ class StepBuilder:
         turn: str | None = None,
         local: bool | None = None,
     ) -> None:
-        """Add an event, and add to the model's history what the model must know of it.
+        """Add an event to the chat, and add to the conversation of the model what the model must know of it.
 
-        Without `turn`, the event belongs to the turn under way. With `turn=""` it belongs to no turn and is not local.
-        Without `local`, an event of the turn under way is local if the turn is local.
+        `aside` is what only the model reads. `outcome` says how the turn ended; only the last event of a turn has one.
+        A `local` event is never read by the model. Without `turn`, the event belongs to the turn under way. With
+        `turn=""` it belongs to no turn and is not local. Without `local`, an event of the turn under way is local if
+        the turn is local.
         """
         event = Event(
             chat=self.state.id,

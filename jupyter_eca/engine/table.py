@@ -1,6 +1,7 @@
 """Owns `Table`: a state machine as data, `(status, signal) -> (status, moves)`.
 
-It must not know what a status, a signal or a move means. The two tables are in `turn` and `tool_call`.
+A signal is something that happens, and a move is a piece of work that follows. This module must not know any of them.
+The two tables are `TURNS` in `turn` and `TOOL_CALLS` in `tool_call`.
 """
 
 from __future__ import annotations

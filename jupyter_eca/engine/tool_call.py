@@ -111,6 +111,7 @@ TOOL_CALLS: Table[ToolCallStatus, ToolCallSignal, ToolCallMove] = Table(
 
 TERMINAL = frozenset({Status.CALLED, Status.REJECTED})
 
+# For a call that no hook has changed.
 NOT_ADJUSTED: Final = Adjusted()
 
 
@@ -202,7 +203,7 @@ class ToolCall:
 
 
 def _join_lines(text: str) -> str:
-    """Join the lines of a command by a visible sign. The commands `a` and `b` on two lines differ from `a b`."""
+    """Join the lines of a command by a visible sign, because `a` and `b` on two lines are other commands than `a b`."""
     lines = [line.strip() for line in text.splitlines()]
     return text if len(lines) < 2 else " ↵ ".join(line for line in lines if line)
 

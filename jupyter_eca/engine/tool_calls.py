@@ -70,7 +70,7 @@ def add_call_delta(builder: StepBuilder, delta: ToolCallDelta) -> None:
     """Add a piece of a tool call that the model is writing. The first piece begins the call."""
     state = builder.state
     if delta.index not in state.indexes:
-        id = delta.id if _is_free(state, delta.id) else _make_id(state, delta.index)
+        id = delta.id if _is_usable_id(state, delta.id) else _make_id(state, delta.index)
         tool = next((tool for tool in state.setup.tools if tool.name == delta.name), None)
         state = replace(
             state,
@@ -92,10 +92,10 @@ def add_call_delta(builder: StepBuilder, delta: ToolCallDelta) -> None:
 
 def _will_likely_ask(state: ChatState, tool: ToolSpec | None, id: str) -> bool:
     """Return whether a call without arguments would need approval. The real arguments may lead to another decision."""
-    return tool is not None and _judge(state, tool, id, {}, None).decision is Decision.ASK
+    return tool is not None and _reach_verdict(state, tool, id, {}, None).decision is Decision.ASK
 
 
-def _judge(
+def _reach_verdict(
     state: ChatState,
     tool: ToolSpec,
     id: str,
@@ -105,7 +105,10 @@ def _judge(
     review: ReviewTime = ReviewTime.BEFORE,
     unseen: str = "",
 ) -> Verdict:
-    """Return the verdict on a call: for a replayed call the prepared one, else that of the policy."""
+    """Return whether a call runs, needs approval or is denied, with the reason.
+
+    For a call that is replayed from a lock file, this was decided before. See `decide` for the parameters.
+    """
     if (verdict := state.setup.verdicts.get(id)) is not None:
         return verdict
     return decide(
@@ -121,16 +124,16 @@ def _judge(
     )
 
 
-def _judge_with_hooks(state: ChatState, call: ToolCall, tool: ToolSpec) -> Verdict:
+def _reach_final_verdict(state: ChatState, call: ToolCall, tool: ToolSpec) -> Verdict:
     """Return the verdict on a call with its final arguments, by the current rules, approvals and hooks."""
     unseen = "" if call.reads else _find_unseen(state, call)
-    verdict = _judge(state, tool, call.id, call.arguments, call.targets, call.loads, call.review, unseen)
+    verdict = _reach_verdict(state, tool, call.id, call.arguments, call.targets, call.loads, call.review, unseen)
     return call.adjusted.apply_to(verdict)
 
 
 def _find_unseen(state: ChatState, call: ToolCall) -> str:
-    """Return a path that is changed without approval before a call runs, also by an earlier call of the same reply; ""
-    for none."""
+    """Return a path that was changed without approval and is not reviewed yet; "" for none. It may also be one that an
+    earlier call of the same reply will change before this call runs."""
     earlier = state.calls[: next(index for index, other in enumerate(state.calls) if other.id == call.id)]
     changed = (
         other.details.path
@@ -140,22 +143,25 @@ def _find_unseen(state: ChatState, call: ToolCall) -> str:
     return next(changed, call.unseen)
 
 
-def _is_free(state: ChatState, id: str) -> bool:
+def _is_usable_id(state: ChatState, id: str) -> bool:
     """Return whether the vendor's id of a call can be used in the chat. Some servers repeat ids or leave them out."""
     return bool(id) and id.isprintable() and id not in state.call_ids and not id.startswith(f"{state.turn}-")
 
 
 def _make_id(state: ChatState, index: int) -> str:
-    """Return an id that no call of the chat has ever had. A client can give a turn the id of one that it took back, and
-    an approval of the earlier call may still be on its way."""
+    """Return an id that no call of the chat has ever had.
+
+    A turn may have the id of an earlier turn that a client has removed, and an approval of a call of that turn may
+    still arrive. It must not approve the new call.
+    """
     id = f"{state.turn}-{state.request}-{index}"
     again = (f"{id}-{number}" for number in count(2))
-    return next(free for free in chain((id,), again) if free not in state.call_ids)
+    return next(candidate for candidate in chain((id,), again) if candidate not in state.call_ids)
 
 
 def foresee(state: ChatState, call: ToolCall, arguments: dict[str, Any]) -> Decision:
     """Return what the approval rules would decide about a call with these arguments, without the hooks."""
-    return Decision.DENY if call.tool is None else _judge(state, call.tool, call.id, arguments, None).decision
+    return Decision.DENY if call.tool is None else _reach_verdict(state, call.tool, call.id, arguments, None).decision
 
 
 def attach_details(builder: StepBuilder, finished: ModelFinished) -> None:
@@ -182,6 +188,7 @@ def decide_all(builder: StepBuilder) -> None:
     results in the next.
     """
     before, history = len(builder.events), builder.state.history
+    # Decide first. Then put the announcements before all other new events, and compute the conversation again.
     for call in builder.state.calls:
         _decide_call(builder, call)
     decided = sorted(builder.events[before:], key=lambda event: not isinstance(event.content, ToolCallRunContent))
@@ -189,7 +196,7 @@ def decide_all(builder: StepBuilder) -> None:
     builder.set_history(reduce(remember, decided, history))
 
 
-_SIGNAL_OF = {
+_DECISION_SIGNALS = {
     Decision.ALLOW: ToolCallSignal.ALLOW,
     Decision.ASK: ToolCallSignal.ASK,
     Decision.DENY: ToolCallSignal.DENY,
@@ -205,7 +212,7 @@ def _decide_call(builder: StepBuilder, call: ToolCall) -> None:
         _fail_call(builder, call, NOT_JSON)
     else:
         arguments = arguments if call.adjusted.arguments is None else call.adjusted.arguments
-        verdict = _judge_with_hooks(builder.state, replace(call, arguments=arguments), call.tool)
+        verdict = _reach_final_verdict(builder.state, replace(call, arguments=arguments), call.tool)
         prepared = replace(call, arguments=arguments, cause=verdict.cause)
         if call.adjusted.failure and verdict.decision is not Decision.DENY:
             _fail_call(builder, prepared, call.adjusted.failure)
@@ -217,7 +224,7 @@ def _decide_call(builder: StepBuilder, call: ToolCall) -> None:
             # The user is not asked about a call that will not run.
             give_signal(builder, prepared, ToolCallSignal.DENY, reason=RejectReason.ORDER)
         else:
-            give_signal(builder, prepared, _SIGNAL_OF[verdict.decision], reason=verdict.reason, words=words)
+            give_signal(builder, prepared, _DECISION_SIGNALS[verdict.decision], reason=verdict.reason, words=words)
         if verdict.cause is not None and verdict.cause.kind == "changed":
             text = TOOL_CHANGED.format(tool=call.tool.name, server=call.tool.server)
             builder.emit(TextContent(text=text), Role.SYSTEM)
@@ -277,7 +284,7 @@ def _approve_allowed(builder: StepBuilder) -> None:
     """Approve the waiting calls that the current rules and approvals allow."""
     for call in builder.state.calls:
         if call.status is ToolCallStatus.WAITING and call.tool is not None:
-            verdict = _judge_with_hooks(builder.state, call, call.tool)
+            verdict = _reach_final_verdict(builder.state, call, call.tool)
             if verdict.decision is Decision.ALLOW:
                 # Not `approved`: the user has approved another call, maybe before something else was changed unseen.
                 give_signal(builder, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
@@ -355,7 +362,7 @@ def give_signal(
                 _announce(builder, call)
             case ToolCallMove.QUEUE:
                 if blocker := call_order.find_blocker(builder.state.calls, call):
-                    _show_approved(builder, call, blocker)
+                    _show_waiting_for(builder, call, blocker)
             case ToolCallMove.STARTED:
                 builder.emit(ToolCallRunningContent(**call.build_common_fields(), arguments=call.arguments))
                 builder.emit(ProgressContent(state="running", text="Calling a tool"), Role.SYSTEM)
@@ -405,7 +412,7 @@ def _announce(builder: StepBuilder, call: ToolCall) -> None:
     builder.emit(content, aside=SignatureAside(signature=call.signature) if call.signature else None)
 
 
-def _show_approved(builder: StepBuilder, call: ToolCall, blocker: ToolCall) -> None:
+def _show_waiting_for(builder: StepBuilder, call: ToolCall, blocker: ToolCall) -> None:
     """Show that a call is approved and waits for an earlier call."""
     content = ToolCallRunContent(
         **call.build_common_fields(), arguments=call.arguments, manual_approval=False, waits_for=blocker.id

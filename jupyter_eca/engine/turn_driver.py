@@ -63,17 +63,23 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.step_builder import StepBuilder
     from jupyter_eca.protocol.context import ChatContext
 
+# How a turn ends after each of the moves that end it.
 _OUTCOMES = {
     TurnMove.COMPLETE: Outcome.COMPLETED,
     TurnMove.FAILED: Outcome.FAILED,
     TurnMove.STOPPED: Outcome.STOPPED,
 }
 
+# What the model reads in the next turn, if a turn ended before the model had answered.
 _UNANSWERED = {Outcome.STOPPED: UNANSWERED_STOPPED, Outcome.FAILED: UNANSWERED_FAILED}
 
 
 class TurnDriver:
-    """Carries out what one step does to the turn of a chat. Each step makes a new driver."""
+    """Carries out what one step does to the turn of a chat. Each step makes a new driver.
+
+    Several methods look a signal up in the table before they change anything. So an illegal input raises IllegalSignal
+    and changes nothing.
+    """
 
     def __init__(self, builder: StepBuilder) -> None:
         self.builder = builder
@@ -356,5 +362,5 @@ class TurnDriver:
         if outcome is not Outcome.COMPLETED and not self.state.local and has_unanswered_words(self.state.history):
             aside = UnansweredAside(text=_UNANSWERED[outcome])
         self.builder.emit(finished, Role.SYSTEM, aside=aside, outcome=outcome)
-        # Messages of `steer` that the model has not read are dropped with their turn (ECA 1.2, `chat/promptSteer`).
+        # Messages of `steer` that the model has not read are dropped with their turn, as ECA's `chat/promptSteer` says.
         self.builder.update(local=False, steers=(), summary_under_way=None)

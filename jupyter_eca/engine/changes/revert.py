@@ -1,14 +1,18 @@
-"""Plans how changes to the cells of a notebook are taken back. It computes the steps from the notebook as it is now.
+"""Plans how the assistant's changes to the cells of a notebook are taken back (reverted).
 
 It must not edit a notebook: `host/operations` does. Its neighbour `review` computes what the user sees of the changes.
 
-A change *stands* if its effect is still in the notebook. The source of the cell tells: after each change, and now, it
-must be what the last change left. If the source is the one before a change, the change was undone by hand, and nothing
-has to be done for it.
+It starts from the notebook as it is now. A change *stands* if its effect is still in the notebook: the cell has the
+source that the change left. If the cell has the source from before the change, the user has undone the change by hand,
+and nothing has to be done for it.
+
+    changes of a cell:  "a" -> "b",  "b" -> "c"
+    source now "c":     both changes stand
+    source now "b":     only the first one stands
+    source now "x":     neither stands; somebody else has changed the cell
 
 The place of a cell is found by the order of the cells, not by an index, because other cells may have been added or
-deleted. A cell goes back to the place after the nearest cell that was before it, among the cells that have kept their
-order.
+deleted. A cell is put behind the nearest cell that was before it and that has not moved.
 """
 
 from __future__ import annotations
@@ -54,7 +58,7 @@ class RecordedChange:
     decided: Decided | None = None
     """What the user has decided about the change; None for nothing yet."""
     settled: bool = False
-    """Whether the user need not decide about the change."""
+    """Whether the user need not decide about the change: it was approved before, or the user wants no question."""
 
     @property
     def before(self) -> str | None:
@@ -87,16 +91,18 @@ class StandingChanges:
     changes: tuple[RecordedChange, ...]
     """These changes, from the oldest to the newest."""
     broken: bool
-    """Whether somebody else has changed the cell after or between these changes."""
+    """Whether the cell has a source that none of the changes explains: somebody else has changed it."""
 
 
 def find_standing(changes: Iterable[RecordedChange], now: str | None) -> StandingChanges:
     """Return the changes of a cell that stand.
 
-    `changes` are all changes of the cell since some time, and `now` is its source; None when the cell does not exist.
+    `changes` are all changes of the cell since some time, oldest first. `now` is its source; None when the cell does
+    not exist.
     """
     standing: list[RecordedChange] = []
     broken = False
+    # From the newest change back to the oldest. `now` becomes the source that the cell had before each change.
     for change in reversed(list(changes)):
         # A change that was taken back stands again if the user has undone that with the undo of the page.
         restored = now == change.after != change.before
@@ -122,7 +128,8 @@ class RevertPlanner:
     def plan(self, chosen: Mapping[str, Sequence[RecordedChange]]) -> list[CellChange]:
         """Return the steps that take back the chosen changes, in the order in which they must be made.
 
-        `chosen` has, by the id of the cell, the changes to take back: the newest ones that stand, oldest first.
+        `chosen` has, by the id of the cell, the changes to take back: the newest ones that stand, oldest first. The
+        steps are in this order: delete cells that were inserted, restore sources, put cells back to their places.
         """
         now = {cell.id: cell.source for cell in self.document.cells}
         added = [cell for cell, changes in chosen.items() if changes[0].before is None and cell in now]
@@ -141,10 +148,11 @@ class RevertPlanner:
     def _restore_places(self, misplaced: Mapping[str, Sequence[RecordedChange]], ids: list[str]) -> list[CellChange]:
         """Return the steps that put deleted and moved cells back. `ids` are the cells of the notebook, in order."""
         chosen = {change.id for changes in misplaced.values() for change in changes}
+        # Cells that stay moved, because the move is not among the chosen changes.
         moves = (change for change in self.all_changes if change.moves and change.id not in chosen)
         moved = {change.cell for change in moves if change.decided is not Decided.REVERTED}
         first = restore_order(self.all_changes)
-        # Cells that stay moved come last, because their place says nothing about where other cells were.
+        # Those that stay moved come last, because their place says nothing about where other cells were.
         order = sorted(misplaced, key=lambda cell: (cell in moved, first.index(cell) if cell in first else len(first)))
         unreliable = moved | misplaced.keys()
         steps: list[CellChange] = []
@@ -167,7 +175,10 @@ class RevertPlanner:
 
 def restore_order(changes: Iterable[RecordedChange]) -> tuple[str, ...]:
     """Return the ids of all cells that ever were in the notebook, in the order that they would have if no cell had been
-    moved or deleted."""
+    moved or deleted.
+
+    Each change knows the order before it. A cell that appears for the first time is put behind the cell before it.
+    """
     order: list[str] = []
     moved: set[str] = set()
     for change in changes:
@@ -185,9 +196,11 @@ def restore_order(changes: Iterable[RecordedChange]) -> tuple[str, ...]:
 def find_unmoved(ids: Sequence[str], order: Sequence[str], unreliable: Collection[str]) -> set[str]:
     """Return the largest set of cells of `ids` that have the same order as in `order`, without the `unreliable` ones.
 
-    This is the longest increasing subsequence of their places in `order`.
+    It is the longest increasing subsequence of their places in `order`: `["a", "c", "b", "d"]` with the order
+    `["a", "b", "c", "d"]` -> `{"a", "b", "d"}`.
     """
     rank = {id: place for place, id in enumerate(order)}
+    # By length - 1: the best subsequence of that length, and the place of its last cell. The best one ends earliest.
     ends: list[int] = []
     runs: list[tuple[str, ...]] = []
     for id in ids:

@@ -14,11 +14,12 @@ from jupyter_eca.protocol.notebook import CellType, PutCell
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+# The reasons why a change cannot be taken back, for the user.
 CHANGED: Final = "it was changed since"
 GONE: Final = "there is no such change any more"
 LATER: Final = "a later turn changed it too: take that back first"
 
-Kind = Literal["inserted", "edited", "deleted", "moved"]
+CellChangeKind = Literal["inserted", "edited", "deleted", "moved"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,8 @@ class CellReview:
     """What remains of the changes that some turns made to one cell."""
 
     changes: tuple[RecordedChange, ...]
-    """The changes to take back."""
-    kind: Kind
+    """The changes that an undo takes back, oldest first."""
+    kind: CellChangeKind
     """What the changes did to the cell, all together."""
     turn: str
     """The id of the last turn that made one of the changes."""
@@ -40,7 +41,7 @@ class CellReview:
 
     @property
     def cell_type(self) -> CellType:
-        """The type of a deleted cell."""
+        """The type of a deleted cell; code when the cell was not deleted."""
         cells = (change.undo.cell for change in self.changes if isinstance(change.undo, PutCell))
         return next((cell.cell_type for cell in cells), CellType.CODE)
 
@@ -52,7 +53,7 @@ class CellReview:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the user need not decide about any of these changes."""
+        """Whether the user need not decide about any of these changes. See `RecordedChange.settled`."""
         return all(change.settled for change in self.changes)
 
     @property
@@ -66,7 +67,9 @@ class CellReview:
 def review_cell(changes: Sequence[RecordedChange], turns: Collection[str], now: str | None) -> CellReview | None:
     """Return what remains of the changes that these turns made to a cell; None when no visible change remains.
 
-    `changes` are all changes that were ever made to the cell. `now` is its source; None when it does not exist.
+    `changes` are all changes that were ever made to the cell, oldest first. `now` is its source; None when it does not
+    exist. Changes that the user has kept are not reviewed again. What it means that a change *stands* is explained in
+    `revert`.
     """
     under_review = [change for change in changes if change.turn in turns and change.decided is not Decided.KEPT]
     if not under_review:
@@ -75,6 +78,7 @@ def review_cell(changes: Sequence[RecordedChange], turns: Collection[str], now: 
     stands = [change for change in standing.changes if change in under_review]
     later = [change for change in standing.changes if change not in under_review]
     if standing.broken:
+        # Somebody else has changed the cell too. The changes are still shown, but cannot be taken back.
         stands = [change for change in under_review if change.decided is None]
     if not stands or (standing.broken and now is None):
         return None
@@ -82,11 +86,12 @@ def review_cell(changes: Sequence[RecordedChange], turns: Collection[str], now: 
     before, after = stands[0].before, stands[-1].after if changed_later else now
     kind = _classify(before, after, moved=any(change.moves for change in stands))
     refused = CHANGED if standing.broken else LATER if changed_later else ""
+    # If no other turn changed the cell visibly, an undo also takes back what later turns did to its outputs.
     to_revert = tuple(stands if changed_later or standing.broken else standing.changes)
     return CellReview(to_revert, kind, stands[-1].turn, before, after, refused) if kind else None
 
 
-def _classify(before: str | None, after: str | None, *, moved: bool) -> Kind | None:
+def _classify(before: str | None, after: str | None, *, moved: bool) -> CellChangeKind | None:
     """Return what happened to a cell, from its source before and after; None when nothing did."""
     if before is None or after is None:
         return None if before == after else "inserted" if before is None else "deleted"

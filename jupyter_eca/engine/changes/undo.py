@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 NOTHING: Final = "There are no changes to show or to take back."
 
-_WANTED = re.compile(r"(?P<all>all\b)?(?P<numbers>[\d\s,]*)")
+# `all`, `1, 2` or `all 1 2`
+_SELECTION = re.compile(r"(?P<all>all\b)?(?P<numbers>[\d\s,]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class ChangeSelection:
     """The changes that the user has selected with the arguments of a command."""
 
     extent: ChangeExtent
-    """The turns whose changes are meant."""
+    """Whether the changes of the whole chat or those of its last turn are meant."""
     numbers: tuple[int, ...]
     """The numbers of the changes, as they were shown; empty for all."""
 
@@ -48,7 +49,7 @@ def parse_selection(words: str) -> ChangeSelection | None:
     With `all`, the changes of the whole chat are meant; without it, those of the last turn that changed something.
     Returns None when the arguments are something else.
     """
-    match = _WANTED.fullmatch(words.strip())
+    match = _SELECTION.fullmatch(words.strip())
     if match is None:
         return None
     numbers = tuple(int(number) for number in re.findall(r"\d+", match["numbers"]))

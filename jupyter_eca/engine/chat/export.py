@@ -1,7 +1,7 @@
 """Converts a chat into a Markdown document or into the cells of a notebook, for people.
 
-It must not write a file: its neighbour `host/commands/chats` does. The asides of events are ignored, because only the
-model reads them.
+It must not write a file: its neighbour `host/commands/chats` does. The aside of an event is what only the model reads.
+So asides are not exported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
 
 _HEADINGS = {Role.USER: "## You", Role.ASSISTANT: "## Assistant"}
-
 
 # A block of code in an answer that is not indented and is marked as Python.
 _CODE = re.compile(r"^```(?:python|py|ipython)[0-9]?[ \t]*\n(?P<code>.*?)\n```[ \t]*$", re.M | re.S | re.I)
@@ -57,7 +56,8 @@ def make_cells(title: str, events: Iterable[Event]) -> list[tuple[Literal["markd
 
 
 def _split_blocks(title: str, events: Iterable[Event]) -> Iterator[tuple[Role, str]]:
-    """Yield the blocks of the document as Markdown. Only the text of answers has the role of the assistant."""
+    """Yield the blocks of the document as Markdown, each with a role: ASSISTANT for the text of answers, SYSTEM for
+    everything else."""
     yield Role.SYSTEM, f"# {' '.join(title.split())}"
     speaker = Role.SYSTEM
     for event in merge_pieces(events):
@@ -96,6 +96,7 @@ def add_fence(text: str, language: str = "") -> str:
 
 
 def _quote(text: str) -> str:
+    """Return a text as a Markdown quote."""
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 

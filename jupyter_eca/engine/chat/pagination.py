@@ -36,10 +36,10 @@ class Page:
 def make_page(
     events: Sequence[Event], limit: int | None = None, before: int | None = None, after: int | None = None
 ) -> Page:
-    """Return the newest events: at most `limit` ones, and the rest of the turns that would be cut in two.
+    """Return the newest events: at most `limit` of them, and the rest of the turns that would be cut in two.
 
     `before` and `after` are sequence numbers. With `before`, return the newest events before it; with `after`, the
-    oldest events after it.
+    oldest events after it. None or 0 as `limit` means no limit.
     """
     first, last = 0, len(events)
     if before is not None:
@@ -51,6 +51,7 @@ def make_page(
             first = last - limit
         else:
             last = first + limit
+    # Complete the turns at both ends of the page.
     if after is None:
         while 0 < first < last and _is_within_turn(events, first):
             first -= 1

@@ -1,14 +1,18 @@
 """Owns the format in which a turn is recorded in a lock file, so that it can be replayed later without a model.
 
-It must not decide when a turn is recorded or replayed: its neighbour `host/turn/locked_answers` does. The file itself
-belongs to `workspace/notebooks/lockfile`.
+A lock file lies beside a notebook and stores the answers to its prompts. So a colleague, or a test, can run the
+notebook again and gets the same answers. A *turn* is a prompt with everything up to the end of its answer. It consists
+of *replies*: what the model sends for one request, which is text, reasoning and tool calls.
 
-A recording is made from the events of a turn. To replay it, its replies are fed to the engine as the deltas of a model
-would be. So everything that shows, stores or continues a chat works with a replayed turn as with any other.
+This module must not decide when a turn is recorded or replayed: its neighbour `host/turn/locked_answers` does. The file
+itself belongs to `workspace/notebooks/lockfile`.
+
+A recording is made from the events of a turn. To replay it, its replies are given to the engine as deltas: the pieces
+in which a model's reply arrives. So everything that shows, stores or continues a chat works with a replayed turn too.
 
 Texts are stored as lists of lines, so that a reviewer can read the code that a call ran, and git can show what has
-changed. Signatures of reasoning are left out: they are a vendor's proof for the next minutes, and reasoning without a
-signature is never sent back.
+changed. Signatures of reasoning are left out. With a signature, a vendor recognizes the reasoning of its model for
+some minutes. Reasoning without a signature is never sent back to the vendor.
 """
 
 from __future__ import annotations
@@ -54,8 +58,8 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.event import Event
 
-# The characters of each piece of a replayed text, so that a long text grows on the screen as if a model wrote it.
-_PIECE: Final = 200
+# The length of each piece of a replayed text. A long text grows on the screen as if a model wrote it.
+_PIECE_CHARS: Final = 200
 
 
 def _split_lines(text: str) -> list[str]:
@@ -87,6 +91,7 @@ def _join_argument(value: object) -> object:
     return cast("object", value)
 
 
+# A text that is stored as a list of lines, and arguments whose longer texts are.
 Lines = Annotated[str, PlainSerializer(_split_lines), BeforeValidator(_join_lines)]
 Arguments = Annotated[dict[str, Any], PlainSerializer(_split_arguments), BeforeValidator(_join_arguments)]
 
@@ -122,7 +127,7 @@ class RecordedReasoning(ModelWithoutDefaults):
 
 
 class RecordedRemark(ModelWithoutDefaults):
-    """A remark of the provider, for the reader."""
+    """A remark of the provider for the reader of the chat: for example, that the answer was cut off."""
 
     type: Literal["remark"] = "remark"
     text: Lines
@@ -228,9 +233,11 @@ class _Draft:
         """The ids of running calls. Tokens that are used meanwhile belong to a subagent, not to the reply."""
 
     def add_part(self, part: Part) -> None:
+        """Add a part that has no id of its own."""
         self.parts[f"#{len(self.parts)}"] = part
 
     def add_text(self, text: str) -> None:
+        """Add a piece of text. It continues the last part if that is a text too."""
         last = next(reversed(self.parts), "")
         before = self.parts.get(last)
         if isinstance(before, RecordedText):
@@ -239,6 +246,7 @@ class _Draft:
             self.add_part(RecordedText(text=text))
 
     def add_reasoning(self, id: str, text: str = "", took_ms: int = 0) -> None:
+        """Add a piece to the reasoning of this id, or begin it."""
         before = self.parts.get(id)
         earlier = before.text if isinstance(before, RecordedReasoning) else ""
         self.parts[id] = RecordedReasoning(text=earlier + text, took_ms=took_ms)
@@ -265,7 +273,7 @@ def record_replies(events: Iterable[Event]) -> tuple[RecordedReply, ...]:
     drafts = [_Draft()]
     for event in events:
         if drafts[-1].running and isinstance(event.content, UsageContent):
-            continue
+            continue  # the tokens of a subagent, see `_Draft.running`
         if drafts[-1].ended and _is_from_model(event):
             drafts.append(_Draft())
         _add_event(drafts[-1], event)
@@ -319,6 +327,7 @@ def _add_event(draft: _Draft, event: Event) -> None:
 
 
 def _copy_call(call: ToolCalledContent | ToolCallRejectedContent) -> dict[str, Any]:
+    """Return the fields of a `RecordedCall`."""
     return {
         "tool": call.name,
         "server": call.server,
@@ -336,18 +345,18 @@ def replay_deltas(reply: RecordedReply, ids: Sequence[str]) -> Iterator[tuple[in
 
     `ids` are the ids for the tool calls of the reply, in order.
     """
-    fresh = iter(enumerate(ids))
+    numbered_ids = iter(enumerate(ids))
     for part in reply.parts:
         match part:
             case RecordedText(text=text):
-                yield from ((0, TextDelta(text[at : at + _PIECE])) for at in range(0, len(text), _PIECE))
+                yield from ((0, TextDelta(text[at : at + _PIECE_CHARS])) for at in range(0, len(text), _PIECE_CHARS))
             case RecordedReasoning(text=text, took_ms=took):
                 yield 0, ReasoningDelta(text)
                 yield took, ReasoningEnd()
             case RecordedRemark(text=text):
                 yield 0, Remark(text)
             case RecordedResult() | RecordedRejection() as call:
-                index, id = next(fresh)
+                index, id = next(numbered_ids)
                 yield 0, ToolCallDelta(index, id, call.tool, json.dumps(call.arguments))
     if (spent := reply.usage) is not None:
         limit = spent.limit or Limit(context=0, output=0)

@@ -1,7 +1,7 @@
-"""Rebuilds the state of a chat from its stored events, and ends a turn that was interrupted by the end of the server.
+"""Rebuilds the state of a chat from its stored events. If the server ended during a turn, it ends that turn.
 
-It must not know the store, which passes the events in. Its neighbour `model/history` computes the model's conversation
-from the events, as in a live turn.
+It must not know the store: the caller passes the events. Its neighbour `model/history` computes the conversation that
+the model reads from the events. A live turn uses the same function.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class RestoredChat:
 
 
 def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
-    """Rebuild a chat from its events. `at` is the time for the events that are missing."""
+    """Rebuild a chat from its events. `chat` is its id. `at` is the time for the missing events, in milliseconds since
+    the epoch."""
     calls = frozenset(event.content.id for event in events if isinstance(event.content, ToolCallContent))
     history = reduce(remember, events, ())
     state = ChatState(
@@ -94,7 +95,10 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
 
 
 def _find_notes(events: Iterable[Event]) -> tuple[str, ...]:
-    """Return the notes that the model has not read yet, see `NoteAdded`."""
+    """Return the notes that the model has not read yet, see `NoteAdded`.
+
+    Notes are sent with a request. If the model's server refuses the request, they must be sent again.
+    """
     notes: list[str] = []
     sent: list[str] = []
     for event in events:
@@ -125,7 +129,8 @@ def _find_cost(events: Iterable[Event]) -> float | None:
 
 
 def _find_window(events: Sequence[Event]) -> WindowUsage:
-    """Return how full the window was with the last reply. It is unknown between a summary and the next reply."""
+    """Return how full the model's context window was with the last reply. It is unknown after a summary, until the next
+    reply."""
     for event in reversed(events):
         match event.aside, event.content:
             case SummaryAside(), _:
@@ -138,7 +143,8 @@ def _find_window(events: Sequence[Event]) -> WindowUsage:
 
 
 def _close_unfinished(events: Iterable[Event]) -> list[tuple[Content, Aside | None]]:
-    """Return one terminal content for each tool call, each reasoning and each hook that has not ended."""
+    """Return, for each tool call, reasoning and hook that has not ended, the content that ends it. An aside (what only
+    the model reads) may belong to it."""
     calls: dict[str, ToolCallContent] = {}
     reasonings: dict[str, None] = {}
     hooks: dict[str, str] = {}

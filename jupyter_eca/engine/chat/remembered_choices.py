@@ -1,14 +1,15 @@
 """Owns the rule by which a new chat gets its model, agent and variant from what the user has chosen before.
 
-Each choice is remembered together with the configured default that it replaced, and applies only as long as that
-default is configured. So the newer decision counts: a default that was configured after the choice was never replaced.
+Each choice is remembered together with the configured default that it replaced. It applies only as long as that default
+is still configured. So the newer decision counts: if the user configures another default after the choice, the new
+default applies.
 
     the user chooses `a/one` where `a/default` is configured    new chats begin with `a/one`
     `a/other` is configured later                               new chats begin with `a/other`
     the user chooses `a/two`                                    new chats begin with `a/two`
 
 The choice in the notebook comes first, then the user's last choice in any notebook, then the default. A choice that
-cannot be used now is passed over, and is named in `RecalledChoices.lost`.
+cannot be used now is skipped, and is reported in `RecalledChoices.lost`.
 
 This module must not know where choices are stored: `host.chat.choice_memory` reads and writes them.
 """
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ChoiceName(StrEnum):
-    """What is chosen."""
+    """What the user chooses for a chat."""
 
     MODEL = "model"
     AGENT = "agent"
@@ -50,7 +51,10 @@ class RememberedChoice:
 
 @dataclass(frozen=True, slots=True)
 class AgentDefaults:
-    """What is configured for an agent that the user may choose."""
+    """What is configured for an agent that the user may choose.
+
+    An agent is a named set of settings for chats: a prompt, a model, tools and approval rules.
+    """
 
     model: str = ""
     """Its own model or the configured default model; "" for none."""
@@ -102,28 +106,30 @@ def recall_choices(
     ranked = sorted(stored, key=lambda choice: choice.notebook == "")
     lost: list[RememberedChoice] = []
     if not agent:
-        made = [one for one in ranked if one.name is ChoiceName.AGENT and one.default == options.default_agent]
-        found = _find_usable(made, lambda one: _has_same_rights(one, options), lost)
+        choices = [
+            choice for choice in ranked if choice.name is ChoiceName.AGENT and choice.default == options.default_agent
+        ]
+        found = _find_usable(choices, lambda choice: _has_same_rights(choice, options), lost)
         agent = found.value if found else options.default_agent
     defaults = options.agents.get(agent, AgentDefaults())
     if not model:
-        made = [one for one in ranked if one.name is ChoiceName.MODEL and one.default == defaults.model]
-        found = _find_usable(made, lambda one: one.value in options.models, lost)
+        choices = [choice for choice in ranked if choice.name is ChoiceName.MODEL and choice.default == defaults.model]
+        found = _find_usable(choices, lambda choice: choice.value in options.models, lost)
         model = found.value if found else ""
     answering = model or defaults.model or options.best_model
     variants = options.list_variants(answering)
-    of_model = [one for one in ranked if one.name is ChoiceName.VARIANT and one.model == answering]
-    made = [one for one in of_model if one.default == defaults.variant]
-    # A variant that the model no longer has is no loss: the model answers as well without it.
-    found = _find_usable(made, lambda one: one.value in {"", *variants}, [])
+    of_model = [choice for choice in ranked if choice.name is ChoiceName.VARIANT and choice.model == answering]
+    choices = [choice for choice in of_model if choice.default == defaults.variant]
+    # A variant that the model no longer has is not reported as lost: the model can answer without it.
+    found = _find_usable(choices, lambda choice: choice.value in {"", *variants}, [])
     return RecalledChoices(agent, model, found.value if found else None, tuple(lost))
 
 
 def _has_same_rights(choice: RememberedChoice, options: ChoiceOptions) -> bool:
-    """Return whether an agent has the approval rules with which the user chose it, or is the default anyway.
+    """Return whether a chosen agent is the default, or still has the approval rules with which the user chose it.
 
-    Another project may have an agent of the same name that runs everything without approval, and the user has not
-    chosen that one.
+    Another project may have an agent of the same name that runs everything without approval. The user has not chosen
+    that agent.
     """
     agent = options.agents.get(choice.value)
     return choice.value == options.default_agent or (agent is not None and agent.rights == choice.rights)

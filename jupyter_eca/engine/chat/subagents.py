@@ -1,6 +1,7 @@
 """Owns the texts about subagents: the task that one gets, what it has said so far, and the result for its spawner.
 
-The spawner is the agent whose model called `spawn_agent`. This module must not run a subagent: its neighbour
+A subagent is an agent that works on a task for another agent, in a chat of its own. The other agent is its *spawner*:
+its model called the tool `spawn_agent`. This module must not run a subagent: its neighbour
 `host/turn/subagents` does.
 """
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
 
 # Tools that a subagent never has, because it must not spawn others, keep a plan of its own, or ask the user.
-WITHHELD: Final = frozenset({"spawn_agent", "task", "git", "ask_user"})
+WITHHELD_TOOLS: Final = frozenset({"spawn_agent", "task", "git", "ask_user"})
 
 NOTHING_SAID: Final = "(It ended without saying anything.)"
 
@@ -48,9 +49,9 @@ class SubagentTranscript:
     """What a subagent has said so far, as far as its result needs it."""
 
     last: str = ""
-    """The text since its last tool call."""
+    """The text that it wrote after its last tool call."""
     before: str = ""
-    """The text before that call."""
+    """The text that it wrote before that call."""
     remark: str = ""
     """The last text by the system, such as an error."""
     outcome: Outcome | None = None
@@ -79,13 +80,15 @@ class SubagentTranscript:
 
 
 def write_rules(max_steps: int) -> str:
-    """Return the text that follows the agent's own instructions in the system prompt of a subagent."""
+    """Return the text that follows the agent's own instructions in the system prompt of a subagent. `max_steps` is how
+    often its model may be called; 0 for no limit."""
     if not max_steps:
         return _RULES
     return f"{_RULES} You have {max_steps} steps at most: give your answer before they are used up."
 
 
 def describe_tool(description: str, agents: Iterable[tuple[str, str]]) -> str:
-    """Return the description of `spawn_agent`, followed by the agents that can be spawned."""
+    """Return the description of `spawn_agent`, followed by the agents that can be spawned. `agents` are pairs of a name
+    and a description."""
     lines = [f"- {name}: {about}" if about else f"- {name}" for name, about in agents]
     return "\n".join([description, "", "The agents:", *lines])

@@ -1,6 +1,6 @@
 """Decides whether a request fits into the user's budgets, and writes the question to the user when it does not. Pure.
 
-It must not know who pays for a request: its neighbour `host/costs` does, and counts what was spent.
+It must not know who pays for a request: its neighbour `host/costs` does. It also counts what was spent.
 
 A budget is a limit in US dollars. Only known prices count: the requests to a model without a price are not added up,
 and the question to the user says so. The cost of the next request is estimated from the text that it sends, without
@@ -20,10 +20,10 @@ GO_ON: Final = "Go on once"
 STOP: Final = "Stop"
 
 # The smallest amount by which a budget is raised.
-_STEP: Final = 0.01
+_MIN_INCREASE: Final = 0.01
 
 # The smallest amount that is shown. A smaller one is shown as "less than" this.
-_LEAST: Final = 0.0001
+_MIN_SHOWN: Final = 0.0001
 
 
 class BudgetScope(StrEnum):
@@ -68,7 +68,7 @@ class BudgetExcess:
 
     budget: Budget
     """The budget."""
-    coming: float | None
+    next_cost: float | None
     """What the request would cost without its answer, in US dollars; None when the price is unknown."""
 
     @property
@@ -77,22 +77,22 @@ class BudgetExcess:
         budget = self.budget
         raised = f", raised by {format_dollars(budget.raised)}" if budget.raised else ""
         known = f" ({budget.unpriced} more of unknown price)" if budget.unpriced else ""
-        coming = (
+        next_cost = (
             "is of unknown price"
-            if self.coming is None
-            else f"costs about {format_dollars(self.coming)} and its answer"
+            if self.next_cost is None
+            else f"costs about {format_dollars(self.next_cost)} and its answer"
         )
         limit, spent = format_dollars(budget.limit), format_dollars(budget.spent)
         return (
             f"The budget for {_SCOPE_NAMES[budget.scope]} is {limit}{raised}; {spent} were spent{known}, "
-            f"and the next request {coming}."
+            f"and the next request {next_cost}."
         )
 
     @property
     def increase(self) -> float:
         """The US dollars that "raise" adds to the budget: the limit once more, or more if this request needs more."""
-        missing = self.budget.spent + (self.coming or 0.0) - self.budget.maximum
-        return max(self.budget.limit, 2 * missing, _STEP)
+        missing = self.budget.spent + (self.next_cost or 0.0) - self.budget.maximum
+        return max(self.budget.limit, 2 * missing, _MIN_INCREASE)
 
     @property
     def refusal(self) -> str:
@@ -100,15 +100,15 @@ class BudgetExcess:
         return f"{self.text} It was not sent. Raise `budget.{self.budget.scope}` of the configuration to go on."
 
 
-def find_excess(budgets: Iterable[Budget], coming: float | None) -> BudgetExcess | None:
+def find_excess(budgets: Iterable[Budget], next_cost: float | None) -> BudgetExcess | None:
     """Return the first budget that is used up or that the request would exceed; None when there is none.
 
-    `coming` is what the request would cost without its answer; None when the price is unknown. A request that costs
+    `next_cost` is what the request would cost without its answer; None when the price is unknown. A request that costs
     nothing exceeds no budget.
     """
     for budget in budgets:
-        if coming != 0.0 and (budget.spent >= budget.maximum or budget.spent + (coming or 0.0) > budget.maximum):
-            return BudgetExcess(budget, coming)
+        if next_cost != 0.0 and (budget.spent >= budget.maximum or budget.spent + (next_cost or 0.0) > budget.maximum):
+            return BudgetExcess(budget, next_cost)
     return None
 
 
@@ -119,6 +119,6 @@ def format_increase(excess: BudgetExcess) -> str:
 
 def format_dollars(amount: float) -> str:
     """Return an amount as text: with four decimals below 1 USD, and with two above."""
-    if 0 < amount < _LEAST:
-        return f"less than {_LEAST} USD"
+    if 0 < amount < _MIN_SHOWN:
+        return f"less than {_MIN_SHOWN} USD"
     return f"{amount:.4f} USD" if amount < 1 else f"{amount:.2f} USD"

@@ -2,9 +2,9 @@
 
 It must not call the model or change the state of a chat: its neighbour `engine/compaction_steps` does that in a step.
 
-Only the model's conversation becomes shorter. The stored events stay as they are, so readers, rollbacks and forks still
-have the whole chat. The request for a summary is the request that would have come next, with one more message at its
-end, so that the vendor's cache has already most of it.
+Only the model's conversation becomes shorter. The stored events stay as they are. So readers still see the whole chat,
+and it can still be rolled back or forked. The request for a summary is the request that would have come next, with one
+more message at its end. So most of it is already in the vendor's cache, where it is cheaper.
 
 Compaction cannot repeat forever. Within one turn there is no second summary before five more replies, and old results
 are removed at most once. There is no summary of a conversation that is only a small part of the window.
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.model.request import History
 
-# How many characters of tool results are kept when a model's server says that the request is too long. ECA keeps as
-# many.
+# How many characters of tool results are kept when a model's server says that the request is too long: as many as in
+# ECA.
 KEPT_RESULTS: Final = 40_000 * CHARS_PER_TOKEN
 
 # The minimum number of replies between two summaries in one turn.
@@ -99,7 +99,7 @@ def select_covered(history: History) -> History:
 
 
 def build_summary_messages(history: History, summary: SummaryUnderWay) -> History:
-    """Return the messages of the request for a summary."""
+    """Return the messages of the request for a summary. If a request was refused as too long, the parts are cut too."""
     instruction = SUMMARISE + (SUMMARY_FOCUS.format(summary.focus) if summary.focus else "")
     before = select_covered(history)
     if summary.forced:
@@ -115,6 +115,7 @@ def compact(history: History, summary: str) -> History:
     If the last message has only results of tools, a prompt was answered in part. Then the prompt is repeated.
     """
     parts: tuple[Part, ...] = (TextPart(summary), *_find_unanswered_prompt(history))
+    # The last message has only results of tools. Search backwards for the prompt that they belong to.
     if len(parts) == 1 and history and history[-1].role == "user":
         earlier = (_get_prompt_text(history[:end]) for end in range(len(history), 0, -1))
         parts = (*parts, TextPart(UNANSWERED.format(next(filter(None, earlier), ""))))

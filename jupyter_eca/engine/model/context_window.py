@@ -55,7 +55,8 @@ def break_down(request: ModelRequest, usage: UsageContent | None = None) -> Cont
     estimated = {name: -(-count // CHARS_PER_TOKEN) for name, count in characters.items()}
     estimated_total = sum(estimated.values())
     used = usage.session_tokens if usage is not None and usage.session_tokens else estimated_total
-    # The running sums are rounded, not the parts, so that the parts add up to exactly the whole.
+    # Round the running sums, not the parts. So the parts add up to exactly the whole: 1/3 of 10, three times, becomes
+    # 3, 7, 10 and then 3, 4, 3.
     ends = [
         round(running_sum * used / estimated_total) if estimated_total else 0
         for running_sum in accumulate(estimated.values(), initial=0)

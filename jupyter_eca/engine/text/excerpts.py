@@ -18,7 +18,7 @@ _SENTENCE_END: Final = re.compile(r"\n+|(?<=[.!?…])\s+|(?<=[。\uff01\uff1f])"
 # Marks of Markdown at the beginning of a line: a heading, a list, a quote, a table or a fence.
 _MARKS: Final = re.compile(r"^(?:[#>*+|-]+\s+|\d+\.\s+|`{3,}\w*)+")
 
-# As many characters as fit on two lines of a narrow panel.
+# This fits on two lines of a narrow panel.
 MAX_EXCERPT_CHARS: Final = 140
 
 
@@ -39,6 +39,7 @@ def find_excerpt(text: str, words: Sequence[str]) -> str | None:
 
 
 def _cut(sentence: str, words: Sequence[str]) -> str:
+    """Cut a long sentence so that the first of the words is about a third into the excerpt. `…` marks each cut."""
     if len(sentence) <= MAX_EXCERPT_CHARS:
         return sentence
     folded = sentence.casefold()

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 # Quoted code. It contains no mentions.
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 
-# A mention begins at the beginning of a word. In quotes it may contain spaces; its lines follow the quotes.
+# A mention begins at the beginning of a word: `@data.csv`. In quotes it may contain spaces, and its lines follow the
+# quotes: `@"my data.csv":L10-20`. The groups are the sign, the quoted text, its lines, and the text without quotes.
 _MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<"']))([@#])(?:"([^"\n]+)"(:L\d+(?:-L?\d+)?)?|([^\s"'`@#!<>|*?]\S*))""")
 
+# `data.csv:L10-20`
 _LINES = re.compile(r"(.+):L(\d+)(?:-L?(\d+))?")
 
 # A mention of something in a live notebook. Ids of cells have the characters that nbformat allows. The name of a
@@ -23,6 +25,7 @@ _LIVE = re.compile(
     r"(?:(cell|output):([\w-]+)|(var):([^\W\d]\w*(?:\.\w+)*)(?:[\[(].*)?|(notebook)(?::(.+))?|(selection|error))(?:'s)?"
 )
 
+# The opening bracket of each closing one.
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
@@ -39,7 +42,8 @@ class LiveMention:
 def find_mentions(message: str, signs: str = "@#") -> list[str]:
     """Return the mentions in a message without their signs, each once, in order.
 
-    They are paths (with `:L10-20` if they have lines), addresses, and words that `parse_live` understands.
+    `signs` are the signs to look for. The mentions are paths (with `:L10-20` if they have lines), addresses, and words
+    that `parse_live` understands.
     """
     mentions: dict[str, None] = {}
     for match in _MENTION.finditer(_CODE.sub(" ", message)):
@@ -60,7 +64,8 @@ def parse_live(mention: str) -> LiveMention | None:
 
 
 def split_mention(mention: str) -> tuple[str, int, int]:
-    """Return the path of a mention, and its first and last line. Both lines are 0 when the whole file is meant."""
+    """Return the path of a mention, and its first and last line, counted from 1. Both lines are 0 when the whole file
+    is meant. `"data.csv:L10-20"` -> `("data.csv", 10, 20)`"""
     match = _LINES.fullmatch(mention)
     if match is None or not 0 < int(match[2]) < 10**9:
         return mention, 0, 0

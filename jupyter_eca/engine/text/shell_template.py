@@ -1,11 +1,13 @@
-"""Fills arguments into a shell line in such a way that the shell takes each argument as text and never runs it.
+"""Fills arguments into a shell command in such a way that the shell takes each argument as text and never runs it.
 
-It must not run the line: its neighbour `plugins/tools/custom` has the custom tools. The `command` of a custom tool is
-written by the user, but its arguments are written by a model.
+    grep {{word}} notes.txt    with  word = "a; rm b"    ->    grep 'a; rm b' notes.txt
+
+It is for custom tools: the user writes the `command` of a tool, and a model writes the arguments. This module must not
+run the command: its neighbour `plugins/tools/custom` does.
 
 How an argument must be quoted depends on what is around its place `{{name}}`: nothing, single or double quotes, or a
-here document. So `parse` reads the line once as a shell would, and stores with each place what is around it. `fill`
-then quotes each argument for its place.
+here document (the lines after `cat <<END`, up to a line `END`). So `parse` reads the line once as a shell would, and
+stores with each place what is around it. `fill` then quotes each argument for its place.
 
 Ruled out: one way of quoting for all places, which breaks `"{{text}}"` and here documents; and environment variables,
 which the shell does not expand in a quoted here document.
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+# A place for an argument, and the word after `<<` that ends a here document.
 _PLACE: Final = re.compile(r"\{\{\s*(?P<name>[A-Za-z_][\w-]*)\s*\}\}")
 _DELIMITER: Final = re.compile(r"[ \t]*(?P<word>'[\w.+-]+'|\"[\w.+-]+\"|\\?[\w.+-]+)(?=[\s;&|()<>]|$)")
 
@@ -31,11 +34,11 @@ _SIMPLE: Final = re.compile(r"[^'\"\\`$(){}\n]*")
 
 
 class Quoting(Enum):
-    """What is around a place."""
+    """What is around a place for an argument."""
 
     NOTHING = auto()
-    SINGLE = auto()
-    DOUBLE = auto()
+    SINGLE = auto()  # '...'
+    DOUBLE = auto()  # "..."
     ESCAPED = auto()  # $'...'
     DOCUMENT = auto()  # a here document in which the shell expands variables
     RAW = auto()  # a here document in which it does not
@@ -73,7 +76,8 @@ def parse(command: str, names: Collection[str]) -> tuple[Part, ...]:
 
     `names` are the names of the arguments. Another name in double braces is not a place, but text of the command.
 
-    Raises: ValueError when a place is in a construct where no text is safe, or whose end is uncertain. It has the line.
+    Raises: ValueError when a place is in a construct where no text is safe, or whose end is uncertain. The message
+    names the line.
     """
     known = frozenset(names)
     if not any(match["name"] in known for match in _PLACE.finditer(command)):
@@ -92,6 +96,7 @@ def fill(parts: tuple[Part, ...], values: Mapping[str, Any]) -> str:
 
 
 def _fill_part(part: Part, values: Mapping[str, Any]) -> str:
+    """Return one part of the command with its arguments filled in. Raises: ValueError, see `fill`."""
     match part:
         case str():
             return part
@@ -99,6 +104,7 @@ def _fill_part(part: Part, values: Mapping[str, Any]) -> str:
             return _quote(values[part.name], part.quoting) if values.get(part.name) is not None else ""
         case HereDocument():
             body = "".join(_fill_part(inner, values) for inner in part.parts)
+            # The shell joins lines that end with a backslash, before it looks for the delimiter.
             joined = (body, body.replace("\\\n", ""))
             lines = [line.lstrip("\t") if part.tabs else line for text in joined for line in text.split("\n")]
             if part.delimiter in lines:
@@ -107,7 +113,8 @@ def _fill_part(part: Part, values: Mapping[str, Any]) -> str:
 
 
 def _quote(value: Any, quoting: Quoting) -> str:
-    """Return a value as text that the shell takes literally at such a place."""
+    """Return a value as text that the shell takes literally at such a place. A value that is not a text becomes JSON; a
+    list outside of quotes becomes several words."""
     if isinstance(value, list) and quoting is Quoting.NOTHING:
         return " ".join(_quote(item, quoting) for item in cast("list[Any]", value))
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -192,6 +199,7 @@ class _Reader:
 
     @property
     def _line(self) -> int:
+        """The line of the current position, from 1."""
         return self.text.count("\n", 0, self.at) + 1
 
     def _read_dollar(self) -> bool:
@@ -252,6 +260,7 @@ class _Reader:
         self._copy(stop - self.at + len(end))
 
     def _skip_comment(self) -> None:
+        """Copy a comment. It may contain no places."""
         end = self.text.find("\n", self.at)
         end = len(self.text) if end < 0 else end
         if any(match["name"] in self.names for match in _PLACE.finditer(self.text, self.at, end)):

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 # A name of a command, or `server:prompt`; then a space or the end. `/home/ada` has a second slash, so it is a path.
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w.-]*(?::[\w.-]+)?)(?:\s+(?P<text>.*))?\s*", re.DOTALL)
 
-# A place for an argument. One expression for all forms, so that the template is filled in one pass: an argument that
+# A place for an argument in the template of a custom command: `$ARGS`, `$1`, `$ARG1` or `{{name}}`. One expression for
+# all forms, so that the template is filled in one pass: an argument that
 # contains `$1` must not be filled a second time.
 _PLACE = re.compile(r"\$ARG(?:S|UMENTS)\b|\$(?:ARG)?(?P<number>[1-9]\d?)(?!\d)|\{\{\s*(?P<name>[A-Za-z_][\w-]*)\s*\}\}")
+# A named argument that the user wrote: `name=value`.
 _NAMED = re.compile(r"(?P<name>[A-Za-z_][\w-]*)=(?P<value>.*)", re.DOTALL)
 
 
@@ -74,6 +76,7 @@ def rank_command(command: ChatCommand, wanted: str) -> int | None:
     `wanted` must be in lower case.
     """
     name = command.name.casefold()
+    # From the best match to the worst. The fifth test consumes `letters`: it finds the wanted letters in their order.
     letters = iter(name)
     fits = (
         name == wanted,
@@ -122,6 +125,7 @@ def list_arguments(template: str, declared: Any = None) -> tuple[CommandArgument
     matches = list(_PLACE.finditer(template))
     numbers = sorted({int(match["number"]) for match in matches if match["number"]})
     names = list(dict.fromkeys(match["name"] for match in matches if match["name"]))
+    # `$ARGS` stands for everything after the name of the command. It is listed as one argument.
     all_words = ["args"] if any(match["number"] is match["name"] is None for match in matches) else []
     known = (
         [_parse_declared(declaration) for declaration in cast("list[Any]", declared)]
@@ -139,6 +143,7 @@ def list_arguments(template: str, declared: Any = None) -> tuple[CommandArgument
 
 
 def _parse_declared(declaration: Any) -> CommandArgument | None:
+    """Return an argument from the list in the front matter; None when it has no name."""
     fields: dict[str, Any] = cast("dict[str, Any]", declaration) if isinstance(declaration, dict) else {}
     name, about = fields.get("name"), fields.get("description")
     if not isinstance(name, str) or not name:
@@ -172,7 +177,7 @@ def bind_arguments(names: Sequence[str], arguments: Sequence[str]) -> dict[str, 
     """Return the values of named arguments.
 
     A word `name=value` is the value of that name. The other words go to the remaining names, in order, and the last
-    name gets all words that are left.
+    name gets all words that are left: `("a", "b")` and `("1", "2", "3")` -> `{"a": "1", "b": "2 3"}`.
     """
     values: dict[str, str] = {}
     unnamed: list[str] = []

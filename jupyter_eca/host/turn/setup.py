@@ -213,7 +213,7 @@ class Setups:
             for tool in toolbox.list_available(context)
             if bounds.has(tool.spec.server)
             and tool.spec.name in common
-            and not (context.nested and tool.spec.name in subagents.WITHHELD)
+            and not (context.nested and tool.spec.name in subagents.WITHHELD_TOOLS)
             and (tool.reads or not bounds.looks_only)
             and agent.has_tool(tool.spec, reads=tool.reads, agents=tool.agents)
             and not is_hidden(agent.policy, tool.spec)
