@@ -1,6 +1,8 @@
 """Owns the configuration in ECA's own files and keys (ECA 3.13): its schema, its files, the agents and stored keys.
 
-It must not know the host. `engine` is its neighbour: it has the approval policy that the configuration fills.
+ECA (Editor Code Assistant) is an assistant for editors. We read its files, so the configuration of its users works here
+too. This room must not know the host. `engine` is its neighbour: it has the approval policy that the configuration
+fills.
 """
 
 from jupyter_eca.config.agent_checks import find_problems, locate_problem

@@ -1,6 +1,8 @@
-"""Owns the search for mistakes in the user's agents: names of parents, models, tools and spawners that do not exist.
+"""Finds mistakes in the user's agents: names of parents, models, tools and spawners that do not exist.
 
-It must not stop an agent: an agent works without what is missing. `agents` is its neighbour: it resolves the agents.
+An agent is a named set of settings for chats. It may inherit from a parent, and other agents (spawners) may give it
+tasks. A mistake must not stop an agent: the agent works without what is missing. `agents` is the neighbour: it computes
+the agents from the configuration.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ class AgentProblem:
     agent: str
     """The name of the agent."""
     word: str
-    """The unknown name, as the file has it."""
+    """The unknown name, as it is written in the file."""
     text: str
     """A sentence for the user."""
 
@@ -82,6 +84,7 @@ def locate_problem(problem: AgentProblem, sources: Iterable[str]) -> str:
 
 
 def _list_selectors(settings: AgentConfig) -> Iterator[str]:
+    """Yield the names of tools and servers in the settings of an agent, each once."""
     rules = settings.tool_call.approval
     yield from dict.fromkeys([*(settings.disabled_tools or ()), *rules.deny, *rules.ask, *rules.allow])
 

@@ -1,6 +1,10 @@
 """Owns the agents: their system prompt, tools, approval rules and model, as the configuration defines them.
 
-It must not read a file: `layers` does. `agent_checks` is its neighbour: it finds mistakes in the user's agents.
+An agent is a named set of settings for chats. It may inherit settings from another agent. An agent may also *spawn*
+another one: it gives that agent a task, which runs in a chat of its own.
+
+This module must not read a file: `layers` does. `agent_checks` is its neighbour: it finds mistakes in the user's
+agents.
 
 Four agents are built in. The user works with `code`, which can change things, and `plan`, which only reads. These two
 can spawn `general`, which can change things, and `explorer`, which only reads. All other agents are the user's own.
@@ -42,7 +46,7 @@ class Agent(Model):
     name: str
     """The name of the agent."""
     kind: str = CODE
-    """The nearest built-in agent among itself and its ancestors; `code` when there is none."""
+    """The nearest built-in agent among the agent itself and its ancestors; `code` when there is none."""
     mode: AgentMode = AgentMode.PRIMARY
     """Who can use the agent: the user, other agents, or both."""
     description: str = ""
@@ -54,7 +58,7 @@ class Agent(Model):
     variant: str | None = None
     """The variant of its model; None for no variant."""
     disabled_tools: tuple[str, ...] = ()
-    """The tools that the agent does not have, as selectors."""
+    """The tools that the agent does not have, as selectors: a server, `server__tool`, or the name of our own tool."""
     policy: Policy = Policy()
     """The approval rules of the agent, together with those of all agents."""
     max_steps: int | None = None
@@ -151,15 +155,15 @@ def _list_ancestry(config: Config, name: str) -> list[tuple[str, AgentConfig]]:
     """Return an agent and its ancestors with their settings, the nearest first. Each agent is in the list only once, so
     a circle of agents that inherit from each other does no harm."""
     ancestry: dict[str, list[AgentConfig]] = {}
-    wanted: str | None = name
-    while wanted and wanted not in ancestry and (wanted in config.agent or wanted in _BUILT_IN):
+    current: str | None = name
+    while current and current not in ancestry and (current in config.agent or current in _BUILT_IN):
         # The user's changes to a built-in agent come before the agent itself.
-        layers = [settings[wanted] for settings in (config.agent, _BUILT_IN) if wanted in settings]
-        ancestry[wanted] = layers
+        layers = [settings[current] for settings in (config.agent, _BUILT_IN) if current in settings]
+        ancestry[current] = layers
         parent = next((layer.inherit for layer in layers if layer.inherit), None)
-        wanted = parent and ALIASES.get(parent, parent)
-    if wanted and wanted not in ancestry:
-        _log.warning("the agent %r inherits from %r, which does not exist", name, wanted)
+        current = parent and ALIASES.get(parent, parent)
+    if current and current not in ancestry:
+        _log.warning("the agent %r inherits from %r, which does not exist", name, current)
     return [(ancestor, settings) for ancestor, layers in ancestry.items() for settings in layers]
 
 

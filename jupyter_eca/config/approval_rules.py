@@ -39,7 +39,10 @@ def list_rules(config: Config, sources: ConfigSources) -> tuple[wire.ApprovalRul
 
 
 def _list_policy_rules(files: ConfigFiles, policy: Policy, agent: str = "") -> Iterator[wire.ApprovalRule]:
-    """Yield the rules of a policy, each with the files that define it. `agent` owns the policy; "" means all agents."""
+    """Yield the rules of a policy, each with the files that define it. `agent` owns the policy; "" means all agents.
+
+    If several files have a rule for the same selector, the policy has one united rule. It is listed as its parts.
+    """
     kinds = ((Decision.DENY, policy.deny), (Decision.ASK, policy.ask), (Decision.ALLOW, policy.allow))
     for decision, rules in kinds:
         for name, rule in ((name, simple) for name, united in rules.items() for simple in united.alternatives):
@@ -70,7 +73,10 @@ def _list_places(agent: str, decision: Decision, name: str) -> list[Place]:
 
 
 def list_files_for_rule(sources: ConfigSources, rule: str) -> tuple[wire.RulePlace, ...]:
-    """Return the files to which a rule of `allow` can be written, the best one first. Blocks: it reads files."""
+    """Return the files to which a rule of `allow` can be written, the best one first. Blocks: it reads files.
+
+    `rule` is the selector. If a file already has a rule for it, only that file is returned.
+    """
     files = ConfigFiles(sources)
     if own_files := _find_own_files(files, Decision.ALLOW, rule):
         scope = "global" if own_files[-1] == files.user_file else "workspace"
@@ -125,6 +131,7 @@ def _find_own_files(files: ConfigFiles, decision: str, rule: str) -> list[Path]:
 
 
 def _parse_rule(value: Any) -> Rule:
+    """Parse a rule in the format of ECA's files: the reverse of `_to_json`."""
     return Rule.model_validate(value)
 
 

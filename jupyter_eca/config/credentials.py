@@ -7,8 +7,8 @@ until it ends; a secret is never written in plain text. A file (`auth.json`) lis
 without their values. So the keyring is used only if there is something in it: a locked keyring may ask its owner, and
 importing a keyring takes a while.
 
-If two processes store a key, the newer key wins. Storing a key in memory removes the older entry from the file. An
-entry that appears in the file later was therefore stored later, and it replaces the key in memory.
+If two processes store a key for the same provider, the newer key counts. When a key is stored in memory, an older entry
+is removed from the file. So an entry that appears in the file later is newer, and it replaces the key in memory.
 
 An earlier version wrote keys into the file when there was no keyring. Such keys are still read. They are moved into a
 keyring as soon as there is one; without a keyring, a key stays in the file until the user signs in again or out.
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+# The variable that keeps all secrets in memory, see above.
 MEMORY_ONLY = "JUPYTER_ECA_KEYS"
 
 _IN_PLAIN = (
@@ -138,6 +139,7 @@ class KeyStore:
         self.load()
 
     def _remember(self, provider: str, login: StoredKey | None) -> None:
+        """Put a key into the memory of this process; None removes it."""
         if login is None:
             self._memory.pop(provider, None)
         else:
@@ -147,6 +149,7 @@ class KeyStore:
     # -- the file
 
     def _read_file_state(self) -> tuple[int, int, int] | None:
+        """Return the time of the file's last change, its size and its inode; None when there is no file."""
         try:
             stat = self._file.stat()
         except OSError:
@@ -167,6 +170,7 @@ class KeyStore:
         return {name: cast("dict[str, Any]", entry) for name, entry in pairs if isinstance(entry, dict)}
 
     def _make_stored_key(self, provider: str, entry: dict[str, Any]) -> StoredKey | None:
+        """Return the key that an entry of the file stands for; None when it cannot be read from the keyring."""
         key = self._keyrings.fetch(provider) if entry.get("keyring") else _get_plain_key(entry)
         if not key:
             return None

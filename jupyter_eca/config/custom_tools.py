@@ -51,5 +51,6 @@ class CustomToolConfig(Model):
 
     @model_validator(mode="after")
     def _check_placeholders(self) -> CustomToolConfig:
+        """Raise ValueError if a placeholder is at a place where no argument is safe."""
         shell_template.parse(self.command, self.parameters.properties)
         return self

@@ -22,7 +22,7 @@ _FOREIGN: Final = "`disabledTools` is in {file}, which cannot be changed from he
 
 
 def switch_tool(config: Config, sources: ConfigSources, names: frozenset[str], name: str, *, on: bool) -> None:
-    """Switch a tool on or off. `names` are all names that the list may have for the tool; `name` is written.
+    """Switch a tool on or off. `names` are all names that the list may have for the tool; `name` is the one to write.
 
     A tool is added to the list of the last file that has one. It is removed from the list of each file that has it,
     because the list of a project is added to the list of the user. Blocks: it writes files.
@@ -33,9 +33,11 @@ def switch_tool(config: Config, sources: ConfigSources, names: frozenset[str], n
         raise LocalError(_ELSEWHERE.format(name=name))
     with WRITING:
         files = ConfigFiles(sources)
+        # By file, its list of disabled tools.
         written = {file: files.get(file, _KEY) for file in files.find_defining_files(_KEY)}
         last = next(reversed(written), files.user_file)
-        for file in [file for file in written if not names.isdisjoint(written[file])] if on else [last]:
+        listing = [file for file, tools in written.items() if not names.isdisjoint(tools)]
+        for file in listing if on else [last]:
             if file not in files.own:
                 raise LocalError(_FOREIGN.format(file=files.get_display_name(file)))
             others = [tool for tool in written.get(file, ()) if tool not in names]

@@ -62,12 +62,14 @@ class ConfigFiles:
         self._write(file, lambda text: jsonc.drop(text, place))
 
     def _write(self, file: Path, change: Callable[[str], str]) -> None:
+        """Replace the text of a file by what `change` makes of it. Raises: ConfigError."""
         try:
             mcp_servers.replace_text(file, change(mcp_servers.read_text(file)))
         except OSError as error:
             raise ConfigError(f"{self.get_display_name(file)} cannot be written: {error.strerror}.") from error
 
     def _list_possible_names(self, file: Path) -> Iterator[str]:
+        """Yield the relative forms of a path, the best one first."""
         for base, name in self._list_bases():
             if file.is_relative_to(base):
                 yield str(Path(name) / file.relative_to(base))

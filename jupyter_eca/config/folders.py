@@ -1,8 +1,8 @@
 """Finds the Markdown files that users write for the assistant: in `.eca` of each project, and in the user's folder.
 
-It must not know what is in the files. `front_matter` is its neighbour: it parses them. The files of projects come
-first. A link in a project that leads out of the workspace is ignored, because a project must not make us read other
-files.
+These are the files of agents, rules, skills and commands. This module must not know what is in the files.
+`front_matter` is its neighbour: it parses them. The files of projects come first. A link in a project that leads out of
+the workspace is ignored, because a project must not make us read other files.
 """
 
 from __future__ import annotations

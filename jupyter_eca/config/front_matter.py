@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
+# The groups are the front matter and the text below it.
 _FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)(.*)", re.DOTALL | re.MULTILINE)
 
 # A line of front matter whose value is plain text.
@@ -39,9 +40,9 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
 
 def split_lenient_front_matter(text: str) -> tuple[dict[str, Any], str]:
     """Return the same as `split_front_matter`, but also accept values that contain `: `. People write them, although
-    they are not valid YAML.
+    they are not valid YAML: `description: For data: how to clean it`.
 
-    Raises: ValueError with the line, when the front matter cannot be read even so.
+    Raises: ValueError with the line, when the front matter still cannot be read.
     """
     try:
         return split_front_matter(text)
@@ -60,6 +61,7 @@ def split_lenient_front_matter(text: str) -> tuple[dict[str, Any], str]:
 
 
 def _quote_value(line: re.Match[str]) -> str:
+    """Return a line of front matter, with quotes around its value if the value contains `: ` or ends with a colon."""
     value = line["value"]
     return (
         f"{line['name']}: '{value.replace(chr(39), chr(39) * 2)}'" if ": " in value or value.endswith(":") else line[0]

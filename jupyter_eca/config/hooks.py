@@ -1,6 +1,7 @@
-"""Owns the schema of the key `hooks` (ECA, "Hooks"). Each hook is parsed separately, so an error stops only one hook.
+"""Owns the schema of the key `hooks`. Each hook is parsed separately, so an error stops only one hook.
 
-It must not run a hook: `host.hooks` does. `schema` is its neighbour: it has all other keys.
+A hook is a program of the user that runs at an event in a chat, for example before each tool call. The format is ECA's.
+This module must not run a hook: `host.hooks` does. `schema` is its neighbour: it has all other keys.
 """
 
 from __future__ import annotations
@@ -40,9 +41,11 @@ class HookType(StrEnum):
     POST_COMPACT = "postCompact"
 
 
+# The hooks whose `matcher` selects tool calls, and those whose `matcher` selects summaries.
 TOOL_CALL: Final = frozenset({HookType.PRE_TOOL_CALL, HookType.POST_TOOL_CALL})
 COMPACT: Final = frozenset({HookType.PRE_COMPACT, HookType.POST_COMPACT})
 
+# The older names of two events.
 _OLDER: Final = {"prePrompt": HookType.PRE_REQUEST, "postPrompt": HookType.POST_REQUEST}
 
 
@@ -119,7 +122,7 @@ class RejectedHook:
     source: str
     """The configuration file; empty when it is unknown."""
     why: str
-    """The error, as the second half of a sentence."""
+    """The error, in words that follow a colon."""
 
     @property
     def message(self) -> str:
@@ -129,7 +132,10 @@ class RejectedHook:
 
 
 def parse_hooks(written: Mapping[str, Any]) -> tuple[tuple[Hook, ...], tuple[RejectedHook, ...]]:
-    """Return the hooks in the order in which they run, and those that are ignored."""
+    """Return the valid hooks in the order in which they run, and those that are ignored because of an error.
+
+    `written` is the value of the key `hooks`, by the name of the hook.
+    """
     hooks: list[Hook] = []
     refused: list[RejectedHook] = []
     for name in sorted(written):

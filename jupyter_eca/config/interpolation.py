@@ -1,6 +1,9 @@
-"""Fills in the placeholders in the strings of a configuration, such as `${env:NAME}` (ECA, "dynamic string contents").
+"""Fills in the placeholders in the strings of a configuration, such as `${env:NAME}`. The placeholders are those of
+ECA.
 
-It must not know any key. `layers` is its neighbour: it reads the strings.
+A configuration has several *layers*: the user's file, the file of each project, and others. What a placeholder may do
+depends on its layer: only the user's own file may run commands. This module must not know any key. `layers` is its
+neighbour: it reads the layers.
 
 `${python}` is ours: the path of the Python that runs the assistant. If Jupyter was not started from an activated
 environment, the `python` on its PATH is another one, or does not exist. Without this placeholder, a project could not
@@ -29,7 +32,7 @@ from jupyter_eca.config.schema import read_file_state
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jupyter_eca.config.schema import State
+    from jupyter_eca.config.schema import FileState
 
 # A command may be a password manager, which asks its owner. After this time, nobody is going to answer.
 COMMAND_SECONDS = 30.0
@@ -41,11 +44,11 @@ _COMMAND = re.compile(r"\$\{cmd:(.*)\}", re.DOTALL)
 
 @dataclass
 class ReadingNotes:
-    """What is collected while a configuration is read."""
+    """Collects warnings and files while a configuration is read."""
 
     warnings: list[str] = field(default_factory=list[str])
     """Sentences for the user."""
-    watched: dict[str, State | None] = field(default_factory=dict[str, "State | None"])
+    watched: dict[str, FileState | None] = field(default_factory=dict[str, "FileState | None"])
     """The state of each file that was read, or that did not exist."""
     commands: dict[str, str] = field(default_factory=dict[str, str])
     """The output of each command, so that each command runs only once."""
@@ -59,8 +62,8 @@ class ReadingNotes:
 class Layer:
     """Fills in the placeholders of one layer, within the limits of that layer."""
 
-    where: str
-    """The name of the layer in warnings."""
+    label: str
+    """The name of the layer in warnings: the path of its file, or a few words."""
     folder: Path
     """The folder that relative paths start at."""
     environment: Mapping[str, str]
@@ -74,7 +77,10 @@ class Layer:
     written the configuration. None for no such limit."""
 
     def fill(self, value: Any, netrc_file: str | None = None) -> Any:
-        """Return the value with the placeholders in all its strings filled in."""
+        """Return the value with the placeholders in all its strings filled in, at any depth.
+
+        `netrc_file` is the file for `${netrc:machine}`; None for `~/.netrc`.
+        """
         match value:
             case str():
                 if command := _COMMAND.fullmatch(value):
@@ -112,10 +118,11 @@ class Layer:
 
     def _warn(self, sentence: str) -> str:
         """Add a warning, and return the empty value of the placeholder."""
-        self.notes.warnings.append(f"{self.where}: {sentence}")
+        self.notes.warnings.append(f"{self.label}: {sentence}")
         return ""
 
     def _read_file(self, name: str) -> str:
+        """Return the text of a file for `${file:name}`; empty, with a warning, when it cannot or must not be read."""
         try:
             path = self.resolve_path(name).resolve()
             if self.within is not None and not path.is_relative_to(self.within.resolve()):

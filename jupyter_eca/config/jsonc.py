@@ -1,4 +1,4 @@
-"""Changes one value in a text of JSON with comments, and keeps every other character.
+"""Changes one value in a text of JSON with comments (JSONC), and keeps every other character.
 
 It must not read or write a file: its neighbour `editing` does.
 
@@ -19,6 +19,7 @@ from jupyter_eca.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# Blanks and comments, then punctuation, then a string, a number or a word.
 _TOKEN = re.compile(
     r"""(?P<skip>\s+|//[^\n\r]*|/\*.*?\*/)|(?P<mark>[{}\[\]:,])|(?P<atom>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s{}\[\]:,"'/]+)""",
     re.DOTALL,
@@ -85,6 +86,7 @@ def put(text: str, path: tuple[str, ...], value: Any) -> str:
     text = text if text.strip() else "{}\n"
     intended = parse(text)
     _set_value(intended, path, value)
+    # Go down as far as the objects on the path exist. The others become a part of the new value.
     current, rest = _scan_object(text), list(path)
     while len(rest) > 1 and (member := current.find_member(rest[0])) and text[member.value] == "{":
         current, rest = _scan_object(text, member.value), rest[1:]
@@ -113,6 +115,7 @@ def drop(text: str, path: tuple[str, ...]) -> str:
     if (member := current.find_member(path[-1])) is None:
         return text
     del inside[path[-1]]
+    # If the last member goes and has no comma behind it, the comma before it must go too.
     before = current.members[current.members.index(member) - 1] if member != current.members[0] else None
     start = len(text[: member.start].rstrip(" \t"))
     if member.comma is None and before is not None and before.comma is not None:
@@ -123,6 +126,7 @@ def drop(text: str, path: tuple[str, ...]) -> str:
 
 
 def _scan_tokens(text: str, start: int) -> Iterator[_JsonToken]:
+    """Yield the tokens from a position on, without blanks and comments. Raises: ConfigError at an unknown character."""
     while start < len(text):
         match = _TOKEN.match(text, start)
         if match is None:
@@ -140,7 +144,7 @@ def _scan_object(text: str, start: int = 0) -> _Object:
     token = next(tokens)
     while token.text != "}":
         key = token
-        next(tokens)
+        next(tokens)  # the colon
         first = last = next(tokens)
         depth = first.text in "{["
         while depth:
@@ -154,6 +158,7 @@ def _scan_object(text: str, start: int = 0) -> _Object:
 
 
 def _parse_name(key: str) -> str:
+    """Return the name that a key stands for: a key may be in quotes, and have escapes."""
     return next(iter(parse(f"{{{key}: 0}}")))
 
 
@@ -173,6 +178,7 @@ def _insert(text: str, into: _Object, key: str, value: Any) -> str:
 
 
 def _render_value(value: Any, indentation: str) -> str:
+    """Return a value as JSON. Its lines, except the first, begin with this indentation."""
     return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", "\n" + indentation)
 
 
@@ -183,6 +189,7 @@ def _get_indentation(text: str, at: int) -> str:
 
 
 def _set_value(data: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    """Set a value in parsed data, and create the objects on the path to it."""
     for key in path[:-1]:
         inside: Any = data.get(key)
         if not isinstance(inside, dict):

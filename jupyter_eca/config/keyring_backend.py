@@ -93,18 +93,20 @@ class Keyrings:
                 _log.warning("the keyring keeps the key for %s (%s)", name, type(error).__name__)
 
     def _get(self, name: str) -> str | None:
+        """Return a secret from the first keyring that has it; None when none has. Raises what a backend raises."""
         return next(
             (password for ring in self._list_usable() if (password := ring.get_password(SERVICE, name)) is not None),
             None,
         )
 
     def _log_once(self, why: str) -> None:
-        """Log the reason once. A sign-in that renews itself is stored every hour."""
+        """Log the reason once. Some sign-ins renew themselves every hour, and each time they are stored again."""
         if not self._logged:
             self._logged = True
             _log.info("the keyring does not work (%s): keys are kept in memory", why)
 
     def _list_usable(self) -> tuple[Ring, ...]:
+        """Return the keyrings that the authors of the package recommend."""
         return tuple(ring for ring in self._list_all() if _is_recommended(ring))
 
     def _list_all(self) -> Sequence[Ring]:

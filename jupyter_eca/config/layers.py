@@ -2,10 +2,14 @@
 
 It must not know what a key does: `schema` has the keys. `interpolation` is its neighbour: it fills in `${env:NAME}`.
 
-The order is that of ECA (3.13): the built-in defaults, the client's `initializationOptions`, the text in `ECA_CONFIG`,
-then either the file of `--config-file` or the `config.json` of the user and of each project, and last the files in
-`extraConfigs`. So the user's files override the defaults that an editor sends, and a configuration means the same here
-as in ECA. The agent that a client selects (`chatAgent`, `chatBehavior`) is a choice of the user, so it overrides all.
+A configuration means the same here as in ECA, and the order of the layers is ECA's too:
+
+1. the built-in defaults;
+2. the `initializationOptions` that the client (an editor, or our panel) sends;
+3. the text in the variable `ECA_CONFIG`;
+4. the `config.json` of the user and of each project, or the file of `--config-file` in their place;
+5. the files in `extraConfigs`;
+6. the agent that a client selects (`chatAgent`, `chatBehavior`), because this is a choice of the user.
 
 Somebody else may have written a project's files. Until the user trusts the folder, only the settings that restrict
 something take effect (`trust/`).
@@ -41,7 +45,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-# Tools that only read or ask are allowed. Tools that change or run something ask first (ECA 3.3 has the same list).
+# Tools that only read or ask are allowed. Tools that change or run something need approval. ECA has the same list.
 _HARMLESS = (
     *("read_file", "directory_tree", "grep", "variables", "preview_file_change", "ask_user", "task", "fetch_rule"),
     *("notebook_read", "preview_notebook_change", "inspect", "kernel_state", "skill", "spawn_agent", "read_output"),
@@ -59,9 +63,8 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # The key of the default agent, and its older name.
 _AGENT_KEYS = ("defaultAgent", "defaultBehavior")
 
-# Keys of a client's options that are not part of the configuration.
+# Keys of a client's options that are not keys of the configuration.
 _PRIVATE = frozenset({"pureConfig", "env", "chatAgent", "chatBehavior"})
-
 
 # Settings that replace a project's files when those cannot be read. They are cautious, because the files may contain
 # restrictions.
@@ -151,7 +154,7 @@ class _ConfigReader:
     added: list[Json] = field(default_factory=list[Json])
     """The layers so far, as they were added."""
     held_back: list[HeldSettings] = field(default_factory=list["HeldSettings"])
-    """The settings that wait until the user trusts their folder."""
+    """The settings that have no effect until the user trusts their folder."""
     trusted_files: set[Path] = field(default_factory=set[Path])
     """The files in `extraConfigs` of the projects that the user trusts."""
 
@@ -292,6 +295,7 @@ class _ConfigReader:
                 self._add_project(folder, path, parts)
 
     def _list_extras(self, settings: Json) -> Iterator[Path]:
+        """Yield the files that the key `extraConfigs` of some settings names."""
         named: Any = settings.get("extraConfigs")
         layer = self._make_layer("extraConfigs", self.first)
         for text in cast("list[Any]", named) if isinstance(named, list) else ():
@@ -299,15 +303,20 @@ class _ConfigReader:
                 yield layer.resolve_path(text)
 
     def _is_own(self, path: Path) -> bool:
+        """Return whether a file is in the user's own folder."""
         return path.resolve().is_relative_to(self.home.resolve())
 
     def _make_layer(self, source: str, folder: Path, *, own: bool = False, within: Path | None = None) -> Layer:
+        """Return a layer. See the fields of `Layer` for `own` and `within`."""
         return Layer(source, folder, self.environment, self.notes, own, within)
 
     def _load_file(
         self, path: Path, *, own: bool = False, within: Path | None = None, needed: bool = False
     ) -> list[_ConfigPart]:
-        """Return the content of a file as a list; empty if the file does not exist and is not `needed`."""
+        """Return the content of a file as a list of one part; an empty list if the file does not exist.
+
+        Raises: ConfigError, also when the file is `needed` and does not exist.
+        """
         self.notes.watch(path)
         settings = _read_object(path, needed=needed)
         return (
@@ -317,8 +326,7 @@ class _ConfigReader:
         )
 
     def _load_agents(self, folder: Path, *, own: bool = False, within: Path | None = None) -> Iterator[_ConfigPart]:
-        """Yield the agents in Markdown files. An agent with an error is left out, so that the server still starts (ECA
-        6.1, class 44)."""
+        """Yield the agents in Markdown files. An agent with an error is left out, so that the server still starts."""
         self.notes.watch(folder / "agents")
         for path in _list_markdown_files(folder / "agents"):
             self.notes.watch(path)
@@ -334,23 +342,25 @@ class _ConfigReader:
                 yield _ConfigPart(settings, layer, is_agent=True)
 
     def _leave_agent_out(self, path: str, error: Exception) -> None:
+        """Warn that the file of an agent is ignored."""
         self.notes.warnings.append(f"{path} is not an agent and was left out: {_describe_error(error)}.")
 
     def _add_parts(self, parts: Iterable[_ConfigPart]) -> None:
+        """Add files with all of their settings."""
         for part in parts:
             self._add_part(part, part.settings)
 
     def _add_part(self, part: _ConfigPart, settings: Json) -> None:
-        """Add these settings of a file."""
+        """Add these settings of a file: all of its settings, or only the restrictions among them."""
         filled = self._fill(settings, part.layer)
         if part.is_agent:
             try:
                 for agent in filled.get("agent", {}).values():
                     AgentConfig.model_validate(agent)
             except ValidationError as error:
-                self._leave_agent_out(part.layer.where, error)
+                self._leave_agent_out(part.layer.label, error)
                 return
-        self.sources.append(part.layer.where)
+        self.sources.append(part.layer.label)
         self._add_filled(filled, part.layer)
 
     def _fill(self, settings: Json, layer: Layer) -> Json:
@@ -369,14 +379,14 @@ class _ConfigReader:
                     cast("Json", provider)["foreignAddress"] = layer.within is not None
         if is_milder_review(filled, self.data) and not layer.own:
             filled.pop("review")
-            self.notes.warnings.append(REVIEW_IGNORED.format(source=layer.where))
+            self.notes.warnings.append(REVIEW_IGNORED.format(source=layer.label))
         if isinstance(filled.get("rules"), list):
             filled["rules"] = [rule for rule in filled["rules"] if self._may_read_rules(rule, layer)]
         hooks: Any = filled.get("hooks")
         for hook in cast("Json", hooks).values() if isinstance(hooks, dict) else ():
             if isinstance(hook, dict):
-                cast("Json", hook).update(source=layer.where, folder=str(layer.folder))
-        self.add(filled, layer.where)
+                cast("Json", hook).update(source=layer.label, folder=str(layer.folder))
+        self.add(filled, layer.label)
 
     def _may_read_rules(self, rule: Any, layer: Layer) -> bool:
         """Return whether a file of rules may be read. A project may name only its own files, because the model reads
@@ -387,10 +397,11 @@ class _ConfigReader:
         within = layer.within.resolve()
         if (within / Path(path).expanduser()).resolve().is_relative_to(within):
             return True
-        self.notes.warnings.append(f"{layer.where}: the rules {path!r} are outside of the project and were not read.")
+        self.notes.warnings.append(f"{layer.label}: the rules {path!r} are outside of the project and were not read.")
         return False
 
     def _parse(self, source: str) -> Config:
+        """Parse all layers so far. Raises: ConfigError, with `source` as the layer that has the error."""
         derived: Json = {"sources": self.sources, "watched": self.notes.watched, "warnings": self.notes.warnings}
         derived["heldBack"] = self.held_back
         try:
@@ -469,6 +480,7 @@ def _read_object(path: Path, *, needed: bool) -> Json | None:
 
 
 def _parse_object(text: str, source: str) -> Json:
+    """Parse a text of JSON with comments. Raises: ConfigError when it is not one object."""
     import json5  # imported here because it takes 40 ms, and many users have no such file
 
     try:

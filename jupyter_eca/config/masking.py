@@ -1,4 +1,4 @@
-"""Masks the secrets in settings before they are shown: every value that looks like a secret is replaced.
+"""Masks the secrets in settings before they are shown: every value that looks like a secret is replaced by asterisks.
 
 It must not know what a key of the configuration does. `redaction` is its neighbour: it replaces registered secrets, and
 those in commands and addresses.
@@ -18,7 +18,7 @@ _SECRET = re.compile(
     r"(?:^|[_-]|(?<=[a-z]))(?:key|token|secret|password|passwd|credential|auth|authorization|cookie)s?$", re.I
 )
 # Objects in which each value may be a key.
-_SEALED = frozenset({"env", "headers", "extraheaders"})
+_ALL_SECRET = frozenset({"env", "headers", "extraheaders"})
 # A secret inside of a longer text: `token=X`, `Bearer X`, `https://user:X@host`.
 _INLINE = re.compile(
     r"(?P<name>(?:key|token|secret|password)s?[\"']?\s*[=:]\s*|bearer\s+|://[^/\s:@]*:)(?P<value>[^\s&@\"']+)", re.I
@@ -26,12 +26,14 @@ _INLINE = re.compile(
 
 
 def mask_secrets(value: Any, name: str = "") -> Any:
-    """Return a copy of JSON data with all secrets masked. `name` is the key of the value."""
-    sealed = name.lower().replace("_", "").replace("-", "") in _SEALED
+    """Return a copy of JSON data with all secrets masked. `name` is the key of the value; "" for none."""
+    is_all_secret = name.lower().replace("_", "").replace("-", "") in _ALL_SECRET
     match value:
         case dict():
             items = cast("dict[str, Any]", value).items()
-            return {key: MASK if sealed and isinstance(item, str) else mask_secrets(item, key) for key, item in items}
+            return {
+                key: MASK if is_all_secret and isinstance(item, str) else mask_secrets(item, key) for key, item in items
+            }
         case [*arguments] if name == "args" and all(isinstance(item, str) for item in arguments):
             return list(redact_arguments(cast("list[str]", arguments)))
         case list() | tuple():

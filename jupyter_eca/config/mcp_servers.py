@@ -1,6 +1,7 @@
 """Lists the MCP servers in the configuration files and in `.mcp.json`, and changes their entries.
 
-It must not start a server: `mcp_client` does. `jsonc` is its neighbour: it changes the text of a file.
+An MCP server (Model Context Protocol) is a program, or an address, that offers tools to the assistant. This module must
+not start a server: `mcp_client` does. `jsonc` is its neighbour: it changes the text of a file.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}")
 
 @dataclass(frozen=True, slots=True)
 class ConfigSources:
-    """The files in which servers can be defined."""
+    """The configuration files, in which MCP servers and other settings can be defined."""
 
     read: tuple[Path, ...]
     """The files that the configuration was read from."""
@@ -104,7 +105,7 @@ def find_adoptable(sources: ConfigSources, server: str) -> tuple[Path, dict[str,
 
 
 def _convert_variables(value: Any) -> Any:
-    """Return a value with its variables in the spelling of ECA."""
+    """Return a value with its variables in the spelling of ECA: `${NAME:-x}` -> `${env:NAME:x}`. At any depth."""
     match value:
         case str():
             return _VARIABLE.sub(lambda match: f"${{env:{match[1]}{':' + match[2] if match[2] else ''}}}", value)
@@ -154,6 +155,7 @@ def _read_servers(file: Path) -> dict[str, Any]:
 
 
 def _parse_settings(file: Path, name: str, settings: Any) -> McpServerConfig | None:
+    """Return a server of a `.mcp.json`; None, with a warning in the log, when its entry is not valid."""
     try:
         return McpServerConfig.model_validate(_fill_variables(settings))
     except ValidationError as error:
@@ -163,6 +165,7 @@ def _parse_settings(file: Path, name: str, settings: Any) -> McpServerConfig | N
 
 
 def _fill_variables(value: Any) -> Any:
+    """Return a value with its variables replaced by those of the environment. At any depth."""
     match value:
         case str():
             return _VARIABLE.sub(lambda match: os.environ.get(match[1], match[2] or ""), value)

@@ -1,6 +1,8 @@
 """Owns the schema of the configuration's keys about providers and their models.
 
-It must not know any provider: `plugins.providers` has them. `schema` is its neighbour: it has all other keys.
+A provider is a vendor of models, or a server with models, such as `anthropic` or a server in your company. The
+docstring below each field is its text in the configuration reference, which `reference` generates. This module must not
+know any provider: `plugins.providers` has them. `schema` is its neighbour: it has all other keys.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ class RetryRule(Model):
         return None if value is None else check_pattern(value)
 
     def matches(self, status: int | None, text: str) -> bool:
-        """Return whether a failure with this status and this error text is such a failure."""
+        """Return whether the rule is about a failure with this status (None for no HTTP response) and this text."""
         return self.status in {None, status} and bool(re.search(self.error_pattern or "", text, re.IGNORECASE))
 
 
@@ -95,9 +97,9 @@ class ModelConfig(Model):
     limit: LimitConfig | None = None
     """The limits of the model. They replace the limits that come with the package."""
     image_input: bool | None = None
-    """Whether the model reads images. Not set: decided by its name."""
+    """Whether the model reads images. Not set: its name decides."""
     document_input: bool | None = None
-    """Whether the model reads PDFs. Not set: decided by its name."""
+    """Whether the model reads PDFs. Not set: its name decides."""
     web_search: bool | None = None
     """The same as the provider's `webSearch`, for this model only."""
     script: str | None = None
@@ -107,7 +109,7 @@ class ModelConfig(Model):
     chat_template: str | None = None
     """For a `local` model: a file with a Jinja template, which replaces the one in the GGUF file."""
     tools: bool | None = None
-    """For a `local` model: whether it can use tools. Not set: decided by its template."""
+    """For a `local` model: whether it can use tools. Not set: its template decides."""
 
     @property
     def output_limit(self) -> int:
@@ -133,9 +135,9 @@ class ProviderConfig(Model):
     foreign_address: bool = False
     """Not a key of a file: a project's file set the address, so no key of the environment is sent there."""
     extra_headers: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
-    """Headers of each request. Headers of the model win over them."""
+    """Headers of each request. Headers of the model override them."""
     extra_payload: Payload = Field(default_factory=dict[str, Any])
-    """Fields that are merged into the body of each request. Fields of the model win over them."""
+    """Fields that are merged into the body of each request. Fields of the model override them."""
     completion_url_relative_path: str | None = None
     """The path below the `url` to which requests for an OpenAI-like server are sent. Not set: OpenAI's own path."""
     think_tag_start: str = "<think>"
@@ -185,7 +187,7 @@ class ProviderConfig(Model):
         return {name: value.get_secret_value() for name, value in both.items()}
 
     def read_key(self) -> str:
-        """Return the key in plain text. "" also for a key that became empty, as `${env:NAME}` without the variable."""
+        """Return the key in plain text; "" for none. A placeholder without a value, such as `${env:NAME}`, is none."""
         return self.key.get_secret_value().strip() if self.key else ""
 
     def payload(self, model: str) -> Payload:

@@ -1,7 +1,7 @@
-"""Generates the configuration reference (`notebooks/docs/configuration.md`), with each key and its default.
+"""Generates the configuration reference, a page of the documentation with each key and its default.
 
 It must not describe a key itself: the text of a key is the docstring below its field in the schema. `examples` is its
-neighbour: it has the examples of the page.
+neighbour: it has the examples of the page. The page is `notebooks/docs/configuration.md`.
 
 `python -m jupyter_eca.config.reference [--check] FILE` writes the page, or reports whether it is up to date.
 """
@@ -118,16 +118,16 @@ class ReferenceSection:
 def list_sections() -> tuple[ReferenceSection, ...]:
     """Return the sections in the order of the keys. A model that is used at several places has only one section, at its
     shortest path."""
-    every = tuple(_walk("", Config))
-    nearest: dict[type[Model], ReferenceSection] = {}
+    sections = tuple(_list_sections_of("", Config))
+    shortest: dict[type[Model], ReferenceSection] = {}
     for section in sorted(
-        every, key=lambda section: (section.path.partition(".")[0] in _PARSED_LATER, section.path.count("."))
+        sections, key=lambda section: (section.path.partition(".")[0] in _PARSED_LATER, section.path.count("."))
     ):
-        nearest.setdefault(section.model, section)
-    return tuple(section for section in every if nearest[section.model] is section)
+        shortest.setdefault(section.model, section)
+    return tuple(section for section in sections if shortest[section.model] is section)
 
 
-def _walk(path: str, model: type[Model]) -> Iterator[ReferenceSection]:
+def _list_sections_of(path: str, model: type[Model]) -> Iterator[ReferenceSection]:
     """Yield the section of a model, and the sections of the models in it."""
     section = ReferenceSection(path, model, tuple(_list_keys(model)))
     yield section
@@ -135,7 +135,7 @@ def _walk(path: str, model: type[Model]) -> Iterator[ReferenceSection]:
         if key.inner is not None:
             place = f"{path}.{key.name}" if path else key.name
             placeholder = f".{_PLACEHOLDERS.get(key.name, 'NAME')}" if key.kind.startswith("object of") else ""
-            yield from _walk(f"{place}{placeholder}", key.inner)
+            yield from _list_sections_of(f"{place}{placeholder}", key.inner)
 
 
 def _list_keys(model: type[Model]) -> Iterator[ReferenceKey]:
@@ -160,7 +160,11 @@ def _find_model(annotation: Any) -> type[Model] | None:
 
 
 def _describe_type(shape: Schema, schema: Schema, inner: type[Model] | None = None) -> str:
-    """Describe the type of a value in words. Models are objects."""
+    """Describe the type of a value in words: `list of texts`.
+
+    `shape` is the JSON schema of the value, and `schema` the one that has the definitions for its references. `inner`
+    is the model of the value; None for no model. In a file, a model is an object.
+    """
     match shape:
         case {"$ref": str(ref)}:
             return _describe_type(schema["$defs"][ref.rpartition("/")[2]], schema)
@@ -191,6 +195,7 @@ def _pluralize(kind: str) -> str:
 
 
 def _describe_bounds(shape: Schema) -> Iterator[str]:
+    """Return the bounds of a number in words: `from 0`, `to 100`."""
     words = {"minimum": "from {}", "exclusiveMinimum": "above {}", "maximum": "to {}"}
     return (text.format(shape[name]) for name, text in words.items() if name in shape)
 
@@ -207,15 +212,16 @@ def _describe_default(field: FieldInfo, shape: Schema) -> str:
 
 def render_page() -> str:
     """Return the text of the page."""
-    every = list_sections()
-    places = {section.model: section for section in every}
-    return "\n".join([_HEAD, *(_render_section(section, places) for section in every)])
+    sections = list_sections()
+    by_model = {section.model: section for section in sections}
+    return "\n".join([_HEAD, *(_render_section(section, by_model) for section in sections)])
 
 
-def _render_section(section: ReferenceSection, places: Mapping[type[Model], ReferenceSection]) -> str:
+def _render_section(section: ReferenceSection, by_model: Mapping[type[Model], ReferenceSection]) -> str:
+    """Return the Markdown of a section. `by_model` has the sections to link to, by their model."""
     heading = "#" * (2 if section.path.count(".") < 2 else 3)
     about = _to_camel_names(inspect.getdoc(section.model) or "")
-    rows = "\n".join(_render_row(key, places) for key in section.keys)
+    rows = "\n".join(_render_row(key, by_model) for key in section.keys)
     parts = [f"{heading} {section.title}", about, f"| key | value | default | |\n|---|---|---|---|\n{rows}"]
     if section.path == "toolCall.approval":
         parts.append(f"Allowed by default: {_list_allowed()}.")
@@ -224,12 +230,14 @@ def _render_section(section: ReferenceSection, places: Mapping[type[Model], Refe
     return "\n\n".join(parts) + "\n"
 
 
-def _render_row(key: ReferenceKey, places: Mapping[type[Model], ReferenceSection]) -> str:
-    kind = f"[{key.kind}](#{make_anchor(places[key.inner].title)})" if key.inner is not None else key.kind
+def _render_row(key: ReferenceKey, by_model: Mapping[type[Model], ReferenceSection]) -> str:
+    """Return the row of a key in the Markdown table of its section."""
+    kind = f"[{key.kind}](#{make_anchor(by_model[key.inner].title)})" if key.inner is not None else key.kind
     return f"| `{key.name}` | {kind} | {key.default} | {key.description.replace('|', '&#124;')} |"
 
 
 def _list_allowed() -> str:
+    """Return the tools that are allowed by default, as Markdown."""
     return ", ".join(
         f"`{name}`" + (f" ({', '.join(rule['argsMatchers']['action'])})" if rule else "")
         for name, rule in sorted(ALLOWED.items())

@@ -44,11 +44,11 @@ class Resolved:
     def agent(self, name: str = "") -> Agent:
         """Return the agent of this name. An empty or unknown name stands for the default agent; an unknown one is
         logged."""
-        for wanted in (name, self.config.default_agent):
-            if agent := self.agents.get(ALIASES.get(wanted, wanted)):
+        for candidate in (name, self.config.default_agent):
+            if agent := self.agents.get(ALIASES.get(candidate, candidate)):
                 return agent
-            if wanted:
-                _log.warning("there is no agent %r; known are %s", wanted, ", ".join(self.agents))
+            if candidate:
+                _log.warning("there is no agent %r; known are %s", candidate, ", ".join(self.agents))
         return self.agents[CODE]
 
     def list_primary(self, name: str = "") -> tuple[str, ...]:

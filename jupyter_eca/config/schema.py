@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Older names of the default agent, which the two older revisions of ECA and some clients use.
 ALIASES = {"agent": "code", "build": "code"}
 
-State = tuple[int, int, int]
+FileState = tuple[int, int, int]
 """The state of a file: the time of its last change, its size and its inode. Another state means that the file has
 changed. The inode is needed because an editor may replace a file within one tick of the clock."""
 
@@ -95,7 +95,7 @@ class AgentConfig(Model):
     """Tools that the agent does not have, in addition to those disabled for all: a server, `server__tool`, or the name
     of one of our tools."""
     tool_call: ToolCallConfig = ToolCallConfig()
-    """The agent's own approval rules. They win over the general ones, but a call denied for all agents stays denied."""
+    """The agent's own approval rules. They override the general ones, but a call denied for all agents stays denied."""
     auto_compact_percentage: int | None = Field(default=None, ge=0, le=100)
     """The same as the key of this name at the top level, for this agent only."""
     max_steps: int | None = Field(default=None, gt=0)
@@ -323,7 +323,7 @@ class Config(Model):
     """How many seconds to wait for the next piece of an answer. Not set: the provider's own setting."""
     sources: tuple[str, ...] = ()
     """Not a key of a file: the files that this configuration was read from."""
-    watched: dict[str, State | None] = Field(default_factory=dict[str, "State | None"])
+    watched: dict[str, FileState | None] = Field(default_factory=dict[str, "FileState | None"])
     """Not a key of a file: all files whose change would change this configuration, with their state at that time."""
     warnings: tuple[str, ...] = ()
     """Not a key of a file: sentences about settings that could not be used."""
@@ -354,7 +354,7 @@ class Config(Model):
         return os.environ.get(name, "") if added is None else added.get_secret_value()
 
 
-def read_file_state(path: Path) -> State | None:
+def read_file_state(path: Path) -> FileState | None:
     """Return the state of a file, or None when the file does not exist."""
     try:
         stat = path.stat()

@@ -15,12 +15,12 @@ from jupyter_eca.config.schema import ProviderConfig
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Objects in which the user chooses the names. There, the name tells whether a value is a secret.
+# Objects in which the user chooses the names, so that not each value is a secret. The name decides.
 _NAMED = frozenset({"extra_headers", "env", "headers", "variables"})
 
 
 def iter_secrets(name: str, value: object) -> Iterator[tuple[str, str]]:
-    """Yield each secret with its path, which begins with `name`."""
+    """Yield the path and the text of each secret in a value. The path begins with `name`: `providers.house.key`."""
     match value:
         case SecretStr():
             yield name, value.get_secret_value()

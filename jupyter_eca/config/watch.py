@@ -16,14 +16,13 @@ from jupyter_eca.errors import ConfigError, EcaError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from jupyter_eca.config.schema import Config, State
+    from jupyter_eca.config.schema import Config, FileState
 
-# ECA's own interval (3.13).
+# ECA uses the same interval.
 EVERY_SECONDS = 3.0
 
-# While the disk does not answer, each try leaves a thread behind that waits for it.
+# The longest pause while the disk does not answer: each try leaves a thread behind that waits for the disk.
 LONGEST_PAUSE = 3600.0
-
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,47 +37,52 @@ class RunRead(Protocol):
 async def watch(
     current: Config,
     read: Callable[[], Config],
-    changed: Callable[[Config], Awaitable[None]],
-    failed: Callable[[str], None],
+    on_change: Callable[[Config], Awaitable[None]],
+    on_failure: Callable[[str], None],
     every: float = EVERY_SECONDS,
     run_read: RunRead = asyncio.to_thread,
 ) -> None:
-    """Watch until cancelled. `run_read` runs the functions that read files, in a thread: `read` only when a file has
-    changed. If `run_read` itself raises an error because the disk does not answer, `failed` is called once, and the
-    watch tries again after longer and longer pauses.
+    """Watch until cancelled.
 
-    After an edit, `changed` is called with the new configuration. After an edit with an error, `failed` is called once
-    with the message, and the old configuration stays valid. An edit that changes no setting is ignored. An edit between
-    the reading of `current` and this call is noticed too.
+    `current` is the configuration as it was read last. `read` reads it again, and is called only when a file has
+    changed. `every` is the time between two looks at the files, in seconds. `run_read` runs the functions that read
+    files, in a thread.
+
+    After an edit, `on_change` is called with the new configuration. After an edit with an error, `on_failure` is called
+    once with the message, and the old configuration stays valid. An edit that changes no setting is ignored. An edit
+    between the reading of `current` and this call is noticed too. If `run_read` itself raises an error because the disk
+    does not answer, `on_failure` is called once, and the watch tries again after longer and longer pauses.
     """
-    now = seen = current.watched
+    states = seen_states = current.watched
     pause = every
     while True:
         await asyncio.sleep(pause)
         try:
-            now = await run_read(_read_states, seen)
-            fresh = None if now == seen else await run_read(read)
+            states = await run_read(_read_states, seen_states)
+            new_config = None if states == seen_states else await run_read(read)
         except ConfigError as error:
-            seen = now
-            failed(str(error))
+            seen_states = states
+            on_failure(str(error))
             continue
         except EcaError as error:
             if pause == every:
-                failed(str(error))
+                on_failure(str(error))
             pause = min(pause * 10, LONGEST_PAUSE)
             continue
         pause = every
-        if fresh is None:
+        if new_config is None:
             continue
-        seen = fresh.watched
-        before, current = current, fresh
-        if not _has_same_settings(before, fresh):
-            await changed(fresh)
+        seen_states = new_config.watched
+        before, current = current, new_config
+        if not _has_same_settings(before, new_config):
+            await on_change(new_config)
 
 
-def _read_states(paths: Iterable[str]) -> dict[str, State | None]:
+def _read_states(paths: Iterable[str]) -> dict[str, FileState | None]:
+    """Return the state of each file; None for a file that does not exist."""
     return {path: read_file_state(Path(path)) for path in paths}
 
 
 def _has_same_settings(before: Config, after: Config) -> bool:
+    """Return whether two configurations differ at most in the states of their files."""
     return before == after.model_copy(update={"watched": before.watched})

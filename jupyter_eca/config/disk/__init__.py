@@ -1,4 +1,5 @@
-"""Opens and replaces files safely. `config` is the lowest room that reads files, so these functions are here.
+"""Opens files safely. The functions are here because `config` is the lowest room (folder of the package) that reads
+files.
 
 It must not know what is in a file: its callers do.
 """

@@ -88,6 +88,7 @@ def get_size(file: BufferedReader) -> int:
 
 
 def _check_regular(status: os.stat_result, path: Path) -> None:
+    """Raise OSError if a file is a folder, a pipe or a device."""
     if stat.S_ISDIR(status.st_mode):
         raise _make_error(errno.EISDIR, "it is a folder", path)
     if not stat.S_ISREG(status.st_mode):
@@ -108,4 +109,5 @@ def _find_path(descriptor: int, path: Path) -> Path:
 
 
 def _make_error(number: int, reason: str, path: Path) -> OSError:
+    """Return an error whose `strerror` is a reason for the user."""
     return OSError(number, reason, str(path))

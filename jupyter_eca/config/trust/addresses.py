@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """A kind of entry that has an address, and secrets for this address only."""
+    """A kind of entry of the configuration that has an address, and secrets that are only for this address."""
 
     noun: str
     """What such an entry is called in a warning."""
@@ -35,8 +35,8 @@ _TARGETS: Final = {
 def drop_secrets(below: Json, settings: Json, where: str) -> tuple[Json, list[str]]:
     """Return the settings of the earlier layers without the secrets that must not be sent to the new layer's addresses.
 
-    `below` are the earlier layers, merged, and `settings` is the new layer. `where` is its name. Also returns a warning
-    for each entry that has lost a secret and has no other in the new layer.
+    A layer is the settings of one file. `below` are the earlier layers, merged, and `settings` is the new layer, whose
+    name is `where`. Also returns a warning for each entry that has lost its secrets and has no other in the new layer.
     """
     warnings: list[str] = []
     result = dict(below)
@@ -47,11 +47,12 @@ def drop_secrets(below: Json, settings: Json, where: str) -> tuple[Json, list[st
                 kept = _remove_secrets(target, known)
                 if kept != known:
                     result[section] = {**result[section], name: kept}
-                    warnings += _warn(target, name, _as_object(entry), where)
+                    warnings += _make_warnings(target, name, _as_object(entry), where)
     return result, warnings
 
 
-def _warn(target: _Target, name: str, entry: Json, where: str) -> list[str]:
+def _make_warnings(target: _Target, name: str, entry: Json, where: str) -> list[str]:
+    """Return a warning that an entry has lost its secrets; an empty list if the new layer has a secret of its own."""
     if any(secret in entry for secret in target.secrets):
         return []
     return [
@@ -61,6 +62,7 @@ def _warn(target: _Target, name: str, entry: Json, where: str) -> list[str]:
 
 
 def _changes_address(target: _Target, known: Json, entry: Json) -> bool:
+    """Return whether the new layer's `entry` sets another address than the `known` entry of the earlier layers has."""
     return any(field in entry and entry[field] != known.get(field) for field in target.addresses)
 
 

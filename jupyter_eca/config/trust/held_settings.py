@@ -1,6 +1,8 @@
 """Describes the settings that wait for trust: a summary, each setting by itself, and a digest of all of them.
 
-It must not decide which settings wait: its neighbour `split_settings` does.
+A project may bring settings, such as a program to run. They have no effect ("are held") until the user trusts the
+folder of the project. The user trusts the settings as they are now, which the digest identifies. This module must not
+decide which settings wait: its neighbour `split_settings` does.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ _OTHER: Final = ("other setting", "other settings")
 # Objects in which each key is shown as a setting of its own. The others are shown as one setting.
 _OBJECTS: Final = frozenset(_NOUNS) | {"toolCall.approval", "toolCall.approval.allow", "toolCall.approval.ask"}
 
+# The file that a placeholder names.
 _FILE: Final = re.compile(r"\$\{file:([^}]*)\}")
 # Of a larger file, only the size is a part of the digest. Prompts and scripts are smaller.
 _LARGEST: Final = 1_000_000
@@ -81,7 +84,7 @@ def _compute_digest(parts: Sequence[Part], workspace: Sequence[Path]) -> str:
     digest = hashlib.sha256()
     for layer, waiting in parts:
         written = json.dumps(waiting, sort_keys=True)
-        digest.update(f"{layer.where}\0{written}\0".encode())
+        digest.update(f"{layer.label}\0{written}\0".encode())
         folders = (layer.folder, *workspace)
         scripts = map(str, find_scripts(waiting, folders))
         for name in sorted({*_FILE.findall(written), *scripts}):
@@ -90,7 +93,7 @@ def _compute_digest(parts: Sequence[Part], workspace: Sequence[Path]) -> str:
 
 
 def _read(layer: Layer, name: str, folders: Sequence[Path]) -> bytes:
-    """Return the part of a file that belongs to the digest. From now on, a change of the file is noticed."""
+    """Return what a file adds to the digest, usually its content. From now on, a change of the file is noticed."""
     try:
         path = layer.resolve_path(name).resolve()
         if layer.within is not None and not is_inside(path, (layer.within, *folders)):

@@ -1,7 +1,8 @@
 """Owns the rule that a later layer never lifts a restriction: the `deny` and `ask` rules of all layers count. Pure.
 
-If two layers have a rule for the same tool, plain merging would keep only the later rule, which may be narrower. This
-module must not know how a rule is matched: `engine.approval.policy` does. Its neighbour `layers` calls it.
+A layer is the settings of one file: that of the user, that of a project, and so on. If two layers have a rule for the
+same tool, plain merging would keep only the later rule, which may be narrower. This module must not know how a rule is
+matched: `engine.approval.policy` does. Its neighbour `layers` calls it.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ REVIEW_IGNORED: Final = (
 
 
 def is_milder_review(settings: Json, below: Json) -> bool:
-    """Return whether a layer lets more changes be made without approval than the layers below it. This is never up to
-    a project, whether its folder is trusted or not, nor to a client."""
-    wanted, current = settings.get("review"), below.get("review", ReviewTime.BEFORE)
-    return wanted in _REVIEWS and _REVIEWS.index(wanted) > (_REVIEWS.index(current) if current in _REVIEWS else 0)
+    """Return whether a layer lets more changes be made without approval than the layers below it. A project or a client
+    must not do this, even if the folder of the project is trusted."""
+    review, current = settings.get("review"), below.get("review", ReviewTime.BEFORE)
+    return review in _REVIEWS and _REVIEWS.index(review) > (_REVIEWS.index(current) if current in _REVIEWS else 0)
 
 
 def keep_restrictions(config: Config, layers: Sequence[Json]) -> Config:
@@ -62,7 +63,10 @@ def _keep_rules(merged: ToolCallConfig, layers: Sequence[Json]) -> ToolCallConfi
 
 
 def _unite(written: Sequence[Any], merged: Rule) -> Rule:
-    """Return one rule that unites the rules of all layers for the same selector. None stands for no rule."""
+    """Return one rule that unites the rules of all layers for the same selector.
+
+    `written` are these rules as they are written, None for a layer without one. `merged` is the last of them.
+    """
     rules = [Rule.model_validate(value) for value in written if value is not None]
     different = [rule for number, rule in enumerate(rules) if rule not in rules[:number]]
     return reduce(unite_rules, different) if len(different) > 1 else merged

@@ -1,12 +1,12 @@
 """Owns the list of scripts that settings run: the files that hooks, custom tools and MCP servers name.
 
-Who changes such a file changes what runs without a question. So it is protected like the settings, and it is a part of
-what a user trusts. It must not read a script: `held_settings` does. Everything here blocks, because it looks at the
-disk.
+These programs run without a question. So a change of such a file needs approval, as a change of the settings does, and
+the file is a part of what a user trusts. This module must not read a script: `held_settings` does. Everything here
+blocks, because it looks at the disk.
 
-A command line is not parsed, because each program reads its arguments in its own way. Each word of it may be a path. It
-is a script if its name or its file says so: a file of data that a command reads is no script. What a script imports or
-starts is not found.
+A command line is not parsed, because each program reads its arguments in its own way. Each word of it may be a path. A
+path is a script if it has the ending of one (`.py`, `.sh`), or if the file is executable or has no ending. A file of
+data that a command reads is not a script. What a script imports or starts is not found.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-# A file with such a name counts also while it does not exist, because somebody may create it.
+# A file with such an ending counts even if it does not exist yet, because somebody may create it.
 _SUFFIXES: Final = frozenset(
     {
         *(".bash", ".bat", ".cjs", ".cmd", ".fish", ".go", ".jar", ".jl", ".js", ".ksh", ".lua", ".mjs", ".mts"),
@@ -39,8 +39,8 @@ _MODULE_ENDS: Final = (".py", "/__main__.py")
 def find_scripts(settings: Json, folders: Sequence[Path]) -> Iterator[Path]:
     """Yield the scripts that settings run.
 
-    `folders` are those in which commands start. A hook's own script may lie anywhere; of the other commands only the
-    files in these folders count, because an installed program is no part of a project.
+    `folders` are the folders in which commands start. The script that a hook names with `file` may be anywhere. For
+    command lines, only the files in these folders count, because an installed program is not a part of a project.
     """
     for hook in _list_objects(settings.get("hooks")):
         own: Any = hook.get("folder")
@@ -56,6 +56,7 @@ def find_scripts(settings: Json, folders: Sequence[Path]) -> Iterator[Path]:
 
 
 def _find_in_command(texts: Iterable[str], folders: Sequence[Path]) -> Iterator[Path]:
+    """Yield the scripts in these folders that a command names. `texts` are the command line, or its arguments."""
     words = [word for text in texts for word in _WORD.findall(text)]
     modules = [name for option, name in pairwise(words) if option == "-m"]
     names = [*words, *(f"{name.replace('.', '/')}{end}" for name in modules for end in _MODULE_ENDS)]
@@ -67,6 +68,7 @@ def _find_in_command(texts: Iterable[str], folders: Sequence[Path]) -> Iterator[
 
 
 def _is_script(path: Path, folder: Path) -> bool:
+    """Return whether a path is a script, and is in the folder after all links are followed."""
     try:
         if not path.resolve().is_relative_to(folder.resolve()):
             return False
@@ -95,6 +97,7 @@ def _list_objects(value: Any) -> Iterator[Json]:
 
 
 def _list_texts(value: Any) -> Iterator[str]:
+    """Yield a text, or the texts in a list. Other values are ignored."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | tuple):

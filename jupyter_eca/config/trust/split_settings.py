@@ -2,9 +2,12 @@
 
 It must not ask the user or describe the settings: its neighbour `held_settings` describes those that wait.
 
-Somebody else, or a model, may have written the project. So a setting applies at once only if the tables below say so:
-if it restricts what the earlier layers allow, or if it can do no harm. A key that the tables do not name waits. So a
-key that is added to the schema later waits too, until somebody adds it to the tables.
+Somebody else, or a model, may have written the files of the project. So a setting applies at once only if it restricts
+what the earlier layers (the user's own file, for example) allow, or if it can do no harm. The two tables at the end of
+this module say which settings these are. A key that they do not name waits. So a key that is added to the schema later
+waits too, until somebody adds it to a table.
+
+    {"toolCall": {"approval": {"deny": {...}, "allow": {...}}}}    ->    `deny` applies, `allow` waits
 """
 
 from __future__ import annotations
@@ -95,7 +98,7 @@ def _split_fields(fields: Mapping[str, _Split], rest: _Split = _wait_all) -> _Sp
 
 
 def _add_to_list(value: Any, earlier: Any) -> SplitValue:
-    """Apply a list together with the list of the earlier layers, which it would replace otherwise."""
+    """Apply a list, with the list of the earlier layers before it. Alone, the list would replace the earlier one."""
     if not isinstance(value, list):
         return NOTHING, value
     earlier_list = cast("list[Any]", earlier) if isinstance(earlier, list | tuple) else []
@@ -103,6 +106,7 @@ def _add_to_list(value: Any, earlier: Any) -> SplitValue:
 
 
 def _is_strict_decision(value: Any, earlier: Any) -> bool:
+    """Return whether a decision is as strict as that of the earlier layers, or stricter."""
     decision = earlier if earlier in _DECISIONS else Decision.ASK
     return value in _DECISIONS and _DECISIONS.index(value) >= _DECISIONS.index(decision)
 
@@ -114,12 +118,13 @@ def _is_smaller(value: Any, earlier: Any) -> bool:
 
 
 def _selects_all_calls(rule: Any, earlier: Any) -> bool:  # noqa: ARG001  # an argument of `_apply_if`
+    """Return whether a rule is for every call of its tool, whatever the arguments are."""
     # The schema accepts the spelling `args_matchers` too, so any other key may be a matcher.
     return rule in ({}, {"argsMatchers": {}})
 
 
 def _split_variables(value: Any, earlier: Any) -> SplitValue:
-    """Apply what lets the model learn less about variables.
+    """Apply what lets the model learn less about variables. What lets it learn more waits.
 
     The result has all kinds of variables, because an object replaces the one word that may be in an earlier layer.
     """
@@ -155,8 +160,8 @@ def _as_object(value: Any) -> Json:
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
-# An `ask` rule of an agent replaces the rule of all agents for the same tool. If it is only for some arguments, it may
-# be the narrower one, so it waits.
+# How the settings of a known agent are split. An `ask` rule of an agent replaces the rule of all agents for the same
+# tool. If it is only for some arguments, it may be the narrower one, so it waits.
 _split_agent: Final = _split_fields(
     {
         "toolCall": _split_fields(
@@ -166,6 +171,7 @@ _split_agent: Final = _split_fields(
     }
 )
 
+# How the settings at the top level are split.
 _split_config: Final = _split_fields(
     {
         "toolCall": _split_fields(

@@ -2,8 +2,8 @@
 
 It must not know what the settings are: its neighbours `split_settings` and `held_settings` do. Everything here blocks.
 
-The user trusts a content, not a folder: the digest of the settings is stored. When the settings change, the user is
-asked again, no matter who has changed them.
+The user trusts the settings of a folder as they are now. So a digest of the settings is stored, beside the folder. When
+the settings change, the user is asked again. It does not matter who has changed them.
 
 A program can be started with folders that it trusts: with `--trust-folder`, or with the variable
 `JUPYTER_ECA_TRUSTED_FOLDERS` (paths, separated as in `PATH`). This too is only for the settings as they are at the
@@ -32,7 +32,10 @@ _MAX_CONTENTS: Final = 20
 
 
 class TrustedFolders:
-    """The trusted contents of folders: those in a file, and those of this process only."""
+    """The trusted contents of folders. A content is the settings of a folder at one time, identified by their digest.
+
+    Some contents are stored in a file, and some are trusted only by this process.
+    """
 
     def __init__(self, file: Path, started_with: Iterable[Path] = ()) -> None:
         """`started_with` are folders that are trusted with the settings that they have when they are first read."""
@@ -110,4 +113,5 @@ def open_trusted_folders(database: Path, started_with: Iterable[Path] = ()) -> T
 
 
 def _resolve(folder: Path) -> str:
+    """Return the absolute path of a folder, with all links followed."""
     return str(folder.expanduser().resolve())
