@@ -24,7 +24,7 @@ from jupyter_eca.workspace.files.read_threads import run_read
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from jupyter_eca.config.schema import State
+    from jupyter_eca.config.schema import FileState
     from jupyter_eca.workspace.ports import Files
 
 # The bytes of the largest file. A prompt is never so long, so a larger file is there by mistake.
@@ -107,7 +107,7 @@ def _list_paths(files: Files, config: Config) -> Iterator[Path]:
 
 
 @lru_cache(maxsize=512)
-def _read(path: Path, _state: State | None, within: tuple[Path, ...] | None) -> CustomCommand | str:
+def _read(path: Path, _state: FileState | None, within: tuple[Path, ...] | None) -> CustomCommand | str:
     """Return the command of a file, or why it is none. The result is cached until the file changes. Raises: OSError."""
     try:
         with open_regular(path, within) as file:

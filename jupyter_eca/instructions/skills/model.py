@@ -17,7 +17,7 @@ from jupyter_eca.config.disk.regular_file import get_size, open_regular, read_wh
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.config.schema import State
+    from jupyter_eca.config.schema import FileState
 
 FILE: Final = "SKILL.md"
 
@@ -82,7 +82,7 @@ class SkillFile:
 
 
 @lru_cache(maxsize=512)
-def read(path: Path, _state: State | None, within: tuple[Path, ...] | None) -> SkillFile | str:
+def read(path: Path, _state: FileState | None, within: tuple[Path, ...] | None) -> SkillFile | str:
     """Return the parsed file, or the reason why it is no skill. All files are checked before each turn, so the result
     is cached for each `_state` of a file. `within` are the folders that the file must lie in; see `open_regular`.
 
