@@ -1,7 +1,7 @@
-"""Owns the messages with which a settings page reads, adds and removes approval rules. ECA has none of them.
+"""Owns the messages with which a settings page reads, adds and removes approval rules.
 
-It must not decide anything: `engine.approval` applies the rules. `tool` is its neighbour: the rules are about its
-calls.
+The messages are our additions to ECA, the protocol that our clients speak. This module must not decide anything:
+`engine.approval` applies the rules. `tool` is its neighbour: the rules are about its calls.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ApprovalRule(RuleText):
     agent: str | None = None
     """The agent that the rule belongs to; absent for a rule of all agents."""
     files: tuple[str, ...] = ()
-    """The files that have the rule; the last one wins. Without a file, the rule is built in, or a client sent it when
+    """The files that have the rule; the last one counts. Without a file, the rule is built in, or a client sent it when
     the server started."""
     built_in: bool = False
     """Whether the rule is one of our defaults."""

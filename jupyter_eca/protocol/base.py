@@ -1,4 +1,4 @@
-"""Owns what all models on the wire share: their base class, and two models without fields.
+"""Owns what all models of messages share: their base class, and two models without fields.
 
 It must not know any message. `methods` is its neighbour: it lists all messages.
 """
@@ -16,7 +16,6 @@ from pydantic_core import PydanticUseDefault
 # A Python string can contain half of a surrogate pair: from an emoji that a client or a stream has cut in two, or from
 # a file name that is not UTF-8. UTF-8 cannot encode it: the store, a link and a provider would fail on that character.
 _HALF_SURROGATE = re.compile("[\ud800-\udfff]")
-
 
 ChatId = str | int
 """The id of a chat. Either side can make one. nvim sends a number and compares replies with it, so an id is never
@@ -42,8 +41,7 @@ def has_half_surrogate(data: Any) -> bool:
 
 
 def find_fault(data: Any) -> str:
-    """Return what makes data that a client sent unfit to be stored and sent on, in words for the client; "" if nothing
-    does."""
+    """Return why data from a client cannot be stored and sent to others, in words for the client; "" if it can."""
     if has_half_surrogate(data):
         return r"a text contains half of a surrogate pair (\ud800 to \udfff), which is no character"
     waiting: list[Any] = [data]
@@ -66,6 +64,7 @@ def replace_half_surrogates(data: Any) -> Any:
 
 
 def _replace(data: Any) -> Any:
+    """Return a copy of the data with the replacement characters, at any depth."""
     match data:
         case str():
             return _HALF_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", data)
@@ -80,6 +79,7 @@ def _replace(data: Any) -> Any:
 
 
 def _skip_empty(value: Any) -> Any:
+    """Return a value unchanged. For an empty one, let pydantic use the default of the field."""
     if not value:
         raise PydanticUseDefault
     return value

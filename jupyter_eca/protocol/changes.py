@@ -1,7 +1,8 @@
-"""Owns the messages for reviewing what turns have changed in files and in cells of notebooks. ECA has none of them.
+"""Owns the messages for reviewing what turns have changed in files and in cells of notebooks.
 
-It must not know how a change is reverted: `host.operations` does. `notebook` is its neighbour: it makes changes to
-cells.
+A turn is a prompt with everything up to the end of its answer. The messages are our additions to ECA, the protocol that
+our clients speak. This module must not know how a change is reverted: `host.operations` does. `notebook` is its
+neighbour: it makes changes to cells.
 """
 
 from __future__ import annotations

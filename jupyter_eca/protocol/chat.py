@@ -1,7 +1,8 @@
 """Owns the messages of a running chat, in both directions: prompts, approvals, progress and the choice of a model.
 
-It must not know where a chat is stored. Its neighbours: `content` has what a turn consists of, `event` the recorded
-events, and `chats` the list of chats and the operations on a chat.
+A field or a message marked "Not in ECA" is our addition to ECA, the protocol that our clients speak. This module must
+not know where a chat is stored. Its neighbours: `content` has what a turn consists of, `event` the recorded events, and
+`chats` the list of chats and the operations on a chat.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ SUBAGENT: Final = "subagent-"
 
 
 class ChatLock(Model):
-    """Where the answer to a prompt is recorded, and replayed from. Paths are those of the kernel that asks, and must be
-    in the workspace."""
+    """Where the answer to a prompt is recorded, so that it can be replayed later without a model. Paths are those of
+    the kernel that asks, and must be in the workspace."""
 
     on: bool | None = None
-    """Whether answers are locked; None leaves the decision to the configuration."""
+    """Whether answers are locked, which means recorded and replayed. Absent: the configuration decides."""
     file: str = ""
     """The lock file, if the user names one. Otherwise it is beside `notebook`, or in `folder`."""
     notebook: str = ""

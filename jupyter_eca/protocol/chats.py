@@ -1,6 +1,7 @@
 """Owns the messages about the chats of a workspace: listing, opening, clearing, rolling back, forking and deleting.
 
-It must not know where a chat is stored. `chat` is its neighbour: it has the messages of a running chat.
+A field marked "Not in ECA" is our addition to ECA, the protocol that our clients speak. This module must not know where
+a chat is stored. `chat` is its neighbour: it has the messages of a running chat.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ class ChatSelectionParams(Model):
 
 
 class PageMeta(Model):
-    """How a part of a chat lies in the whole. A cursor is absent when there is nothing more in its direction."""
+    """Which part of a chat was returned. A cursor is absent when there is nothing more in its direction."""
 
     total: int
     """The number of contents in the chat."""
@@ -199,7 +200,7 @@ class ChatClearParams(Model):
 
     @field_validator("messages", mode="before")
     @classmethod
-    def _absent(cls, value: Any) -> Any:
+    def _read_null_as_true(cls, value: Any) -> Any:
         return True if value is None else value
 
 

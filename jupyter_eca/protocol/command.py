@@ -12,7 +12,7 @@ from jupyter_eca.protocol.base import EMPTY_IS_DEFAULT, ChatId, Model
 
 
 class CommandKind(StrEnum):
-    """Where a command comes from. These are the words of the newest revision; the older ones write `mcp-prompt`."""
+    """Where a command comes from. These are the words of the newest revision of ECA; older ones write `mcp-prompt`."""
 
     NATIVE = "native"
     MCP_PROMPT = "mcpPrompt"

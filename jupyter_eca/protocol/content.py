@@ -1,9 +1,11 @@
-"""Owns ECA's union of chat contents: everything that `chat/contentReceived` can carry and the engine can send.
+"""Owns the contents of a chat: texts, tool calls, usage and everything else that `chat/contentReceived` can carry.
 
+A content is one fact about a chat that clients show. The type `Content` at the end of this module is the union of them.
 It must not know how a content is made. `chat` is its neighbour: it has the messages that carry a content.
 
-The shapes are those of the ECA protocol document, section "Chat Content Received". A field that only newer revisions
-know is optional. A field marked "Not in ECA" is our addition: only clients with the capability `envelope` use it.
+The shapes are those of ECA, the protocol that our clients speak (section "Chat Content Received" of its document). A
+field that only newer revisions know is optional. A field marked "Not in ECA" is our addition: only clients with the
+capability `envelope` use it.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ class Role(StrEnum):
 
 
 class Origin(StrEnum):
-    """Who offers a tool."""
+    """Who offers a tool. `native`: we do. `mcp`: an MCP server. `server`: the vendor of the model. `unknown`: a client,
+    or nobody."""
 
     NATIVE = "native"
     MCP = "mcp"
@@ -156,7 +159,7 @@ class ChangePart(Model):
     start: int
     """The offset in the source before the edit at which the part begins, in code points."""
     end: int
-    """The offset after its last character."""
+    """The offset behind its last character."""
     text: str
     """What comes in its place."""
 
@@ -218,6 +221,8 @@ class ShellCommandDetails(Model):
 
 
 class TaskStatus(StrEnum):
+    """Whether a task is done."""
+
     PENDING = "pending"
     IN_PROGRESS = "in-progress"
     DONE = "done"

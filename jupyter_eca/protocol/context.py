@@ -1,7 +1,7 @@
-"""Owns the contexts that a user can add to a prompt, and the messages that list them.
+"""Owns the contexts that a user can add to a prompt, such as a file or a cell, and the messages that list them.
 
-It must not know how a context is read: `plugins.contexts` reads each kind. `command` is its neighbour: it lists
-commands.
+A context or a field marked "Not in ECA" is our addition to ECA, the protocol that our clients speak. This module must
+not know how a context is read: `plugins.contexts` reads each kind. `command` is its neighbour: it lists commands.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class SelectionContext(LiveContext):
 
 
 class ErrorContext(LiveContext):
-    """The traceback that is the last one when the prompt is sent."""
+    """The last traceback at the time when the prompt is sent."""
 
     type: Literal["error"] = "error"
 

@@ -1,6 +1,7 @@
-"""Owns the messages about the costs of requests to models, for the panel and for `%eca`. ECA has none of them.
+"""Owns the messages about the costs of requests to models, for the panel and for `%eca`.
 
-It must not know any price: `host.costs` computes the costs. `chat` is its neighbour: an estimate has a prompt's fields.
+They are our additions to ECA, the protocol that our clients speak. This module must not know any price: `host.costs`
+computes the costs. `chat` is its neighbour: an estimate has a prompt's fields.
 """
 
 from __future__ import annotations

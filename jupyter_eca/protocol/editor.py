@@ -22,6 +22,8 @@ from jupyter_eca.protocol.context import Position, Range
 
 
 class Severity(StrEnum):
+    """How serious a diagnostic is."""
+
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
@@ -36,7 +38,7 @@ class EditorDiagnostic(Model):
     source: str = ""
     """The program that found it, for example a linter."""
     range: Range
-    """Where it is, counted from 0. Clients of older revisions count from 1; `dialect` corrects that."""
+    """Where it is, counted from 0. Clients of older revisions of ECA count from 1; `dialect` corrects that."""
     message: str
     code: str | None = None
     """The program's name for this kind of problem. Some clients send a number."""

@@ -1,8 +1,9 @@
 """Owns `Event`, the envelope around one content of a chat. A chat is stored, streamed and replayed as its events.
 
-The envelope has what ECA's content lacks: the chat, the turn, the time, and the `Aside`, which says what the content
-means to the model. An event must not know how a conversation is built from it: `engine/model/history` does that. The
-neighbour `content` has the contents, and `host/store` stores the events.
+A content is what the reader of the chat sees: a piece of text, a tool call and so on. The envelope adds the chat, the
+turn (a prompt with everything up to the end of its answer), the time and the `Aside`. An aside says what the event
+means to the model, if this is not the same as what the reader sees. An event must not know how a conversation is built
+from it: `engine/model/history` does that. The neighbour `content` has the contents, and `host/store` stores the events.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from jupyter_eca.protocol.content import Content, ReasonTextContent, Role, TextC
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-
+# The contents that arrive in many pieces.
 _PIECES = TextContent | ReasonTextContent | ToolCallPrepareContent
 
 
@@ -214,6 +215,7 @@ def _get_merge_key(event: Event) -> object:
 
 
 def _join_pieces(pieces: list[Event]) -> Event:
+    """Return one event with the text of all the pieces, which have the same merge key."""
     last = pieces[-1]
     if len(pieces) == 1 or not isinstance(last.content, TextContent | ReasonTextContent):
         return last

@@ -1,4 +1,4 @@
-"""Owns the reading of the docstrings below a model's fields.
+"""Reads the docstrings below the fields of a model, which Python itself drops.
 
 Only generators of documentation may use it: it parses source code, which would slow down a start. `typescript` and
 `config.reference` are its neighbours: they print what it reads.
@@ -21,6 +21,7 @@ def read_field_docs(model: type[Model]) -> dict[str, str]:
     [statement] = ast.parse(textwrap.dedent(inspect.getsource(model))).body
     body = statement.body if isinstance(statement, ast.ClassDef) else []
     docs: dict[str, str] = {}
+    # A docstring is the statement directly below its field.
     for field, below in pairwise(body):
         match field, below:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):

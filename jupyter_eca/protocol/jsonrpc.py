@@ -1,10 +1,11 @@
-"""Owns the JSON-RPC 2.0 codec: messages to and from JSON, and ECA's `Content-Length` frames.
+"""Owns the JSON-RPC 2.0 codec: messages to and from JSON, and the `Content-Length` frames in which ECA sends them.
 
 It must not do I/O or know any method. `methods` is its neighbour: it has the methods and their models.
 
-The codec follows the base section of the protocol: an ASCII header with `\\r\\n` lines, then a body of exactly
-Content-Length bytes of UTF-8. It accepts what today's clients need: white space after the JSON (Emacs counts a newline
-in the length), header lines in any order and with `\\n` alone, and header names in upper or lower case.
+ECA is the protocol that our clients speak. The codec follows its base section, which is that of the Language Server
+Protocol: an ASCII header with `\\r\\n` lines, then a body of exactly Content-Length bytes of UTF-8. It accepts what
+today's clients need: white space after the JSON (Emacs counts a newline in the length), header lines in any order and
+with `\\n` alone, and header names in upper or lower case.
 """
 
 from __future__ import annotations
@@ -119,10 +120,12 @@ def from_json(data: Any) -> Message:
 
 
 def _is_finite(id: Id) -> bool:
+    """Return whether an id can be written as JSON. Infinity cannot."""
     return not isinstance(id, float) or isfinite(id)
 
 
 def _parse_failure(id: Id | None, error: dict[str, Any]) -> ErrorResponse:
+    """Parse an error. A code or a text of the wrong type is replaced."""
     code, text = error.get("code"), error.get("message")
     return ErrorResponse(
         id,
@@ -154,6 +157,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def _refuse_constant(name: str) -> Any:
+    """Raise ValueError for NaN, Infinity and -Infinity."""
     raise ValueError(f"{name} is not a number in JSON")
 
 
@@ -234,6 +238,7 @@ class FrameReader:
 
 
 def _parse_field(line: str) -> tuple[str, str]:
+    """Return the name, in lower case, and the value of a header line. Raises: FrameError."""
     name, colon, value = line.partition(":")
     if not colon:
         raise FrameError(f"not a header line: {line[:80]!r}")
@@ -241,6 +246,7 @@ def _parse_field(line: str) -> tuple[str, str]:
 
 
 def _read_length(header: dict[str, str]) -> int:
+    """Return the length of the body in bytes, from its header. Raises: FrameError."""
     value = header.get("content-length", "")
     if not (value.isascii() and value.isdigit()):
         found = f"it is {value[:80]!r}" if "content-length" in header else "there is none"
@@ -251,7 +257,7 @@ def _read_length(header: dict[str, str]) -> int:
 
 
 def _check_charset(header: dict[str, str]) -> None:
-    """Raise FrameError for any encoding but utf-8 (protocol, "Content Part"). `utf8` is the old spelling of LSP."""
+    """Raise FrameError for any encoding but utf-8. Old clients of the Language Server Protocol spell it `utf8`."""
     for part in header.get("content-type", "").split(";")[1:]:
         name, _, value = part.strip().partition("=")
         if name.lower() == "charset" and value.strip("\"' ").lower() not in {"utf-8", "utf8"}:

@@ -1,7 +1,8 @@
 """Owns the messages from `initialize` to `exit`, the notifications about the server's set-up, and the user's defaults:
 models and budgets, which a settings page reads and changes.
 
-It must not know how a chat works. `chat` is its neighbour: it has the messages of a chat.
+A field marked "Not in ECA" is our addition to ECA, the protocol that our clients speak. This module must not know how a
+chat works. `chat` is its neighbour: it has the messages of a chat.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class CodeAssistant(Model):
 
     @field_validator("editor", "chat_capabilities", mode="before")
     @classmethod
-    def _absent(cls, value: object) -> object:
+    def _read_null_as_default(cls, value: object) -> object:
         return cast("object", value) if isinstance(value, dict | Model) else {}
 
 
@@ -80,7 +81,7 @@ class ClientCapabilities(Model):
 
     @field_validator("code_assistant", mode="before")
     @classmethod
-    def _absent(cls, value: object) -> object:
+    def _read_null_as_default(cls, value: object) -> object:
         return value or {}
 
 
@@ -90,13 +91,13 @@ class InitializeParams(Model):
     process_id: int | None = None
     client_info: ClientInfo | None = None
     initialization_options: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """Keys of the configuration. The configuration files win over them."""
+    """Keys of the configuration. The configuration files override them."""
     capabilities: ClientCapabilities = ClientCapabilities()
     workspace_folders: Annotated[tuple[WorkspaceFolder, ...], EMPTY_IS_DEFAULT] = ()
 
     @field_validator("initialization_options", "capabilities", mode="before")
     @classmethod
-    def _absent(cls, value: object) -> object:
+    def _read_null_as_default(cls, value: object) -> object:
         return value or {}
 
 
@@ -194,7 +195,7 @@ class DoctorResult(Model):
 
 
 class HeldSetting(Model):
-    """One setting that is held back."""
+    """One setting of a project that is held back: it has no effect until the user trusts the folder."""
 
     key: str
     """Its key, for example `mcpServers.db`."""

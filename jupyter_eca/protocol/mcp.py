@@ -1,6 +1,8 @@
 """Owns the messages about tool servers: their status, what they offer, and the changes that a client can make to them.
 
-It must not know how a server is started: `mcp_client` does. `tool` is its neighbour: it has tools that a client lends.
+Most tool servers are MCP servers (Model Context Protocol): programs or addresses that offer tools to the assistant.
+This module must not know how a server is started: `mcp_client` does. `tool` is its neighbour: it has tools that a
+client lends.
 """
 
 from __future__ import annotations

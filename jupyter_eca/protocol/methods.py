@@ -1,7 +1,8 @@
-"""Owns the table of all ECA methods: who sends each method, and the models of its parameters and its result.
+"""Owns the table of all methods of ECA: who sends each method, and the models of its parameters and its result.
 
-It must not know how a method is handled. The ECA front, the ECA client and the TypeScript types are made from this
-table. `jsonrpc` is its neighbour: it has the messages that carry a method.
+ECA is the JSON-RPC protocol that our clients speak: editors, the panel and the cells. This module must not know how a
+method is handled. The ECA front, the ECA client and the TypeScript types are made from this table. `jsonrpc` is its
+neighbour: it has the messages that carry a method.
 """
 
 from __future__ import annotations

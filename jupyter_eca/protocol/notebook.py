@@ -1,7 +1,8 @@
-"""Owns the requests of the server to a client that is a live kernel or has live notebooks. ECA has none of them.
+"""Owns the requests of the server to a client that is a live kernel or has live notebooks.
 
-It must not know how a notebook is read or edited: `workspace.notebooks` does. `editor` is its neighbour: it has the
-requests to an editor. Only clients that declare one of these two capabilities receive the requests:
+They are our additions to ECA, the protocol that our clients speak. This module must not know how a notebook is read or
+edited: `workspace.notebooks` does. `editor` is its neighbour: it has the requests to an editor. Only clients that
+declare one of these two capabilities receive the requests:
 
 - `capabilities.codeAssistant.kernel`: the client is a kernel. While one of its cells waits for an answer, an execute
   request would queue behind that cell. So the server sends the code over the link, and the coroutine of the waiting
@@ -21,16 +22,16 @@ from pydantic import Field
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.context import Range
 
-# The beginning of a line of a source that looks like the heading of a cell, with the backslashes before it. A carriage
-# return and the like begin a line, too.
+# The beginning of a line of a source that looks like the heading of a cell (`# %%`), with the backslashes before it. A
+# carriage return and similar characters begin a line too.
 _LIKE_HEADING: Final = re.compile(
     r"(?:^|(?<=[\r\v\f\x85\u2028\u2029]))\\*(?=[^\S\n]{0,99}#[^\S\n]{0,99}%%)", re.MULTILINE
 )
 
 
 def format_cell(heading: str, source: str) -> str:
-    """Return a cell as a person approves it, in the percent format. A line of the source that looks like a heading gets
-    a backslash before it, so that no cell looks like two."""
+    """Return a cell in the percent format (`# %% heading`), as it is shown to the person who approves it. A line of the
+    source that looks like a heading gets a backslash before it, so that one cell cannot look like two."""
     escaped = _LIKE_HEADING.sub(r"\\\g<0>", source)
     return f"# %% {heading}\n{escaped}\n"
 

@@ -1,6 +1,7 @@
 """Owns the messages about model providers: their sign-in status, their models, and the steps of a sign-in.
 
-It must never carry a secret to a client. `mcp` is its neighbour: it has the same for tool servers.
+A field marked "Not in ECA" is our addition to ECA, the protocol that our clients speak. This module must never carry a
+secret to a client. `mcp` is its neighbour: it has the same for tool servers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Owns the question that the server asks the user (`chat/askQuestion`): the model's own, or one of a dialogue
-(`/login`).
+"""Owns the question that the server asks the user (`chat/askQuestion`): a question of the model, or of a command such
+as `/login`.
 
-It must not know who asks. `approval` is its neighbour: the approval of a tool call is not a question of this kind.
+It must not know who asks. The approval of a tool call is not a question of this kind: see `chat/toolCallApprove` in
+`chat`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class FieldKind(StrEnum):
 
 
 class FormField(Model):
-    """A field of a form. `default`, `decline` and `leave_out` are answers in words, as to the question itself."""
+    """A field of a form. `default`, `decline` and `leave_out` are answers in words, as the user could type them."""
 
     kind: FieldKind
     title: str
@@ -69,10 +70,10 @@ class FormField(Model):
 
 
 class FieldQuestion(ChatAskQuestionParams):
-    """A question that stands for a field of a form.
+    """A question about one field of a form.
 
-    A client that can draw the field does so. It answers in the words in which the question itself would be answered. On
-    ECA's wire only the question is sent.
+    A client that can show the field does so. It answers with a text, as to any other question. In ECA, only the
+    question is sent.
     """
 
     field: FormField = Field(exclude=True)

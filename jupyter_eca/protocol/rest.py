@@ -1,6 +1,7 @@
-"""Owns the models of the REST front (MCP chat, with server-sent events). Its fields are spelled as in its contract.
+"""Owns the models of the REST front: an HTTP API for chats, which streams answers as server-sent events.
 
-It must not know the host: `fronts.rest` serves these models. `methods` is its neighbour: it has the models of ECA.
+The API follows a given contract, "MCP chat", and the fields are spelled as the contract spells them. This module must
+not know the host: `fronts.rest` serves these models. `methods` is its neighbour: it has the models of the protocol ECA.
 """
 
 from __future__ import annotations

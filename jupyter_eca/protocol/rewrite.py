@@ -1,6 +1,7 @@
 """Owns the messages for help at the cursor: rewriting a selection, and completing the text at the cursor.
 
-It must not know which model answers. `chat` is its neighbour: this help is not part of any chat.
+It must not know which model answers. This help is not part of a chat: the neighbour `chat` has the messages of chats. A
+message marked "Not in ECA" is our addition to ECA, the protocol that our clients speak.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Owns the messages about tools that a client lends to the server. ECA has none of them.
+"""Owns the messages about tools that a client lends to the server, such as Python functions in a kernel.
 
-It must not know how a tool runs: the client runs the tools that it lends. The model of the client's chats calls them
-like any other tool, under the user's approval rules (as the server `python`). `mcp` is its neighbour: it has tool
-servers.
+The client runs a lent tool itself. In the chats of this client, the model can call it like any other tool. The user's
+approval rules apply; in them, the name of the tool's server is `python`. The messages are our additions to ECA, the
+protocol that our clients speak. `mcp` is the neighbour: it has tool servers.
 """
 
 from __future__ import annotations

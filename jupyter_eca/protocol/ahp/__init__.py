@@ -1,6 +1,9 @@
 """Owns the models of the Agent Host Protocol, version 0.1.0: the shared states (`state.py`), the actions that change
 them (`actions.py`), and the params and results of commands (`commands.py`).
 
+In this protocol, a server and its clients share states: one for each session, for example. A state changes only by
+actions, which all sides apply in the same order with the same pure functions, the reducers.
+
 The wire format of 0.1.0 is only here and in `fronts/ahp/dialect.py`. Later versions change this:
 
 - 0.2: All commands and notifications have a `channel`. The fields `session`, `terminal` and `resource` are removed. The
@@ -18,6 +21,7 @@ session into a session and its chats. In 0.x, versions with different minor numb
 
 from typing import Final
 
+# The version that we speak, the URI of the root state, and the name of our agent provider.
 VERSION: Final = "0.1.0"
 ROOT: Final = "agenthost:/root"
 PROVIDER: Final = "eca"

@@ -1,8 +1,9 @@
 """Owns the actions of the Agent Host Protocol (specification, section 7): changes of a shared state, a model for each.
 
-It must not apply an action to a state: the reducers in `fronts/ahp/reducers/` do. Its neighbour `state` has the states.
-Clients may send the actions of the first part of this module, which `parse` reads. The server may send all of them;
-`wire` writes them as JSON. The fields are those of the specification.
+A shared state is one of which the server and its clients each have a copy, such as a session. This module must not
+apply an action to a state: the reducers in `fronts/ahp/reducers/` do. Its neighbour `state` has the states. Clients may
+send the actions of the first part of this module, which `parse` reads. The server may send all of them; `wire` writes
+them as JSON. The fields are those of the specification.
 """
 
 from __future__ import annotations

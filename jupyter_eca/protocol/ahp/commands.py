@@ -1,6 +1,7 @@
 """Owns the params and some results of the commands of the Agent Host Protocol (specification, sections 5 and 11).
 
-It must not know what a command does: its neighbour `fronts/ahp/commands.py` does. The fields are those of the
+In this protocol, a command is a request that has an answer; an action changes a shared state and has none. This module
+must not know what a command does: its neighbour `fronts/ahp/commands.py` does. The fields are those of the
 specification.
 """
 
@@ -92,7 +93,7 @@ class CreateSession(Ahp):
 
     @field_validator("model", mode="before")
     @classmethod
-    def _bare(cls, value: Any) -> Any:
+    def _accept_name(cls, value: Any) -> Any:
         """Accept the name of a model in place of an object, as in older examples."""
         return {"id": value} if isinstance(value, str) else value
 

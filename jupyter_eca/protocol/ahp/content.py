@@ -1,7 +1,7 @@
 """Owns the parts of a session of the Agent Host Protocol (specification, 6.3 to 6.5): messages, tool calls, answers.
 
-It must not know the shared states or their changes: its neighbours `state` and `actions` have them. The fields are
-those of the specification.
+A session is a chat in this protocol. This module must not know the shared states or their changes: its neighbours
+`state` and `actions` have them. The fields are those of the specification.
 """
 
 from __future__ import annotations

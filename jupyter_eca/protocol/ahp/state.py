@@ -1,6 +1,7 @@
 """Owns the shared states of the Agent Host Protocol (specification, 6.1, 6.2, 6.6 to 6.8): root, sessions, terminals.
 
-It must not know what changes a state: its neighbour `actions` does. The fields are those of the specification.
+The server and its clients each have a copy of a state. A session is a chat in this protocol. This module must not know
+what changes a state: its neighbour `actions` does. The fields are those of the specification.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 """Owns the dialects of ECA: it chooses a client's dialect (`detect`), translates messages (`incoming`, `outgoing`), and
 shortens messages that a client cannot read at once (`truncate`).
 
+ECA, the protocol that our clients speak, has changed over the years, and has no version number. A dialect is the
+revision of ECA that one client speaks.
+
 Our models speak the newest revision only. No code outside this folder may depend on the words of an older one; the ECA
 front calls this folder at its edge.
 """

@@ -1,4 +1,5 @@
-"""Owns the translation of agent names. Today a name can be any word; the two older revisions know two names only.
+"""Translates the names of agents between the revisions of ECA. Today a name can be any word. The two older revisions
+know only `agent` and `plan`.
 
 It must not know the user's agents. `incoming` and `outgoing` are its neighbours: they call it.
 """
@@ -10,21 +11,21 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The older names of the default agent.
-_CURRENT: Final[Mapping[str, str]] = {"agent": "code", "build": "code"}
-_OLD: Final[Mapping[str, str]] = {"agent": "agent", "build": "agent", "code": "agent", "plan": "plan"}
+# The older names of the default agent, and what each name becomes in the older revisions.
+_TO_CURRENT: Final[Mapping[str, str]] = {"agent": "code", "build": "code"}
+_TO_OLD: Final[Mapping[str, str]] = {"agent": "agent", "build": "agent", "code": "agent", "plan": "plan"}
 
 
 def to_current(name: str) -> str:
     """Return today's name of an agent."""
-    return _CURRENT.get(name, name)
+    return _TO_CURRENT.get(name, name)
 
 
 def to_old(name: str) -> str:
     """Return the older revisions' name of an agent. An agent unknown to them becomes their default agent."""
-    return _OLD.get(name, "agent")
+    return _TO_OLD.get(name, "agent")
 
 
 def list_old(names: list[str]) -> list[str]:
     """Return the older revisions' names of those agents that they know, each once."""
-    return list(dict.fromkeys(_OLD[name] for name in names if name in _OLD))
+    return list(dict.fromkeys(_TO_OLD[name] for name in names if name in _TO_OLD))

@@ -1,5 +1,5 @@
-"""Owns the decision which revision of ECA a client speaks. The protocol has no version number, so the words that the
-client uses decide.
+"""Finds out which revision of ECA a client speaks. The protocol has no version number, so the words that the client
+uses decide.
 
 It must not translate anything: its neighbours `incoming` and `outgoing` do.
 """
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 class Dialect(StrEnum):
-    """A revision of ECA. `OLD` and `NEWER` are the two older revisions, 001 and 000; `CURRENT` is today's. `OWN` is the
-    dialect of our own clients: they come with this release, so messages to them are not translated."""
+    """A revision of ECA. `OLD` is the oldest one, `NEWER` the one after it, and `CURRENT` is today's. The numbers are
+    those of two documents and do not tell their age. `OWN` is the dialect of our own clients: they come with this
+    release, so messages to them are not translated."""
 
     OLD = "001"
     NEWER = "000"
@@ -39,8 +40,10 @@ _METHODS_OF: Final[Mapping[Dialect, frozenset[str]]] = {
 
 
 def detect_dialect(hello: InitializeParams, first_prompt: Any = None) -> Dialect:
-    """Choose the dialect by words that only clients of one revision use. `first_prompt` has the last of these words:
-    `requestId`.
+    """Choose the dialect by words that only clients of one revision use.
+
+    `hello` are the parameters of `initialize`. `first_prompt` are those of the first prompt, which may have the word
+    `requestId`; None before there is a prompt.
 
     A client without any such word counts as current. ECA's own command line client declares almost nothing and uses
     today's methods. A client of an older revision that counts as current only receives some more notifications, and

@@ -1,4 +1,4 @@
-"""Owns the translation of a client's messages into the words of the newest revision.
+"""Translates the messages of a client into the words of the newest revision of ECA.
 
 It must not judge a message: a value of the wrong shape is passed on unchanged, and the models refuse it. Ids and
 unknown fields (`requestId`) are never changed. `outgoing` is its neighbour: it translates in the other direction.
@@ -15,6 +15,7 @@ from jupyter_eca.protocol.dialect.detect import Dialect
 
 Data = dict[str, Any]
 
+# By method, the fields that have the name of an agent.
 _AGENT_FIELDS: Final = {
     "chat/prompt": ("agent", "behavior"),
     "chat/selectedAgentChanged": ("agent",),
@@ -65,7 +66,8 @@ def _translate_options(options: Data) -> Data:
 def translate_diagnostics(dialect: Dialect, answer: Any) -> Any:
     """Make a client's answer to `editor/getDiagnostics` count from 0.
 
-    Revision 000 counts from 1, but not all of its clients do. If any position is 0, the client counts from 0.
+    Revision 000 (`Dialect.NEWER`) counts from 1, but not all of its clients do. If any position is 0, the client counts
+    from 0.
     """
     if dialect is not Dialect.NEWER or 0 in _list_positions(answer):
         return answer

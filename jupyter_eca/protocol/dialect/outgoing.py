@@ -1,4 +1,4 @@
-"""Owns the translation of our messages into the words of a client's revision.
+"""Translates our messages into the words of the revision of ECA that a client speaks.
 
 It must not decide which revision that is: its neighbour `detect` does. `incoming` translates in the other direction.
 
@@ -51,7 +51,7 @@ class Revision:
     """`status` of a tool server."""
 
 
-# These are not part of ECA. Only our own clients receive them.
+# Notifications that are not part of ECA. Only our own clients receive them.
 _OURS: Final = frozenset({"chat/toolCallProgress", "workspace/untrustedSettings"})
 # `config/updated` is newer than the older revision, but the server of that time sent it to clients of both.
 _OLD_NOTIFICATIONS: Final = frozenset({"$/showMessage", "chat/contentReceived", "tool/serverUpdated", "config/updated"})
@@ -131,6 +131,7 @@ def translate_result(dialect: Dialect, method: str, data: Data | None) -> Data |
 
 
 def _knows(words: frozenset[str] | None, word: str) -> bool:
+    """Return whether a revision has a word. None as `words` stands for every word."""
     return words is None or word in words
 
 
@@ -143,6 +144,7 @@ def _replace_word(data: Data, field: str, words: Mapping[str, str]) -> Data:
 
 
 def _translate_content(params: Data, revision: Revision) -> Data | None:
+    """Translate `chat/contentReceived`. Returns None when the revision has no such content."""
     content = params["content"]
     if not _knows(revision.contents, content["type"]):
         return None
@@ -151,11 +153,13 @@ def _translate_content(params: Data, revision: Revision) -> Data | None:
 
 
 def _translate_usage(content: Data, _revision: Revision) -> Data:
+    """Add the cost under its older name."""
     cost = content.get("lastMessageCost")
     return content if cost is None else {"messageCost": cost, **content}
 
 
 def _translate_call(content: Data, revision: Revision) -> Data:
+    """Translate what all contents about a tool call have: leave out details that the revision does not know."""
     call = _replace_word(content, "origin", revision.origins)
     if "details" in call and not _knows(revision.details, call["details"]["type"]):
         del call["details"]
@@ -163,6 +167,7 @@ def _translate_call(content: Data, revision: Revision) -> Data:
 
 
 def _translate_finished_call(content: Data, revision: Revision) -> Data:
+    """Translate a call that has run. The older revisions read its output from `content` in place of `text`."""
     outputs = [{**output, "content": output["text"]} for output in content["outputs"]]
     return {**_translate_call(content, revision), "outputs": outputs}
 
@@ -171,6 +176,7 @@ def _translate_rejection(content: Data, revision: Revision) -> Data:
     return _replace_word(_translate_call(content, revision), "reason", revision.reject_reasons)
 
 
+# The translation of each content that needs one, by its type.
 _CONTENTS: Final[Mapping[str, Callable[[Data, Revision], Data]]] = {
     "usage": _translate_usage,
     "toolCallPrepare": _translate_call,
@@ -232,6 +238,7 @@ def _translate_prompt(data: Data, revision: Revision) -> Data:
 
 
 def _translate_contexts(data: Data, revision: Revision) -> Data:
+    """Leave out the contexts that the revision does not know."""
     return {**data, "contexts": [context for context in data["contexts"] if _knows(revision.contexts, context["type"])]}
 
 
@@ -243,6 +250,7 @@ def _translate_commands(data: Data, revision: Revision) -> Data:
 
 
 def _translate_open(data: Data, _revision: Revision) -> Data:
+    """Use today's name of the agent."""
     selection = data.get("selection", {})
     if "agent" not in selection:
         return data
@@ -250,6 +258,7 @@ def _translate_open(data: Data, _revision: Revision) -> Data:
 
 
 def _translate_history(data: Data, revision: Revision) -> Data:
+    """Translate each content, and leave out those that the revision does not know."""
     contents = (_translate_content(params, revision) for params in data["contents"])
     return {**data, "contents": [params for params in contents if params is not None]}
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from jupyter_eca.protocol.lifecycle import InitializeParams
 
+# The names by which these clients introduce themselves.
 _LIMITED_CLIENTS: Final = frozenset({"Neovim"})
 # Bytes. This is half of what the client reads at once, because another message may be in the same chunk.
 _MAX_BYTES: Final = 32_768
@@ -40,6 +41,7 @@ def _count_bytes(message: dict[str, Any]) -> int:
 
 
 def _truncate(value: Any, max_chars: int) -> Any:
+    """Return a value whose texts have at most so many characters, at any depth. A cut text gets a remark at its end."""
     match value:
         case str() if len(value) > max_chars:
             return f"{value[:max_chars]}\n… and {len(value) - max_chars:,} more characters, too many for this editor"

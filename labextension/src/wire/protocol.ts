@@ -10,8 +10,8 @@ export interface ApprovalRule {
   /** The agent that the rule belongs to; absent for a rule of all agents. */
   readonly agent?: string;
   /**
-   * The files that have the rule; the last one wins. Without a file, the rule is built in, or a client sent it when the
-   * server started.
+   * The files that have the rule; the last one counts. Without a file, the rule is built in, or a client sent it when
+   * the server started.
    */
   readonly files: readonly string[];
   /** Whether the rule is one of our defaults. */
@@ -159,7 +159,7 @@ export interface ChangeLeft {
 export interface ChangePart {
   /** The offset in the source before the edit at which the part begins, in code points. */
   readonly start: number;
-  /** The offset after its last character. */
+  /** The offset behind its last character. */
   readonly end: number;
   /** What comes in its place. */
   readonly text: string;
@@ -439,11 +439,11 @@ export interface ChatListResult {
 }
 
 /**
- * Where the answer to a prompt is recorded, and replayed from. Paths are those of the kernel that asks, and must be
- * in the workspace.
+ * Where the answer to a prompt is recorded, so that it can be replayed later without a model. Paths are those of
+ * the kernel that asks, and must be in the workspace.
  */
 export interface ChatLock {
-  /** Whether answers are locked; None leaves the decision to the configuration. */
+  /** Whether answers are locked, which means recorded and replayed. Absent: the configuration decides. */
   readonly on?: boolean;
   /** The lock file, if the user names one. Otherwise it is beside `notebook`, or in `folder`. */
   readonly file?: string;
@@ -798,7 +798,7 @@ export interface CommandArgument {
   readonly required: boolean;
 }
 
-/** Where a command comes from. These are the words of the newest revision; the older ones write `mcp-prompt`. */
+/** Where a command comes from. These are the words of the newest revision of ECA; older ones write `mcp-prompt`. */
 export type CommandKind = 'native' | 'mcpPrompt' | 'customPrompt' | 'skill';
 
 /** Asks for the text that could come next at the cursor. */
@@ -983,7 +983,7 @@ export interface EditorDiagnostic {
   readonly severity?: Severity;
   /** The program that found it, for example a linter. */
   readonly source?: string;
-  /** Where it is, counted from 0. Clients of older revisions count from 1; `dialect` corrects that. */
+  /** Where it is, counted from 0. Clients of older revisions of ECA count from 1; `dialect` corrects that. */
   readonly range: Range;
   readonly message: string;
   /** The program's name for this kind of problem. Some clients send a number. */
@@ -1029,7 +1029,7 @@ export interface EditorLookupResult {
 /** The parameters of a method that has none: `{}`. As a result it is written as null. */
 export type Empty = Readonly<Record<string, never>>;
 
-/** The traceback that is the last one when the prompt is sent. */
+/** The last traceback at the time when the prompt is sent. */
 export interface ErrorContext {
   /** The word that stands for the context in a message. */
   readonly label?: string;
@@ -1094,7 +1094,7 @@ export interface FlagContent {
   readonly contentId: string;
 }
 
-/** One setting that is held back. */
+/** One setting of a project that is held back: it has no effect until the user trusts the folder. */
 export interface HeldSetting {
   /** Its key, for example `mcpServers.db`. */
   readonly key: string;
@@ -1160,7 +1160,7 @@ export interface ImageContext {
 export interface InitializeParams {
   readonly processId?: number;
   readonly clientInfo?: ClientInfo;
-  /** Keys of the configuration. The configuration files win over them. */
+  /** Keys of the configuration. The configuration files override them. */
   readonly initializationOptions?: Readonly<Record<string, unknown>>;
   readonly capabilities?: ClientCapabilities;
   readonly workspaceFolders?: readonly WorkspaceFolder[];
@@ -1567,7 +1567,10 @@ export interface NotebookRunResult {
   readonly ran: readonly NotebookCell[];
 }
 
-/** Who offers a tool. */
+/**
+ * Who offers a tool. `native`: we do. `mcp`: an MCP server. `server`: the vendor of the model. `unknown`: a client,
+ * or nobody.
+ */
 export type Origin = 'native' | 'mcp' | 'server' | 'unknown';
 
 /**
@@ -1603,7 +1606,7 @@ export interface PageError {
 /** Why a part of a chat cannot be returned. */
 export type PageErrorCode = 'chat_not_found' | 'cursor_expired';
 
-/** How a part of a chat lies in the whole. A cursor is absent when there is nothing more in its direction. */
+/** Which part of a chat was returned. A cursor is absent when there is nothing more in its direction. */
 export interface PageMeta {
   /** The number of contents in the chat. */
   readonly total: number;
@@ -1948,6 +1951,7 @@ export interface ServerTool {
   readonly disabled: boolean;
 }
 
+/** How serious a diagnostic is. */
 export type Severity = 'error' | 'warning' | 'info' | 'hint';
 
 /** The command line that a tool call runs. */
@@ -2022,6 +2026,7 @@ export interface TaskDetails {
   readonly activeSummary?: string;
 }
 
+/** Whether a task is done. */
 export type TaskStatus = 'pending' | 'in-progress' | 'done';
 
 /** How many tasks have each status. */
