@@ -43,7 +43,7 @@ _OBJECTS: Final = frozenset(_NOUNS) | {"toolCall.approval", "toolCall.approval.a
 # The file that a placeholder names.
 _FILE: Final = re.compile(r"\$\{file:([^}]*)\}")
 # Of a larger file, only the size is a part of the digest. Prompts and scripts are smaller.
-_LARGEST: Final = 1_000_000
+_MAX_DIGESTED_BYTES: Final = 1_000_000
 
 
 def describe_held(folder: Path, parts: Sequence[Part], workspace: Sequence[Path]) -> HeldSettings:
@@ -53,7 +53,7 @@ def describe_held(folder: Path, parts: Sequence[Part], workspace: Sequence[Path]
     return HeldSettings(
         folder=str(folder),
         digest=_compute_digest(parts, workspace),
-        summary=_count(settings),
+        summary=_summarize(settings),
         settings=tuple(
             HeldSetting(key=".".join(path), value=json.dumps(mask_secrets(value, path[-1]), ensure_ascii=False))
             for path, value in settings.items()
@@ -62,7 +62,7 @@ def describe_held(folder: Path, parts: Sequence[Part], workspace: Sequence[Path]
 
 
 def _flatten(value: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield each setting that is shown, with the keys that lead to it."""
+    """Yield each setting that is shown, with the keys that lead to it: `(("mcpServers", "db"), {...})`."""
     for name, item in value.items():
         here = (*path, name)
         if ".".join(here) in _OBJECTS and isinstance(item, dict):
@@ -71,7 +71,7 @@ def _flatten(value: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
             yield here, item
 
 
-def _count(settings: Mapping[tuple[str, ...], Any]) -> str:
+def _summarize(settings: Mapping[tuple[str, ...], Any]) -> str:
     """Return the numbers of settings, for example `2 MCP servers, 1 hook`."""
     nouns = [_NOUNS.get(path[0], _OTHER) for path in settings]
     kinds = [*_NOUNS.values(), _OTHER]
@@ -103,6 +103,6 @@ def _read(layer: Layer, name: str, folders: Sequence[Path]) -> bytes:
         if not path.is_file():
             return b""
         size = path.stat().st_size
-        return path.read_bytes() if size <= _LARGEST else str(size).encode()
+        return path.read_bytes() if size <= _MAX_DIGESTED_BYTES else str(size).encode()
     except (OSError, ValueError, RuntimeError):
         return b""

@@ -73,12 +73,14 @@ def _apply_literal(value: Any, earlier: Any) -> SplitValue:  # noqa: ARG001  # a
 
 
 def _apply_if(is_strict: Callable[[Any, Any], bool]) -> _Split:
-    """Apply all of a value if `is_strict` returns True for it and the earlier value. Otherwise all of it waits."""
+    """Return a function that applies all of a value if `is_strict` returns True for it and the earlier value. Otherwise
+    all of it waits."""
     return lambda value, earlier: (value, NOTHING) if is_strict(value, earlier) else (NOTHING, value)
 
 
 def _split_fields(fields: Mapping[str, _Split], rest: _Split = _wait_all) -> _Split:
-    """Split an object key by key. `rest` splits the keys that `fields` does not name."""
+    """Return a function that splits an object key by key. `fields` has the function for the value of each key, and
+    `rest` is the one for all other keys."""
 
     def split_fields(value: Any, earlier: Any) -> SplitValue:
         if not isinstance(value, dict):
@@ -128,10 +130,10 @@ def _split_variables(value: Any, earlier: Any) -> SplitValue:
 
     The result has all kinds of variables, because an object replaces the one word that may be in an earlier layer.
     """
-    current, wanted = _get_details_by_kind(earlier), _get_details_by_kind(value)
-    less = {kind: detail for kind, detail in wanted.items() if _rank(detail) <= _rank(current[kind])}
-    more = {kind: detail for kind, detail in wanted.items() if kind not in less}
-    named = _as_object(value) or wanted
+    current, new = _get_details_by_kind(earlier), _get_details_by_kind(value)
+    less = {kind: detail for kind, detail in new.items() if _rank(detail) <= _rank(current[kind])}
+    more = {kind: detail for kind, detail in new.items() if kind not in less}
+    named = _as_object(value) or new  # a kind that the project does not name does not wait
     waits = {kind: detail for kind, detail in more.items() if kind in named}
     return {**current, **less}, waits or NOTHING
 

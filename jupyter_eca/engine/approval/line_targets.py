@@ -207,7 +207,7 @@ def _add_folders(folders: tuple[str, ...], entered: Iterable[str]) -> tuple[str,
 
 
 def _sets_cdpath(line: str) -> bool:
-    """Return whether a line may give `CDPATH` a value."""
+    """Return whether a line may give `CDPATH` a value: whether it has this word after harmless mentions are removed."""
     return _CDPATH in unquote_roughly(_KEEPS_CDPATH.sub("", line.replace("\\\n", ""))).upper()
 
 
@@ -252,6 +252,7 @@ def _find_in_word(
     after_options = _SHORT_OPTIONS.sub("", bare, count=1) if bare.startswith("-") else bare
     if found := find_in_text(bare) or find_in_text(after_options):
         return found
+    # The word itself may be a path, or a part of it: behind an option, or between two separators.
     parts = {bare, after_options, *_WORD_SEPARATOR.split(bare), *((bare[2:],) if bare.startswith("-") else ())}
     for path in guess_paths(sorted(parts)):
         names = expand_braces(path) if is_pattern else (path,)

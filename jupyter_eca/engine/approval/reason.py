@@ -1,6 +1,6 @@
 """Owns the sentence that says why a call was allowed, needs approval or was denied. The user and the model read it.
 
-It must not decide anything: its neighbour `policy` does.
+It must not decide anything: its neighbour `policy` does. `Cause.kind` explains the kinds of causes.
 """
 
 from __future__ import annotations

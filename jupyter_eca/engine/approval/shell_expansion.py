@@ -87,6 +87,11 @@ class Variables:
     """
 
     def __init__(self, script: ScriptParts, environment: Mapping[str, str]) -> None:
+        """Begin with the variables of the environment, and add those that are set in other ways than by `name=value`.
+
+        `assign` adds the others, one command after the other.
+        """
+        # The folder of a command is `.`, wherever it is. A path in it is resolved later.
         self._values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in environment.items()}
         self._values |= {"PWD": (".",), "OLDPWD": (".",)}
         self._outputs = script.outputs
@@ -98,6 +103,7 @@ class Variables:
         unknown |= {found[1] for found in _LIST_ASSIGNMENT.finditer(plain)}
         if _EVALUATES.search(plain):
             unknown |= {found[1] for found in _ASSIGNED_NAME.finditer(plain)}
+        # A name in a computation may be set by it, to a number.
         for found in _ARITHMETIC.finditer(plain):
             for name in re.findall(r"[A-Za-z_]\w*", found[1]):
                 self.add(name, "0")
@@ -147,6 +153,7 @@ class Variables:
                 # This shell does not expand the text, but another shell may: `sh -c 'rm $a'`.
                 values = self.expand_word(found["single"], is_quoted=True)
                 return tuple(f"'{value}'" for value in values if UNKNOWN not in value) or (found[0],)
+            # Within quotes, the text is not for this shell, but perhaps for another one that gets it.
             case "ansi":
                 return tuple(f"$'{value}'" for value in self.expand_word(found["ansi"], is_quoted=True))
             case "single":
@@ -199,8 +206,8 @@ class Variables:
     def _compute_output(self, mark: str) -> tuple[str, ...]:
         """Return what the command of `$(command)` prints; `UNKNOWN` for most commands.
 
-        `mark` is the character that `shell_script` put in its place. What cannot be a path may be any text, such as
-        `"0"`.
+        `mark` is the character that `shell_script` put in its place. An output that cannot be a protected path, such as
+        a number or the name of the user, counts as `"0"`.
         """
         index = ord(mark) - FIRST_OUTPUT
         command = self._outputs[index] if index < len(self._outputs) else ""

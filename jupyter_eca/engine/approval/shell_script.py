@@ -58,7 +58,7 @@ class ScriptParts:
 
 @dataclass(slots=True)
 class _Scanner:
-    """Reads a line from left to right and collects its parts."""
+    """Reads a line from left to right and collects its parts: the fields of `ScriptParts` with the same names."""
 
     line: str
     at: int = 0
@@ -83,7 +83,7 @@ class _Scanner:
         `is_in_quotes` says whether the text is within `"…"`, where `'` is an ordinary character.
         """
         text: list[str] = []
-        depth, is_quoted = 0, False
+        depth, is_quoted = 0, False  # how many parentheses are open, and whether this is within `"…"`
         while self.at < len(self.line):
             char = self.line[self.at]
             if char == end and not is_quoted and depth == 0:
@@ -100,6 +100,7 @@ class _Scanner:
             elif end != "}" and (taken := self._take_syntax("".join(text[-1:]))) is not None:
                 text.append(taken)
             elif char == "'":
+                # A text in single quotes, up to its end. A quote without an end is an ordinary character.
                 text.append(self._take(max(self.line.find("'", self.at + 1) - self.at + 1, 1)).replace("\n", " "))
             else:
                 depth += {"(": 1, ")": -1}.get(char, 0) if end == ")" else 0
@@ -149,6 +150,7 @@ class _Scanner:
         if line.startswith("<<<", start):
             return self._take(3)
         if found := _DOCUMENT_START.match(line, start):
+            # If the name is in quotes or has a backslash, the shell replaces nothing in the text.
             name = next(name for name in found.groups()[1:] if name)
             self.pending.append((name.lstrip("\\"), found[4] is None or name.startswith("\\")))
             self.at = found.end()
@@ -166,6 +168,7 @@ class _Scanner:
         begin, close = ("$[", "]") if self.line.startswith("$[", self.at) else ("((", "))")
         inside = self.line.index(begin, self.at) + len(begin)
         end = self.line.find(close, inside, inside + _MAX_NUMBER_CHARS)
+        # In `((2 * (1 + 1)))`, the last two parentheses are the end.
         while end >= 0 and self.line[end + 1 : end + 3] == "))":
             end += 1
         if end < 0 or "$(" in self.line[inside:end] or not _NUMBER.fullmatch(self.line, inside, end):

@@ -41,7 +41,7 @@ class Decided(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordedChange:
-    """One change of one cell that a turn has made. A checkpoint keeps it."""
+    """One change of one cell that a turn has made. It is stored in a checkpoint, which is made before each change."""
 
     id: int
     """The number of the checkpoint that was made before the change."""
@@ -146,30 +146,35 @@ class RevertPlanner:
         return changes[0].before is not None and (not exists or any(change.moves for change in changes))
 
     def _restore_places(self, misplaced: Mapping[str, Sequence[RecordedChange]], ids: list[str]) -> list[CellChange]:
-        """Return the steps that put deleted and moved cells back. `ids` are the cells of the notebook, in order."""
+        """Return the steps that put deleted and moved cells back. `ids` are the cells of the notebook, in order.
+
+        One cell after the other is put beside an *anchor*: the nearest cell in the old order that has not moved.
+        """
         chosen = {change.id for changes in misplaced.values() for change in changes}
         # Cells that stay moved, because the move is not among the chosen changes.
         moves = (change for change in self.all_changes if change.moves and change.id not in chosen)
         moved = {change.cell for change in moves if change.decided is not Decided.REVERTED}
-        first = restore_order(self.all_changes)
+        original = restore_order(self.all_changes)
         # Those that stay moved come last, because their place says nothing about where other cells were.
-        order = sorted(misplaced, key=lambda cell: (cell in moved, first.index(cell) if cell in first else len(first)))
+        by_place = sorted(
+            misplaced, key=lambda cell: (cell in moved, original.index(cell) if cell in original else len(original))
+        )
         unreliable = moved | misplaced.keys()
         steps: list[CellChange] = []
-        for cell in order:
+        for cell in by_place:
             changes = misplaced[cell]
-            was = _get_order(changes) if cell in moved else first
-            rest = [id for id in ids if id != cell]
-            anchors = find_unmoved(rest, was, set() if cell in moved else unreliable)
-            place = _find_place(cell, rest, was, anchors)
+            old_order = _get_order(changes) if cell in moved else original
+            others = [id for id in ids if id != cell]
+            anchors = find_unmoved(others, old_order, set() if cell in moved else unreliable)
+            place = _find_place(cell, others, old_order, anchors)
             index = _get_index(changes) if place is None else place
-            index = min(index, len(rest))
+            index = min(index, len(others))
             if cell not in ids:
                 steps.append(PutCell(index=index, cell=_get_snapshot(changes)))
             elif ids.index(cell) != index:
                 steps.append(MoveCell(cell_id=cell, index=index))
-            ids = [*rest[:index], cell, *rest[index:]]
-            unreliable -= {cell} - moved
+            ids = [*others[:index], cell, *others[index:]]
+            unreliable -= {cell} - moved  # Now it is at its place, so the next cells can be put beside it.
         return steps
 
 
@@ -212,9 +217,9 @@ def find_unmoved(ids: Sequence[str], order: Sequence[str], unreliable: Collectio
 
 
 def _find_place(cell: str, ids: Sequence[str], order: Sequence[str], anchors: Collection[str]) -> int | None:
-    """Return the index at which a cell belongs; None when its neighbours do not tell.
+    """Return the index at which a cell belongs; None when there is no anchor in the old order.
 
-    `ids` is the order of the cells now, `order` that of before, and `anchors` are the cells that have not moved.
+    `ids` is the order of the cells now, and `order` the old one. `anchors` are the cells that have not moved.
     """
     if cell not in order:
         return None
