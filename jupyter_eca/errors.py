@@ -1,7 +1,8 @@
 """Owns every exception class of this package, in one tree. Each class says whose mistake it reports.
 
-Any room may import this module; it imports nothing of the package.
-Its neighbour `redaction` removes secrets from error texts.
+Any room (folder of the package) may import this module; it imports nothing of the package. Its neighbour `redaction`
+removes secrets from error texts. MCP is the Model Context Protocol: an MCP server offers tools to the assistant. ECA is
+the protocol between our server and its clients.
 
 EcaError                    the root of the tree
 |-- CellError               ends a notebook cell with one line instead of a traceback

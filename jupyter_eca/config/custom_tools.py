@@ -26,6 +26,8 @@ class CustomToolSchema(Model):
 
     @model_validator(mode="after")
     def _check(self) -> CustomToolSchema:
+        """Raise ValueError for a name or a type that a model cannot use, and for a required argument that is
+        missing."""
         for name, schema in self.properties.items():
             if not re.fullmatch(r"[A-Za-z_][\w-]{0,63}", name):
                 raise ValueError(f"{name!r} is not a valid name of an argument")

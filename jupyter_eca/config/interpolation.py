@@ -137,7 +137,7 @@ class Layer:
         """Return a value from a netrc file. The argument is `[USER@]MACHINE[/login|/account|/password]`."""
         from netrc import NetrcParseError, netrc
 
-        machine, _, wanted = argument.partition("/")
+        machine, _, entry = argument.partition("/")
         user, _, machine = machine.rpartition("@")
         home = Path(self.environment.get("HOME") or Path.home())
         files = [self.resolve_path(netrc_file)] if netrc_file else [home / ".netrc", home / "_netrc"]
@@ -152,7 +152,7 @@ class Layer:
             return self._warn(f"${{netrc:{argument}}}: {file} has no such machine.")
         if user and user != login:
             return self._warn(f"${{netrc:{argument}}}: {file} has another login for that machine.")
-        return {"login": login, "account": account}.get(wanted, password) or ""
+        return {"login": login, "account": account}.get(entry, password) or ""
 
     def _run_once(self, command: str) -> str:
         """Return the output of a command, which runs only once for each configuration."""
@@ -164,7 +164,7 @@ class Layer:
 
     def _run_command(self, command: str) -> str:
         """Run a command in a shell, and return its output; empty, with a warning, when it fails."""
-        # The warning does not quote stderr, which may contain the secret.
+        # The warning does not quote stderr, which may contain a secret.
         process = subprocess.Popen(  # noqa: S602  # the user's own words in the user's own file
             command, shell=True, text=True, encoding="utf-8", errors="replace", env=dict(self.environment),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

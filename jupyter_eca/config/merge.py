@@ -15,7 +15,7 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Return `base` with the values of `over`. Objects are merged key by key; other values of `over` replace the old
     ones.
 
-    Neither argument is changed.
+    `{"a": {"x": 1, "y": 2}}` and `{"a": {"y": 3}}` -> `{"a": {"x": 1, "y": 3}}`. Neither argument is changed.
     """
     merged = dict(base)
     for name, value in over.items():

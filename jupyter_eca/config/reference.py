@@ -263,10 +263,10 @@ def main(arguments: list[str]) -> int:
     if not options.check:
         options.file.write_text(render_page(), encoding="utf-8")
         return 0
-    fresh = options.file.is_file() and options.file.read_text(encoding="utf-8") == render_page()
-    if not fresh:
+    is_up_to_date = options.file.is_file() and options.file.read_text(encoding="utf-8") == render_page()
+    if not is_up_to_date:
         print(f"{options.file} is stale: run this command without --check to write it", file=sys.stderr)  # noqa: T201  # a command
-    return 0 if fresh else 1
+    return 0 if is_up_to_date else 1
 
 
 if __name__ == "__main__":

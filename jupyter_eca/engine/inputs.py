@@ -61,7 +61,8 @@ class Setup:
     compact_at: int = 0
     """A summary is made when the context window is at least this full, in percent; 0 for never."""
     verdicts: Mapping[str, Verdict] = field(default_factory=dict[str, "Verdict"])
-    """When a turn is replayed from a lock file: whether each of its recorded calls runs, by the ids of the calls."""
+    """When a turn is replayed from a lock file (stored answers beside a notebook): whether each of its recorded calls
+    runs, by the ids of the calls."""
     plans: bool = False
     """Whether the answer is a plan that the user can accept, because the agent only plans."""
 

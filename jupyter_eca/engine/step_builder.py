@@ -1,7 +1,8 @@
 """Owns `StepBuilder`: the unfinished result of one step. It collects the new state, the events and the effects.
 
-It must not know the two tables or their signals. `turn_driver` gives the signals and carries out the moves; the
-functions of `tool_calls`, `reply` and `compaction_steps` write into the same builder.
+It must not know the two tables (`turn.TURNS` and `tool_call.TOOL_CALLS`) or their signals. `turn_driver` gives the
+signals and carries out the moves; the functions of `tool_calls`, `reply` and `compaction_steps` write into the same
+builder.
 """
 
 from __future__ import annotations

@@ -195,8 +195,8 @@ class ToolCall:
         tool = self.tool
         origin = tool.origin if tool else Origin.UNKNOWN
         # No summary while the arguments are still arriving: without them it would say too little.
-        known = self.arguments or self.status is not Status.PREPARING
-        summary = tool.summary.format_map(_SummaryArguments(self.arguments)).strip() if tool and known else None
+        is_complete = self.arguments or self.status is not Status.PREPARING
+        summary = tool.summary.format_map(_SummaryArguments(self.arguments)).strip() if tool and is_complete else None
         server = tool.server if tool else "eca"
         names = {"id": self.id, "name": self.name, "server": server, "origin": origin}
         return {**names, "summary": _join_lines(summary or "") or None, "details": self.details}

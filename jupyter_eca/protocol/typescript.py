@@ -279,10 +279,10 @@ def main(arguments: list[str]) -> int:
         if not options.check:
             file.write(generate())
             return 0
-        fresh = file.read() == generate()
-    if not fresh:
+        is_up_to_date = file.read() == generate()
+    if not is_up_to_date:
         print(f"{options.file} is stale: run this command without --check to write it", file=sys.stderr)  # noqa: T201  # a command
-    return 0 if fresh else 1
+    return 0 if is_up_to_date else 1
 
 
 if __name__ == "__main__":

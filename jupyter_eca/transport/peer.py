@@ -59,6 +59,7 @@ class Peer:
             async with asyncio.TaskGroup() as self._tasks:
                 try:
                     async for message in self._link:
+                        # Data with a fault, such as half of a surrogate pair, cannot be stored or sent to others.
                         if isinstance(message, Request) and (fault := find_fault([message.method, message.params])):
                             answer = ErrorResponse(
                                 message.id, ErrorCode.INVALID_PARAMS, f"{message.method[:80]}: {fault}"
@@ -78,6 +79,7 @@ class Peer:
                     future.set_exception(RemoteError("the other side has left"))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run a coroutine as a task that is cancelled when the other side leaves."""
         task = self._tasks.create_task(work)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -117,6 +119,7 @@ class Peer:
                 pass
 
     def _cancel_task(self, id: Id) -> None:
+        """Cancel the task that answers the request of this id, if it is still running."""
         if task := self._serving.get(id):
             self._cancelled.add(id)
             task.cancel()

@@ -187,11 +187,13 @@ def _describe_path(path: str, resolve: Callable[[str], str]) -> str:
 
 
 def _looks_like_path(text: str) -> bool:
+    """Return whether a text looks like a path, whatever the name of its argument is."""
     is_word = len(text) <= _MAX_PATH and not re.search(r"\s", text)
     return is_word and (text.startswith("~") or text in {".", ".."} or "/" in text or "\\" in text)
 
 
 def _has_word(name: str, words: frozenset[str] | set[str]) -> bool:
+    """Return whether the name of an argument contains one of the words: `filePath` has `path`."""
     return any(word.lower() in words for word in _WORDS.findall(name))
 
 

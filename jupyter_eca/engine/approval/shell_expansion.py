@@ -197,7 +197,8 @@ class Variables:
             return self._look_up(name)
         if operator in {"#", "##", "%", "%%"}:
             patterns = [unquote_roughly(value) for value in self.expand_word(word)]
-            return tuple({_trim_value(value, operator, one) for value, one in product(self._look_up(name), patterns)})
+            pairs = product(self._look_up(name), patterns)
+            return tuple({_trim_value(value, operator, pattern) for value, pattern in pairs})
         # A default (`:-`, `:=`) or a replacement (`:+`). It is not certain which one of the two the shell takes.
         is_set = name in self._values or _SET_BY_SHELL.fullmatch(name)
         known = self._look_up(name) if is_set and operator not in {"+", ":+"} else ()

@@ -60,8 +60,8 @@ class CellReview:
     def place_before(self) -> int | None:
         """The number of the cell before the changes, from 1; None when it is unknown."""
         first = self.changes[0]
-        known = self.before is not None and first.cell in first.order
-        return first.order.index(first.cell) + 1 if known else None
+        is_known = self.before is not None and first.cell in first.order
+        return first.order.index(first.cell) + 1 if is_known else None
 
 
 def review_cell(changes: Sequence[RecordedChange], turns: Collection[str], now: str | None) -> CellReview | None:

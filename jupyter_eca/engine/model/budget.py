@@ -76,7 +76,7 @@ class BudgetExcess:
         """The sentence that tells the user about the budget and the request."""
         budget = self.budget
         raised = f", raised by {format_dollars(budget.raised)}" if budget.raised else ""
-        known = f" ({budget.unpriced} more of unknown price)" if budget.unpriced else ""
+        unpriced = f" ({budget.unpriced} more of unknown price)" if budget.unpriced else ""
         next_cost = (
             "is of unknown price"
             if self.next_cost is None
@@ -84,7 +84,7 @@ class BudgetExcess:
         )
         limit, spent = format_dollars(budget.limit), format_dollars(budget.spent)
         return (
-            f"The budget for {_SCOPE_NAMES[budget.scope]} is {limit}{raised}; {spent} were spent{known}, "
+            f"The budget for {_SCOPE_NAMES[budget.scope]} is {limit}{raised}; {spent} were spent{unpriced}, "
             f"and the next request {next_cost}."
         )
 

@@ -1,7 +1,7 @@
 """Owns the deltas: the pieces in which a model's reply arrives, in the same form for all vendors.
 
-They must not know any vendor. A provider of `plugins/providers` yields them in the order in which they arrive. The
-request that they answer is in `request`.
+They must not know any vendor. A provider (a module of `plugins/providers`) yields them in the order in which they
+arrive. The neighbour `request` has the request that they answer.
 """
 
 from __future__ import annotations

@@ -173,10 +173,10 @@ def _leave_out_refused(history: History, *, results: bool) -> History:
     """
     if not is_unanswered(history):
         return history
-    kept = [part for part in history[-1].parts if isinstance(part, ToolResultPart)]
+    parts = [part for part in history[-1].parts if isinstance(part, ToolResultPart)]
     if results:
-        kept = [replace(part, text=REFUSED_RESULT, rule="") for part in kept]
-    return (*history[:-1], replace(history[-1], parts=tuple(kept))) if kept else history[:-1]
+        parts = [replace(part, text=REFUSED_RESULT, rule="") for part in parts]
+    return (*history[:-1], replace(history[-1], parts=tuple(parts))) if parts else history[:-1]
 
 
 def _replace_media(part: Part) -> Part:

@@ -75,7 +75,8 @@ def extract_replacement(original: str, answer: str) -> str:
 
 
 def remove_fence(text: str) -> str:
-    """Return the text without a code fence around all of it. A text with more than one fence stays as it is."""
+    """Return the text without a code fence (three or more backquotes) around all of it. A text with more than one fence
+    stays as it is."""
     lines = text.strip().split("\n")
     fence = lines[0][: len(lines[0]) - len(lines[0].lstrip("`"))]
     inside = [line.strip() for line in lines[1:-1]]

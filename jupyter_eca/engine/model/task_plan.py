@@ -25,6 +25,7 @@ one at a time: start the step, make its change as it was previewed, run what you
 complete the step, go on. What the user says meanwhile goes before the plan. When a step cannot be done as planned, \
 say so before you do something else. At the end tell in a few lines what was done and what was not.)"""
 
+# The mark in the box before a task: `[x] 1. Load the data`.
 _BOX: Final = {TaskStatus.PENDING: " ", TaskStatus.IN_PROGRESS: ">", TaskStatus.DONE: "x"}
 _LIST: Final = "(The list of tasks as it stands now, word for word. The tool `task` goes on with it.)"
 
@@ -81,5 +82,6 @@ def format_tasks(tasks: Tasks) -> str:
 
 
 def format_for_summary(tasks: Tasks) -> str:
-    """Return the text after a summary that gives the model the exact list of tasks; "" for no tasks."""
+    """Return the text that follows a summary of the conversation and gives the model the exact list of tasks; "" for no
+    tasks."""
     return f"\n\n{_LIST}\n{format_tasks(tasks)}" if tasks else ""

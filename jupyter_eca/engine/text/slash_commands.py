@@ -64,27 +64,28 @@ def filter_commands(commands: Iterable[ChatCommand], query: str) -> tuple[ChatCo
     `go` finds `/go` before `/goals`, `/let-go`, `/cargo` and `/gallop`, and then the commands with `go` in their
     description. The panel ranks names in the same way: `labextension/src/chat/command_names.ts`.
     """
-    wanted = query.strip().removeprefix("/").casefold()
-    ranked = [(rank_command(command, wanted), command) for command in commands]
+    typed = query.strip().removeprefix("/").casefold()
+    ranked = [(rank_command(command, typed), command) for command in commands]
     matching = [(rank, command) for rank, command in ranked if rank is not None]
     return tuple(command for _, command in sorted(matching, key=lambda match: match[0]))
 
 
-def rank_command(command: ChatCommand, wanted: str) -> int | None:
+def rank_command(command: ChatCommand, query: str) -> int | None:
     """Return how well a command matches: 0 for the exact name, more for worse matches, None for no match.
 
-    `wanted` must be in lower case.
+    `query` is the text that was typed, without the slash and in lower case.
     """
     name = command.name.casefold()
-    # From the best match to the worst. The fifth test consumes `letters`: it finds the wanted letters in their order.
+    # From the best match to the worst. The fifth test consumes `letters`: it finds the letters of the query in their
+    # order.
     letters = iter(name)
     fits = (
-        name == wanted,
-        name.startswith(wanted),
-        any(word.startswith(wanted) for word in re.split(r"[^\w]|_", name)),
-        wanted in name,
-        all(letter in letters for letter in wanted),
-        wanted in command.description.casefold(),
+        name == query,
+        name.startswith(query),
+        any(word.startswith(query) for word in re.split(r"[^\w]|_", name)),
+        query in name,
+        all(letter in letters for letter in query),
+        query in command.description.casefold(),
     )
     return next((rank for rank, fit in enumerate(fits) if fit), None)
 
@@ -104,9 +105,10 @@ def hide_key(message: str) -> str:
 
 
 def find_mixed_line(template: str) -> int:
-    """Return the first line of a template where it has used both places by name and places by position; 0 if none.
+    """Return the line of a template in which the second kind of places first occurs: `{{name}}` or `$1`. 0 if it has
+    only one kind.
 
-    Such a template is an error: it would not be clear which word of the user belongs to which place.
+    A template with both kinds is an error: it would not be clear which word of the user belongs to which place.
     """
     kinds = set[bool]()
     for match in _PLACE.finditer(template):
