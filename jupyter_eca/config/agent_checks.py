@@ -65,7 +65,10 @@ def find_problems(resolved: Resolved, tools: Collection[str], providers: Collect
 
 
 def locate_problem(problem: AgentProblem, sources: Iterable[str]) -> str:
-    """Return the place of the mistake as `FILE:LINE: `, or "" when no file has it. Blocks: it reads files."""
+    """Return the place of the mistake as `FILE:LINE: `, or "" when no file has it. Blocks: it reads files.
+
+    `sources` are the configuration files, whose last one counts most.
+    """
     for source in reversed(list(sources)):
         path = Path(source)
         is_markdown = path.suffix == ".md"  # such a file has only one agent
@@ -75,6 +78,7 @@ def locate_problem(problem: AgentProblem, sources: Iterable[str]) -> str:
             lines = read_regular(path, MAX_TEXT_BYTES).decode("utf-8", "replace").splitlines()
         except OSError:
             continue
+        # In JSON, the search begins at the name of the agent.
         heading = f'"{problem.agent}"'
         start = 0 if is_markdown else next((at for at, line in enumerate(lines) if heading in line), len(lines))
         for number, line in enumerate(lines[start:], start + 1):

@@ -151,37 +151,37 @@ class _ConfigReader:
     """The variables that the client adds to the environment."""
     data: Json = field(default_factory=lambda: dict(_DEFAULTS))
     """The layers so far, merged."""
-    added: list[Json] = field(default_factory=list[Json])
-    """The layers so far, as they were added."""
+    layers: list[Json] = field(default_factory=list[Json])
+    """The layers so far, each as it was added."""
     held_back: list[HeldSettings] = field(default_factory=list["HeldSettings"])
     """The settings that have no effect until the user trusts their folder."""
     trusted_files: set[Path] = field(default_factory=set[Path])
     """The files in `extraConfigs` of the projects that the user trusts."""
 
     @property
-    def first(self) -> Path:
+    def first_folder(self) -> Path:
         """The first folder of the workspace."""
         return self.folders[0] if self.folders else Path.cwd()
 
     @property
     def config(self) -> Config:
         """The configuration of all layers so far."""
-        return keep_restrictions(self._parse("the configuration"), self.added)
+        return keep_restrictions(self._parse("the configuration"), self.layers)
 
     def add(self, settings: Json, source: str) -> None:
-        """Add a layer. `source` is its name in warnings and errors. Raises: ConfigError."""
+        """Add a layer. `source` is its name in warnings and errors. Raises: ConfigError when it has an error."""
         below, warnings = drop_secrets(self.data, settings, source)
         self.notes.warnings += warnings
         self.data = self._drop_bad_tools(merge(below, settings), source)
         self._parse(source)
-        self.added.append(settings)
+        self.layers.append(settings)
 
     def _drop_bad_tools(self, data: Json, source: str) -> Json:
         """Leave out custom tools with an error, and keep the others."""
         written: Any = data.get("customTools")
         if written is None:
             return data
-        good: Json = {}
+        valid: Json = {}
         for name, settings in cast("Json", written if isinstance(written, dict) else {"": written}).items():
             try:
                 if not _TOOL_NAME.fullmatch(name):
@@ -191,19 +191,19 @@ class _ConfigReader:
                 reason = _describe_error(error)
                 self.notes.warnings.append(f"{source}: the custom tool {name!r} was left out: {reason}.")
             else:
-                good[name] = settings
-        return {**data, "customTools": good}
+                valid[name] = settings
+        return {**data, "customTools": valid}
 
     def read_client_options(self, options: Json) -> None:
         """Add the client's `initializationOptions`."""
         settings = {name: value for name, value in options.items() if name not in _PRIVATE}
-        layer = self._make_layer("the client's options", self.first)
+        layer = self._make_layer("the client's options", self.first_folder)
         self._add_filled(self._fill(settings, layer), layer)
 
     def read_variable(self) -> None:
         """Add the text in the variable `ECA_CONFIG`, which can be set on the command line that starts the server."""
         if text := self.environment.get("ECA_CONFIG", "").strip():
-            layer = self._make_layer("ECA_CONFIG", self.first)
+            layer = self._make_layer("ECA_CONFIG", self.first_folder)
             self._add_filled(self._fill(_parse_object(text, "ECA_CONFIG"), layer), layer)
 
     def read_files(self, only: Path | None) -> None:
@@ -214,13 +214,13 @@ class _ConfigReader:
         self._add_parts(self._load_agents(self.home, own=True))
         self._add_parts(self._load_file(self.home / "config.json", own=True))
         for folder in self.folders:
-            before = self.data, list(self.added), list(self.sources), list(self.held_back)
+            saved = self.data, list(self.layers), list(self.sources), list(self.held_back)
             try:
                 self._read_project(folder)
             except ConfigError as error:
                 if not self.skip_broken_projects:
                     raise
-                self.data, self.added, self.sources, self.held_back = before
+                self.data, self.layers, self.sources, self.held_back = saved
                 self.notes.warnings.append(_SKIPPED.format(reason=error))
                 self.add(_CAUTIOUS, str(folder))
 
@@ -285,7 +285,7 @@ class _ConfigReader:
         for path in self._list_extras(self.data):
             # Only a file in the user's folder is the user's own: a project may name any file in `extraConfigs`.
             is_own = self._is_own(path)
-            parts = self._load_file(path, own=is_own, within=None if is_own else self.first)
+            parts = self._load_file(path, own=is_own, within=None if is_own else self.first_folder)
             folder = next((folder for folder in self.folders if path.resolve().is_relative_to(folder.resolve())), None)
             if path in self.trusted_files:
                 self._add_split(parts, is_trusted=True)
@@ -297,7 +297,7 @@ class _ConfigReader:
     def _list_extras(self, settings: Json) -> Iterator[Path]:
         """Yield the files that the key `extraConfigs` of some settings names."""
         named: Any = settings.get("extraConfigs")
-        layer = self._make_layer("extraConfigs", self.first)
+        layer = self._make_layer("extraConfigs", self.first_folder)
         for text in cast("list[Any]", named) if isinstance(named, list) else ():
             if isinstance(text, str):
                 yield layer.resolve_path(text)
