@@ -1,5 +1,5 @@
-"""Owns `Resolved`: a configuration together with what follows from it alone, such as its agents. All of it is computed
-once, when the configuration changes.
+"""Owns `Resolved`: a configuration together with what is computed from it alone, such as its agents. This is done once,
+when the configuration changes.
 
 It must not know where a configuration comes from or who uses it. Its neighbours are `agents`, which computes an agent,
 and `layers`, which reads the configuration.

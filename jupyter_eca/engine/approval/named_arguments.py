@@ -63,7 +63,7 @@ _MEASURES: Final = frozenset(
 
 # The words of a name: `maxLines` -> `max`, `Lines`.
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-# A longer text is not taken for a path. This is the limit of Linux.
+# A longer text does not count as a path. This is the limit of Linux.
 _MAX_PATH: Final = 4096
 _FILE: Final = "file://"
 # The groups are the scheme and the host.

@@ -19,7 +19,7 @@ from jupyter_eca.engine.approval.protected_paths import is_matched_by_pattern, i
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-# A longer text is not taken for a path. This is the limit of Linux.
+# A longer text does not count as a path. This is the limit of Linux.
 _MAX_PATH: Final = 4096
 
 # `file://PATH`. Some programs also accept `FILE:PATH`.

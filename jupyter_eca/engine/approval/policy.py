@@ -3,8 +3,8 @@
 It must not compare patterns or write texts: its neighbours `rule_matching` and `reason` do. `approval_scope` has the
 approvals that are remembered for a session.
 
-The rules are those of ECA, whose configuration we read, and so is the order: first the `deny` rules, then what the user
-approved for this session, then the `ask` rules, then the `allow` rules, then the default. After that:
+The rules and their order are those of ECA, whose configuration files we read: first the `deny` rules, then what the
+user approved for this session, then the `ask` rules, then the `allow` rules, then the default. After that:
 
 - A call that is not denied needs approval each time, whatever the rules say, in three cases. It may change a protected
   file, which decides what may run without approval (`protected_paths`). Or it changes a Markdown cell that loads

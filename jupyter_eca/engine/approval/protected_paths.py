@@ -87,8 +87,8 @@ def is_matched_by_pattern(pattern: str, path: str) -> bool:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Return whether a pattern matches a name. As in the shell, only a pattern that begins with a dot matches a name
-    that does."""
+    """Return whether a pattern matches a name. As in the shell, a name that begins with a dot is matched only by a
+    pattern that begins with a dot too."""
     if len(pattern) > _MAX_PATTERN:
         return True
     is_hidden = name.startswith(".")

@@ -4,7 +4,7 @@ It must not call the model or change the state of a chat: its neighbour `engine/
 
 Only the model's conversation becomes shorter. The stored events stay as they are. So readers still see the whole chat,
 and it can still be rolled back or forked. The request for a summary is the request that would have come next, with one
-more message at its end. So most of it is already in the vendor's cache, where it is cheaper.
+more message at its end. So most of it is already in the vendor's cache, and costs less.
 
 Compaction cannot repeat forever. Within one turn there is no second summary before five more replies, and old results
 are removed at most once. There is no summary of a conversation that is only a small part of the window.
