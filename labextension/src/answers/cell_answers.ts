@@ -1,7 +1,8 @@
 /**
- * Finds the answers of the assistant in the cells of a notebook, and adds the buttons to their code.
+ * Finds the answers of the assistant in the outputs of cells, and adds buttons to the code in them: copy, insert, run,
+ * replace. A cell has an answer when its source is a question, such as `%%eca Why is this slow?`.
  *
- * It must not know how the buttons look: `code_blocks.ts` draws them.
+ * This module does not know how the buttons look: `code_blocks.ts` adds them to the page.
  */
 
 import { Cell, CodeCell } from '@jupyterlab/cells';
@@ -13,14 +14,17 @@ import { createCodePlace } from '../notebook/active_notebook';
 import { isQuestion } from '../notebook/question_cell';
 import { CodeTools } from '../render/code_tool_types';
 
-/** After this pause without a change, the output is complete or waits. While it is redrawn, no buttons are added. */
+/**
+ * Buttons are added when the output has not changed for this time. A streamed answer is drawn again many times a second,
+ * and each time its buttons would be lost.
+ */
 const PAUSE_MS = 200;
 
 /** Adds the buttons to the answers in one notebook. */
 export class CellAnswers {
-  /** The cells whose outputs are followed. */
+  /** The cells whose outputs are followed, to find out when one of them gets an answer. */
   private readonly followed = new WeakSet<Cell>();
-  /** The cells whose elements are observed, because they have an answer. */
+  /** The cells that have an answer. Their HTML elements are observed. */
   private readonly observed = new WeakSet<Cell>();
 
   constructor(
@@ -41,15 +45,17 @@ export class CellAnswers {
     followModel();
   }
 
+  /** Begin to follow the cells that are not followed yet. */
   private followNewCells(): void {
     for (const cell of this.panel.content.widgets) {
       if (cell instanceof CodeCell && !this.followed.has(cell)) {
         this.followed.add(cell);
-        const look = (): void => {
+        const checkOutput = (): void => {
           this.observeAnswer(cell);
         };
-        cell.model.outputs.changed.connect(look);
-        void cell.ready.then(look, () => undefined);
+        cell.model.outputs.changed.connect(checkOutput);
+        // Lab draws a cell only when it comes into view. The cell may be closed before that.
+        void cell.ready.then(checkOutput, () => undefined);
       }
     }
   }
@@ -81,10 +87,11 @@ export class CellAnswers {
     addToolsToAnswer(cell.outputArea.node, this.createTools(cell), this.trans);
   }
 
-  /** Return the functions of the buttons. The cell of the answer becomes the active cell first. */
+  /** Return what the buttons need. The cell of the answer becomes the active cell first. */
   private createTools(cell: CodeCell): CodeTools {
     const { panel } = this;
     return {
+      // Called at each click, because the cell may have been moved or removed since the buttons were added.
       get place() {
         const index = panel.content.widgets.indexOf(cell);
         if (index < 0) {

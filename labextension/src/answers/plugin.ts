@@ -1,8 +1,8 @@
 /**
  * The plugin that shows buttons beside each block of code in an answer in a cell: copy, insert, run, replace.
  *
- * The buttons are only in the page. The saved notebook has plain Markdown. `cell_answers.ts` finds the answers. It is
- * loaded with the first notebook.
+ * The buttons are only in the page. The saved notebook has plain Markdown. `cell_answers.ts` finds the answers. The
+ * plugin loads it with the first notebook, so that Lab starts faster.
  */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';

@@ -1,5 +1,6 @@
 /**
- * Adds approval rules from a waiting tool call: proposes a rule, writes it, and removes it again.
+ * Makes an approval rule from a tool call that waits: proposes a rule, writes it, and removes it again. An approval rule
+ * is an entry of the configuration that allows such calls without a question.
  *
  * The server writes the files. This module knows no view: what the user sees is in `view/tools/RuleProposal.tsx`.
  */
@@ -7,6 +8,7 @@
 import { ApprovalsProposeResult, ChatId, RulePlace, RuleText } from '../wire/protocol';
 import type { Session } from './session';
 
+/** A rule that was written to a file, and can be removed again. */
 export interface WrittenRule {
   readonly rule: RuleText;
   /** The path of the configuration file in which the rule stands. */
@@ -20,8 +22,10 @@ export function nameCall(chatId: ChatId, toolCallId: string): string {
 
 export class ApprovalRules {
   private written: Readonly<Record<string, WrittenRule>> = {};
+  /** Called whenever `written` has changed. */
   private readonly subscribers = new Set<() => void>();
 
+  /** `session` returns the session that requests are sent through. It may be created after this object. */
   constructor(private readonly session: () => Session) {}
 
   readonly subscribe = (subscriber: () => void): (() => void) => {
@@ -38,8 +42,8 @@ export class ApprovalRules {
   }
 
   /**
-   * Write the rule to the file of the scope, and approve the call. All other waiting calls that the rule matches run,
-   * too.
+   * Write the rule to the configuration file of the scope (the workspace or the user), and approve the call. The server
+   * also runs all other waiting calls that the rule matches.
    *
    * Throws: LinkError, RpcError.
    */

@@ -1,6 +1,9 @@
 /**
  * The transcript of a chat as a list of blocks, computed from the contents that the server sent. Pure.
  *
+ * A content is one message about a chat: a piece of text, or a stage of a tool call, for example. A block is one thing
+ * that the panel draws: a message, an answer, or the card of a tool call. So several contents make one block.
+ *
  * Contents may arrive in any order: a tool call may first appear in any of its stages, but never goes back to an
  * earlier one, and reasoning may first appear in its middle. Content of an unknown type changes nothing. This module
  * knows no chat: `transcript.ts` adds the status and the usage.
@@ -31,6 +34,7 @@ interface Keyed {
   readonly key: string;
 }
 
+/** A message of the user. */
 export interface UserBlock extends Keyed {
   readonly kind: 'user';
   readonly text: string;
@@ -43,6 +47,7 @@ export interface UserBlock extends Keyed {
   readonly at?: number;
 }
 
+/** `text`: an answer of the model, as Markdown. `system`: a message of the server. */
 export interface TextBlock extends Keyed {
   readonly kind: 'text' | 'system';
   readonly text: string;
@@ -55,6 +60,7 @@ export interface FailureBlock extends Keyed {
   readonly failure: TurnFailure;
 }
 
+/** The reasoning of the model before an answer. */
 export interface ReasonBlock extends Keyed {
   readonly kind: 'reason';
   readonly id: string;
@@ -69,13 +75,16 @@ export interface ReasonBlock extends Keyed {
  */
 export type ToolStatus = 'preparing' | 'waiting' | 'ready' | 'running' | 'done' | 'failed' | 'rejected' | 'ended';
 
+/** A tool call, from the first letters of its arguments to its result. */
 export interface ToolBlock extends Keyed {
   readonly kind: 'tool';
+  /** The id of the call. */
   readonly id: string;
   /** The name of the tool. */
   readonly name: string;
-  /** The name of the tool's server. */
+  /** The name of the tool's server: an MCP server, or the assistant itself. */
   readonly server: string;
+  /** Whether the tool is the assistant's own or that of an MCP server. */
   readonly origin: Origin;
   readonly status: ToolStatus;
   /** The JSON of the arguments, as far as the model has written it. */
@@ -143,8 +152,8 @@ export type Blocks = readonly Block[];
 type ToolContent =
   ToolCallPrepareContent | ToolCallRunContent | ToolCallRunningContent | ToolCalledContent | ToolCallRejectedContent;
 
-/** The order of the stages. A call only moves to a stage with a higher rank. */
-const RANK: Readonly<Record<ToolStatus, number>> = {
+/** The order of the stages of a tool call. A call only moves to a stage with a higher rank. The last four are final. */
+const STAGE_RANKS: Readonly<Record<ToolStatus, number>> = {
   preparing: 0,
   waiting: 1,
   ready: 2,
@@ -229,7 +238,10 @@ export function countParts({
   return leftOut.length === 0 ? undefined : { kept: all - leftOut.length, all };
 }
 
-/** Return the newest list of tasks; undefined when all of its tasks were done before the user's last message. */
+/**
+ * Return the newest list of tasks that the model has written. Undefined when there is none, or when all of its tasks
+ * were done before the user's last message.
+ */
 export function findPlan(blocks: Blocks): TaskDetails | undefined {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.details?.type === 'task');
   const block = blocks[index];
@@ -240,7 +252,10 @@ export function findPlan(blocks: Blocks): TaskDetails | undefined {
   return over && blocks.slice(index).some(({ kind }) => kind === 'user') ? undefined : block.details;
 }
 
-/** Return the blocks as they are when their turn has ended: calls and reasoning that were still open are ended. */
+/**
+ * Return the blocks as they are when their turn has ended: calls and reasoning that were still open are ended. How long
+ * such reasoning took is not known, and 0 stands for that.
+ */
 export function endBlocks(blocks: Blocks): Blocks {
   return blocks.some(isOpen)
     ? blocks.map(block => {
@@ -252,9 +267,11 @@ export function endBlocks(blocks: Blocks): Blocks {
     : blocks;
 }
 
+/** Whether a block is a tool call or reasoning that has not ended. */
 function isOpen(block: Block): block is ToolBlock | ReasonBlock {
   return (
-    (block.kind === 'tool' && RANK[block.status] < RANK.done) || (block.kind === 'reason' && block.ms === undefined)
+    (block.kind === 'tool' && STAGE_RANKS[block.status] < STAGE_RANKS.done) ||
+    (block.kind === 'reason' && block.ms === undefined)
   );
 }
 
@@ -266,24 +283,29 @@ function clearProgress(block: ToolBlock): ToolBlock {
 type Unkeyed<B> = B extends Block ? Omit<B, 'key'> : never;
 
 function appendBlock(blocks: Blocks, block: Unkeyed<Block>): Blocks {
-  return [...blocks, { ...block, key: `b${String(blocks.length)}` }];
+  return [...blocks, { ...block, key: createKey(blocks) }];
 }
 
-/** Put a flag right after the message that it marks, however long ago the message was. */
+/** Return the key of a block that is added to these blocks. Blocks are never removed, so their number is new. */
+function createKey(blocks: Blocks): string {
+  return `b${String(blocks.length)}`;
+}
+
+/** Put a flag right after the message that it marks. If that message is not known, put the flag at the end. */
 function insertFlag(blocks: Blocks, flag: Unkeyed<FlagBlock>): Blocks {
-  const at = blocks.findIndex(block => block.kind === 'user' && block.contentId === flag.contentId);
-  const [added] = appendBlock(blocks, flag).slice(-1);
-  return at < 0 || added === undefined
-    ? appendBlock(blocks, flag)
-    : [...blocks.slice(0, at + 1), added, ...blocks.slice(at + 1)];
+  const message = blocks.findIndex(block => block.kind === 'user' && block.contentId === flag.contentId);
+  const place = message < 0 ? blocks.length : message + 1;
+  return [...blocks.slice(0, place), { ...flag, key: createKey(blocks) }, ...blocks.slice(place)];
 }
 
+/** Return a copy of the blocks in which the block at `index` is another one. */
 function replaceBlock(blocks: Blocks, index: number, block: Block): Blocks {
   const changed = blocks.slice();
   changed[index] = block;
   return changed;
 }
 
+/** Add a message of the user. `at`: when it was sent, in milliseconds since 1970. */
 function addUserText(blocks: Blocks, { text, contentId, contexts }: Content & { type: 'text' }, at?: number): Blocks {
   return appendBlock(blocks, {
     kind: 'user',
@@ -308,6 +330,7 @@ function addText(blocks: Blocks, kind: 'text' | 'system', content: Content & { t
   return text === '' ? blocks : appendBlock(blocks, { kind, text });
 }
 
+/** Add text to the reasoning with this id, or add a block if it is new. `ms`: how long it took, if it has ended. */
 function addReasoning(blocks: Blocks, id: string, text: string, ms?: number): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'reason' && block.id === id);
   const before = blocks[index];
@@ -339,20 +362,24 @@ function updateCall(blocks: Blocks, content: ToolContent): Blocks {
   });
 }
 
-/** Find the call that this call waits for, and return its title. */
+/** Return the title of the call that must end before this call can run; `{}` when there is none. */
 function findBlocker(blocks: Blocks, content: ToolContent): Pick<ToolBlock, 'waitsFor'> {
   const id = content.type === 'toolCallRun' ? content.waitsFor : undefined;
   const blocker = blocks.findLast(block => block.kind === 'tool' && block.id === id);
   return blocker?.kind === 'tool' ? { waitsFor: blocker.summary ?? blocker.name } : {};
 }
 
-/** Return the fields that a content sets. The status never goes back to an earlier stage. */
+/**
+ * Return the fields of a tool block that a content sets. The status never goes back to an earlier stage. `before` is the
+ * block without this content; undefined when the call is new.
+ */
 function readStage(content: ToolContent, before?: ToolBlock): Partial<ToolBlock> & Pick<ToolBlock, 'status'> {
   const status = readStatus(content);
   const known = before?.status ?? 'preparing';
+  // The arguments come in pieces, each with the text that follows the last piece.
   const text = content.type === 'toolCallPrepare' ? (before?.argumentsText ?? '') + content.argumentsText : undefined;
   return {
-    status: RANK[status] > RANK[known] ? status : known,
+    status: STAGE_RANKS[status] > STAGE_RANKS[known] ? status : known,
     ...(content.summary !== undefined && { summary: content.summary }),
     ...(content.details !== undefined && { details: content.details }),
     ...(text !== undefined && { argumentsText: text }),
@@ -381,6 +408,7 @@ function readStatus(content: ToolContent): ToolStatus {
   }
 }
 
+/** Add an image to the message of the user with which it was sent or, if the model made it, as a block of its own. */
 function addImage(blocks: Blocks, image: ImageContent, byUser: boolean): Blocks {
   const last = blocks.at(-1);
   if (byUser && last?.kind === 'user') {
@@ -389,6 +417,7 @@ function addImage(blocks: Blocks, image: ImageContent, byUser: boolean): Blocks 
   return appendBlock(blocks, { kind: 'image', image });
 }
 
+/** Change the block of a hook's run, or add a block if the run is new. */
 function updateHook(blocks: Blocks, id: string, more: { name: string; status?: number; output?: string }): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'hook' && block.id === id);
   const before = blocks[index];

@@ -10,12 +10,15 @@ import { Session } from './session';
 import type { Change } from './types';
 
 /**
- * Fetch all changes of a chat that are neither kept nor undone. Of those about which nobody has to decide, only the
- * changes of the last turn are listed. If the server does not know the chat or this method, the list is empty.
+ * Fetch the changes of a chat that are neither kept nor undone, and put them into the state.
+ *
+ * A settled change is one about which nobody has to decide. Of these, only the changes of the last turn are listed. If
+ * the server does not know the chat or this method, the list is empty.
  */
 export async function loadChanges(session: Session, chatId: ChatId): Promise<void> {
   let changes: readonly Change[] = [];
   try {
+    // `each`: one list for every turn, not one list of what all turns have changed together.
     ({ changes } = await session.request('chat/changes', { chatId, extent: 'each' }));
   } catch {
     // The user did not start this request, so its failure is not shown.
@@ -42,6 +45,7 @@ export async function undoChanges(
   chatId: ChatId = session.chat.id
 ): Promise<void> {
   const result = await session.ask('chat/revert', { chatId, changes: changes.map(({ id }) => id) });
+  // The server names the changes that it left as they are: `shown` is the file or cell as the user knows it.
   for (const { shown, why } of result?.left ?? []) {
     session.showMessage('warning', shown === '' ? why : `${shown}: ${why}`);
   }

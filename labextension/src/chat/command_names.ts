@@ -5,11 +5,15 @@
  * arrives it shows the list for an earlier letter, and its first line must fit what is typed now.
  */
 
+/** A command. Its key is its name, without the `/`. */
 interface Named {
   readonly key: string;
 }
 
-/** Return how well a name matches: 0 is the best, undefined is no match. Upper and lower case are the same. */
+/**
+ * Return how well a name matches: 0 is the best, undefined is no match. Upper and lower case are the same. For example,
+ * `model-info` has rank 1 for `mod`, 2 for `info`, 3 for `fo` and 4 for `mi`.
+ */
 export function rankName(name: string, typed: string): number | undefined {
   const [whole, wanted] = [name.toLowerCase(), typed.toLowerCase()];
   const matches = [
@@ -29,6 +33,7 @@ export function rankName(name: string, typed: string): number | undefined {
  */
 export function sortCommands<T extends Named>(commands: readonly T[], typed: string): readonly T[] {
   const ranked = commands.map(command => [rankName(command.key, typed) ?? Infinity, command] as const);
+  // Equal ranks are compared first: the difference of two infinite ranks is no number.
   return ranked.sort(([rank], [other]) => (rank === other ? 0 : rank - other)).map(([, command]) => command);
 }
 

@@ -7,6 +7,7 @@
 /** `@` begins a context, `/` a command, `#` a path. */
 export type TriggerKind = '@' | '/' | '#';
 
+/** For example, in `see @cel` the trigger has the kind `@`, the start 4 and the query `cel`. */
 export interface Trigger {
   readonly kind: TriggerKind;
   /** The offset of the sign. */
@@ -24,8 +25,9 @@ export function findTrigger(text: string, cursor: number): Trigger | undefined {
 }
 
 /**
- * Return the mention that the user has typed to its end: the text goes on with a space after it. Undefined when the user
- * has typed something else. `trigger` was at the cursor before.
+ * Return the mention that the user has completed by typing a space after it, for example `@data.csv`. Undefined when the
+ * user has typed something else. `before` and `now` are the texts before and after the last input. `trigger` was at the
+ * cursor in `before`.
  */
 export function findTypedMention(before: string, now: string, trigger: Trigger | undefined): string | undefined {
   if (trigger?.kind !== '@') {

@@ -13,7 +13,7 @@ export interface UnsentMessage {
   readonly contexts: readonly ChatContext[];
 }
 
-/** Stores drafts by the ids of their chats. `TabStorage` implements it. */
+/** Stores drafts by the ids of their chats, beyond a reload of the page. `TabStorage` implements it. */
 export interface DraftStore {
   getDraft(chatId: string): string;
   setDraft(chatId: string, text: string): void;
@@ -22,11 +22,14 @@ export interface DraftStore {
   setDraftContexts(chatId: string, json: string): void;
 }
 
-const EMPTY: UnsentMessage = { text: '', contexts: [] };
+const EMPTY_MESSAGE: UnsentMessage = { text: '', contexts: [] };
 
+/** The drafts of all chats. A chat without a draft has an empty one. */
 export class Drafts {
+  /** The drafts that were set in this page, by the ids of their chats. */
   private readonly messages = new Map<string, UnsentMessage>();
 
+  /** Without `store`, the drafts are lost when the page is reloaded. */
   constructor(private readonly store?: DraftStore) {}
 
   get(chatId: ChatId): UnsentMessage {
@@ -34,7 +37,7 @@ export class Drafts {
     return (
       this.messages.get(id) ??
       (this.store === undefined
-        ? EMPTY
+        ? EMPTY_MESSAGE
         : { text: this.store.getDraft(id), contexts: parseContexts(this.store.getDraftContexts(id)) })
     );
   }
@@ -57,7 +60,7 @@ export class Drafts {
 
   /** Forget the draft of a chat that was deleted. */
   delete(chatId: ChatId): void {
-    this.set(chatId, EMPTY);
+    this.set(chatId, EMPTY_MESSAGE);
     this.messages.delete(String(chatId));
   }
 
@@ -69,17 +72,21 @@ export class Drafts {
     const moved = this.get(from);
     if (from !== to && (moved.text !== '' || moved.contexts.length > 0)) {
       this.add(to, moved);
-      this.set(from, EMPTY);
+      this.set(from, EMPTY_MESSAGE);
     }
   }
 }
 
-/** Return contexts as JSON, without those that have a content of their own; empty for none. */
+/**
+ * Return contexts as JSON; empty for none. Images and texts are left out, because they hold their content in themselves
+ * and may be too large to store.
+ */
 function formatContexts(contexts: readonly ChatContext[]): string {
   const light = contexts.filter(({ type }) => type !== 'image' && type !== 'text');
   return light.length === 0 ? '' : JSON.stringify(light);
 }
 
+/** Return the contexts in a stored JSON; none when it is not valid. */
 function parseContexts(json: string): readonly ChatContext[] {
   try {
     const found: unknown = JSON.parse(json || '[]');
@@ -94,12 +101,15 @@ function isContext(value: unknown): value is ChatContext {
 }
 
 /**
- * Start a chat. If another new chat never began, move what was typed there into this one: that chat is in no list, so
- * the user could not find the text again. `isOfNotebook` returns whether a chat is shown again with its notebook: then
- * its text stays there.
+ * Start a new chat and show it.
+ *
+ * Another new chat may have a text that was typed and never sent. That chat is in no list, so the user could not find
+ * the text again. So the text is moved into the chat that starts now. `isOfNotebook` returns whether a chat is shown
+ * again with its notebook: then its text stays there.
  */
 export function startChat(session: Session, drafts: Drafts, isOfNotebook: (chatId: ChatId) => boolean): void {
   const shown = session.chat.id;
+  // A chat without contents (`seq` is the number of the last content) and blocks has never begun.
   const abandoned = Object.values(session.state.chats).findLast(
     ({ id, seq, blocks }) =>
       seq === 0 && blocks.length === 0 && drafts.get(id).text !== '' && (id === shown || !isOfNotebook(id))

@@ -27,7 +27,10 @@ export async function estimatePrompt(
   }
 }
 
-/** Estimate a prompt and return the exact request with it, word for word. */
+/**
+ * Estimate a prompt and return with it the exact request that the model would receive. When that fails, show the error
+ * and return undefined.
+ */
 export function estimateWithRequest(
   session: Session,
   message: string,

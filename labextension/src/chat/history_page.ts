@@ -1,25 +1,29 @@
 /**
- * Fetches the next older page of a chat when the reader asks for it.
+ * Fetches the next older page of a chat when the reader asks for it. A page is a part of the chat's history.
  *
  * This module knows no view. `pages.ts` puts the page before the transcript.
  */
 
-import { PAGE } from './pages';
+import { PAGE_SIZE } from './pages';
 import type { Session } from './session';
 import type { Chat } from './state';
 import type { Transcript } from './transcript';
 
-/** The chats whose next page was requested. Until it arrives, the same page is not requested again. */
+/**
+ * The chats whose next page was requested. Until it arrives, the same page is not requested again. A chat that changes
+ * meanwhile is another object, and may be requested twice. That does no harm: the second answer is ignored.
+ */
 const loading = new WeakSet<Transcript>();
 
 /** Fetch the page that comes before what is shown of the chat, unless it was requested already. */
 export async function fetchOlderPage(session: Session, chat: Chat): Promise<void> {
+  // `before` is the server's cursor for the place at which the loaded history begins.
   const { id: chatId, before: at } = chat;
   if (at === undefined || loading.has(chat)) {
     return;
   }
   loading.add(chat);
-  const page = await session.ask('chat/history', { chatId, before: at, limit: PAGE });
+  const page = await session.ask('chat/history', { chatId, before: at, limit: PAGE_SIZE });
   loading.delete(chat);
   if (page !== undefined) {
     // When the server does not know the place any more, it has no older page either.

@@ -7,12 +7,12 @@
 import { ImageContext } from '../wire/protocol';
 
 /** The types of images that models accept. */
-export const TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+export const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 /** The size in bytes above which providers refuse an image. */
 export const LARGEST_IMAGE = 5 * 1024 * 1024;
 
 export function isImage(file: File): boolean {
-  return TYPES.includes(file.type);
+  return IMAGE_TYPES.includes(file.type);
 }
 
 /** Read an image file into a context. Throws when the file cannot be read. */
@@ -27,5 +27,6 @@ export async function toImageContext(file: File): Promise<ImageContext> {
     };
     reader.readAsDataURL(file);
   });
+  // The URL is `data:image/png;base64,` and then the data.
   return { type: 'image', mediaType: file.type, base64: url.slice(url.indexOf(',') + 1) };
 }

@@ -1,23 +1,24 @@
 /**
  * Puts an older page of a chat's history before the transcript that is shown. Pure.
  *
- * Even a long chat opens with only its newest page. This module knows no session: `history_page.ts` fetches the
- * pages.
+ * A page is a part of the history. A chat opens with its newest page only, however long the chat is. The place where a
+ * page begins is named by a cursor, which the server creates. This module knows no session: `history_page.ts` fetches
+ * the pages.
  */
 
 import type { Transcript } from './transcript';
 import type { HistoryPage } from './types';
 
 /**
- * A page has at least this many contents, which are a few screens. The server adds the rest of the first turn, so that no
- * turn is cut.
+ * The least number of contents of a page: a few screens. The server adds the contents before them, back to the beginning
+ * of their turn, so that no turn is cut.
  */
-export const PAGE = 120;
+export const PAGE_SIZE = 120;
 
 /**
  * Return the chat with an older page put before it. `older` is the transcript of the page. If the chat no longer begins
- * where the page ends, return the chat unchanged. The keys of older blocks get the cursor of their page as a prefix, so
- * that they stay unique.
+ * where the page ends (`at`), return the chat unchanged. The transcript of each page counts its block keys from zero. So
+ * the keys of older blocks get the cursor of their page as a prefix, to stay unique.
  */
 export function prependPage<T extends Transcript>(chat: T, older: Transcript, { at, before }: HistoryPage): T {
   if (chat.before !== at) {

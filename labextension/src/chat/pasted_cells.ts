@@ -7,7 +7,7 @@
 import { ChatContext } from '../wire/protocol';
 
 /** The MIME type that Lab gives cells that are dragged. */
-export const CELLS = 'application/vnd.jupyter.cells';
+export const CELLS_MIME_TYPE = 'application/vnd.jupyter.cells';
 
 /** A cell of nbformat, as far as it is used here. */
 export interface PastedCell {
@@ -16,7 +16,10 @@ export interface PastedCell {
   readonly source: string | readonly string[];
 }
 
-/** Returns the notebook and the number of a cell, counted from 1; undefined when no open notebook has the cell. */
+/**
+ * Returns the path of the notebook that has the cell with this id, and the number of the cell, counted from 1. Undefined
+ * when no open notebook has the cell.
+ */
 export type FindCell = (id: string) => { readonly path: string; readonly number: number } | undefined;
 
 /** Parse the JSON that Lab puts on the clipboard for cells. Return undefined for any other text. */
@@ -50,6 +53,7 @@ export function toCellContext(cell: PastedCell, find: FindCell): ChatContext {
   return { type: 'text', label: `${cell.cell_type} cell: ${getFirstLine(source)}`, content: source };
 }
 
+/** Return the first line that is not blank; empty when there is none. */
 function getFirstLine(source: string): string {
   return source.split('\n').find(line => line.trim() !== '') ?? '';
 }

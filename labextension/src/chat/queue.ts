@@ -1,8 +1,9 @@
 /**
- * The queue of a chat: questions that are sent when the running turn has ended. The queue is kept in the page only, and
- * is lost when the page is closed.
+ * The queue of a chat: questions that are sent when the running turn has ended. A turn is the work of the assistant from
+ * a question to its answer. The queue is kept in the page only, and is lost when the page is closed.
  *
- * This module knows no connection: the session sends the next question. See `QueueOwner` for what is used of it.
+ * A steering message is different: it is sent to the running turn at once. If that turn ends before the model has read
+ * it, `takeNext` treats it as the next question. This module knows no connection: the session sends the questions.
  */
 
 import type { Action, Chat } from './state';
@@ -35,8 +36,10 @@ export function dequeue(owner: QueueOwner, index: number): void {
 }
 
 /**
- * Remove and return the next question of a chat whose turn has ended. Steering messages that the model did not read in
- * time come first, joined to one question about the notebook of the last one, and then the first question of the queue.
+ * Remove and return the next question of a chat whose turn has ended; undefined when none waits.
+ *
+ * Steering messages that the model did not read in time come first. They are joined into one question, with the notebook
+ * of the last of them. After them comes the first question of the queue.
  */
 export function takeNext(owner: QueueOwner, chat: Chat): QueuedMessage | undefined {
   const { id: chatId, steers, queue = [] } = chat;

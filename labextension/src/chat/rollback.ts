@@ -9,7 +9,7 @@ import { ChatContext } from '../wire/protocol';
 import { Code, RpcError } from '../wire/rpc';
 import { Session } from './session';
 
-/** What is rolled back: only the messages, or also what tools have changed. */
+/** What is rolled back. `messages`: only the messages. `all`: also what tools have changed in files and cells. */
 export type Extent = 'messages' | 'all';
 
 /** Roll the chat back to before a message, and put its text back into the prompt box. */
@@ -48,7 +48,10 @@ export async function askAgain(
   return session.prompt(message, contexts);
 }
 
-/** Copy the chat up to the end of the message's turn into a new chat, and open that. */
+/**
+ * Copy the chat up to the end of the message's turn into a new chat, and open the new chat. The server does not return
+ * its id, so it is the chat that was not in the list before.
+ */
 export async function forkChat(session: Session, { contentId }: UserBlock): Promise<void> {
   if (contentId === undefined) {
     return;

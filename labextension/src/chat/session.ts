@@ -2,13 +2,19 @@
  * The panel's connection to the server. It puts what the server sends into the state, and sends what the user does to
  * the server.
  *
- * There is one link at a time. When the link breaks, the session opens a new one, after a longer pause at each attempt,
- * and replays every chat that was shown. It knows no view and no socket: links and the clock come from outside
- * (`SessionEnvironment`). Only the reducer in `state.ts` changes the state.
+ * A link is one open connection, such as a WebSocket. There is one link at a time. When it breaks, the session opens a
+ * new one, after a longer pause at each attempt. Then the session replays every chat that was shown: the server sends
+ * the stored contents of a chat again, each with its number `seq`.
+ *
+ * The user may write to a chat while a turn is running. A steering message goes to the running turn. A queued question
+ * waits for the end of the turn (`queue.ts`).
+ *
+ * This module knows no view and no socket: links and the clock come from outside (`SessionEnvironment`). Only the
+ * reducer in `state.ts` changes the state.
  */
 
 import { Attendant, Client, NotebookHost, NotificationMethod } from '../wire/client';
-import { PAGE } from './pages';
+import { PAGE_SIZE } from './pages';
 import {
   ChatAskQuestionParams,
   ChatAskQuestionResult,
@@ -64,10 +70,11 @@ const FRAME_MS = 100;
 const READING_MS = 8000;
 
 export class Session implements Attendant {
+  /** A new object whenever something has changed. */
   state: State;
   /**
-   * Called with a text that goes back into the prompt box, and with its contexts. Its message was rolled back, or waited
-   * and was not sent.
+   * Called with a text that goes back into the prompt box, and with its contexts. The message was rolled back, or it was
+   * in the queue and was not sent.
    */
   onInsertText: (text: string, contexts?: readonly ChatContext[]) => void = () => undefined;
   /** Called with a message that waited in a chat, when the server refuses it. Another chat may be shown by now. */
@@ -103,6 +110,7 @@ export class Session implements Attendant {
     this.state = createState(environment.initialChat ?? environment.createId());
   }
 
+  /** Call `subscriber` whenever the state has changed. The returned function ends that. */
   readonly subscribe = (subscriber: () => void): (() => void) => {
     this.subscribers.add(subscriber);
     return () => this.subscribers.delete(subscriber);
@@ -155,9 +163,11 @@ export class Session implements Attendant {
   /** Handle an error of `connect`, which may have failed before or after the link was open. */
   private handleFailure(error: unknown): void {
     if (this.closed || this.cancelRetry !== undefined) {
+      // `handleClose` has planned the next attempt already.
       return;
     }
     if (this.client !== undefined && !(error instanceof LinkError)) {
+      // The link is open. Only a request of `catchUp` failed.
       this.showError(error);
       return;
     }
@@ -182,18 +192,19 @@ export class Session implements Attendant {
     }
   }
 
-  /** Fetch what happened while there was no connection. */
+  /** Fetch what happened while there was no connection: the list of chats, and the chats that were shown. */
   private async catchUp(): Promise<void> {
     await this.loadChats();
     const { chats, list } = this.state;
+    // A chat in which nothing was asked yet is not stored, so the server could not replay it.
     const stored = new Set([this.environment.initialChat, ...list.map(({ id }) => id)]);
     const reopened = Object.values(chats).filter(({ id, seq }) => seq > 0 || stored.has(id));
     await Promise.all(reopened.map(chat => this.replay(chat)));
   }
 
   /**
-   * Let a new chat begin with what the user has chosen before, in the notebook in front or elsewhere. The server
-   * remembers it. A chat in which something was asked keeps its own selection.
+   * Let a new chat begin with the model, agent and variant that the user has chosen before, in the notebook in front or
+   * elsewhere. The server remembers them. A chat in which something was asked keeps its own selection.
    */
   async recallSelection(): Promise<void> {
     const asked = this.chat;
@@ -216,9 +227,11 @@ export class Session implements Attendant {
   }
 
   /**
-   * Replay a chat. An idle chat is replayed after the last content that is known. A running chat is replayed from its
-   * beginning, because new contents may arrive before the replay begins, and they look the same as contents of the
-   * replay. A replay from the beginning starts with `chat/cleared`, so it can be recognised.
+   * Replay a chat: the server sends its contents again.
+   *
+   * An idle chat is replayed from the last content that is known. A running chat is replayed from its beginning, because
+   * new contents may arrive before the replay begins, and they look the same as contents of the replay. A replay from
+   * the beginning starts with `chat/cleared`, so it can be recognised.
    */
   private async replay(chat: Chat): Promise<void> {
     const isRunning = this.state.list.some(({ id, status }) => id === chat.id && status !== 'idle');
@@ -226,7 +239,10 @@ export class Session implements Attendant {
     this.dispatch({ type: 'replaying', chatId: chat.id, whole });
     let opened: ChatOpenResult | undefined;
     try {
-      opened = await this.ask('chat/open', { chatId: chat.id, ...(whole ? { limit: PAGE } : { after: chat.seq }) });
+      opened = await this.ask('chat/open', {
+        chatId: chat.id,
+        ...(whole ? { limit: PAGE_SIZE } : { after: chat.seq })
+      });
       this.dispatch({ type: 'chosen', chatId: chat.id, selection: opened?.selection ?? {} });
     } finally {
       const { found = true, meta } = opened ?? {};
@@ -262,6 +278,7 @@ export class Session implements Attendant {
       console.warn('ECA: a message was ignored', method, error);
       return;
     }
+    // Streamed text and progress come many times a second, and need not be drawn each time.
     const canWait = method === 'chat/contentReceived' && !isUrgent(this.state, params as ChatContentReceivedParams);
     if (canWait || method === 'chat/toolCallProgress') {
       this.notifySoon();
@@ -280,7 +297,10 @@ export class Session implements Attendant {
     }
   }
 
-  /** Whether a chat of the list has ended a turn that was never shown here. Only the server knows how it ended. */
+  /**
+   * Whether a turn has ended in a chat that is listed but was never shown here. Only the server knows how the turn ended,
+   * so the list must be fetched again.
+   */
   private isUnknownEnd({ chatId, status }: ChatStatusChangedParams): boolean {
     const isListed = this.state.list.some(({ id }) => id === chatId);
     return status === 'idle' && isListed && this.state.chats[String(chatId)] === undefined;
@@ -335,14 +355,17 @@ export class Session implements Attendant {
 
   // -- what the user does
 
-  /** Send a prompt and return whether the server accepted it. */
+  /**
+   * Send a prompt to `chat`, and return whether the server accepted it. `notebook` is the path of the notebook that the
+   * prompt is about: see `findActiveNotebook`.
+   */
   async prompt(
     message: string,
     contexts: readonly ChatContext[],
     chat: Chat = this.chat,
     notebook = this.findActiveNotebook()
   ): Promise<boolean> {
-    // As long as the selection of a new chat is not known here, the server chooses.
+    // In a new chat, only what was chosen in this chat is sent. The server chooses the rest.
     const {
       model = '',
       agent = '',
@@ -420,7 +443,10 @@ export class Session implements Attendant {
     });
   }
 
-  /** Choose the parts of the change of a waiting call that are left out when the call is approved. */
+  /**
+   * Choose which parts of a waiting call's change are left out when the call is approved. `parts` are the indexes of
+   * these parts.
+   */
   leaveOut(toolCallId: string, parts: readonly number[], chatId = this.chat.id): void {
     this.dispatch({ type: 'leftOut', chatId, id: toolCallId, parts });
   }
@@ -467,6 +493,7 @@ export class Session implements Attendant {
     this.dispatch({ type: 'chosen', chatId: chat.id, selection });
     const { model, agent, variant } = { ...this.state.selection, ...this.chat.selection };
     const notebook = this.findActiveNotebook();
+    // The server does not know a chat in which nothing was asked yet.
     const place = { ...(chat.seq > 0 && { chatId: chat.id }), ...(notebook !== undefined && { notebook }) };
     if (selection.agent !== undefined) {
       this.client?.notify('chat/selectedAgentChanged', { agent, ...place });
@@ -522,14 +549,15 @@ export class Session implements Attendant {
     }
   }
 
+  /** Apply an action to the state and notify the subscribers. */
   dispatch(action: Action): void {
     this.state = reduce(this.state, action);
     this.notifySubscribers();
   }
 
   /**
-   * Notify the subscribers, but not more often than every `FRAME_MS`: now or, if the last time is not that long ago, at
-   * the end of the pause.
+   * Notify the subscribers, but at most once in `FRAME_MS`. The first call notifies them at once and begins a pause. Calls
+   * during the pause notify them once, at its end.
    */
   private notifySoon(): void {
     if (this.cancelPause !== undefined) {

@@ -1,10 +1,13 @@
 /**
  * The state of the panel, computed by a reducer from what the server sent and what the user did. Pure.
  *
- * A content with a `seq` is applied once, so a replay may repeat what is shown already. While a chat is replayed, the
- * new transcript is collected in `replay`. It is shown when the replay is complete, so that the reader sees no gap and
- * no flicker. This module knows no connection (`session.ts`). The transcript itself is in `transcript.ts` and
- * `blocks.ts`.
+ * The server sends a chat as contents: pieces of text, stages of tool calls and others. Each stored content has a number
+ * in its chat, `seq`, which grows. A content with a `seq` is applied once, so contents may be repeated.
+ *
+ * In a replay the server sends the stored contents of a chat again. Meanwhile the new transcript is collected in
+ * `replay`. It is shown when the replay is complete, so that the reader sees no gap and no flicker.
+ *
+ * This module knows no connection (`session.ts`). The transcript itself is in `transcript.ts` and `blocks.ts`.
  */
 
 import { Blocks, setLeftOut, setProgress } from './blocks';
@@ -22,7 +25,7 @@ import {
   ToolServerUpdatedParams,
   UntrustedSettingsParams
 } from '../wire/protocol';
-import { EMPTY, applyContent, Transcript, pickTranscript } from './transcript';
+import { EMPTY_TRANSCRIPT, applyContent, Transcript, pickTranscript } from './transcript';
 import type { Change, HistoryPage, QueuedMessage } from './types';
 
 /**
@@ -63,7 +66,8 @@ export interface Chat extends Transcript {
   /** Changes that are neither kept nor undone. */
   readonly changes?: readonly Change[];
   /**
-   * Present while the chat is replayed. `from`: the transcript that the replay continues. `now`: what was collected.
+   * Present while the chat is replayed. `from`: the transcript that the replay continues, which is empty for the replay
+   * of a whole chat. `now`: `from` with the contents that were collected so far.
    */
   readonly replay?: { readonly from: Transcript; readonly now: Transcript };
 }
@@ -117,7 +121,7 @@ export type Action =
   | { readonly type: 'listed'; readonly chats: readonly ChatSummary[] }
   /** The user opens a chat. It begins empty when it was not shown before. */
   | { readonly type: 'shown'; readonly chatId: ChatId }
-  /** A replay begins: of the whole chat, or of what came after its `seq`. `replayed` follows when it is complete. */
+  /** A replay begins: of the whole chat (`whole`), or of what came after its `seq`. `replayed` follows at its end. */
   | { readonly type: 'replaying'; readonly chatId: ChatId; readonly whole: boolean }
   /** A replay is complete. `found`: the server knows the chat. `before`: the place of the next older page. */
   | {
@@ -147,8 +151,9 @@ export type Action =
   /** The user has closed the message with this key, or its time is over. */
   | { readonly type: 'dismissed'; readonly key: number };
 
+/** Return a chat in which nothing was asked yet. */
 export function createChat(id: ChatId): Chat {
-  return { ...EMPTY, id, questions: [], steers: [], selection: {} };
+  return { ...EMPTY_TRANSCRIPT, id, questions: [], steers: [], selection: {} };
 }
 
 /** Whether nothing was asked in a chat. Such a chat is not known to the server. */
@@ -195,7 +200,7 @@ export function reduce(state: State, action: Action): State {
     }
     case 'replaying':
       return changeChat(state, action.chatId, chat => {
-        const from = action.whole ? EMPTY : pickTranscript(chat);
+        const from = action.whole ? EMPTY_TRANSCRIPT : pickTranscript(chat);
         return { ...chat, replay: { from, now: from } };
       });
     case 'replayed':
@@ -206,7 +211,7 @@ export function reduce(state: State, action: Action): State {
       }));
     case 'earlier':
       return changeChat(state, action.chatId, chat =>
-        prependPage(chat, action.page.contents.reduce(applyToChat, EMPTY), action.page)
+        prependPage(chat, action.page.contents.reduce(applyToChat, EMPTY_TRANSCRIPT), action.page)
       );
     case 'chosen':
       return changeChat(state, action.chatId, chat => ({
@@ -256,7 +261,7 @@ function reduceNotification(state: State, action: ServerNotification): State {
     }
     case 'chat/cleared':
       return changeTranscript(state, action.params.chatId, before =>
-        action.params.messages ? { ...EMPTY, title: before.title } : { ...before, usage: null }
+        action.params.messages ? { ...EMPTY_TRANSCRIPT, title: before.title } : { ...before, usage: null }
       );
     case 'chat/opened':
       return setTitle(state, action.params.chatId, action.params.title ?? '');
@@ -320,15 +325,19 @@ function reduceContent(before: State, params: ChatContentReceivedParams): State 
   }
 }
 
-/** Note in the list of chats whether a tool call waits for the user. The next list of the server counts more. */
+/**
+ * Note in the list of chats whether a tool call of the chat waits for the user. This is a guess, because several calls
+ * may wait. The next list that the server sends replaces it.
+ */
 function noteWaiting(state: State, { chatId, parentChatId, content }: ChatContentReceivedParams): State {
-  const isAsked = content.type === 'toolCallRun' && content.manualApproval;
+  const waits = content.type === 'toolCallRun' && content.manualApproval;
+  if (!waits && !DECIDED.has(content.type)) {
+    return state;
+  }
   const id = parentChatId ?? chatId;
-  const isChanged = state.list.some(
-    row => row.id === id && row.status !== 'idle' && (row.waiting ?? false) !== isAsked
-  );
-  return isChanged && (isAsked || DECIDED.has(content.type))
-    ? { ...state, list: state.list.map(row => (row.id === id ? { ...row, waiting: isAsked } : row)) }
+  const isChanged = state.list.some(row => row.id === id && row.status !== 'idle' && (row.waiting ?? false) !== waits);
+  return isChanged
+    ? { ...state, list: state.list.map(row => (row.id === id ? { ...row, waiting: waits } : row)) }
     : state;
 }
 
@@ -358,11 +367,12 @@ function applyToChat(before: Transcript, params: ChatContentReceivedParams): Tra
     : changeSubagent(before, params.chatId, part => applyContent(part, params));
 }
 
+/** Change the transcript of a subagent within the transcript of its parent. */
 function changeSubagent(before: Transcript, id: ChatId, change: (part: Transcript) => Transcript): Transcript {
-  return { ...before, agents: { ...before.agents, [id]: change(before.agents?.[id] ?? EMPTY) } };
+  return { ...before, agents: { ...before.agents, [id]: change(before.agents?.[id] ?? EMPTY_TRANSCRIPT) } };
 }
 
-/** Change the transcript of the chat with this id. If it is a subagent's chat, it is a part of `before`. */
+/** Change the transcript of the chat with this id: a subagent's transcript in `before`, otherwise `before` itself. */
 function changePart(before: Transcript, id: ChatId, change: (part: Transcript) => Transcript): Transcript {
   return before.agents?.[id] === undefined ? change(before) : changeSubagent(before, id, change);
 }
@@ -381,7 +391,10 @@ export interface MarkedCall {
   readonly leftOut: readonly number[];
 }
 
-/** List the waiting calls of a chat and its subagents of which the user leaves out some parts. */
+/**
+ * List the waiting calls of a chat and its subagents of which the user leaves out some parts. `chatId` may also be the
+ * chat of a subagent: then its parent's calls are listed, too.
+ */
 export function listMarkedCalls(state: State, chatId: ChatId): readonly MarkedCall[] {
   const parent = findParent(state, chatId);
   const { blocks = [], agents = {} } = state.chats[String(parent)] ?? {};
@@ -409,12 +422,16 @@ function changeTranscript(state: State, id: ChatId, change: (before: Transcript)
   );
 }
 
+/** Set the title of a chat, also in the list of chats. An empty title changes nothing. */
 function setTitle(state: State, id: ChatId, title: string): State {
   const list = state.list.map(row => (row.id === id && title !== '' ? { ...row, title } : row));
   return changeTranscript({ ...state, list }, id, before => ({ ...before, title: title || before.title }));
 }
 
-/** An absent field means "unchanged". Older servers call agents `behaviors`. */
+/**
+ * Apply a configuration that the server sent: for all chats, or for one chat if it names one. An absent field means
+ * "unchanged". Older servers call agents `behaviors`.
+ */
 function applyConfig(state: State, { chat, chatId }: ConfigUpdatedParams): State {
   if (chat === undefined) {
     return state;
@@ -433,6 +450,7 @@ function applyConfig(state: State, { chat, chatId }: ConfigUpdatedParams): State
   };
 }
 
+/** Return what a configuration selects. A field that it does not have is left out. */
 function readSelection(chat: ChatConfig): Partial<Selection> {
   const agent = chat.selectAgent ?? chat.selectBehavior;
   return {
@@ -448,6 +466,7 @@ function dropQuestions(state: State): State['chats'] {
   return mapChats(state, chat => filterQuestions(chat, () => false));
 }
 
+/** Return the chat with only those questions for which `kept` is true. If these are all, the chat is the same object. */
 function filterQuestions(chat: Chat, kept: (question: Question) => boolean): Chat {
   return chat.questions.every(kept) ? chat : { ...chat, questions: chat.questions.filter(kept) };
 }
@@ -462,10 +481,13 @@ function mapChats(state: State, change: (chat: Chat) => Chat): State['chats'] {
   return Object.fromEntries(Object.entries(state.chats).map(([id, chat]) => [id, change(chat)]));
 }
 
-/** Contents that follow a decision: somebody has just clicked, here or elsewhere. */
+/** The types of contents that follow a decision about a tool call: somebody has just clicked, here or elsewhere. */
 const DECIDED: ReadonlySet<string> = new Set(['toolCallRunning', 'toolCallRejected']);
 
-/** Whether a content must be shown at once. Streamed content can wait, because more follows. So can a replay. */
+/**
+ * Whether a content must be shown at once. Streamed contents can wait a moment, because more of them follow. Contents of
+ * a replay can wait, too.
+ */
 export function isUrgent(state: State, { chatId, content }: ChatContentReceivedParams): boolean {
   return DECIDED.has(content.type) && state.chats[String(chatId)]?.replay === undefined;
 }

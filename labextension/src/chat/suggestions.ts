@@ -34,7 +34,7 @@ export type Ask = <K extends Requests<ClientMethods>>(
 ) => Promise<ClientMethods[K]['result']>;
 
 /** The most suggestions in a list. A longer list does not help: the user types another letter instead. */
-const MOST = 50;
+const MAX_SUGGESTIONS = 50;
 
 /** Return the suggestions for what the user has typed. `contexts` were chosen already. Throws: LinkError, RpcError. */
 export async function listSuggestions(
@@ -43,9 +43,10 @@ export async function listSuggestions(
   contexts: readonly ChatContext[],
   ask: Ask
 ): Promise<readonly Suggestion[]> {
-  return (await querySuggestions(kind, { query, chatId }, contexts, ask)).slice(0, MOST);
+  return (await querySuggestions(kind, { query, chatId }, contexts, ask)).slice(0, MAX_SUGGESTIONS);
 }
 
+/** Return all suggestions of a kind. See `listSuggestions`. */
 async function querySuggestions(
   kind: Trigger['kind'],
   params: { readonly query: string; readonly chatId: ChatId },
@@ -68,19 +69,24 @@ async function querySuggestions(
   }
 }
 
+/** Return the suggestion for a command. Its label is like `/resume CHAT [MODEL]`: optional arguments are in brackets. */
 function toCommand({ name, description, type, arguments: declared }: ChatCommand): Suggestion {
   return {
     key: name,
     kind: type,
-    label: [`/${name}`, ...declared.map(arg => (arg.required ? arg.name : `[${arg.name}]`))].join(' '),
+    label: [`/${name}`, ...declared.map(argument => (argument.required ? argument.name : `[${argument.name}]`))].join(
+      ' '
+    ),
     detail: description,
     insert: `/${name} `
   };
 }
 
 /**
- * Cells are listed by their heading or first line, because a number says little. An address with a gap to fill in, such
- * as `docs://{page}`, is no context yet: the user goes on typing where the gap begins.
+ * Return the suggestion for a context. Cells are listed by their heading or first line, because a number says little.
+ *
+ * The address of an MCP resource may be a template such as `docs://{page}`. It is no context yet: the suggestion inserts
+ * the part before the `{`, and the user types the rest.
  */
 function toSuggestion(context: ChatContext): Suggestion {
   const { label, detail } = describeContext(context);

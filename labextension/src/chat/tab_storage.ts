@@ -1,6 +1,6 @@
 /**
  * Stores what a tab of the browser must still know after a reload: the chat that is shown, texts that the user has not
- * sent, and the decisions about hunks.
+ * sent, and the decisions about hunks. A hunk is a group of neighbouring lines that the assistant has changed.
  *
  * This module knows no session: `panel/panel.tsx`, `drafts.ts` and `review/controller.ts` read and write the values.
  */
@@ -8,7 +8,10 @@
 export type Store = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
 export class TabStorage {
-  /** `base` is the address of the server, which is a part of each name: several servers may share an origin. */
+  /**
+   * `base` is the address of the server, which is a part of each name: several servers may share an origin. `store` is a
+   * function, because a browser that forbids storage throws at the access to `window.sessionStorage`.
+   */
   constructor(
     private readonly base: string,
     private readonly store: () => Store = () => window.sessionStorage
@@ -56,6 +59,7 @@ export class TabStorage {
     this.write(`kept ${change}`, hunks.join(' '));
   }
 
+  /** Return a value; undefined when there is none, or when the browser forbids storage. */
   private read(name: string): string | undefined {
     try {
       return this.store().getItem(this.buildKey(name)) ?? undefined;
@@ -64,7 +68,7 @@ export class TabStorage {
     }
   }
 
-  /** Write a value. An error is ignored: a browser may forbid storage, or have no room left. */
+  /** Write a value, or remove it if it is empty. An error is ignored: a browser may forbid storage, or have no room. */
   private write(name: string, value: string): void {
     try {
       if (value === '') {

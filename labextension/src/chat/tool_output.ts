@@ -7,16 +7,16 @@
 import { Session } from './session';
 
 /** The number of characters that one request fetches, so that no message becomes too large. */
-const PART = 500_000;
+const PART_LENGTH = 500_000;
 /** The most characters of an output that are fetched: nobody reads more than that in a page. */
-const MOST = 20_000_000;
+const MAX_LENGTH = 20_000_000;
 
 /** Return the output of the call with this id. Return undefined after an error message was shown. */
 export async function fetchWholeOutput(session: Session, id: string): Promise<string | undefined> {
   const chatId = session.chat.id;
   const parts: string[] = [];
-  for (let offset = 0; offset < MOST;) {
-    const part = await session.ask('chat/toolOutput', { chatId, id, offset, limit: PART });
+  for (let offset = 0; offset < MAX_LENGTH;) {
+    const part = await session.ask('chat/toolOutput', { chatId, id, offset, limit: PART_LENGTH });
     if (part === undefined) {
       return undefined;
     }

@@ -1,7 +1,8 @@
 /**
  * The transcript of a chat, or of a subagent within a chat: its blocks, status and usage. Pure.
  *
- * This module knows no chat and no replay: both are in `state.ts`. `blocks.ts` turns contents into blocks.
+ * The server sends a chat as contents, one message for each piece of text or stage of a tool call. `blocks.ts` turns
+ * contents into blocks. This module knows no chat and no replay: both are in `state.ts`.
  */
 
 import { Blocks, endBlocks, addContent } from './blocks';
@@ -28,12 +29,20 @@ export interface Transcript {
 }
 
 /** The transcript of a new chat. It lists optional fields too, so that a chat that is cleared loses them. */
-export const EMPTY: Transcript = {
-  ...{ seq: 0, blocks: [], status: 'idle', progress: '', title: '', usage: null },
-  ...{ ends: undefined, agents: undefined, plan: undefined, before: undefined }
+export const EMPTY_TRANSCRIPT: Transcript = {
+  seq: 0,
+  blocks: [],
+  status: 'idle',
+  progress: '',
+  title: '',
+  usage: null,
+  ends: undefined,
+  agents: undefined,
+  plan: undefined,
+  before: undefined
 };
 
-/** Return the transcript with a content applied. */
+/** Return the transcript with a content applied. If the content changes nothing, the transcript is the same object. */
 export function applyContent(before: Transcript, params: ChatContentReceivedParams): Transcript {
   const { content } = params;
   const now = { ...before, ...advanceSeq(before, params) };
@@ -58,12 +67,13 @@ export function applyContent(before: Transcript, params: ChatContentReceivedPara
   }
 }
 
-/** Record that the turn of a content ends with the last block. */
+/** Return `ends` with the turn of a content added: it ends with the last block. */
 function recordEnd({ blocks, ends }: Transcript, { turn }: ChatContentReceivedParams): Pick<Transcript, 'ends'> {
   const last = blocks.at(-1);
   return turn === undefined || last === undefined ? {} : { ends: { ...ends, [last.key]: turn } };
 }
 
+/** Return the highest `seq` so far. A content that is not stored has none. */
 function advanceSeq(before: Transcript, { seq }: ChatContentReceivedParams): Pick<Transcript, 'seq'> {
   return { seq: Math.max(before.seq, seq ?? 0) };
 }

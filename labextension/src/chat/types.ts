@@ -10,7 +10,10 @@ import type { ChatChangesResult, ChatContentReceivedParams, ChatContext } from '
 /** One change of the assistant to a file or a cell, as the server lists it. */
 export type Change = ChatChangesResult['changes'][number];
 
-/** A message that was not sent to the model yet. It waits for the next step of the running turn, or for its end. */
+/**
+ * A message that the model has not read yet. A steering message waits for the next request of the running turn to the
+ * model, and a queued question for the end of the turn.
+ */
 export interface QueuedMessage {
   readonly text: string;
   readonly contexts: readonly ChatContext[];

@@ -20,11 +20,12 @@ export interface ChatGroup {
   readonly chats: readonly ChatSummary[];
 }
 
-/** What comes first needs the user most. */
+/** The order of the groups: the chats that need the user most come first. */
 const STATES: readonly ChatState[] = ['waiting', 'running', 'failed', 'done'];
 const AGES: readonly Age[] = ['today', 'yesterday', 'week', 'month', 'older'];
 
 export function findState({ status, waiting, outcome }: ChatSummary): ChatState {
+  // In the status `login` the chat waits until the user has entered a key or has signed in.
   if (waiting === true || status === 'login') {
     return 'waiting';
   }
@@ -48,9 +49,10 @@ export function findAge(at: number, now: number): Age {
 }
 
 /**
- * Return the groups that are not empty. The chats of a group keep their order.
+ * Return the groups that are not empty. `chats` begins with the newest, and the chats of a group keep their order.
  *
- * Notebooks have the order of their newest chats, but the one in front comes first, and chats without a notebook last.
+ * `now` is the time in milliseconds since 1970. `front` is the path of the notebook in front. Its group comes first. Then
+ * come the other notebooks, in the order of their newest chats, and at last the chats without a notebook.
  */
 export function groupChats(
   chats: readonly ChatSummary[],

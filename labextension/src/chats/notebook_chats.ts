@@ -1,5 +1,6 @@
 /**
- * Finds the chat of the notebook in front, and lets the panel follow that notebook.
+ * Finds the chat of the notebook in front, and lets the panel follow that notebook: when the user goes to another
+ * notebook, the panel shows the chat of that notebook.
  *
  * This module knows no Lab: `panel/panel.tsx` says which notebook is in front, and when another one is.
  */
@@ -26,16 +27,18 @@ export function findNewest(list: readonly ChatSummary[], notebook: string): Chat
 }
 
 export class NotebookFollower {
-  /** The notebook whose chat is shown; undefined as long as no notebook was in front. */
+  /** The path of the notebook whose chat is shown; undefined as long as no notebook was in front. */
   private notebook: string | undefined;
   /** The chat that was shown last. */
   private shown: ChatId;
-  /** The notebooks that were in front. */
+  /** The paths of the notebooks that were in front. */
   private readonly visited = new Set<string>();
-  private following = Promise.resolve();
+  /** Resolves when the last call of `follow` is done. */
+  private lastFollow = Promise.resolve();
   /**
-   * The old and the new paths of renamed notebooks, by the chats that began in them. The list of chats has the old paths
-   * until it is fetched again, and for good where another program than the page's server keeps the files.
+   * The old and the new paths of renamed notebooks, by the chats that began in them. The list of chats has the old path
+   * until the list is fetched again. If the files belong to another program than the page's server, the server never
+   * learns of the new path.
    */
   private readonly moved = new Map<ChatId, { readonly from: readonly string[]; readonly to: string }>();
 
@@ -62,8 +65,8 @@ export class NotebookFollower {
    */
   follow(): Promise<void> {
     // One after the other: the user may go on to a third notebook while the list of chats is fetched.
-    this.following = this.following.then(() => this.showOwnChat());
-    return this.following;
+    this.lastFollow = this.lastFollow.then(() => this.showOwnChat());
+    return this.lastFollow;
   }
 
   /** Let a notebook that was renamed keep its chats. A notebook that gets the old name must not find them. */
@@ -72,7 +75,7 @@ export class NotebookFollower {
     const own = this.store.getNotebookChat(from) ?? '';
     this.store.setNotebookChat(to, own);
     this.store.setNotebookChat(from, '');
-    for (const { id } of this.locate(list).filter(({ notebook }) => notebook === from)) {
+    for (const { id } of this.updatePaths(list).filter(({ notebook }) => notebook === from)) {
       this.noteMove(id, from, to);
     }
     if (own !== '' && !list.some(({ id }) => id === own)) {
@@ -91,18 +94,20 @@ export class NotebookFollower {
   readonly isOfNotebook = (chat: ChatId): boolean =>
     [...this.visited].some(path => this.store.getNotebookChat(path) === String(chat));
 
+  /** Remember that the notebook of a chat was renamed. It may be renamed several times. */
   private noteMove(id: ChatId, from: string, to: string): void {
     this.moved.set(id, { from: [...(this.moved.get(id)?.from ?? []), from], to });
   }
 
   /** Return chats with the paths that their notebooks have now. */
-  private locate(list: readonly ChatSummary[]): readonly ChatSummary[] {
+  private updatePaths(list: readonly ChatSummary[]): readonly ChatSummary[] {
     return list.map(chat => {
       const move = this.moved.get(chat.id);
       return move?.from.includes(chat.notebook ?? '') === true ? { ...chat, notebook: move.to } : chat;
     });
   }
 
+  /** Show the chat of the notebook in front. See `follow`. */
   private async showOwnChat(): Promise<void> {
     const { session } = this;
     const front = this.findFront();
@@ -119,12 +124,14 @@ export class NotebookFollower {
       // The user did not wait: another chat was opened, or a question was asked. Both stay in view.
     } else if (own !== undefined && own !== shown.id) {
       if (isFirst && isUnused(shown)) {
+        // The user may have typed before the first notebook was in front. That text belongs to its chat.
         this.drafts.move(shown.id, own);
       }
       await session.openChat(own);
     } else if (own === undefined && !(isFirst && isUnused(shown))) {
       session.startChat();
     } else {
+      // The chat that is shown is the right one, or it is new and becomes the chat of the first notebook.
       void session.recallSelection();
     }
     this.noteChat();
@@ -133,7 +140,7 @@ export class NotebookFollower {
   /** Fetch the newest chat of a notebook. Cells may have begun it since the list was loaded. */
   private async fetchNewest(notebook: string): Promise<ChatId | undefined> {
     await this.session.loadChats();
-    return findNewest(this.locate(this.session.state.list), notebook);
+    return findNewest(this.updatePaths(this.session.state.list), notebook);
   }
 
   /** When the user opens another chat, that is the chat of the notebook from now on. */
@@ -145,6 +152,7 @@ export class NotebookFollower {
     }
   }
 
+  /** Store that the chat that is shown is the chat of the notebook in front. */
   private noteChat(): void {
     if (this.notebook !== undefined && !this.isPinned() && this.notebook === this.findFront()) {
       this.store.setNotebookChat(this.notebook, String(this.session.chat.id));

@@ -34,8 +34,12 @@ export async function searchChats(session: Session, query: string): Promise<Exce
   return result && new Map(result.chats.map(({ id, excerpt }) => [id, excerpt ?? '']));
 }
 
-/** Cut a text into pieces that are a word of the query, and pieces between them. */
+/**
+ * Cut a text into pieces that are a word of the query (`found`), and pieces between them. For example, the text
+ * `Read a file` and the query `file` give the pieces `Read a ` and `file`.
+ */
 export function markWords(text: string, query: string): readonly { readonly text: string; readonly found: boolean }[] {
+  // In a regular expression these characters have a meaning, so a backslash is put before each.
   const words = splitQuery(query).map(word => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   if (words.length === 0) {
     return [{ text, found: false }];

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Offer } from '../../src/chat/offers';
 import { enqueue } from '../../src/chat/queue';
 import { askAgain } from '../../src/chat/rollback';
-import { PAGE } from '../../src/chat/pages';
+import { PAGE_SIZE } from '../../src/chat/pages';
 import {
   ChatContentReceivedParams,
   ChatSelection,
@@ -270,7 +270,7 @@ test('a chat that was opened before the connection is shown with its contents', 
   session.dispatch({ type: 'shown', chatId: 'cells' });
   await session.connect();
   expect(text(session)).toBe('all');
-  expect(world.server.of('chat/open')).toEqual([{ chatId: 'cells', limit: PAGE }]);
+  expect(world.server.of('chat/open')).toEqual([{ chatId: 'cells', limit: PAGE_SIZE }]);
 });
 
 test('a running chat is replayed from its beginning', async () => {
@@ -282,7 +282,7 @@ test('a running chat is replayed from its beginning', async () => {
   await until(() => session.state.connection === 'lost');
   world.tick();
   await until(() => text(session) === 'all');
-  expect(world.server.of('chat/open')).toEqual([{ chatId: 'c1', limit: PAGE }]);
+  expect(world.server.of('chat/open')).toEqual([{ chatId: 'c1', limit: PAGE_SIZE }]);
 });
 
 test('after a reload the same chat is shown again, or an empty one if it was deleted', async () => {

@@ -8,7 +8,7 @@
 
 import * as React from 'react';
 
-import { isImage, toImageContext, LARGEST_IMAGE, TYPES } from '../../chat/images';
+import { isImage, toImageContext, LARGEST_IMAGE, IMAGE_TYPES } from '../../chat/images';
 import { toCellContext, parseCells, PastedCell } from '../../chat/pasted_cells';
 import { UnsentMessage } from '../../chat/drafts';
 import { addContexts, chooseWord, createContextKey, findMentions, pickMentioned } from '../../mentions/mentions';
@@ -300,7 +300,7 @@ export function Composer(props: Props): React.ReactElement {
             })
           }
           onFiles={attach}
-          accept={attachments === undefined ? TYPES.join(',') : undefined}
+          accept={attachments === undefined ? IMAGE_TYPES.join(',') : undefined}
         />
         {props.children}
         {busy && (

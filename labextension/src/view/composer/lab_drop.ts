@@ -8,7 +8,7 @@
 import type { Drag } from '@lumino/dragdrop';
 import * as React from 'react';
 
-import { CELLS, isCell, PastedCell } from '../../chat/pasted_cells';
+import { CELLS_MIME_TYPE, isCell, PastedCell } from '../../chat/pasted_cells';
 
 /** The type of the data of files that are dragged: their paths. */
 const FILES = 'application/x-jupyter-icontents';
@@ -31,7 +31,7 @@ export function useLabDrop(element: React.RefObject<HTMLElement>, target: DropTa
     const handleOver = (event: Event): void => {
       const drag = event as Drag.Event;
       const hasFiles = drag.mimeData.hasData(FILES) && latest.current.onPaths !== undefined;
-      if (drag.mimeData.hasData(CELLS) || hasFiles) {
+      if (drag.mimeData.hasData(CELLS_MIME_TYPE) || hasFiles) {
         event.preventDefault();
         event.stopPropagation();
         drag.dropAction = chooseAction(drag);
@@ -44,7 +44,7 @@ export function useLabDrop(element: React.RefObject<HTMLElement>, target: DropTa
     const handleDrop = (event: Event): void => {
       handleLeave();
       const drag = event as Drag.Event;
-      const cells: unknown = drag.mimeData.getData(CELLS);
+      const cells: unknown = drag.mimeData.getData(CELLS_MIME_TYPE);
       const paths: unknown = drag.mimeData.getData(FILES);
       if (!Array.isArray(cells) && !Array.isArray(paths)) {
         return;
@@ -78,5 +78,5 @@ export function useLabDrop(element: React.RefObject<HTMLElement>, target: DropTa
 
 /** Cells are copied. For files, Lab offers only to move them, which means nothing here: whoever receives them decides. */
 function chooseAction(drag: Drag.Event): Drag.Event['dropAction'] {
-  return drag.mimeData.hasData(CELLS) ? 'copy' : drag.proposedAction;
+  return drag.mimeData.hasData(CELLS_MIME_TYPE) ? 'copy' : drag.proposedAction;
 }
