@@ -1,7 +1,8 @@
 /**
- * Finds the cells of a notebook whose output is an error, and shows the bar with the buttons that help below each.
+ * Finds the cells of a notebook whose output is an error. Below each of them it shows a bar with buttons that help: *Fix*
+ * and *Explain* below an error of the user's code, and others where the assistant could not answer.
  *
- * It must not know how the bar looks: `bar.ts` draws it.
+ * This module does not know how the bar looks: `bar.ts` draws it.
  */
 
 import { Cell, CodeCell } from '@jupyterlab/cells';
@@ -20,6 +21,7 @@ export class ErrorBars {
   /** The cells whose outputs are followed. */
   private readonly followed = new WeakSet<Cell>();
 
+  /** `run` runs a command of Lab. */
   constructor(
     private readonly notebook: Notebook,
     private readonly trans: TranslationBundle,
@@ -68,11 +70,11 @@ export class ErrorBars {
     if (!hasError(cell)) {
       return [];
     }
-    const label = this.trans;
+    const { trans } = this;
     if (!isQuestion(cell.model.sharedModel.getSource())) {
       return [
-        this.createButton(cell, label.__('Fix'), Command.fix),
-        this.createButton(cell, label.__('Explain'), Command.explain)
+        this.createButton(cell, trans.__('Fix'), Command.fix),
+        this.createButton(cell, trans.__('Explain'), Command.explain)
       ];
     }
     const kind = findFailure(cell);
@@ -81,14 +83,15 @@ export class ErrorBars {
     }
     const section = findSettingsSection(kind);
     const buttons: Readonly<Record<Remedy, Button>> = {
-      retry: this.createButton(cell, label.__('Try again'), 'notebook:run-cell'),
-      signIn: this.createButton(cell, label.__('Sign in'), 'eca:open-settings', { section }),
-      model: [label.__('Choose another model'), () => void this.chooseModel(cell)],
-      settings: this.createButton(cell, label.__('Open settings'), 'eca:open-settings', { section })
+      retry: this.createButton(cell, trans.__('Try again'), 'notebook:run-cell'),
+      signIn: this.createButton(cell, trans.__('Sign in'), 'eca:open-settings', { section }),
+      model: [trans.__('Choose another model'), () => void this.chooseModel(cell)],
+      settings: this.createButton(cell, trans.__('Open settings'), 'eca:open-settings', { section })
     };
     return listRemedies(kind).map(remedy => buttons[remedy]);
   }
 
+  /** Return a button that makes the cell active and runs a command of Lab. */
   private createButton(cell: CodeCell, label: string, command: string, args?: ReadonlyPartialJSONObject): Button {
     return [
       label,
@@ -109,7 +112,10 @@ export class ErrorBars {
     return index >= 0;
   }
 
-  /** Put the cursor where the model is named in the cell, and show the models that there are. */
+  /**
+   * Let the user choose a model in the source of the question: select the name after `-m`, and open Lab's completer, which
+   * lists the models.
+   */
   private async chooseModel(cell: CodeCell): Promise<void> {
     const { source, start, end } = openModelOption(cell.model.sharedModel.getSource());
     if (!this.activate(cell)) {

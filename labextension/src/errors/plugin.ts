@@ -13,7 +13,8 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { Command } from './commands';
 
-const OPEN = 'eca:open-panel';
+/** The command of `panel/plugin.ts` that asks the question in its argument `message`. */
+const OPEN_COMMAND = 'eca:open-panel';
 
 export const errorsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:helping',
@@ -32,6 +33,7 @@ function activate(
 ): void {
   const trans = (translator ?? nullTranslator).load('jupyter_eca');
   const { commands } = app;
+  /** Add a command that asks a question about the active cell. `createQuestion` gets the cell's number, from 1. */
   const addCommand = (
     command: string,
     label: string,
@@ -46,7 +48,7 @@ function activate(
       execute: async () => {
         const number = (tracker.currentWidget?.content.activeCellIndex ?? -1) + 1;
         if (number > 0) {
-          await commands.execute(OPEN, { message: createQuestion(number) });
+          await commands.execute(OPEN_COMMAND, { message: createQuestion(number) });
         }
       }
     });

@@ -1,5 +1,6 @@
 /**
- * The plugin that notices when open files and notebooks may have changed on disk, and lets them be checked.
+ * The plugin that notices when open files and notebooks may have changed on disk, and lets them be checked: after an
+ * event of the server, and when the user comes back to the page or goes to another document.
  *
  * This module knows no document: `refresh.ts` compares documents with the disk. It is loaded when a document is open.
  */

@@ -31,10 +31,10 @@ export interface LabDocuments {
 /**
  * Times that differ by less are equal, because file systems round times differently. Lab allows the same difference.
  */
-const LENIENCE_MS = 500;
+const TOLERANCE_MS = 500;
 
 export class Refresher {
-  /** The check that is running. */
+  /** The check that is running; undefined when none is. */
   private checking: Promise<void> | undefined;
   /** Whether the documents must be checked once more after the running check. */
   private isCheckDue = false;
@@ -42,7 +42,7 @@ export class Refresher {
   private readonly followed = new WeakSet<Context>();
   /** The documents that are being saved. */
   private readonly saving = new WeakSet<Context>();
-  /** The version on disk about which the user was asked, for each document. */
+  /** The version on disk about which the user was asked, for each document. It is a hash or a time. */
   private readonly reported = new WeakMap<Context, string>();
 
   constructor(private readonly lab: LabDocuments) {}
@@ -72,6 +72,7 @@ export class Refresher {
     }
   }
 
+  /** Check all documents, again and again until no further check is due. */
   private async checkAll(): Promise<void> {
     while (this.isCheckDue) {
       this.isCheckDue = false;
@@ -82,13 +83,13 @@ export class Refresher {
 
   /** Compare a document with the disk. If the file has changed, read it again or ask the user. */
   private async checkDocument(context: Context): Promise<void> {
-    if (!this.isSettled(context)) {
+    if (!this.canCompare(context)) {
       return;
     }
     const disk = await this.lab.readMetadata(context.path).catch(() => undefined);
     // If the file was deleted or cannot be read, the document stays as it is: it may be the only copy.
     const known = context.contentsModel;
-    if (disk === undefined || known === null || !this.isSettled(context) || isSameVersion(known, disk)) {
+    if (disk === undefined || known === null || !this.canCompare(context) || isSameVersion(known, disk)) {
       return;
     }
     const version = disk.hash ?? disk.last_modified;
@@ -108,11 +109,12 @@ export class Refresher {
    * Whether a document can be compared now. A document that users edit together is never compared, because Jupyter's
    * collaboration server keeps it up to date.
    */
-  private isSettled(context: Context): boolean {
+  private canCompare(context: Context): boolean {
     return !context.isDisposed && context.isReady && !context.model.collaborative && !this.saving.has(context);
   }
 }
 
+/** Whether the file on disk is the one that Lab has read or saved last (`known`). */
 function isSameVersion(known: Omit<Contents.IModel, 'content'>, disk: Contents.IModel): boolean {
   if (known.path !== disk.path) {
     return true; // The file was renamed meanwhile.
@@ -120,5 +122,6 @@ function isSameVersion(known: Omit<Contents.IModel, 'content'>, disk: Contents.I
   if (known.hash && disk.hash) {
     return known.hash === disk.hash;
   }
-  return Date.parse(disk.last_modified) - Date.parse(known.last_modified) <= LENIENCE_MS;
+  // Some servers provide no hashes.
+  return Date.parse(disk.last_modified) - Date.parse(known.last_modified) <= TOLERANCE_MS;
 }

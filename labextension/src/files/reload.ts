@@ -22,7 +22,7 @@ export function createRefresher(app: JupyterFrontEnd, trans: TranslationBundle):
     listDocuments: () => [...new Set(listDocumentWidgets(app).map(({ context }) => context))],
     readMetadata: path => contents.get(path, { content: false, hash: true }),
     reload: context => reload(listDocumentWidgets(app), context),
-    reportConflict: (path, again) => {
+    reportConflict: (path, discardAndReload) => {
       const message = trans.__(
         '“%1” was changed on disk, and you have unsaved changes in it. Both are kept.',
         baseName(path)
@@ -31,7 +31,7 @@ export function createRefresher(app: JupyterFrontEnd, trans: TranslationBundle):
         {
           label: trans.__('Discard Mine and Reload'),
           caption: trans.__('What you have not saved is lost'),
-          callback: again,
+          callback: discardAndReload,
           displayType: 'warn' as const
         },
         { label: trans.__('Keep Mine'), callback: () => undefined }
@@ -41,12 +41,16 @@ export function createRefresher(app: JupyterFrontEnd, trans: TranslationBundle):
   });
 }
 
+/** List the views of all open documents. A document may have several. */
 function listDocumentWidgets({ shell }: JupyterFrontEnd): IDocumentWidget[] {
   const all = ['main', 'left', 'right', 'down'].flatMap(area => [...shell.widgets(area)]);
   return all.filter((widget): widget is IDocumentWidget => 'context' in widget && !widget.isDisposed);
 }
 
-/** Read a document again. The cursors of all its views stay where they were, if that place still exists. */
+/**
+ * Read a document again. The cursors of all its views stay where they were, if that place still exists. `all` are the
+ * views of all documents.
+ */
 async function reload(all: readonly IDocumentWidget[], context: Context): Promise<void> {
   const views = all.filter(widget => widget.context === context);
   const restores = views.map(({ content }) => rememberCursor(content));

@@ -14,14 +14,15 @@ export interface CellAbove {
 }
 
 /**
- * The most characters of the cells above that are sent: twice as many as the server passes on to the model. The nearest
- * cells matter most, so the text is cut at its beginning.
+ * The most characters of the cells above that are sent: twice as many as the server passes on to the model. The cells
+ * right above matter most, so the text is cut at its beginning.
  */
-const LONGEST = 8000;
+const MAX_LENGTH_ABOVE = 8000;
 
 /**
- * Build the document for the server. `offset` is the cursor in `text`, and `comment` is what begins a comment. Offset
- * and position count whole characters, as Python does, and not UTF-16 units. The position counts from 1.
+ * Build the document for the server: the cells above, and then `text`, the cell or file with the cursor. `offset` is the
+ * cursor in `text`, and `comment` is what begins a comment in the language. Offset and position count an emoji as one
+ * character, as Python does, although it has two UTF-16 units. The position counts from 1.
  */
 export function buildDocument(
   text: string,
@@ -30,7 +31,7 @@ export function buildDocument(
   comment: string
 ): { readonly docText: string; readonly position: Position } {
   const before = above.map(cell => `${commentOut(cell, comment)}\n\n`).join('');
-  const whole = before.slice(-LONGEST);
+  const whole = before.slice(-MAX_LENGTH_ABOVE);
   const lines = (whole + Array.from(text).slice(0, offset).join('')).split('\n');
   const last = lines[lines.length - 1] ?? '';
   return { docText: whole + text, position: { line: lines.length, character: Array.from(last).length + 1 } };
@@ -43,6 +44,7 @@ function commentOut({ code, source }: CellAbove, comment: string): string {
 
 /** Return the sign that begins a comment in a language; empty for prose and for an unknown language. */
 export function findCommentSign(mimeType: string): string {
+  // `text/x-ipythongfm` is not Python, but the Markdown of Lab's cells.
   if (/python(?!gfm)|julia|r-?src|x-sh|ruby|perl|yaml/.test(mimeType)) {
     return '#';
   }

@@ -1,9 +1,10 @@
 /**
- * Requests inline completions (ghost text), which the server's fast model writes. A new request or a key press cancels
- * the request before it.
+ * Requests inline completions: grey text after the cursor, which shows how the code could continue. The server's fast
+ * model writes it. A new request or a key press cancels the request before it.
  *
- * It uses a link of its own, because the panel need not be open. Each error is reported once and without a pop-up, so
- * that it does not disturb a user who types. This module knows no setting: `plugin.ts` switches completion on and off.
+ * The requests have a link of their own, because the panel need not be open. Each error is reported once and without a
+ * pop-up, so that it does not disturb a user who types. This module knows no setting: `plugin.ts` switches completion on
+ * and off.
  */
 
 import { Notification } from '@jupyterlab/apputils';
@@ -24,7 +25,7 @@ const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
 
 export class InlineCompletions {
   private client: Promise<Client> | undefined;
-  /** The number of the last request. */
+  /** The number of the last request. Its answer repeats it as `docVersion`, and a late answer is dropped. */
   private version = 0;
   /** The error messages that were reported. */
   private readonly reported = new Set<string>();
@@ -70,6 +71,7 @@ export class InlineCompletions {
     this.client = undefined;
   }
 
+  /** Send the request to the server. Throws: LinkError, RpcError. */
   private async ask(
     { text, offset, mimeType = '' }: CompletionHandler.IRequest,
     widget: Widget,
@@ -112,6 +114,7 @@ export class InlineCompletions {
   }
 }
 
+/** Return the editor of the active cell or, in a view of a file, the editor of the file. */
 function findEditor(widget: Widget): CodeEditor.IEditor | undefined {
   if (widget instanceof NotebookPanel) {
     return widget.content.activeCell?.editor ?? undefined;
@@ -120,6 +123,7 @@ function findEditor(widget: Widget): CodeEditor.IEditor | undefined {
   return content?.editor;
 }
 
+/** Return the cells above the active cell, from the top. Raw cells are left out. */
 function listCellsAbove({ widgets, activeCellIndex }: Notebook): CellAbove[] {
   return widgets
     .slice(0, Math.max(0, activeCellIndex))

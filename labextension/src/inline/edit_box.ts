@@ -19,9 +19,11 @@ import { RewriteContent } from '../wire/protocol';
  */
 export type EditStatus = 'asking' | 'writing' | 'deciding';
 
+/** The functions that the buttons of the box call. */
 export interface EditActions {
   /** Sends the instruction. A rewrite that is still running is dropped. */
   readonly send: (instruction: string) => void;
+  /** Lets the server end the running rewrite. */
   readonly stop: () => void;
   /** Removes the box and gives the focus back to the cell. */
   readonly close: () => void;
@@ -30,6 +32,7 @@ export interface EditActions {
 export class EditBox extends Widget {
   private status: EditStatus = 'asking';
   private readonly input = document.createElement('textarea');
+  /** The line below the input, with the message and the buttons. */
   private readonly row = document.createElement('div');
   private readonly message = document.createElement('span');
   /** The source of the cell when the rewrite began. */
@@ -39,6 +42,7 @@ export class EditBox extends Widget {
   /** What the model has written so far. */
   private answer = '';
 
+  /** `diff` compares the cell with the answer. The box disposes it. */
   constructor(
     private readonly diff: CellDiff,
     private readonly trans: TranslationBundle,
@@ -50,7 +54,7 @@ export class EditBox extends Widget {
     this.node.setAttribute('aria-label', trans.__('Edit this cell'));
     // Otherwise Lab treats keys in a cell as its own shortcuts.
     this.node.dataset.lmSuppressShortcuts = 'true';
-    this.node.addEventListener('keydown', this.onKey);
+    this.node.addEventListener('keydown', this.handleKey);
     this.input.className = 'eca-CellEdit-box';
     this.input.rows = 1;
     this.input.dir = 'auto';
@@ -77,7 +81,7 @@ export class EditBox extends Widget {
     return this.status === 'writing';
   }
 
-  /** Begin a rewrite of the characters `[from, to)` of the cell. */
+  /** Begin a rewrite of the cell. Of its source, the characters from `from` up to `to` are rewritten. */
   begin(source: string, from: number, to: number): void {
     this.base = source;
     this.around = [source.slice(0, from), source.slice(to)];
@@ -121,6 +125,7 @@ export class EditBox extends Widget {
     this.node.dataset.tone = 'removed';
   }
 
+  /** Show the changes that the answer would make so far. */
   private showAnswer(answer: string): void {
     this.answer = answer;
     // `false`: the answer is incomplete, and the lines that it does not have yet do not count as removed.
@@ -167,6 +172,7 @@ export class EditBox extends Widget {
     const send = (): void => {
       this.send();
     };
+    // The first button of each status is the main one.
     const buttons: Readonly<Record<EditStatus, readonly (readonly [string, () => void])[]>> = {
       asking: [
         [trans.__('Edit'), send],
@@ -190,6 +196,7 @@ export class EditBox extends Widget {
     }
   }
 
+  /** Send the instruction, unless it is empty or the model is writing. */
   private send(): void {
     const instruction = this.input.value.trim();
     if (instruction !== '' && this.status !== 'writing') {
@@ -205,7 +212,8 @@ export class EditBox extends Widget {
     this.actions.close();
   };
 
-  private readonly onKey = (event: KeyboardEvent): void => {
+  /** Handle a key: Escape closes the box, and Enter in the input sends the instruction. */
+  private readonly handleKey = (event: KeyboardEvent): void => {
     // For Lab's notebook, Enter means "edit the cell".
     event.stopPropagation();
     if (event.key === 'Escape') {

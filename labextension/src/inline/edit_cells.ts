@@ -1,8 +1,8 @@
 /**
  * Rewrites cells as the user instructs: it opens a box in the cell, sends the instruction to the server, and passes the
- * answer to the box.
+ * answer to the box. The answer is shown as hunks, which are groups of changed lines. The user approves or rejects them.
  *
- * The box itself is in `edit_box.ts`. The modules in `review/` draw the proposed hunks.
+ * The box itself is in `edit_box.ts`. The modules in `review/` draw the hunks.
  */
 
 import { Cell, MarkdownCell } from '@jupyterlab/cells';
@@ -72,9 +72,11 @@ export class CellRewriter {
     const diff = new CellDiff(sharedModel, 'proposed', source => {
       this.notebooks.writeSource(sharedModel, source);
     });
+    // The id of the last rewrite that was sent from this box.
     let id = '';
-    const undecided = createStyle(this.trans, []);
-    const decidable = createStyle(this.trans, this.listButtons(panel, diff));
+    // While the model writes, hunks have no buttons, because they still change.
+    const withoutButtons = createStyle(this.trans, []);
+    const withButtons = createStyle(this.trans, this.listButtons(panel, diff));
     const box = new EditBox(diff, this.trans, {
       send: instruction => {
         id = this.send(panel, cell, box, instruction);
@@ -92,7 +94,7 @@ export class CellRewriter {
       }
     });
     diff.subscribers.add(() => {
-      this.painter.paint(cell, 'edit', diff.hunks, box.isWriting ? undecided : decidable);
+      this.painter.paint(cell, 'edit', diff.hunks, box.isWriting ? withoutButtons : withButtons);
     });
     this.boxes.set(cell, box);
     cell.disposed.connect(() => {
@@ -163,6 +165,7 @@ export class CellRewriter {
     box?.receive(content);
   }
 
+  /** Show in the boxes of all running rewrites that the connection was lost. */
   private failAll(): void {
     for (const box of this.writing.values()) {
       box.fail(this.trans.__('The connection was lost: ask again.'));
@@ -171,6 +174,7 @@ export class CellRewriter {
   }
 }
 
+/** Return how the proposed hunks are drawn. `buttons` are those of each hunk. */
 function createStyle(trans: TranslationBundle, buttons: HunkStyle['buttons']): HunkStyle {
   return {
     side: 'proposed',
@@ -202,6 +206,8 @@ function readSelectedLines(cell: Cell, source: string): Lines {
   if (from === undefined || to === undefined || from === to) {
     return all;
   }
+  // The selection is extended to the beginning of its first line, and to the end of its last line. If it ends right after
+  // a line break, the line after that is not part of it.
   const first = source.lastIndexOf('\n', from - 1) + 1;
   const last = source.indexOf('\n', to - Number(source[to - 1] === '\n'));
   const countLines = (end: number): number => source.slice(0, end).split('\n').length - 1;

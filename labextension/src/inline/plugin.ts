@@ -1,5 +1,6 @@
 /**
- * The plugin for inline completion: it registers a provider with Lab's own completer.
+ * The plugin for inline completion, the grey text that shows how the code could continue. It registers a provider with
+ * Lab's own completer.
  *
  * `completion_provider.ts` requests the completions. It is loaded when the first completion is requested.
  */
@@ -46,6 +47,7 @@ function activate(
       ({ InlineCompletions }) => new InlineCompletions(serverSettings)
     ));
   let timeout = DEFAULTS.timeout;
+  /** Whether the setting is on. */
   let on = false;
   const provider: IInlineCompletionProvider = {
     name: trans.__('Assistant'),
@@ -56,14 +58,12 @@ function activate(
       timeout = Number(settings.timeout ?? DEFAULTS.timeout);
     },
     fetch: async (request, context) => {
-      if (on) {
-        void load().then(loaded => {
-          loaded.warmUp();
-        });
-      } else {
+      if (!on) {
         return { items: [] };
       }
-      return (await load()).complete(request, context.widget, timeout);
+      const loaded = await load();
+      loaded.warmUp();
+      return loaded.complete(request, context.widget, timeout);
     }
   };
   // Registered before Lab is restored: Lab looks only once for providers that have settings.

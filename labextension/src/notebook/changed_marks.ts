@@ -1,5 +1,6 @@
 /**
- * Marks the cells that the assistant changed. The mark is removed when the user runs or edits the cell.
+ * Marks the cells that the assistant changed: a coloured line stands at their edge. The mark is removed when the user runs or edits
+ * the cell.
  *
  * This module knows no chat: `live_notebooks.ts` and `review/controller.ts` decide which cells have marks.
  */
@@ -14,6 +15,7 @@ const MARK = 'eca-mod-changed';
 export class ChangedMarks {
   /** The number of running calls of `pauseDuring`. Above 0, changes and runs are those of the assistant. */
   private pauses = 0;
+  /** The cells whose sources are followed. */
   private readonly followed = new WeakSet<ISharedCell>();
 
   constructor() {
@@ -60,6 +62,7 @@ export class ChangedMarks {
     cell.removeClass(MARK);
   }
 
+  /** Remove the mark of a cell that was run or edited, unless the assistant did that. */
   private removeUnlessPaused(cell: Cell): void {
     if (this.pauses === 0) {
       this.remove(cell);

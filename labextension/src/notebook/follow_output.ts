@@ -8,10 +8,10 @@ import { Cell, CodeCell } from '@jupyterlab/cells';
 import type { IOutputModel } from '@jupyterlab/rendermime';
 
 /** The pause between two reports. Five a second are enough: a reader of growing text hardly sees more. */
-const EVERY_MS = 200;
+const PAUSE_MS = 200;
 
 /** The most characters that are reported, from the end of the output. A card shows a few lines of them. */
-const TAIL = 4000;
+const TAIL_LENGTH = 4000;
 
 /**
  * Report an empty text at once, and then the end of the outputs whenever they change. The returned function reports
@@ -23,14 +23,16 @@ export function followOutput(cell: Cell, onText: (text: string) => void): () => 
     return () => undefined;
   }
   const { outputs } = cell.model;
-  let waiting: number | undefined;
+  /** The timer of the next report; undefined when none is planned. */
+  let timer: number | undefined;
   const handleChange = (): void => {
-    waiting ??= window.setTimeout(() => {
-      waiting = undefined;
+    timer ??= window.setTimeout(() => {
+      timer = undefined;
       onText(readTail(outputs));
-    }, EVERY_MS);
+    }, PAUSE_MS);
   };
   // Text that is added to a stream, or replaces a line of it, changes only the stream and not the list of outputs.
+  // So the text of the last output is followed, too, if it is a stream.
   let stream: IOutputModel['streamText'];
   const followLast = (): void => {
     const last = outputs.length === 0 ? undefined : outputs.get(outputs.length - 1).streamText;
@@ -43,7 +45,7 @@ export function followOutput(cell: Cell, onText: (text: string) => void): () => 
   };
   outputs.changed.connect(followLast);
   return () => {
-    window.clearTimeout(waiting);
+    window.clearTimeout(timer);
     outputs.changed.disconnect(followLast);
     stream?.changed.disconnect(handleChange);
     if (!outputs.isDisposed) {
@@ -55,17 +57,18 @@ export function followOutput(cell: Cell, onText: (text: string) => void): () => 
 /** Return the end of the outputs. Only as much as is reported is read, because a log may have any size. */
 function readTail(outputs: { readonly length: number; get(index: number): IOutputModel }): string {
   let text = '';
-  for (let index = outputs.length - 1; index >= 0 && text.length < TAIL; index--) {
+  for (let index = outputs.length - 1; index >= 0 && text.length < TAIL_LENGTH; index--) {
     text = readText(outputs.get(index)) + text;
   }
-  return text.slice(-TAIL);
+  return text.slice(-TAIL_LENGTH);
 }
 
+/** Return an output as plain text: a stream, a traceback, or the text of a result. Images and others are empty. */
 function readText(output: IOutputModel): string {
   if (output.streamText !== undefined) {
-    return output.streamText.text.slice(-TAIL);
+    return output.streamText.text.slice(-TAIL_LENGTH);
   }
   const { traceback } = output.toJSON();
   const plain = Array.isArray(traceback) ? traceback.join('\n') : output.data['text/plain'];
-  return typeof plain === 'string' ? `${plain.slice(-TAIL)}\n` : '';
+  return typeof plain === 'string' ? `${plain.slice(-TAIL_LENGTH)}\n` : '';
 }

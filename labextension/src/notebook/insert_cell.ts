@@ -8,8 +8,10 @@ import { ISessionContextDialogs } from '@jupyterlab/apputils';
 import { Notebook, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator } from '@jupyterlab/translation';
 
-const LOAD = '%load_ext jupyter_eca';
-const LOADS = /^[ \t]*%load_ext[ \t]+jupyter_eca\b/m;
+/** The line that makes `%%eca` known to the kernel. */
+const LOAD_LINE = '%load_ext jupyter_eca';
+/** Finds this line in the source of a cell. */
+const LOAD_PATTERN = /^[ \t]*%load_ext[ \t]+jupyter_eca\b/m;
 const QUESTION = '%%eca\n';
 
 /**
@@ -22,8 +24,8 @@ export async function insertQuestion(
   translator: ITranslator
 ): Promise<void> {
   const notebook = panel.content;
-  if (!notebook.widgets.some(cell => LOADS.test(cell.model.sharedModel.source))) {
-    const loading = insertCell(notebook, findFirstCode(notebook), LOAD);
+  if (!notebook.widgets.some(cell => LOAD_PATTERN.test(cell.model.sharedModel.source))) {
+    const loading = insertCell(notebook, findFirstCode(notebook), LOAD_LINE);
     // Not awaited: the user can type while the kernel is still starting.
     void NotebookActions.runCells(notebook, loading, panel.sessionContext, dialogs, translator);
   }

@@ -10,7 +10,7 @@ import { ServerConnection } from '@jupyterlab/services';
 import { Client, NotebookHost } from '../wire/client';
 import { openLink } from '../wire/link';
 
-/** Throws: LinkError, RpcError. */
+/** Open the link. `onClose` is called when it has closed. Throws: LinkError, RpcError. */
 export async function lendNotebooks(
   settings: ServerConnection.ISettings,
   notebooks: NotebookHost,

@@ -2,8 +2,9 @@
  * Reads what linters have found in the editors of a notebook: language servers (jupyterlab-lsp) and all others that use
  * CodeMirror's lint package.
  *
- * The diagnostics are read from the marks in the text, because each extension brings its own copy of the lint package
- * with its own state. This module knows no server: `live_notebooks.ts` answers the server's requests.
+ * The diagnostics are read from the marks that CodeMirror draws into the text (its decorations). The state of the lint
+ * package cannot be read, because each extension brings its own copy of the package. This module knows no server:
+ * `live_notebooks.ts` answers the server's requests.
  */
 
 import type { EditorState } from '@codemirror/state';
@@ -13,6 +14,7 @@ import type { Notebook } from '@jupyterlab/notebook';
 
 import { EditorDiagnostic, Severity } from '../wire/protocol';
 
+/** URIs are like `jupyter:folder/notebook.ipynb#cell-id`. */
 const SCHEME = 'jupyter:';
 
 /** What `@codemirror/lint` stores in a mark: several diagnostics or, before version 6.8, one diagnostic. */
@@ -52,7 +54,8 @@ export function listDiagnostics(path: string, notebook: Notebook): EditorDiagnos
     if (view === undefined) {
       return [];
     }
-    // The facet is read from the editor's own class, because another copy of the package has another facet.
+    // A facet is the key of a value in an editor's state. It is read from the editor's own class, because another copy
+    // of CodeMirror has another facet.
     const { decorations } = view.constructor as typeof EditorView;
     return listFindings(view.state, decorations).map(found =>
       toDiagnostic(toUri(path, cell.model.id), view.state, found)
@@ -64,6 +67,7 @@ export function listDiagnostics(path: string, notebook: Notebook): EditorDiagnos
 export function listFindings(state: EditorState, decorations: typeof EditorView.decorations): Finding[] {
   const found = new Set<Finding>();
   for (const set of state.facet(decorations)) {
+    // A function computes decorations from what is visible. The lint package does not use one.
     if (typeof set === 'function') {
       continue;
     }
@@ -79,6 +83,7 @@ export function listFindings(state: EditorState, decorations: typeof EditorView.
   return [...found];
 }
 
+/** Return a finding as the server reads it, with lines and columns that count from 0. `uri` is that of the cell. */
 export function toDiagnostic(uri: string, state: EditorState, finding: Finding): EditorDiagnostic {
   const { severity, message, source } = finding;
   const range = { start: toPosition(state, finding.from), end: toPosition(state, finding.to) };

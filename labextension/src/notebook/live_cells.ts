@@ -24,7 +24,7 @@ import { CellState, NewCell, NotebookCell, NotebookEditParams } from '../wire/pr
 
 export type NotebookChange = NotebookEditParams['changes'][number];
 
-/** A request cannot be carried out. The message is a sentence for the model. */
+/** A request cannot be carried out. The model reads the message as the reason. */
 export class Refusal extends Error {}
 
 /** The properties of an existing cell that a plan depends on. */
@@ -51,7 +51,10 @@ export function planSteps(cells: readonly CellOutline[], changes: readonly Noteb
   return changes.flatMap(change => planChange(draft, change));
 }
 
-/** Return the steps of one change, and make the same change in `draft`. */
+/**
+ * Return the steps of one change, and make the same change in `draft`. `was` in a change is the source that the model has
+ * read: if the cell has another source now, the change is refused.
+ */
 function planChange(draft: CellOutline[], change: NotebookChange): readonly Step[] {
   switch (change.kind) {
     case 'insert': {
@@ -109,6 +112,7 @@ function planPut(draft: CellOutline[], newIndex: number, cell: NotebookCell, was
   return [{ kind: 'delete', id: cell.id, index }, planInsert(draft, index, cell)];
 }
 
+/** Plan to insert a cell, at the nearest index that exists. */
 function planInsert(draft: CellOutline[], index: number, cell: NewCell | NotebookCell): Step {
   const place = Math.min(Math.max(index, 0), draft.length);
   const { id, cellType, source } = cell;
@@ -154,6 +158,7 @@ function requireIdle(cell: CellOutline): CellOutline {
   return cell;
 }
 
+/** Return the cell at an index that `findIndex` has returned. */
 function getCell(draft: readonly CellOutline[], index: number): CellOutline {
   const cell = draft[index];
   if (cell === undefined) {
@@ -162,8 +167,9 @@ function getCell(draft: readonly CellOutline[], index: number): CellOutline {
   return cell;
 }
 
-/** Make the steps as one step to undo. */
+/** Make the steps of a plan, so that one undo takes all of them back. */
 export function applySteps(model: YNotebook, steps: readonly Step[]): void {
+  // The ids of the cells whose sources change. Such a cell has an undo history of its own.
   const written = new Set(
     steps.flatMap(step => (step.kind === 'source' ? [step.id] : step.kind === 'restore' ? [step.cell.id] : []))
   );
@@ -212,22 +218,24 @@ function makeSteps(model: YNotebook, steps: readonly Step[]): void {
  */
 function rewrite(cell: ISharedCell | undefined, source: string): void {
   const old = cell?.getSource() ?? '';
-  const most = Math.min(old.length, source.length);
+  const shorter = Math.min(old.length, source.length);
+  // The number of equal characters at the beginning of both texts.
   let start = 0;
-  while (start < most && old[start] === source[start]) {
+  while (start < shorter && old[start] === source[start]) {
     start++;
   }
-  let rest = 0;
-  while (rest < most - start && old[old.length - 1 - rest] === source[source.length - 1 - rest]) {
-    rest++;
+  // The number of equal characters at the end.
+  let tail = 0;
+  while (tail < shorter - start && old[old.length - 1 - tail] === source[source.length - 1 - tail]) {
+    tail++;
   }
   // A cut must not split a character of two code units: Yjs would write half of it.
   start -= Number(splitsCharacter(old, start) || splitsCharacter(source, start));
-  rest -= Number(
-    rest > 0 && (splitsCharacter(old, old.length - rest) || splitsCharacter(source, source.length - rest))
+  tail -= Number(
+    tail > 0 && (splitsCharacter(old, old.length - tail) || splitsCharacter(source, source.length - tail))
   );
   if (old !== source) {
-    cell?.updateSource(start, old.length - rest, source.slice(start, source.length - rest));
+    cell?.updateSource(start, old.length - tail, source.slice(start, source.length - tail));
   }
 }
 

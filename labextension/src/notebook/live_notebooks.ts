@@ -1,6 +1,6 @@
 /**
  * Answers the server's requests about the notebooks that are open in Lab: it lists, reads, edits and runs them in the
- * live model, as a user would.
+ * live model, which is the notebook in the page with its unsaved changes.
  *
  * This module knows no chat. `live_cells.ts` plans and makes changes, `run_cell.ts` runs a cell.
  */
@@ -48,6 +48,7 @@ export interface LabParts {
   readonly frontWidget?: () => Widget | null;
 }
 
+/** The open notebooks. A notebook may have several views (`NotebookPanel`), which share one model. */
 export class LiveNotebooks implements NotebookHost {
   /** The marks of the cells that the assistant changed. */
   readonly marks = new ChangedMarks();
@@ -109,7 +110,10 @@ export class LiveNotebooks implements NotebookHost {
 
   /**
    * Run cells one after the other, and return them with their outputs. A failed cell ends the run, unless its tag
-   * allows it to fail. Output is reported while the cells run, if `runId` is not empty. Throws: Refusal.
+   * allows it to fail. While the cells run, `onProgress` is called with their output, if `runId` is not empty. When
+   * `signal` aborts, the running cell is interrupted and no other is run.
+   *
+   * Throws: Refusal.
    */
   async run(
     { path, cellIds, runId }: NotebookRunParams,
@@ -181,6 +185,7 @@ export class LiveNotebooks implements NotebookHost {
     return { diagnostics: open.flatMap(({ context, content }) => listDiagnostics(context.localPath, content)) };
   }
 
+  /** Return all views of all open notebooks. */
   private listPanels(): NotebookPanel[] {
     return this.lab.tracker.filter(panel => !panel.isDisposed && !panel.context.isDisposed);
   }
@@ -235,6 +240,7 @@ function toDocument(panel: NotebookPanel): NotebookDocument {
   };
 }
 
+/** Return the name of the notebook's language, for example `python`; empty when it is not known. */
 function readLanguage({ context }: NotebookPanel): string {
   const { language_info, kernelspec } = context.model.sharedModel.metadata;
   // Until a kernel has started, Lab gives the language an empty name.
@@ -328,6 +334,7 @@ function rememberView(notebook: Notebook): () => void {
   };
 }
 
+/** Return whether a code cell was edited after its last run, and whether a Markdown cell is rendered. */
 function readView(cell: Cell): { readonly dirty: boolean; readonly rendered: boolean } {
   return {
     dirty: cell instanceof CodeCell && cell.model.isDirty,

@@ -18,6 +18,7 @@ const QUESTION = /^\s*%%?eca\b|\bjupyter_eca\b/m;
 const PROMPT_KERNEL = 'eca';
 
 export class PageNotebooks {
+  /** Undefined until the notebooks are needed. */
   private notebooks: Promise<LiveNotebooks> | undefined;
   /** Whether the link over which the notebooks are lent is open, or is being opened. */
   private isLent = false;
@@ -26,6 +27,7 @@ export class PageNotebooks {
     private readonly settings: ServerConnection.ISettings,
     private readonly lab: LabParts
   ) {
+    // Lab reports every cell that the user runs.
     NotebookActions.executionScheduled.connect((_, { notebook, cell }) => {
       if (!this.isLent && (QUESTION.test(cell.model.sharedModel.getSource()) || this.isPrompt(notebook, cell))) {
         void this.lend();

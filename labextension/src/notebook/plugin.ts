@@ -1,7 +1,8 @@
 /**
  * The plugin with two commands: ask the assistant in a new cell, and stop the assistant.
  *
- * It decides where the commands are shown and when they can run. What they do is in `insert_cell.ts` and `stop.ts`.
+ * This module decides where the commands are shown and when they can run. What they do is in `insert_cell.ts` and
+ * `stop.ts`.
  */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -33,7 +34,8 @@ function activate(
 ): void {
   const language = translator ?? nullTranslator;
   const trans = language.load('jupyter_eca');
-  const current = (): NotebookPanel | null =>
+  /** Return the notebook that is in front; null when another kind of document is. */
+  const findFrontNotebook = (): NotebookPanel | null =>
     tracker.currentWidget === app.shell.currentWidget ? tracker.currentWidget : null;
 
   app.commands.addCommand(Command.ask, {
@@ -41,9 +43,9 @@ function activate(
     caption: trans.__('Ask the assistant in a new cell below'),
     icon: assistantIcon,
     describedBy: { args: { type: 'object', properties: {} } },
-    isEnabled: () => current() !== null,
+    isEnabled: () => findFrontNotebook() !== null,
     execute: async () => {
-      const panel = current();
+      const panel = findFrontNotebook();
       if (panel !== null) {
         await insertQuestion(panel, dialogs ?? undefined, language);
       }

@@ -4,7 +4,9 @@
  * This module knows no notebook. The kernel parses the options for itself, in `apps/kernel/options.py`.
  */
 
+/** Matches `%eca` or `%%eca` at the beginning of a cell. */
 const QUESTION = /^\s*%{1,2}eca\b/;
+/** Finds in `%%eca -m anthropic/claude why?` the parts `%%eca`, ` -m ` and `anthropic/claude`. */
 const MODEL = /^(\s*%{1,2}eca)([ \t]+-m[ \t]+)?(\S*)/;
 
 /** Whether a cell asks the assistant. */
@@ -14,7 +16,7 @@ export function isQuestion(source: string): boolean {
 
 /**
  * Return the source of a question with the option for the model. `start` and `end` are the offsets of the name of the
- * model. If the option was missing, it is added, and the name is empty.
+ * model. If the option was missing, it is added, and the name is empty: `%%eca why?` becomes `%%eca -m  why?`.
  */
 export function openModelOption(source: string): { source: string; start: number; end: number } {
   const [, magic = '', option, name = ''] = MODEL.exec(source) ?? [];

@@ -12,7 +12,7 @@ import type { ISignal, Signal } from '@lumino/signaling';
 import { Refusal } from './live_cells';
 import { CellState, RunStatus } from '../wire/protocol';
 
-/** How long to wait for a kernel that starts when its notebook is opened. */
+/** How long to wait, in milliseconds, for a kernel that starts when its notebook is opened. */
 const START_MS = 60_000;
 
 /** The statuses in which a kernel has lost its queue of requests. */
@@ -63,6 +63,7 @@ export async function waitForKernel(session: ISessionContext): Promise<void> {
 
 /**
  * Run one cell to its end. `NotebookActions.runCells` is not used, because it takes the focus from a user who types.
+ * When `signal` aborts, the cell is interrupted.
  *
  * Throws: Refusal, when the kernel or the cell is gone before the end, or when somebody else runs the cell again.
  */
@@ -76,6 +77,7 @@ export async function runToEnd(
   if (notebook.model === null) {
     throw new Refusal('the notebook was closed');
   }
+  // Aborts when the run is over, and ends everything that watches the run.
   const ended = new AbortController();
   const lost = waitForKernelLoss(panel.sessionContext, ended.signal);
   const run = executor.runCell({
@@ -95,6 +97,7 @@ export async function runToEnd(
   });
   let runAgain = false;
   try {
+    // True when the cell has run, false when Lab has dropped the run, and `lost` when the kernel is lost.
     const done = await Promise.race([run, lost]);
     runAgain = done === false && isRunAgain(cell);
     if (done !== true) {
@@ -132,8 +135,8 @@ function readFailure(cell: Cell, error: unknown, signal: AbortSignal): RunStatus
 }
 
 /**
- * Whether an unfinished run ended because the cell was run again: Lab drops the older run then. The other reason is
- * that the kernel was lost, and then the cell has no live run.
+ * Whether an unfinished run ended because the cell was run again: Lab drops the older run then, and the cell has a new
+ * one. Otherwise the kernel was lost, and the cell has no run any more. Lab calls a run of a cell a future.
  */
 function isRunAgain(cell: Cell): boolean {
   return cell instanceof CodeCell && !cell.isDisposed && !cell.outputArea.future.isDisposed;
@@ -188,6 +191,7 @@ function callOnAbort(signal: AbortSignal, ended: AbortSignal, call: () => void):
 function interruptWhenRunning(panel: NotebookPanel, cell: Cell, ended: AbortSignal): void {
   const { sessionContext: session, content: notebook } = panel;
   const kernel = session.session?.kernel;
+  // Aborts when the kernel was interrupted, which is done once.
   const done = new AbortController();
   const interruptIfRunning = (): void => {
     if (!ended.aborted && kernel?.status === 'busy' && readStates(notebook).get(cell.model.id) === 'running') {

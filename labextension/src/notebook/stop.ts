@@ -31,6 +31,7 @@ export async function stopAssistant(settings: ServerConnection.ISettings, trans:
   }
 }
 
+/** Stop all running chats and return their number. Throws: LinkError, RpcError. */
 async function stopChats(settings: ServerConnection.ISettings): Promise<number> {
   const link = await openLink(settings);
   try {

@@ -2,7 +2,8 @@
  * Makes a change one step in both undo histories of Lab: the history of the notebook (Undo Cell Operation, the key Z)
  * and the history of each changed cell (Ctrl+Z). So the user can undo the change wherever the focus is.
  *
- * Yjs does not know that a step is in two histories. Without care, two things go wrong:
+ * Yjs, the library that keeps the shared document, does not know that a step is in two histories. Without care, two
+ * things go wrong:
  *
  * - A step is undone and redone in one history. The other history can then undo only half of it, and text is lost.
  * - A step is undone in one history although the other has newer steps. Texts of different times are then mixed.
@@ -77,11 +78,13 @@ function linkSteps(
   cellSteps: readonly (Step | undefined)[],
   onlySource: boolean
 ): void {
+  // The notebook undoes the step: no cell can undo its part again.
   callOnUndo(notebookHistory, step, () => {
     cellHistories.forEach((history, n) => {
       forgetStep(history, cellSteps[n]);
     });
   });
+  // The notebook redoes the step: it is in the history of the notebook again, and so not in those of the cells.
   notebookHistory.on('stack-item-popped', ({ type }: { readonly type: 'undo' | 'redo' }) => {
     for (const history of type === 'redo' ? cellHistories : []) {
       history.undoStack = history.undoStack.filter(candidate => !shared.has(candidate));
@@ -92,14 +95,17 @@ function linkSteps(
     if (cellStep !== undefined) {
       shared.add(cellStep);
     }
+    // The user types in the cell after the step: the step stays only in the history of the cell.
     history.on('stack-item-added', ({ type }: { readonly type: 'undo' | 'redo' }) => {
       if (onlySource && cellStep !== undefined && type === 'undo' && !isApplying) {
         shared.delete(cellStep);
         notebookHistory.undoStack = notebookHistory.undoStack.filter(candidate => candidate !== step);
       }
     });
+    // The cell undoes its part of the step.
     callOnUndo(history, cellStep, () => {
       if (!onlySource) {
+        // The part cannot be redone without the other parts.
         history.redoStack.pop();
       }
       forgetStep(notebookHistory, onlySource ? step : undefined);

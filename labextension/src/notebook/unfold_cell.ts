@@ -16,6 +16,7 @@ export function isHidden(cell: Cell): boolean {
 export class CellUnfolder {
   /** The cells that were opened, and must be rendered again. */
   private readonly opened = new Set<MarkdownCell>();
+  /** The cells whose changes between rendered and source are reported. */
   private readonly followed = new WeakSet<Cell>();
 
   /** `onChange` is called when a followed cell is rendered or its source is shown, by the user or by this class. */

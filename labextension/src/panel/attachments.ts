@@ -13,6 +13,7 @@ import type { ITranslator } from '@jupyterlab/translation';
 import { ChatContext } from '../wire/protocol';
 import { Attachments } from '../view/common/env';
 
+/** Attaches files that the Jupyter server can read. Each method returns the contexts to add to the message. */
 export class ServerAttachments implements Attachments {
   constructor(
     private readonly manager: IDocumentManager,
@@ -20,6 +21,7 @@ export class ServerAttachments implements Attachments {
     private readonly translator: ITranslator
   ) {}
 
+  /** Let the user choose files of the server. If the user cancels, the list is empty. */
   async choose(): Promise<readonly ChatContext[]> {
     const { FileDialog } = await import('@jupyterlab/filebrowser');
     const { button, value } = await FileDialog.getOpenFiles({
@@ -47,6 +49,7 @@ export class ServerAttachments implements Attachments {
     }
   }
 
+  /** Return the contexts for files and folders that were dragged from Lab's file browser. */
   async find(paths: readonly string[]): Promise<readonly ChatContext[]> {
     const { contents } = this.manager.services;
     const models = await Promise.all(paths.map(path => contents.get(path, { content: false })));
@@ -59,6 +62,7 @@ export class ServerAttachments implements Attachments {
     return path.slice(0, Math.max(0, path.lastIndexOf('/')));
   }
 
+  /** Return the context for a file or a folder. The root folder has an empty path in Lab, and the path `.` in ECA. */
   private toContext({ path, type }: Contents.IModel): ChatContext {
     const local = this.manager.services.contents.localPath(path);
     return type === 'directory' ? { type: 'directory', path: local || '.' } : { type: 'file', path: local };

@@ -14,8 +14,10 @@ import { PanelPlace } from './place';
 
 /** Menus, toolbars and shortcuts in schema/plugin.json use these ids. */
 export const CellCommand = { ask: 'eca:ask-cell', edit: 'eca:edit-cell' } as const;
-const OPEN = 'eca:open-panel';
+/** The command of `plugin.ts` that opens the panel. */
+const OPEN_COMMAND = 'eca:open-panel';
 
+/** Add both commands to Lab. They are about the active cell of the notebook in front. */
 export function addCellCommands(
   commands: CommandRegistry,
   tracker: INotebookTracker,
@@ -31,7 +33,7 @@ export function addCellCommands(
     describedBy,
     isEnabled,
     // No message is needed: the chip above the prompt box already names the cell.
-    execute: () => commands.execute(OPEN)
+    execute: () => commands.execute(OPEN_COMMAND)
   });
   commands.addCommand(CellCommand.edit, {
     label: trans.__('Edit this Cell'),

@@ -1,7 +1,8 @@
 /**
- * Shows an offer of the server as a notification of Lab. Nothing is opened or started before the user clicks.
+ * Shows an offer of the server as a notification of Lab. An offer is an action that the user can start: to open a link,
+ * or to sign in to an MCP server. Nothing is opened or started before the user clicks.
  *
- * `chat/offers.ts` says what the server can offer.
+ * `chat/offers.ts` defines the offers.
  */
 
 import { Notification } from '@jupyterlab/apputils';
@@ -15,7 +16,7 @@ export function showOffer(offer: Offer, trans: TranslationBundle, signIn: (serve
     const { text, url } = offer;
     // Opened by a click, so that the browser does not block it as a pop-up. The new page cannot access this one.
     const open = (): void => void window.open(url, '_blank', 'noopener,noreferrer');
-    // The host in the form that browsers resolve, so that no letter of it looks like another.
+    // `URL` returns the host in ASCII letters, so that no letter of another alphabet looks like one of them.
     const label = trans.__('Open %1', new URL(url).host);
     Notification.info(text, { autoClose: false, actions: [{ label, caption: url, callback: open }] });
     return;

@@ -57,13 +57,19 @@ export interface PanelParts {
 
 export class AssistantPanel extends ReactWidget {
   readonly session: Session;
+  /** What the user has typed in each chat and not sent. */
   private readonly drafts: Drafts;
+  /** The place of the user in the notebook in front. */
   private readonly surroundings: NotebookSurroundings;
+  /** The instructions of the notebook in front. */
   private readonly instructions: ActiveInstructions;
+  /** Shows the changes of the assistant in the cells. */
   private readonly review: ReviewController;
   /** Rewrites cells as the user instructs. */
   readonly rewriter: CellRewriter;
+  /** What the views use of Lab. */
   readonly env: Env;
+  /** Shows the chat of the notebook in front. */
   private readonly follower: NotebookFollower;
   private readonly stopFollowing: () => void;
   /** Resolves when the panel has tried to connect and, if it could, shows the chat of the notebook in front. */
@@ -116,12 +122,13 @@ export class AssistantPanel extends ReactWidget {
     const remembered = new TabStorage(settings.baseUrl);
     this.drafts = new Drafts(remembered);
     const initialChat = remembered.getChat();
-    let first: Promise<Link> | undefined = link;
+    // The session uses this link once, and opens all later links itself.
+    let firstLink: Promise<Link> | undefined = link;
     this.session = new Session({
       notebooks,
       open: () => {
-        const opened = first ?? openLink(settings);
-        first = undefined;
+        const opened = firstLink ?? openLink(settings);
+        firstLink = undefined;
         return opened;
       },
       ...(initialChat !== undefined && { initialChat }),

@@ -17,6 +17,7 @@ import type { AssistantPanel } from './panel';
 export const IPanelPlace = new Token<PanelPlace>('jupyter-eca:IPanelPlace', 'Where the panel of the assistant stands.');
 
 export class PanelPlace extends Widget {
+  /** Undefined until `loadPanel` is called. */
   private panel: Promise<AssistantPanel> | undefined;
   private resolveLoaded: (panel: AssistantPanel) => void = () => undefined;
   /** Resolves when the panel is loaded. */
@@ -24,7 +25,10 @@ export class PanelPlace extends Widget {
     this.resolveLoaded = resolve;
   });
 
-  /** `isElastic`: the panel may become narrower than its content needs, because the width of its place is fixed. */
+  /**
+   * `load` loads the modules of the panel and creates it. `isElastic`: the panel may become narrower than its content
+   * needs, because the width of its place is fixed.
+   */
   constructor(
     private readonly load: () => Promise<AssistantPanel>,
     isElastic: boolean

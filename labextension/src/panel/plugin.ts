@@ -22,9 +22,9 @@ import { IPanelPlace, PanelPlace } from './place';
 import { PreferenceStore } from '../view/common/preferences';
 
 /** Menus and shortcuts in schema/plugin.json use this id. */
-const OPEN = 'eca:open-panel';
+const OPEN_COMMAND = 'eca:open-panel';
 /** The name of the app whose sidebars have a fixed width: a wider panel would be cut off. */
-const NOTEBOOK = 'Jupyter Notebook';
+const NOTEBOOK_APP = 'Jupyter Notebook';
 /** Places the panel after Lab's own panels on the right side. */
 const RANK = 900;
 
@@ -72,7 +72,7 @@ function activate(
   const lab = { tracker, openPath, reveal, frontWidget, ...(executor && { executor }) };
   const page = new PageNotebooks(settings, lab);
   const place = new PanelPlace(async () => {
-    // For its first link the server has much to load. It does that while the panel is loaded here.
+    // For its first link the server has to load many modules. It does that while the panel is loaded here.
     const link = import('../wire/link').then(({ openLink }) => openLink(settings));
     link.catch(() => undefined);
     const [{ AssistantPanel }, notebooks] = await Promise.all([import('./panel'), page.load()]);
@@ -90,11 +90,12 @@ function activate(
       documents: documents ?? undefined
     };
     return new AssistantPanel(parts);
-  }, app.name === NOTEBOOK);
+  }, app.name === NOTEBOOK_APP);
   place.title.icon = assistantIcon;
   place.title.caption = trans.__('Assistant');
   place.node.setAttribute('role', 'region');
   place.node.setAttribute('aria-label', trans.__('Assistant'));
+  /** Show the panel in an area of Lab. Only in the main area it has a tab with a title, which can be closed. */
   const addTo = (area: Area): void => {
     place.title.label = area === 'main' ? trans.__('Assistant') : '';
     place.title.closable = area === 'main';
@@ -102,13 +103,14 @@ function activate(
   };
   addTo('right');
   restorer?.add(place, 'jupyter-eca:panel');
+  // Called with the side of Lab that the user has chosen in the settings.
   void preferences.follow(registry, app.restored, side => {
     if (place.isAttached && ![...app.shell.widgets('main'), ...app.shell.widgets(side)].includes(place)) {
       addTo(side);
     }
   });
 
-  app.commands.addCommand(OPEN, {
+  app.commands.addCommand(OPEN_COMMAND, {
     label: args =>
       args.area === 'main' ? trans.__('Open the Assistant in the Main Area') : trans.__('Open the Assistant'),
     caption: trans.__('Talk with the assistant in a panel'),
@@ -139,7 +141,7 @@ function activate(
       if (typeof message === 'string') {
         place.ask(message);
       }
-      // Who runs the command can rely on the chat that is shown: another one no longer takes its place.
+      // Afterwards the chat of the notebook in front is shown, and no other chat replaces it. Callers rely on that.
       await (
         await place.loadPanel()
       ).connecting;
@@ -148,8 +150,8 @@ function activate(
   addCellCommands(app.commands, tracker, trans, place);
   const category = trans.__('Assistant');
   Object.values(CellCommand).forEach(command => palette?.addItem({ command, category }));
-  palette?.addItem({ command: OPEN, category });
-  palette?.addItem({ command: OPEN, category, args: { area: 'main' } });
-  launcher?.add({ command: OPEN, category: trans.__('Other'), rank: 1 });
+  palette?.addItem({ command: OPEN_COMMAND, category });
+  palette?.addItem({ command: OPEN_COMMAND, category, args: { area: 'main' } });
+  launcher?.add({ command: OPEN_COMMAND, category: trans.__('Other'), rank: 1 });
   return place;
 }

@@ -22,9 +22,10 @@ export interface BarButton {
   readonly main?: boolean;
 }
 
+/** What a bar shows. */
 export interface BarContent {
   readonly tone: Tone;
-  /** The sentence that describes the change. */
+  /** A sentence that describes the change. */
   readonly words: string;
   /** The source of a cell that is not in the notebook, because it is to be inserted or was deleted. */
   readonly source?: string;
@@ -53,8 +54,8 @@ export class CellBar extends Widget {
   }
 
   /**
-   * Fill the bar. Its buttons are drawn again only when there are others, so that the focus stays in it, and a click
-   * counts though the words change under it: the place of the cell, for example.
+   * Fill the bar. Buttons with the same labels as before stay, and only call other functions. So the focus stays on a
+   * button, and a click is not lost when the words change between the press and the release of the mouse.
    */
   fill({ tone, words, source, buttons }: BarContent): void {
     const isSame = String(buttons.map(({ label }) => label)) === String(this.buttons.map(({ label }) => label));
@@ -77,6 +78,7 @@ export class CellBar extends Widget {
     }
   }
 
+  /** Create the button at `index`. It calls the function that the button at this index has when it is clicked. */
   private createButton({ label, main = false }: BarButton, index: number): HTMLElement {
     const button = document.createElement('button');
     button.type = 'button';
@@ -105,6 +107,7 @@ export type BarPlace = 'above' | 'within' | 'below';
 /** Insert a bar into the layout of a cell. */
 export function insertBar(cell: Cell, bar: Widget, place: BarPlace): void {
   const layout = cell.layout as PanelLayout;
+  // In Lab a cell consists of a header, the input, the output of a code cell, and a footer.
   const input = layout.widgets.findIndex(widget => widget.hasClass('jp-Cell-inputWrapper'));
   const indexes: Readonly<Record<BarPlace, number>> = {
     above: 1,

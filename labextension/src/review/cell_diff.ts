@@ -1,6 +1,7 @@
 /**
- * Compares the source of a cell with another text. The result is a list of hunks, which the user applies or drops one
- * by one. When the user types in the cell, the hunks are moved to their new places.
+ * Compares the source of a cell with another text. The result is a list of hunks: groups of neighbouring lines that
+ * differ. The user applies or drops them one by one. To apply a hunk puts the other text in its place. To drop it leaves
+ * the source as it is. When the user types in the cell, the hunks are moved to their new places.
  *
  * The texts before and after each decision are remembered with their hunks, so that the hunks come back when the user
  * undoes or redoes the decision. This module knows no editor and no server: `hunk_view.ts` draws the hunks, `hunks.ts`
@@ -30,6 +31,7 @@ export type Side = 'made' | 'proposed';
 
 type SourceCell = Pick<ISharedCell, 'changed' | 'getSource'>;
 
+/** The hunks of one cell. It follows the source of the cell until `dispose` is called. */
 export class CellDiff {
   /** Called whenever the hunks have changed. */
   readonly subscribers = new Set<() => void>();
@@ -51,23 +53,25 @@ export class CellDiff {
     private readonly write: (source: string) => void
   ) {
     this.current = { text: cell.getSource(), hunks: [] };
-    cell.changed.connect(this.follow);
+    cell.changed.connect(this.handleChange);
   }
 
   dispose(): void {
-    this.cell.changed.disconnect(this.follow);
+    this.cell.changed.disconnect(this.handleChange);
     this.subscribers.clear();
   }
 
+  /** The source of the cell. */
   get text(): string {
     return this.current.text;
   }
 
+  /** The hunks that are not decided. */
   get hunks(): readonly Hunk[] {
     return this.current.hunks;
   }
 
-  /** Whether any hunk was decided. */
+  /** Whether the user has decided about at least one hunk. */
   get isBegun(): boolean {
     return this.decidedIds.size > 0;
   }
@@ -77,7 +81,11 @@ export class CellDiff {
     return [...this.droppedIds];
   }
 
-  /** Compare with `other`, a changed version of the source `base`. `whole`: `other` is complete. */
+  /**
+   * Compare the source of the cell with `other`, a changed version of the source `base`. The user may have edited the cell
+   * since it had the source `base`. `whole`: `other` is complete. If it is not, the lines that it does not have yet do not
+   * count as removed.
+   */
   compare(base: string, other: string, whole = true): void {
     const hunks = whole ? findHunks(base, other) : findHunksSoFar(base, other);
     const source = this.cell.getSource();
@@ -87,13 +95,13 @@ export class CellDiff {
 
   /** Show the parts of a proposed edit of the source `base`, as the server has divided it. */
   showParts(base: string, parts: NonNullable<FileChangeDetails['parts']>): void {
-    // The server counts code points.
-    const points = Array.from(base);
-    const at = (offset: number): number => points.slice(0, offset).join('').length;
+    // The server counts an emoji as one character, and a string of JavaScript counts it as two.
+    const characters = Array.from(base);
+    const toOffset = (count: number): number => characters.slice(0, count).join('').length;
     const hunks = parts.map(({ start, end, text }, id) => ({
       id,
-      from: at(start),
-      to: at(end),
+      from: toOffset(start),
+      to: toOffset(end),
       other: text,
       touched: false
     }));
@@ -158,16 +166,17 @@ export class CellDiff {
   }
 
   /** Update the hunks after a change of the source that is not ours: the user has typed, undone or redone something. */
-  private readonly follow = (_: unknown, { sourceChange }: { readonly sourceChange?: unknown }): void => {
+  private readonly handleChange = (_: unknown, { sourceChange }: { readonly sourceChange?: unknown }): void => {
     if (sourceChange === undefined || this.isWriting) {
       return;
     }
     const text = this.cell.getSource();
+    // A text before or after a decision: the user has undone or redone the decision.
     const remembered = this.hunksByText.get(text);
-    const moved = mapHunks(this.current, sourceChange as Parameters<typeof mapHunks>[1]);
+    const reported = mapHunks(this.current, sourceChange as Parameters<typeof mapHunks>[1]);
     // When several changes are reported at once, the reported delta does not lead to the present text.
-    const shifted = moved.text === text ? moved : mapHunks(this.current, computeDelta(this.current.text, text));
-    this.current = remembered === undefined ? shifted : { text, hunks: remembered };
+    const moved = reported.text === text ? reported : mapHunks(this.current, computeDelta(this.current.text, text));
+    this.current = remembered === undefined ? moved : { text, hunks: remembered };
     this.notifySubscribers();
   };
 }

@@ -1,11 +1,16 @@
 /**
- * Shows the proposed and the finished changes of the assistant in the cells themselves, where the user decides about
- * them.
+ * Shows the changes of the assistant in the cells themselves, where the user decides about them. A proposed change waits
+ * for approval: Approve or Reject. A finished change was made already: Keep or Undo.
  *
- * The changes come from the state of the session, in which `notes.ts` finds them. The controller draws them again
- * whenever the state changes. Each edit of a cell has a `CellDiff`. It exists as long as the server lists the change,
- * so that hunks which were decided stay decided while the user edits the cell. This module draws nothing itself: bars
- * are in `cell_bar.ts`, hunks in `hunk_painter.ts`.
+ * The words of this module:
+ *
+ * - A note is one change at one cell. `notes.ts` finds the notes in the state of the session.
+ * - The owner of a note is what the user decides about: a waiting tool call, or changes that were made.
+ * - A bar is the line in the cell that describes the note, with its buttons (`cell_bar.ts`).
+ * - A hunk is a group of neighbouring lines of an edit, which can be decided by itself (`hunk_painter.ts` draws it).
+ *
+ * The controller draws everything again whenever the state changes. Each edit of a cell has a `CellDiff`. It exists as
+ * long as the server lists the change, so that hunks which were decided stay decided while the user edits the cell.
  */
 
 import type { ISharedCell } from '@jupyter/ydoc';
@@ -35,14 +40,15 @@ interface ReviewedEdit {
   readonly diff: CellDiff;
   readonly cell: ISharedCell;
   readonly style: HunkStyle;
-  /** Whether the server was told that all hunks are decided. */
+  /** Whether the server knows that all hunks are decided. */
   reported: boolean;
   /** Whether its hunks were shown once. If the user hides them afterwards, they stay hidden. */
   seen: boolean;
-  /** The hunks that are drawn, and from what they were made. */
+  /** The hunks that are drawn. They were made of the hunks `from` and the parts that were left out then. */
   drawn?: { readonly from: readonly Hunk[]; readonly leftOut: readonly number[]; readonly hunks: readonly Hunk[] };
 }
 
+/** Shows the notes in all open notebooks, from its creation until `dispose` is called. */
 export class ReviewController {
   /** The edits that are reviewed, by the keys of their notes. */
   private readonly edits = new Map<string, ReviewedEdit>();
@@ -50,7 +56,7 @@ export class ReviewController {
   private readonly bars = new Map<Cell, Map<string, CellBar>>();
   /** The cells in which hunks are drawn. */
   private painted = new Set<Cell>();
-  /** The ids of the cells with undecided changes, by the keys of the notes. */
+  /** The ids of the cells that have finished changes, by the keys of the notes, at the last refresh. */
   private listed: ReadonlyMap<string, string> = new Map();
   /** The notebooks whose lists of cells are followed. */
   private readonly followed = new WeakSet<NotebookPanel>();
@@ -134,7 +140,11 @@ export class ReviewController {
     }
   }
 
-  /** Show a note in its cell: a bar and, for an edit, the hunks. Add the bar to `shownBars`. */
+  /**
+   * Show a note in its cell: a bar and, for an edit, the hunks. Add the bar to `shownBars`.
+   *
+   * A settled note, about which the user need not decide, has no hunks. It has no bar either if it cannot be undone.
+   */
   private showNote(panel: NotebookPanel, note: Note, shownBars: Map<Cell, Map<string, CellBar>>): void {
     const cell = panel.content.widgets.find(({ model }) => model.id === note.anchor);
     if (cell === undefined) {
@@ -162,6 +172,7 @@ export class ReviewController {
     shownBars.set(cell, (shownBars.get(cell) ?? new Map<string, CellBar>()).set(note.key, bar));
     void cell.ready.then(
       () => {
+        // The bar may have been removed or inserted while the cell was not ready.
         if (!bar.isDisposed && bar.parent === null && !cell.isDisposed) {
           insertBar(cell, bar, note.below ? 'below' : getMissingSource(note) === undefined ? 'within' : 'above');
         }
@@ -210,9 +221,13 @@ export class ReviewController {
     return edit;
   }
 
-  /** Return how the hunks of an edit are drawn. The bar decides about a proposal; a hunk of it can be left out. */
+  /**
+   * Return how the hunks of an edit are drawn. A hunk of a finished change has the buttons Keep and Undo. A proposal is
+   * approved or rejected as a whole, by the buttons in the bar. Before that, each of its hunks can be left out.
+   */
   private createStyle(panel: NotebookPanel, { owner }: EditNote, diff: CellDiff): HunkStyle {
     const { trans } = this;
+    // The notebook gets the focus first, because the button that has it is removed.
     const focusThen = (act: (id: number) => void) => (id: number) => {
       panel.content.activate();
       act(id);
@@ -254,7 +269,7 @@ export class ReviewController {
     };
   }
 
-  /** Return the parts that the user leaves out of a waiting call. */
+  /** Return the indexes of the parts that the user leaves out of a waiting call. */
   private findLeftOut(chatId: ChatId, call: string): readonly number[] {
     const marked = listMarkedCalls(this.session.state, chatId);
     return marked.find(other => other.id === call && other.chatId === chatId)?.leftOut ?? [];
@@ -262,13 +277,18 @@ export class ReviewController {
 
   /** When the last hunk of a finished change is decided, report that to the server. */
   private reportDecision({ owner, other }: EditNote, edit: ReviewedEdit): void {
-    if (owner.kind !== 'changes' || edit.diff.hunks.length > 0 || !edit.diff.isBegun || edit.reported) {
-      edit.reported &&= edit.diff.hunks.length === 0;
+    if (edit.diff.hunks.length > 0) {
+      // The user may undo a decision. Then the next last decision is reported again.
+      edit.reported = false;
+      return;
+    }
+    if (owner.kind !== 'changes' || !edit.diff.isBegun || edit.reported) {
       return;
     }
     edit.reported = true;
     const { chatId, changes } = owner;
     if (edit.diff.text === other) {
+      // The cell has the text before the change again, so the server no longer lists the change.
       void loadChanges(this.session, chatId);
     } else {
       void keepChanges(this.session, changes, chatId);
@@ -276,12 +296,15 @@ export class ReviewController {
   }
 
   /**
-   * Remove the marks of cells whose changes were decided, here or in the panel. This is needed here, because undoing a
-   * move marks the cell again.
+   * Remove the marks of cells whose changes were decided, here or in the panel. A mark is a coloured edge that a cell gets
+   * when the assistant changes it. Undoing a move sets the mark again, because the cell is inserted anew. `listed` has the
+   * ids of the cells with finished changes now.
    */
   private removeDecidedMarks(listed: ReadonlyMap<string, string>): void {
-    const open = new Set(listed.values());
-    const decided = new Set([...this.listed].flatMap(([key, id]) => (listed.has(key) || open.has(id) ? [] : [id])));
+    const undecided = new Set(listed.values());
+    const decided = new Set(
+      [...this.listed].flatMap(([key, id]) => (listed.has(key) || undecided.has(id) ? [] : [id]))
+    );
     this.listed = listed;
     if (decided.size > 0) {
       this.tracker.forEach(({ content }) => {
@@ -324,7 +347,7 @@ export class ReviewController {
     return { tone, words, buttons, ...(source !== undefined && { source }) };
   }
 
-  /** Add to a description what the page loads as soon as it shows the cell. */
+  /** Add to a description what the page loads as soon as it shows the cell, for example an image of another site. */
   private addWarning(words: string, loads: string | undefined): string {
     return loads === undefined
       ? words
@@ -430,10 +453,11 @@ export class ReviewController {
     ];
   }
 
-  private isIdle(chatId: Parameters<typeof loadChanges>[1]): boolean {
+  private isIdle(chatId: ChatId): boolean {
     return this.session.state.chats[String(chatId)]?.status === 'idle';
   }
 
+  /** Create the button that shows the source of a cell whose source is hidden. */
   private createShowButton(cell: Cell): BarButton {
     return {
       label: this.trans.__('Show'),
@@ -445,7 +469,10 @@ export class ReviewController {
   }
 }
 
-/** Return the hunks of an edit to draw. The same hunks are the same object, so that they are not drawn again. */
+/**
+ * Return the hunks of an edit to draw. In a proposal, the hunks that the user leaves out are marked. If nothing has
+ * changed, the list is the same object as before, so that it is not drawn again.
+ */
 function listDrawn(edit: ReviewedEdit, owner: Owner): readonly Hunk[] {
   const { hunks } = edit.diff;
   if (owner.kind !== 'call' || owner.parts === undefined) {

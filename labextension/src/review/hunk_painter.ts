@@ -1,6 +1,7 @@
 /**
- * Keeps hunks drawn in the editors of cells. While a cell has hunks of an inline edit, its hunks of a review are
- * hidden.
+ * Keeps hunks drawn in the editors of cells. A hunk is a group of neighbouring lines that differ from another text. A
+ * cell has two layers of hunks: those of an inline edit, and those of a review of changes. While it has hunks of an
+ * inline edit, the others are hidden.
  *
  * This module knows no decision: `review/controller.ts` and `inline/edit_cells.ts` say what is drawn. `hunk_view.ts`
  * draws a single hunk.
@@ -15,6 +16,7 @@ import { drawHunks, HunkStyle } from './hunk_view';
 /** Where hunks come from: an inline edit, or the review of changes. */
 export type Layer = 'edit' | 'review';
 
+/** The hunks of a layer and how they are drawn. */
 interface Drawing {
   readonly hunks: readonly Hunk[];
   readonly style: HunkStyle;
@@ -23,7 +25,7 @@ interface Drawing {
 type Layers = Partial<Record<Layer, Drawing>>;
 
 export class HunkPainter {
-  /** The hunks that should be drawn in each cell. */
+  /** What should be drawn in each cell. */
   private readonly wanted = new WeakMap<Cell, Layers>();
   /** The hunks that are drawn in each cell. */
   private readonly drawn = new WeakMap<Cell, readonly Hunk[]>();
@@ -56,8 +58,9 @@ export class HunkPainter {
   private flush(cell: Cell): void {
     const view = (cell.editor as Partial<CodeMirrorEditor> | null)?.editor;
     const { edit, review } = this.wanted.get(cell) ?? {};
-    const shown = edit !== undefined && edit.hunks.length > 0 ? edit : review;
-    const top = shown ?? edit;
+    const hasEdit = edit !== undefined && edit.hunks.length > 0;
+    // Without any hunks, the empty list of the inline edit is drawn, which removes its last hunks.
+    const top = hasEdit ? edit : (review ?? edit);
     if (cell.isDisposed || view === undefined || top === undefined || this.drawn.get(cell) === top.hunks) {
       return;
     }

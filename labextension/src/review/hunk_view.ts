@@ -1,8 +1,10 @@
 /**
- * Draws hunks in an editor: the lines of a hunk are coloured, and the other text stands above or below them, with
- * buttons.
+ * Draws hunks in an editor. A hunk is a group of neighbouring lines that differ from another text. Its lines in the editor
+ * are coloured, and the other text is shown above or below them, with buttons. The other text is the old one when a
+ * change was made (side `made`), and the new one when a change is proposed (side `proposed`).
  *
- * This module knows no cell: `hunk_painter.ts` decides which hunks are drawn in which editor.
+ * CodeMirror calls what is drawn into a text decorations: the class of a line, a mark in a line, or a widget, which is an
+ * element between lines. This module knows no cell: `hunk_painter.ts` decides which hunks are drawn in which editor.
  */
 
 import { presentableDiff } from '@codemirror/merge';
@@ -38,8 +40,10 @@ export interface HunkStyle {
   };
 }
 
+/** Tells an editor which decorations it has from now on. */
 const setDecorations = StateEffect.define<DecorationSet>();
 
+/** The decorations in the state of an editor. When the text is edited, they move with it. */
 const decorationField = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update(set, transaction) {
@@ -53,6 +57,7 @@ const decorationField = StateField.define<DecorationSet>({
  * Draw hunks in an editor, and remove those that were drawn before. Must not be called while the editor is updating.
  */
 export function drawHunks(view: EditorView, hunks: readonly Hunk[], style: HunkStyle): void {
+  // The text of the editor may already be shorter than the text for which the hunks were computed.
   const fits = hunks.filter(({ to }) => to <= view.state.doc.length);
   if (view.state.field(decorationField, false) === undefined) {
     if (fits.length === 0) {
@@ -64,6 +69,7 @@ export function drawHunks(view: EditorView, hunks: readonly Hunk[], style: HunkS
     effects: setDecorations.of(
       Decoration.set(
         fits.flatMap(hunk => decorateHunk(view.state, hunk, style)),
+        // CodeMirror has to sort them.
         true
       )
     )
@@ -71,7 +77,7 @@ export function drawHunks(view: EditorView, hunks: readonly Hunk[], style: HunkS
 }
 
 /** Texts with more characters than this are not compared letter by letter: that would take too long. */
-const COMPARED = 5000;
+const MAX_COMPARED_LENGTH = 5000;
 
 /** Return the decorations of a hunk: coloured lines, marks for changed letters, and the other text as a widget. */
 function decorateHunk({ doc }: EditorState, hunk: Hunk, style: HunkStyle): Range<Decoration>[] {
@@ -79,8 +85,10 @@ function decorateHunk({ doc }: EditorState, hunk: Hunk, style: HunkStyle): Range
   const { from, to } = hunk;
   const own = doc.sliceString(from, to);
   const decorations: Range<Decoration>[] = [];
+  // The ranges of letters that differ: `fromA` and `toA` in `own`, `fromB` and `toB` in the other text.
   const changes = isComparable(own, hunk.other) ? presentableDiff(own, hunk.other) : [];
   if (own !== '' && hunk.out !== true) {
+    // A line break at the beginning belongs to the line before the hunk, which is not coloured.
     const start = own.startsWith('\n') ? from + 1 : from;
     const last = doc.lineAt(own.endsWith('\n') && to > start ? to - 1 : to);
     for (let line = doc.lineAt(start); ; line = doc.line(line.number + 1)) {
@@ -97,6 +105,7 @@ function decorateHunk({ doc }: EditorState, hunk: Hunk, style: HunkStyle): Range
   }
   const parts = changes.map(({ fromB, toB }) => [fromB, toB] as const);
   const widget = new OtherTextWidget(hunk, style, parts);
+  // In CodeMirror the side 1 is below the line of the offset, and -1 above it.
   decorations.push(
     Decoration.widget({ widget, block: true, side: isBelow(hunk, own, style) ? 1 : -1 }).range(
       findOffset(doc, hunk, own, style)
@@ -105,11 +114,15 @@ function decorateHunk({ doc }: EditorState, hunk: Hunk, style: HunkStyle): Range
   return decorations;
 }
 
+/** Whether two texts are compared letter by letter: when both have letters, and are not too long. */
 function isComparable(own: string, other: string): boolean {
-  return own !== '' && other !== '' && own.length + other.length < COMPARED;
+  return own !== '' && other !== '' && own.length + other.length < MAX_COMPARED_LENGTH;
 }
 
-/** Whether the other text stands below the lines of the hunk. An old text always stands above the new text. */
+/**
+ * Whether the other text is shown below the lines of the hunk. An old text is shown above the new text. A hunk without
+ * lines (`own` is empty) inserts lines: below the line where it is if they begin with a line break, and above it if not.
+ */
 function isBelow({ other }: Hunk, own: string, { side }: HunkStyle): boolean {
   return own === '' ? other.startsWith('\n') : side === 'proposed';
 }
@@ -122,10 +135,13 @@ function findOffset(doc: Text, hunk: Hunk, own: string, style: HunkStyle): numbe
   return doc.lineAt(own.endsWith('\n') ? hunk.to - 1 : hunk.to).to;
 }
 
-/** The widget that an element shows. */
+/** The widget that an element shows now. CodeMirror keeps an element when a new widget can use it. */
 const WIDGETS = new WeakMap<HTMLElement, OtherTextWidget>();
 
-/** The other text of a hunk, with its buttons. `parts` are the ranges of letters in it that differ. */
+/**
+ * The other text of a hunk, with its buttons. `parts` are the ranges of letters in it that differ. CodeMirror calls `eq`,
+ * `updateDOM`, `toDOM` and `ignoreEvent`.
+ */
 class OtherTextWidget extends WidgetType {
   constructor(
     private readonly hunk: Hunk,
@@ -150,6 +166,7 @@ class OtherTextWidget extends WidgetType {
     return true;
   }
 
+  /** Whether another widget shows the same, except for the decision about the hunk. */
   private isAlike(that: OtherTextWidget): boolean {
     const { id, other, touched } = this.hunk;
     return (
@@ -224,6 +241,7 @@ class OtherTextWidget extends WidgetType {
     return node;
   }
 
+  /** Let the editor ignore all events in the element: its buttons handle them. */
   override ignoreEvent(): boolean {
     return true;
   }
@@ -232,6 +250,7 @@ class OtherTextWidget extends WidgetType {
   private createText(): HTMLElement {
     const { other } = this.hunk;
     const pre = document.createElement('pre');
+    // One line break at the beginning or at the end is not shown, because it would look like an empty line.
     const [start, end] = [Number(other.startsWith('\n')), other.length - Number(/[^]\n$/.test(other))];
     let at = start;
     for (const [from, to] of this.parts) {

@@ -2,6 +2,9 @@
  * Computes the differences between two texts as hunks of whole lines. The user decides about each hunk, and may edit
  * the text meanwhile. Pure.
  *
+ * For example, the text `a\nb\nc` and the other text `a\nB\nc` have one hunk: the characters from 2 to 4, `b\n`, for
+ * which the other text has `B\n`. An added line is a hunk without characters in the text, `from` and `to` are equal.
+ *
  * Applying a hunk puts the other text in its place. Dropping a hunk leaves the text as it is. When the text is edited,
  * the hunks move with it. A hunk in which the user has edited something is `touched`: applying it would remove what the
  * user wrote. So it is applied only when the user decides about this hunk, never together with others. This module
@@ -35,25 +38,26 @@ export interface TextWithHunks {
 export type Delta = readonly { readonly retain?: number; readonly insert?: unknown; readonly delete?: number }[];
 
 /**
- * The most different lines that are compared. For the diff each different line becomes one character, and characters
- * from this code on consist of two units.
+ * The most different lines that are compared. For the diff each different line becomes one character. From this code on
+ * a character of JavaScript may be half of a pair.
  */
-const MOST_LINES = 0xd800;
+const MAX_DIFFERENT_LINES = 0xd800;
 
 /** Compare two texts line by line and return the hunks. */
 export function findHunks(text: string, other: string): readonly Hunk[] {
-  const [ours, theirs] = [text.split('\n'), other.split('\n')];
-  const [starts, others] = [findLineStarts(ours), findLineStarts(theirs)];
-  const at = (places: readonly number[], line: number): number => places[line] ?? 0;
-  return diffLines(ours, theirs).map(({ fromA, toA, fromB, toB }, id) => {
-    let [from, to] = [at(starts, fromA), at(starts, toA)];
-    let [first, end] = [at(others, fromB), at(others, toB)];
+  const [lines, otherLines] = [text.split('\n'), other.split('\n')];
+  const [starts, otherStarts] = [findLineStarts(lines), findLineStarts(otherLines)];
+  const getStart = (places: readonly number[], line: number): number => places[line] ?? 0;
+  // A difference has the lines from `fromA` to `toA` of the text, and from `fromB` to `toB` of the other text.
+  return diffLines(lines, otherLines).map(({ fromA, toA, fromB, toB }, id) => {
+    let [from, to] = [getStart(starts, fromA), getStart(starts, toA)];
+    let [otherFrom, otherTo] = [getStart(otherStarts, fromB), getStart(otherStarts, toB)];
     if (to > text.length) {
       // The last line has no line break after it. When it is added or removed, the line break before it is, too.
-      const shift = Number(from === to || first === end);
-      [from, to, first, end] = [from - shift, to - 1, first - shift, end - 1];
+      const shift = Number(from === to || otherFrom === otherTo);
+      [from, to, otherFrom, otherTo] = [from - shift, to - 1, otherFrom - shift, otherTo - 1];
     }
-    return { id, from, to, other: other.slice(first, end), touched: false };
+    return { id, from, to, other: other.slice(otherFrom, otherTo), touched: false };
   });
 }
 
@@ -66,22 +70,28 @@ function findLineStarts(lines: readonly string[]): readonly number[] {
   return starts;
 }
 
-/** Return the differences in line numbers. With too many different lines, the whole text is one difference. */
-function diffLines(ours: readonly string[], theirs: readonly string[]): ReturnType<typeof diff> {
+/**
+ * Return the differences between two lists of lines, as ranges of line indexes. `diff` compares characters, so each
+ * different line is encoded as one character. With too many different lines, everything is one difference.
+ */
+function diffLines(lines: readonly string[], otherLines: readonly string[]): ReturnType<typeof diff> {
   const codes = new Map<string, number>();
-  const encode = (lines: readonly string[]): string =>
-    lines
+  const encode = (list: readonly string[]): string =>
+    list
       .map(line => {
         const code = codes.get(line) ?? codes.size;
         codes.set(line, code);
-        return String.fromCharCode(Math.min(code, MOST_LINES - 1));
+        return String.fromCharCode(Math.min(code, MAX_DIFFERENT_LINES - 1));
       })
       .join('');
-  const [a, b] = [encode(ours), encode(theirs)];
-  return codes.size < MOST_LINES ? diff(a, b) : diff('a', 'b');
+  const [a, b] = [encode(lines), encode(otherLines)];
+  return codes.size < MAX_DIFFERENT_LINES ? diff(a, b) : diff('a', 'b');
 }
 
-/** Return the change that turns `before` into `after`. */
+/**
+ * Return the change that turns `before` into `after`. For example, `abc` and `aXc` give
+ * `[{ retain: 1 }, { insert: 'X' }, { delete: 1 }]`.
+ */
 export function computeDelta(before: string, after: string): Delta {
   let at = 0;
   return diff(before, after).flatMap(({ fromA, toA, fromB, toB }) => {
@@ -92,7 +102,8 @@ export function computeDelta(before: string, after: string): Delta {
 }
 
 /**
- * Return the text and its hunks after a change. A hunk is removed when its lines have become equal to the other text.
+ * Return the text and its hunks after a change: the hunks are moved with their lines. A hunk is removed when its lines
+ * have become equal to the other text.
  */
 export function mapHunks(hunked: TextWithHunks, delta: Delta): TextWithHunks {
   let { text, hunks } = hunked;
@@ -114,28 +125,32 @@ export function mapHunks(hunked: TextWithHunks, delta: Delta): TextWithHunks {
   return { text: now, hunks: hunks.filter(({ from, to, other }) => now.slice(from, to) !== other) };
 }
 
-/** Return the hunk after `length` characters were inserted at `at`. `text` is the text before that. */
+/** Return the hunk after `length` characters were inserted at the offset `at`. `text` is the text before that. */
 function mapInsertion(hunk: Hunk, text: string, at: number, length: number): Hunk {
   const { from, to, other } = hunk;
-  const held = text.slice(from, to);
-  const behind = { ...hunk, from: from + length, to: to + length };
-  if (at < from || at > to) {
-    return at < from ? behind : hunk;
+  const own = text.slice(from, to);
+  const moved = { ...hunk, from: from + length, to: to + length };
+  if (at < from) {
+    return moved;
   }
-  if (held === '') {
+  if (at > to) {
+    return hunk;
+  }
+  if (own === '') {
     // The hunk inserts lines here. They come before the line that begins here or, with a leading line break, after the
     // line that ends here.
-    return other.startsWith('\n') ? behind : hunk;
+    return other.startsWith('\n') ? moved : hunk;
   }
-  if (at === from && held.startsWith('\n')) {
-    return behind;
+  if (at === from && own.startsWith('\n')) {
+    return moved;
   }
-  return at === to && held.endsWith('\n') ? hunk : { ...hunk, to: to + length, touched: true };
+  return at === to && own.endsWith('\n') ? hunk : { ...hunk, to: to + length, touched: true };
 }
 
-/** Return the hunk after the characters `[start, end)` were deleted. */
+/** Return the hunk after the characters from `start` up to, but not including, `end` were deleted. */
 function mapDeletion(hunk: Hunk, start: number, end: number): Hunk {
   const { from, to, touched } = hunk;
+  // An offset moves back by the number of deleted characters before it.
   const moveBack = (place: number): number => place - Math.max(Math.min(place, end) - start, 0);
   return {
     ...hunk,
@@ -182,7 +197,10 @@ export function dropHunk({ text, hunks }: TextWithHunks, id: number): TextWithHu
   return { text, hunks: hunks.filter(hunk => hunk.id !== id) };
 }
 
-/** Return the hunks of an answer that is incomplete. Lines that it does not have yet do not count as removed. */
+/**
+ * Return the hunks between a text and an answer that is incomplete. Its last line may be half written and is left out.
+ * Lines that the answer does not have yet do not count as removed.
+ */
 export function findHunksSoFar(text: string, answer: string): readonly Hunk[] {
   const end = answer.lastIndexOf('\n');
   return (end < 0 ? [] : findHunks(text, answer.slice(0, end))).flatMap(hunk => {
@@ -190,6 +208,7 @@ export function findHunksSoFar(text: string, answer: string): readonly Hunk[] {
     if (to < text.length || from === to) {
       return [hunk];
     }
+    // The hunk reaches to the end of the text, so it would remove the rest of it. It only inserts its lines instead.
     return other === '' ? [] : [{ ...hunk, to: from, other: `${other}\n` }];
   });
 }

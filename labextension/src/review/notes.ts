@@ -42,7 +42,7 @@ export type NoteContent =
   | { readonly kind: 'move'; readonly from: number; readonly to: number };
 
 export type Note = NoteContent & {
-  /** Identifies the note; the same as long as the call or the changes are. */
+  /** Identifies the note. It stays the same as long as the call or the changes stay the same. */
   readonly key: string;
   readonly owner: Owner;
   /** The id of the cell in which the note is shown. */
@@ -51,6 +51,7 @@ export type Note = NoteContent & {
   readonly below: boolean;
 };
 
+/** A cell of the notebook, as it is now. */
 interface CellSource {
   readonly id: string;
   readonly source: string;
@@ -60,12 +61,12 @@ interface CellSource {
 export function listNotes(path: string, cells: readonly CellSource[], chats: readonly Chat[]): readonly Note[] {
   return cells.length === 0
     ? []
-    : chats.flatMap(chat => [...listProposals(path, cells, chat), ...listMade(path, cells, chat)]);
+    : chats.flatMap(chat => [...listProposals(path, cells, chat), ...listMadeChanges(path, cells, chat)]);
 }
 
 /**
  * List the proposals of waiting calls. If several calls are about the same cell, list only the first: the others build
- * on its result.
+ * on its result. Several insertions at the same place are all listed.
  */
 function listProposals(path: string, cells: readonly CellSource[], chat: Chat): readonly Note[] {
   const taken = new Set<string>();
@@ -73,7 +74,7 @@ function listProposals(path: string, cells: readonly CellSource[], chat: Chat): 
     details.path !== path
       ? []
       : (details.cells ?? []).flatMap((change, n) => {
-          const note = placeProposal(cells, change);
+          const note = createProposalNote(cells, change);
           if (note === undefined || taken.has(note.anchor)) {
             return [];
           }
@@ -93,9 +94,10 @@ interface WaitingCall {
   readonly leftOut: readonly number[];
 }
 
-const NONE: readonly number[] = [];
+/** Always the same object, so that a comparison finds no change. */
+const NO_PARTS: readonly number[] = [];
 
-/** List the waiting calls of a chat and of its subagents. */
+/** List the waiting calls of a chat and of its subagents that change files or cells. */
 function listWaiting({ id, status, blocks, agents }: Chat): readonly WaitingCall[] {
   return status === 'idle'
     ? []
@@ -108,15 +110,16 @@ function listWaiting({ id, status, blocks, agents }: Chat): readonly WaitingCall
 function listWaitingIn(chatId: ChatId, blocks: Blocks): readonly WaitingCall[] {
   return blocks.flatMap(block =>
     block.kind === 'tool' && block.status === 'waiting' && block.details?.type === 'fileChange'
-      ? [{ chatId, id: block.id, details: block.details, leftOut: block.leftOut ?? NONE }]
+      ? [{ chatId, id: block.id, details: block.details, leftOut: block.leftOut ?? NO_PARTS }]
       : []
   );
 }
 
+/** A note without its key and its owner. */
 type PlacedNote = NoteContent & Pick<Note, 'anchor' | 'below'>;
 
 /** Return the note for a proposed change. Undefined when its cell is gone, and for `put`, which restores a cell. */
-function placeProposal(
+function createProposalNote(
   cells: readonly CellSource[],
   change: NonNullable<FileChangeDetails['cells']>[number]
 ): PlacedNote | undefined {
@@ -147,8 +150,12 @@ function placeMissingCell(cells: readonly CellSource[], index: number): Pick<Not
   return { anchor: (next ?? cells.at(-1))?.id ?? '', below: next === undefined };
 }
 
-/** List one note for each cell that the chat has changed. */
-function listMade(path: string, cells: readonly CellSource[], { id: chatId, changes = [] }: Chat): readonly Note[] {
+/** List one note for each cell that the chat has changed, about all of its changes to the cell. */
+function listMadeChanges(
+  path: string,
+  cells: readonly CellSource[],
+  { id: chatId, changes = [] }: Chat
+): readonly Note[] {
   const byCell = new Map<string, CellChanged[]>();
   for (const change of changes) {
     if (change.type === 'cell' && change.path === path) {
@@ -156,8 +163,8 @@ function listMade(path: string, cells: readonly CellSource[], { id: chatId, chan
     }
   }
   return [...byCell].flatMap(([cellId, all]) => {
-    const chain = takeChain(all);
-    const note = placeMade(cells, cellId, chain);
+    const chain = findLastChain(all);
+    const note = createChangeNote(cells, cellId, chain);
     const key = `changes ${String(chatId)} ${chain.map(({ id }) => id).join(' ')}`;
     const settled = chain.every(change => change.settled === true);
     return note === undefined
@@ -168,15 +175,18 @@ function listMade(path: string, cells: readonly CellSource[], { id: chatId, chan
 
 /**
  * Return the last changes of a cell that form a chain: each begins with the text that the change before it has left.
- * Where somebody else changed the cell in between, the chain begins after that.
+ * If somebody else changed the cell in between, the chain begins after that.
  */
-function takeChain(all: readonly CellChanged[]): readonly CellChanged[] {
+function findLastChain(all: readonly CellChanged[]): readonly CellChanged[] {
   const start = all.findLastIndex((change, n) => n > 0 && change.text?.before !== all[n - 1]?.text?.after);
   return all.slice(Math.max(start, 0));
 }
 
-/** Return the note for a chain of changes of a cell; undefined when there is nothing to show. */
-function placeMade(
+/**
+ * Return the note for a chain of changes that were made to a cell: from the text before the first change to the text
+ * after the last. Undefined when there is nothing to show.
+ */
+function createChangeNote(
   cells: readonly CellSource[],
   cellId: string,
   chain: readonly CellChanged[]
@@ -198,6 +208,7 @@ function placeMade(
     return before === undefined ? { ...place, kind: 'insert' } : undefined;
   }
   if (before !== after) {
+    // `left` is the text that the assistant left, if somebody has edited the cell since.
     return { ...place, kind: 'edit', base: last.left ?? after, other: before };
   }
   const { placeBefore: from } = first;

@@ -1,5 +1,6 @@
 /**
- * The ECA client: each request to the server as a typed method, and the handlers for what the server sends.
+ * The client of ECA, the protocol between the page and the assistant's server. It connects, says what the page can do,
+ * sends requests, and passes what the server sends to its handlers.
  *
  * This module knows no socket and no view. The JSON-RPC peer is in `rpc.ts`, the WebSocket in `link.ts`, the checks in
  * `validate.ts`.
@@ -51,18 +52,21 @@ const NOTIFICATIONS = [
 export type NotificationMethod = (typeof NOTIFICATIONS)[number];
 
 /**
- * The part of the page that shows a user what the server sends, and lets them approve tool calls and answer questions.
+ * The part of the page with a user: it shows what the server sends, and lets the user approve tool calls and answer
+ * questions. `Session` implements it.
  */
 export interface Attendant {
   handleNotification(method: NotificationMethod, params: unknown): void;
   /** `signal` aborts when somebody else has answered, or when no answer is needed any more. */
   askUser(question: ChatAskQuestionParams, signal: AbortSignal): Promise<ChatAskQuestionResult>;
+  /** Called once, when the link has closed. */
   handleClose(): void;
 }
 
 /**
- * The notebooks that are open in the page. When a method throws, the model reads the message of the error. So the
- * message describes the situation.
+ * The notebooks that are open in the page, which the server reads, edits and runs through this interface.
+ * `LiveNotebooks` implements it. When a method throws, the model reads the message of the error. So the message
+ * describes the situation.
  */
 export interface NotebookHost {
   list(): NotebookListResult;
@@ -80,6 +84,8 @@ export interface NotebookHost {
   /** Receive a part of the answer while a cell is rewritten. */
   receiveRewrite(params: RewriteContentReceivedParams): void;
 }
+
+// A client tells the server its capabilities when it connects. With `envelope` each content has its number and time.
 
 /** The capabilities of a client with a user, who can approve calls, trust folders and answer questions. */
 const ATTENDED: CodeAssistant = { chat: true, envelope: true, trust: true, chatCapabilities: { askQuestion: true } };
@@ -139,7 +145,7 @@ export class Client {
     return new Client(peer);
   }
 
-  /** Throws: LinkError, RpcError. */
+  /** Send a request and return its result. When `signal` aborts, it is cancelled. Throws: LinkError, RpcError. */
   request<K extends Requests<ClientMethods>>(
     method: K,
     params: ClientMethods[K]['params'],
@@ -196,6 +202,7 @@ function serveNotebooks(peer: Peer<ClientMethods, ServerMethods>, notebooks: Not
   });
 }
 
+/** Begin the conversation, as ECA demands it. `codeAssistant` has the capabilities of the client. */
 async function initialize(peer: Peer<ClientMethods, ServerMethods>, codeAssistant: CodeAssistant): Promise<void> {
   await peer.request('initialize', { clientInfo: { name: 'jupyter-eca' }, capabilities: { codeAssistant } });
   peer.notify('initialized', {});

@@ -10,7 +10,8 @@ import { ServerConnection } from '@jupyterlab/services';
 import { Link, LinkError } from './rpc';
 
 /**
- * Open the link. `listen` may be called later than `Link` demands: the server sends nothing before `initialize`.
+ * Open the link to the server of these settings. `listen` of the link may be called late, because the server sends
+ * nothing before it has received `initialize`.
  *
  * Throws: LinkError, without a reason, because a browser does not tell a page why a WebSocket was refused.
  */

@@ -1,6 +1,6 @@
 /**
  * A JSON-RPC 2.0 peer: it numbers requests and matches answers to them, runs handlers for requests of the other end,
- * and lets both ends cancel requests.
+ * and lets both ends cancel requests. A cancellation has the form of LSP, the Language Server Protocol.
  *
  * This module knows no socket and no method. The link comes from `link.ts`, the tables of methods from `protocol.ts`.
  */
@@ -29,7 +29,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Error codes of JSON-RPC 2.0, section 5.1. The code for a cancelled request is that of LSP. */
+/** Error codes of JSON-RPC 2.0, section 5.1. The code for a cancelled request comes from LSP. */
 export const Code = {
   parse: -32700,
   methodNotFound: -32601,
@@ -42,12 +42,17 @@ const CANCEL = '$/cancelRequest';
 
 /** A table of methods: the parameters and the result of each. */
 type Table<T> = { [K in keyof T]: { params: unknown; result: unknown } };
-/** The names of the methods that are requests. A result of the type `void` marks a notification, not a request. */
+/**
+ * The names of the methods that are requests. A result of the type `void` marks a notification, not a request. The
+ * brackets compare a union as a whole, and not each of its members.
+ */
 export type Requests<T extends Table<T>> = { [K in keyof T]: [T[K]['result']] extends [void] ? never : K }[keyof T] &
   string;
+/** The names of the methods that are notifications. */
 export type Notifications<T extends Table<T>> = Exclude<keyof T & string, Requests<T>>;
 
 type Id = string | number;
+/** The error in an answer. */
 interface Failure {
   readonly code: number;
   readonly message: string;
@@ -60,6 +65,7 @@ interface Message {
   readonly result?: unknown;
   readonly error?: Failure;
 }
+/** The functions that settle the promise of a request. */
 interface PendingRequest {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
@@ -75,6 +81,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   private readonly handlers = new Map<string, (params: unknown, signal: AbortSignal) => unknown>();
   /** Cancel the requests of the other end whose handlers are running. */
   private readonly controllers = new Map<Id, AbortController>();
+  /** The id of our last request. The first id is 1, so 0 can stand for an id that no request has. */
   private lastId = 0;
   private closed = false;
 
@@ -191,7 +198,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     }
   }
 
-  /** Reject all pending requests after the link has closed. */
+  /** Call `onClose` and reject all pending requests, the first time that either end closes the link. */
   private end(): void {
     if (this.closed) {
       return;
@@ -209,15 +216,20 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   }
 }
 
-/** Replace half of a surrogate pair, for example of an emoji in a text that was cut: the server refuses it. */
+/**
+ * Replace half of a surrogate pair by a replacement character. For example, a text that was cut may end with half of an
+ * emoji, and the server refuses such a text. `JSON.stringify` calls this function with each value.
+ */
 function replaceHalves(_name: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/\p{Surrogate}/gu, '\uFFFD') : value;
 }
 
+/** Return the id of the request that a cancellation names. */
 function readCancelledId(params: unknown): Id | undefined {
   return typeof params === 'object' && params !== null && 'id' in params ? (params.id as Id) : undefined;
 }
 
+/** Return the message; undefined when the text is not the JSON of an object. */
 function parseMessage(text: string): Message | undefined {
   try {
     const data: unknown = JSON.parse(text);

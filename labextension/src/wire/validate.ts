@@ -11,6 +11,7 @@ import { SHAPES } from './protocol';
 /**
  * The shape of a value. A string is the name of a shape in `SHAPES`, a type (`s` string, `n` number, `b` boolean, `o`
  * object, `*` anything) or `=` with a literal. A list is `['|', ...shapes]` for a union, or `[shape]` for a list of it.
+ * For example, `['|', 's', ['n']]` is a string or a list of numbers.
  */
 export type Shape = string | readonly Shape[];
 /** The shapes of a record's fields. A `?` after the name marks an optional field. */
@@ -18,7 +19,10 @@ type Fields = Readonly<Record<string, Shape>>;
 
 const TABLE: Readonly<Record<string, Fields | readonly Shape[]>> = SHAPES;
 
-/** Return the path of the first value that does not fit the shape; undefined when all fit. */
+/**
+ * Return the path of the first value that does not fit the shape, for example `.chats[2].title`. Undefined when all
+ * fit. `at` is the path of `value` itself.
+ */
 export function findMisfit(shape: Shape, value: unknown, at = ''): string | undefined {
   if (typeof shape !== 'string') {
     const [first = '*', ...rest] = shape;
@@ -64,8 +68,9 @@ function findMisfitInList(item: Shape, value: unknown, at: string): string | und
 }
 
 /**
- * Check a value against a union. If its members are records with tags, only the member with the value's tag is checked,
- * so that the path leads to the value that is wrong.
+ * Check a value against a union. A tag is a field, `type` or `kind`, whose value tells the members of a union apart. If
+ * the members have tags, only the member with the value's tag is checked, so that the path leads to the value that is
+ * wrong. A value with an unknown tag passes: a newer server may have more members.
  */
 function findMisfitInUnion(shapes: readonly Shape[], value: unknown, at: string): string | undefined {
   const tagged = shapes.filter(shape => findTag(shape) !== undefined);
@@ -102,13 +107,14 @@ function findMisfitInRecord(fields: Fields, value: unknown, at: string): string 
   return undefined;
 }
 
-/** Return the name and the value of the field that distinguishes the members of a union. */
+/** Return the name and the value of a shape's tag, for example `['type', 'text']`; undefined when it has none. */
 function findTag(shape: Shape): readonly [string, string] | undefined {
   const fields = typeof shape === 'string' ? TABLE[shape] : undefined;
   const found = fields !== undefined && !isList(fields) && Object.entries(fields).find(isTag);
   return found === undefined || found === false ? undefined : [found[0], String(found[1]).slice(1)];
 }
 
+/** Whether a field of a record is a tag: its shape is a literal. */
 function isTag([name, shape]: readonly [string, Shape]): boolean {
   return (name === 'type' || name === 'kind') && typeof shape === 'string' && shape.startsWith('=');
 }
