@@ -1,3 +1,5 @@
+/** The rules of ESLint: types are checked strictly, and texts that users see are translated. */
+
 import { defineConfig, globalIgnores } from 'eslint/config';
 import { configs } from 'typescript-eslint';
 

@@ -3,6 +3,7 @@
  * colour for light and one for dark pages.
  */
 
+/** The colours: Lab's variable, VS Code's variable, and the colours for light and for dark pages. */
 const COLOURS = {
   'border-color1': ['panel-border', '#bdbdbd', '#616161'],
   'border-color2': ['panel-border', '#e0e0e0', '#424242'],
@@ -24,6 +25,7 @@ const COLOURS = {
   'warn-color1': ['editorWarning-foreground', '#ef6c00', '#ffb74d']
 };
 
+/** The fallbacks of fonts, sizes and shadows. */
 const OTHERS = {
   'code-font-family': 'var(--vscode-editor-font-family, ui-monospace, Menlo, Consolas, monospace)',
   'code-font-size': '13px',
@@ -35,7 +37,11 @@ const OTHERS = {
   'ui-font-size2': '15px'
 };
 
-/** Return the style sheet with fallbacks. Throws: Error for a variable without a fallback. */
+/**
+ * Return the style sheet with fallbacks: `var(--jp-code-font-size)` becomes `var(--jp-code-font-size, 13px)`.
+ *
+ * Throws: Error for a variable without a fallback.
+ */
 export function fallbacks(css) {
   return css.replace(/var\(--jp-([\w-]+)\)/g, (_, name) => {
     const [variable, light, dark] = COLOURS[name] ?? [];

@@ -1,6 +1,6 @@
 /**
- * Builds the widgets of the kernel, the panel and the card of a cell, into the kernel's package: one module and one style
- * sheet, which load nothing else.
+ * Builds the widgets that a kernel shows: the panel and the card of a cell. It bundles them into one module and one style
+ * sheet, which load nothing else, and puts both into the Python package.
  */
 
 import { readFile, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { fallbacks } from './fallbacks.mjs';
 
 const OUT = '../jupyter_eca/apps/kernel/static';
 /** The most bytes that a page may load for the widgets, compressed. */
-const MOST = 150 * 1024;
+const MAX_SIZE = 150 * 1024;
 
 await build({
   entryPoints: { panel: 'src/widget/entry.ts' },
@@ -30,8 +30,8 @@ await writeFile(sheet, fallbacks(await readFile(sheet, 'utf8')));
 const sizes = await Promise.all(
   ['js', 'css'].map(async kind => gzipSync(await readFile(`${OUT}/panel.${kind}`)).length)
 );
-const size = sizes.reduce((sum, one) => sum + one, 0);
+const size = sizes.reduce((total, bytes) => total + bytes, 0);
 console.log(`widget: ${(size / 1024).toFixed(1)} KiB compressed`);
-if (size > MOST) {
-  throw new Error(`the widget has ${size} bytes, compressed; ${MOST} is the most`);
+if (size > MAX_SIZE) {
+  throw new Error(`the widget has ${size} bytes, compressed; ${MAX_SIZE} is the most`);
 }

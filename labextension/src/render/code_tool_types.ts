@@ -4,6 +4,7 @@
  * This module draws nothing: `code_tools.ts` draws the buttons, and the panel and the widget provide the functions.
  */
 
+/** What the buttons of a block of code need. */
 export interface CodeTools {
   /** Where code can be inserted; undefined when there is no notebook. */
   readonly place: CodePlace | undefined;
@@ -11,8 +12,10 @@ export interface CodeTools {
 
 /** The active cell of a notebook, as the place for a block of code. */
 export interface CodePlace {
+  /** Inserts the code in a new cell, without running it. */
   readonly insertBelow: (code: string) => void;
   /** Runs the code in a new cell, so that the user sees what ran. */
   readonly runBelow: (code: string) => void;
+  /** Replaces the source of the active cell. */
   readonly replaceCell: (code: string) => void;
 }

@@ -9,7 +9,10 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { CodeTools } from './code_tool_types';
 import { copyText, describeCopyFailure } from './copy_text';
 
-/** Add buttons to the blocks of code in an element that was rendered. `blocks` is the selector of those blocks. */
+/**
+ * Add buttons to the blocks of code in an element that was rendered. `code` has the functions that the buttons call, and
+ * `blocks` is the CSS selector of the blocks.
+ */
 export function addCodeTools(
   host: HTMLElement,
   code: CodeTools,
@@ -21,13 +24,13 @@ export function addCodeTools(
   }
 }
 
-/** Add the buttons to one block of code. */
+/** Put one block of code (`<pre><code>`) into a new element, together with its buttons. */
 function addTools(block: HTMLElement, code: CodeTools, trans: TranslationBundle): void {
   const frame = block.parentElement;
   if (frame === null) {
     return;
   }
-  const text = (): string => block.textContent.replace(/\n$/, '');
+  const readCode = (): string => block.textContent.replace(/\n$/, '');
   const failure = document.createElement('div');
   failure.className = 'eca-Code-failure';
   failure.setAttribute('role', 'alert');
@@ -37,18 +40,20 @@ function addTools(block: HTMLElement, code: CodeTools, trans: TranslationBundle)
   const tools = document.createElement('div');
   tools.className = 'eca-Code-tools';
   tools.append(
-    createButton('copy', trans.__('Copy'), () => void copyText(text()).then(showFailure)),
-    createButton('insert', trans.__('Insert below the active cell'), () => code.place?.insertBelow(text())),
-    createButton('run', trans.__('Run in a new cell below'), () => code.place?.runBelow(text())),
-    createButton('replace', trans.__('Replace the active cell'), () => code.place?.replaceCell(text()))
+    createButton('copy', trans.__('Copy'), () => void copyText(readCode()).then(showFailure)),
+    createButton('insert', trans.__('Insert below the active cell'), () => code.place?.insertBelow(readCode())),
+    createButton('run', trans.__('Run in a new cell below'), () => code.place?.runBelow(readCode())),
+    createButton('replace', trans.__('Replace the active cell'), () => code.place?.replaceCell(readCode()))
   );
   const wrapper = document.createElement('div');
   wrapper.className = 'eca-Code';
   frame.replaceWith(wrapper);
+  // Long lines can then be scrolled with the keyboard.
   frame.tabIndex = 0;
   wrapper.append(frame, tools, failure);
 }
 
+/** Create a button. `style/code_tools.css` draws its icon, by the name `icon`. */
 function createButton(icon: string, label: string, act: () => void): HTMLButtonElement {
   const button = document.createElement('button');
   button.type = 'button';

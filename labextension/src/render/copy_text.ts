@@ -1,7 +1,7 @@
 /**
  * Copies texts to the clipboard. The panel, the widget and the answers in cells all use this.
  *
- * Lab's own `Clipboard.copyToSystem` is not used: the widget runs without Lab, and it does not report a failure.
+ * Lab's own `Clipboard.copyToSystem` is not used, because it does not report a failure, and the widget runs without Lab.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -29,7 +29,7 @@ export function describeCopyFailure(trans: TranslationBundle): string {
   return trans.__('This page may not copy. Select the text, and copy it with the keyboard.');
 }
 
-/** Copy a text by selecting it in a text area that nobody sees. */
+/** Copy a text by selecting it in a text area that nobody sees. Return whether the browser allowed that. */
 function copySelection(text: string): boolean {
   const focused = document.activeElement;
   const box = document.createElement('textarea');

@@ -4,6 +4,10 @@
  * This module draws nothing and knows no translation: Markdown is rendered in `markdown.ts`.
  */
 
+/**
+ * Matches escape sequences of a terminal (of the forms `ESC [ … letter` and `ESC ] … BEL`, and two-letter ones), control
+ * characters except the tab and line breaks, and characters that change the writing direction.
+ */
 const ESCAPES =
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g;
 
@@ -20,12 +24,14 @@ const HIDDEN =
   /(?![\t\n ])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u2044\u2215\u29f8\uff0f\u037e]/u;
 /** Letters of scripts that need joiners: Arabic, Syriac, the scripts of India and its neighbours, Mongolian. */
 const JOINED = /[\u0620-\u06dc\u06de-\u070e\u0710-\u0fff\u1000-\u109f\u1780-\u17b3\u17b6-\u180a\u1810-\u18af]/;
+/** Emojis and other picture characters. */
 const PICTOGRAPH = /[\xa9\xae\u203c-\u3299\u{1f000}-\u{1faff}]/u;
 /**
- * Finds the hidden characters (the group `hidden`). The other alternatives match joiners and selectors where a script
- * or an emoji needs them, so that they are kept.
+ * Finds the hidden characters (the group `hidden`). The other alternatives match two kinds of characters that nobody sees
+ * but that a script or an emoji needs: joiners (U+200C, U+200D) and the selector of coloured emojis (U+FE0F). They are
+ * matched without the group, so that they are kept.
  */
-const NAMED = new RegExp(
+const HIDDEN_OR_NEEDED = new RegExp(
   `(?<=${JOINED.source})[\\u200c\\u200d](?=${JOINED.source})` +
     `|(?<=${PICTOGRAPH.source}\\ufe0f?)\\u200d(?=${PICTOGRAPH.source})` +
     `|(?<=${PICTOGRAPH.source})\\ufe0f|\\ufe0f(?=\\u20e3)` +
@@ -42,14 +48,19 @@ const LOOKALIKE =
  * removes terminal escapes. `jupyter_eca/engine/text/exact_text.py` does the same for terminals.
  */
 export function toExactText(text: string): string {
-  return text
-    .replace(/\r\n/g, '\n')
-    .replace(NAMED, (found, ...rest) =>
-      (rest.at(-1) as { hidden?: string }).hidden === undefined ? found : formatCodePoint(found)
-    )
-    .replace(/[\p{L}\p{N}_]+/gu, word => (/[A-Za-z]/.test(word) ? word.replace(LOOKALIKE, formatCodePoint) : word));
+  return (
+    text
+      .replace(/\r\n/g, '\n')
+      // The last argument of the function has the named groups.
+      .replace(HIDDEN_OR_NEEDED, (found, ...rest) =>
+        (rest.at(-1) as { hidden?: string }).hidden === undefined ? found : formatCodePoint(found)
+      )
+      // A foreign letter is shown as a code point only in a word that also has Latin letters.
+      .replace(/[\p{L}\p{N}_]+/gu, word => (/[A-Za-z]/.test(word) ? word.replace(LOOKALIKE, formatCodePoint) : word))
+  );
 }
 
+/** Return a character in the form `\u200b` or, with more than four digits, `\u{1f600}`. */
 function formatCodePoint(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16);
   return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
@@ -72,7 +83,10 @@ export function formatCount(n: number): string {
   return `${size < 10 ? size.toFixed(1).replace(/\.0$/, '') : String(Math.round(size))}${unit}`;
 }
 
-/** Format a cost in dollars with at least two significant figures: most answers cost less than a cent. */
+/**
+ * Format a cost in dollars with at least two significant figures, because most answers cost less than a cent: $1.20,
+ * $0.0034. `text` is a decimal number. The result is empty if it is not one.
+ */
 export function formatCost(text: string): string {
   const cost = Number(text);
   if (!Number.isFinite(cost)) {
@@ -100,7 +114,11 @@ export function baseName(path: string): string {
 /** How many characters of an id are shown: enough to distinguish ids. */
 const SHORT = 8;
 
-/** Return the summary of a call with the ids of cells replaced by their numbers: a reader does not know the ids. */
+/**
+ * Return the summary of a call with the ids of cells replaced by their numbers, because a reader does not know the ids.
+ * `args` are the arguments of the call, in which the ids are. `find` returns the number of a cell in its notebook. If it
+ * is not known, the id is shortened.
+ */
 export function replaceCellIds(
   summary: string,
   args: Readonly<Record<string, unknown>>,

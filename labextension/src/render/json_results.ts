@@ -32,6 +32,7 @@ export function repeatsText(json: string, text: string): boolean {
   });
 }
 
+/** Return a string as it is, and any other value as JSON. */
 function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -25,7 +25,9 @@ export function createMarkdownRenderer(
   translator: ITranslator
 ): RenderMarkdown {
   const trans = translator.load('jupyter_eca');
+  /** The newest text of each element that is not rendered yet. */
   const wanted = new WeakMap<HTMLElement, string>();
+  /** The elements into which a text is being rendered. */
   const busy = new WeakSet<HTMLElement>();
   const sanitizer = {
     sanitize: (dirty: string) =>

@@ -15,30 +15,37 @@ const CONTINUATION = /^(\s|[-*+>|<[]|\d+[.)])/;
 /**
  * Split the text into segments. Joined, they are the text. When more text is added, only the last segment changes.
  *
- * Each segment is rendered alone. So when a text grows, only its last paragraph must be rendered again.
+ * Each segment is rendered alone. So when a text grows, only its last paragraph must be rendered again. A segment begins
+ * after an empty line, but not inside of a block of code or of a formula.
  */
 export function splitSegments(text: string): readonly string[] {
   const segments: string[] = [];
+  /** The offset at which the present segment begins. */
   let start = 0;
+  /** The line of backticks or tildes that has begun the present block of code; empty outside of blocks. */
   let fence = '';
-  let maths = false;
-  let blank = false;
+  /** Whether the line is in a formula between two `$$`. */
+  let isFormula = false;
+  /** Whether the line before was empty. */
+  let isAfterBlank = false;
   for (let at = 0; at < text.length;) {
     const end = text.indexOf('\n', at) + 1 || text.length;
     const line = text.slice(at, end);
-    if (blank && fence === '' && !maths && at > start && line.trim() !== '' && !CONTINUATION.test(line)) {
+    const canBegin = isAfterBlank && fence === '' && !isFormula && at > start;
+    if (canBegin && line.trim() !== '' && !CONTINUATION.test(line)) {
       segments.push(text.slice(start, at));
       start = at;
     }
     const mark = FENCE.exec(line)?.[1];
     if (fence !== '') {
-      fence = mark?.startsWith(fence) === true && line.trim() === mark ? '' : fence;
+      const isEnd = mark?.startsWith(fence) === true && line.trim() === mark;
+      fence = isEnd ? '' : fence;
     } else if (mark !== undefined) {
       fence = mark;
     } else if ((line.match(/\$\$/g)?.length ?? 0) % 2 === 1) {
-      maths = !maths;
+      isFormula = !isFormula;
     }
-    blank = line.trim() === '' && fence === '';
+    isAfterBlank = line.trim() === '' && fence === '';
     at = end;
   }
   return start < text.length ? [...segments, text.slice(start)] : segments;

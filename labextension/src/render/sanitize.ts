@@ -30,7 +30,10 @@ const OUTSIDE_LINK = /^(https?:|mailto:)/i;
 /** The attribute with the path of a link to a file of the workspace. Lab opens the file; see `findLinkedPath`. */
 const PATH = 'data-eca-path';
 
-/** Return safe HTML. `describeImage` gives the text of the link that replaces a remote image. */
+/**
+ * Return safe HTML. A remote image is replaced by a link. `describeImage` returns the text of the link for the text that
+ * describes the image (`alt`).
+ */
 export function sanitizeHtml(html: string, describeImage: (alt: string) => string): string {
   const page = new DOMParser().parseFromString(html, 'text/html');
   for (const element of [...page.body.querySelectorAll('*')]) {
@@ -55,7 +58,7 @@ export function sanitizeHtml(html: string, describeImage: (alt: string) => strin
   return page.body.innerHTML;
 }
 
-/** Return the path of the file that a click in sanitised HTML should open. */
+/** Return the path of the file that a click in sanitised HTML should open; undefined when it is on no such link. */
 export function findLinkedPath(target: EventTarget | null): string | undefined {
   const link = target instanceof Element ? target.closest(`[${PATH}]`) : null;
   return link?.getAttribute(PATH) ?? undefined;
@@ -75,6 +78,7 @@ function restrictLink(link: Element): void {
     return;
   }
   link.removeAttribute('href');
+  // Matches `scheme:` and `//host`.
   if (address !== '' && !address.startsWith('#') && !/^([a-z][\w+.-]*:|\/\/)/i.test(address)) {
     link.setAttribute(PATH, decodePath(address));
     link.setAttribute('title', decodePath(address));
@@ -93,6 +97,7 @@ function createImageLink(page: Document, image: Element, describeImage: (alt: st
   return link;
 }
 
+/** Return the path that a link names: `my%20file.csv` is `my file.csv`. A wrong encoding is left as it is. */
 function decodePath(address: string): string {
   try {
     return decodeURIComponent(address);

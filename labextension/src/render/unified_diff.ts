@@ -4,6 +4,7 @@
  * This module draws nothing: `view/common/Diff.tsx` draws the lines.
  */
 
+/** `same`: a line around a change. `gap`: lines that are left out between two hunks, which are the parts of a diff. */
 export type DiffKind = 'add' | 'remove' | 'same' | 'gap';
 
 export interface DiffLine {
@@ -15,13 +16,15 @@ export interface DiffLine {
   readonly new?: number;
 }
 
-/** Matches the head of a hunk, with the first line number before and after the change. */
+/** Matches the head of a hunk, `@@ -12,3 +12,4 @@ name`, with the first line number before and after the change. */
 const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)$/;
 
 /** Return the lines of a diff. The head of each hunk becomes a line of the kind `gap`. */
 export function parseDiff(diff: string): readonly DiffLine[] {
   const lines: DiffLine[] = [];
+  // The numbers of the next line before and after the change.
   let [before, after] = [0, 0];
+  // Whether the first hunk has begun. The lines above it name the files.
   let inside = false;
   for (const line of diff.replace(/\n$/, '').split('\n')) {
     const hunk = HUNK.exec(line);
@@ -29,6 +32,7 @@ export function parseDiff(diff: string): readonly DiffLine[] {
       [before, after, inside] = [Number(hunk[1]), Number(hunk[2]), true];
       lines.push({ kind: 'gap', text: hunk[3] ?? '' });
     } else if (!inside || line.startsWith('\\')) {
+      // A line with a backslash says that the file has no line break at its end.
       continue;
     } else if (line.startsWith('+')) {
       lines.push({ kind: 'add', text: line.slice(1), new: after++ });

@@ -12,6 +12,7 @@ import { Session } from '../chat/session';
 import { baseName, formatCount, formatCost } from '../render/format';
 import { useEnv } from '../view/common/env';
 
+/** Fetches the costs of the chat that the panel shows, and shows them. */
 export function Costs({ session }: { readonly session: Session }): React.ReactElement {
   const { trans } = useEnv();
   React.useSyncExternalStore(session.subscribe, () => session.state);
@@ -28,6 +29,7 @@ export function Costs({ session }: { readonly session: Session }): React.ReactEl
   );
 }
 
+/** The table of costs. `title` is the title of the chat; empty when it has none. */
 export function CostTable({
   costs,
   title
@@ -36,6 +38,7 @@ export function CostTable({
   readonly title: string;
 }): React.ReactElement {
   const { trans } = useEnv();
+  // A row without a cost is not shown.
   const rows: readonly (readonly [string, Cost | undefined])[] = [
     [trans.__('Last message'), costs.message],
     [title === '' ? trans.__('This chat') : trans.__('This chat: %1', title), costs.chat],

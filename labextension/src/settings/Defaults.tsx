@@ -1,5 +1,6 @@
 /**
- * The section of the settings with the user's defaults: the models and the agent, and the limits of what they may cost.
+ * The section of the settings with the user's defaults: the models and the agent, and the limits of what they may cost
+ * (budgets). The section of the approval rules shows the default `review` from here: whether edits need approval.
  *
  * The server writes a change to the user's own configuration file, and says which file holds each value.
  */
@@ -16,6 +17,7 @@ interface DefaultsProps {
   readonly names?: readonly DefaultName[];
 }
 
+/** Fetches the defaults, and sends the changes of the user to the server. */
 export function Defaults({ session, names = MODELS_AND_BUDGETS }: DefaultsProps): React.ReactElement {
   const { trans } = useEnv();
   const { models } = React.useSyncExternalStore(session.subscribe, () => session.state);
@@ -41,13 +43,15 @@ export function Defaults({ session, names = MODELS_AND_BUDGETS }: DefaultsProps)
 }
 
 interface Props {
+  /** The defaults to show, as the server lists them. */
   readonly listed: ConfigDefaultsResult;
+  /** The names of the models that can be chosen. */
   readonly models: readonly string[];
   /** Writes a default. Returns whether it was written. */
   readonly onSave: (params: ConfigSetDefaultParams) => Promise<boolean>;
 }
 
-/** The field of the messages that has the value of a default. */
+/** The field in a message about a default that has its value. For example, a budget is in the field `dollars`. */
 const FIELDS: Readonly<Record<DefaultName, 'model' | 'choice' | 'review' | 'dollars'>> = {
   defaultModel: 'model',
   defaultAgent: 'choice',
@@ -89,6 +93,7 @@ interface DefaultProps extends Omit<Props, 'listed'> {
   readonly setting: DefaultSetting;
 }
 
+/** A form with one default: its field, a button that saves it, and the file that it comes from. */
 function Default({ setting, models, onSave }: DefaultProps): React.ReactElement {
   const { trans } = useEnv();
   const { name, file, own } = setting;
@@ -96,6 +101,7 @@ function Default({ setting, models, onSave }: DefaultProps): React.ReactElement 
   const before = String(setting[field] ?? '');
   const [text, setText] = React.useState(before);
   const [saved, setSaved] = React.useState(false);
+  /** The stored value when the form was last drawn. */
   const [lastBefore, setLastBefore] = React.useState(before);
   if (before !== lastBefore) {
     // A value that was saved, or has changed elsewhere, replaces what the field shows.
@@ -113,12 +119,14 @@ function Default({ setting, models, onSave }: DefaultProps): React.ReactElement 
     'budget.perNotebook': trans.__('Budget of a notebook, in US dollars'),
     'budget.perDay': trans.__('Budget of a day, in US dollars')
   };
+  // What holds when a default is not set.
   const unset: Readonly<Partial<Record<DefaultName, string>>> = {
     defaultModel: trans.__('the best that is set up'),
     'agent.code.variant': trans.__('the default of the model'),
     'completion.model': trans.__('the default model')
   };
   const listed = field === 'model' ? models : setting.choices;
+  // The stored value may be the name of a model that is not available now.
   const choices = before === '' || listed.includes(before) ? listed : [before, ...listed];
   const common = {
     id,

@@ -1,5 +1,6 @@
 /**
- * The section of the settings with the background jobs: their status, their output, and a button that stops them.
+ * The section of the settings with the background jobs: their status, their output, and a button that stops them. A
+ * background job is a shell command that the assistant has started, and that runs on while the chat goes on.
  *
  * The server runs the jobs. This view only sends requests.
  */
@@ -15,6 +16,7 @@ import { Toggle } from '../view/common/Toggle';
 /** The pause after which the output of a running job is read again while it is shown. */
 const AGAIN_MS = 2000;
 
+/** Fetches the list of jobs and shows it. The server sends the list again whenever a job has changed. */
 export function Jobs({ session }: { readonly session: Session }): React.ReactElement {
   const { trans } = useEnv();
   const { jobs } = React.useSyncExternalStore(session.subscribe, () => session.state);
@@ -42,10 +44,13 @@ export function Jobs({ session }: { readonly session: Session }): React.ReactEle
 
 interface Props {
   readonly job: Job;
+  /** Fetches the output of a job; undefined when that failed. */
   readonly read: (id: string) => Promise<JobsReadOutputResult | undefined>;
+  /** Stops the job. */
   readonly onKill: () => void;
 }
 
+/** The card of one job. Its output is shown when the user opens it. */
 export function JobCard({ job, read, onKill }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [open, setOpen] = React.useState(false);

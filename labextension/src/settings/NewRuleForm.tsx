@@ -1,5 +1,6 @@
 /**
- * The form for a new approval rule. It says in words what the rule will do, before it is written.
+ * The form for a new approval rule, which says whether calls of a tool run without a question, need approval, or are
+ * forbidden. The form says in words what the rule will do, before it is written.
  *
  * This module knows no session: `Rules.tsx` sends what the user has typed, and the server writes the rule.
  */
@@ -13,18 +14,19 @@ import { useEnv } from '../view/common/env';
 /** What the fields of the form contain. */
 export interface RuleDraft {
   readonly decision: ApprovalsAddParams['decision'];
-  /** A server, `server__tool`, or the name of a native tool. */
+  /** The name of an MCP server, `server__tool`, or the name of one of the assistant's own tools. */
   readonly tool: string;
   /** The name of an argument; empty for a rule on every call of the tool. */
   readonly argument: string;
   /** A regular expression for the whole value of the argument. */
   readonly pattern: string;
+  /** Whether the rule is for this workspace or for all workspaces of the user. */
   readonly scope: NonNullable<ApprovalsAddParams['scope']>;
 }
 
-const EMPTY: RuleDraft = { decision: 'ask', tool: '', argument: '', pattern: '', scope: 'workspace' };
+const EMPTY_DRAFT: RuleDraft = { decision: 'ask', tool: '', argument: '', pattern: '', scope: 'workspace' };
 
-/** Return the rule of a draft. Return undefined while it is incomplete. */
+/** Return the rule of a draft. Return undefined while no tool is named, or only one of argument and pattern. */
 export function readRule({ decision, tool, argument, pattern, scope }: RuleDraft): ApprovalsAddParams | undefined {
   const [rule, name] = [tool.trim(), argument.trim()];
   if (rule === '' || (name === '') !== (pattern === '')) {
@@ -45,6 +47,7 @@ export function findFile(rules: readonly ApprovalRule[], { decision, rule }: App
 }
 
 interface Props {
+  /** All existing rules. */
   readonly rules: readonly ApprovalRule[];
   /** The names of the known tools, each with the names of its arguments. */
   readonly tools: Readonly<Record<string, readonly string[]>>;
@@ -53,9 +56,10 @@ interface Props {
   readonly onCancel: () => void;
 }
 
+/** The form. It keeps the draft, and the error of the last attempt to write the rule. */
 export function NewRuleForm({ rules, tools, onAdd, onCancel }: Props): React.ReactElement {
   const { trans } = useEnv();
-  const [draft, setDraft] = React.useState(EMPTY);
+  const [draft, setDraft] = React.useState(EMPTY_DRAFT);
   const [error, setError] = React.useState('');
   const [busy, setBusy] = React.useState(false);
   const id = React.useId();

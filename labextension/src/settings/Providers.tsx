@@ -1,6 +1,6 @@
 /**
- * The section of the settings with the providers of models: where the key of each comes from, and buttons to sign in
- * and out.
+ * The section of the settings with the providers of models, which are the companies and programs that run them: where the
+ * key of each comes from, and buttons to sign in and out.
  *
  * The steps of a sign-in are in `view/first_run/Login.tsx`.
  */
@@ -12,9 +12,11 @@ import { Session } from '../chat/session';
 import { useEnv } from '../view/common/env';
 import { Login } from '../view/first_run/Login';
 
+/** Fetches the providers and shows them. At most one sign-in is open at a time. */
 export function Providers({ session }: { readonly session: Session }): React.ReactElement {
   const { trans } = useEnv();
   const { providers, messages } = React.useSyncExternalStore(session.subscribe, () => session.state);
+  /** The id of the provider whose sign-in is open; empty when none is. */
   const [signingIn, setSigningIn] = React.useState('');
   React.useEffect(() => {
     void session.ask('providers/list', {}).then(listed => {
@@ -60,6 +62,7 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
   );
 }
 
+/** Begin a sign-in and return its first step. `method` is undefined until the user has chosen one. */
 function requestLogin(session: Session, provider: string, method: string | undefined): Promise<LoginStep> {
   return session.request('providers/login', { provider, ...(method !== undefined && { method }) });
 }
@@ -68,9 +71,11 @@ interface Props {
   readonly provider: ProviderStatus;
   readonly onSignIn: () => void;
   readonly onSignOut: () => void;
+  /** The steps of the sign-in while it is open, otherwise `false`. */
   readonly children?: React.ReactNode;
 }
 
+/** The card of one provider. It lists the first eight models. */
 export function Provider({ provider, onSignIn, onSignOut, children }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { id, label, auth, login, models } = provider;

@@ -10,12 +10,14 @@ import * as React from 'react';
 import { useEnv } from '../view/common/env';
 import { Markdown } from '../view/common/Markdown';
 
+/** `report` fetches the text. */
 export function Report({ report }: { readonly report: () => Promise<string> }): React.ReactElement {
   const { trans } = useEnv();
   const [text, setText] = React.useState<string>();
-  const ask = React.useRef(report);
+  // The function is another one at each drawing. Only the first is called.
+  const first = React.useRef(report);
   React.useEffect(() => {
-    void ask.current().then(setText);
+    void first.current().then(setText);
   }, []);
   return text === undefined ? <p className="eca-Note">{trans.__('Loading…')}</p> : <Markdown text={text} />;
 }

@@ -1,6 +1,7 @@
 /**
- * The section of the settings with the approval rules. Each rule is shown with the file it comes from, and the user's
- * own rules can be added and removed.
+ * The section of the settings with the approval rules, which say whether a call of a tool runs without a question, needs
+ * approval, or is forbidden. Each rule is shown with the file that it comes from. The user's own rules can be added and
+ * removed.
  *
  * The server applies and writes the rules. `view/tools/RuleProposal.tsx` proposes a rule for a call.
  */
@@ -13,13 +14,16 @@ import { useEnv } from '../view/common/env';
 import { Defaults } from './Defaults';
 import { NewRuleForm } from './NewRuleForm';
 
+/** The default that is shown above the rules: whether edits need approval when no rule decides. */
 const REVIEW: readonly DefaultName[] = ['review'];
 
+/** Fetches the rules and shows them, and sends what the user adds or removes. */
 export function Rules({ session }: { readonly session: Session }): React.ReactElement {
   const { trans, approvalRules } = useEnv();
   const { servers } = React.useSyncExternalStore(session.subscribe, () => session.state);
   const [listed, setListed] = React.useState<ApprovalsListResult>();
   const [adding, setAdding] = React.useState(false);
+  /** The file to which the last rule was written; empty when none was. */
   const [written, setWritten] = React.useState('');
   const reload = React.useCallback(async () => {
     setListed(await session.ask('approvals/list', {}));
@@ -82,7 +86,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
   );
 }
 
-/** Return the selectors of all known tools, each with the names of the arguments. */
+/** Return the names by which rules select tools (`server__tool`), each with the names of the tool's arguments. */
 export function listTools(servers: readonly ToolServerUpdatedParams[]): Readonly<Record<string, readonly string[]>> {
   return Object.fromEntries(
     servers.flatMap(({ name, type, tools = [] }) =>
@@ -99,8 +103,10 @@ interface Props {
   readonly onRemove: (rule: ApprovalRule) => Promise<void>;
 }
 
+/** In the order in which the server reads the rules. */
 const DECISIONS = ['deny', 'ask', 'allow'] as const;
 
+/** The rules, in one section for each decision. Built-in rules come last. */
 export function RuleList({ listed: { rules, byDefault }, onRemove }: Props): React.ReactElement {
   const { trans } = useEnv();
   const titles = {
@@ -140,6 +146,7 @@ export function RuleList({ listed: { rules, byDefault }, onRemove }: Props): Rea
   );
 }
 
+/** One rule: the tool, the patterns of its arguments, the file, and a button if the rule is the user's own. */
 function Rule({ rule, onRemove }: { readonly rule: ApprovalRule } & Pick<Props, 'onRemove'>): React.ReactElement {
   const { trans } = useEnv();
   const matchers = Object.entries((rule.argsMatchers ?? {}) as Readonly<Record<string, readonly string[]>>);

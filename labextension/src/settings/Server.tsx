@@ -1,6 +1,6 @@
 /**
  * Draws a tool server in the settings: its status, its error, its tools, its log, and the buttons that start, stop or
- * remove it.
+ * remove it. A tool server is an MCP server (Model Context Protocol), or the assistant itself with its own tools.
  *
  * This module knows no session: the list and the requests are in `Servers.tsx`.
  */
@@ -34,6 +34,7 @@ type Props = ServerActions & {
   readonly children?: React.ReactNode;
 };
 
+/** The card of one tool server. Its tools or its log are shown when the user opens them. */
 export function Server({ server, children, ...actions }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { name, status, type, tools = [], command, args = [], url, error } = server;
@@ -104,8 +105,10 @@ function useStatusTexts(): Readonly<Record<ServerStatus, string>> {
 /** The buttons that are possible in the present status of a server. */
 function ServerButtons({ server: { name, status, hasAuth }, ...actions }: Props): React.ReactElement {
   const { trans } = useEnv();
+  /** Whether the user has pressed *Remove* once. The second press removes the server. */
   const [removing, setRemoving] = React.useState(false);
   const isRunning = status === 'running' || status === 'starting';
+  // Whether the button is shown, its label, and what it does.
   const choices: readonly (readonly [boolean, string, (name: string) => void])[] = [
     [status === 'requires-auth', trans.__('Sign in'), actions.onSignIn],
     [hasAuth === true, trans.__('Sign out'), actions.onSignOut],
@@ -166,6 +169,7 @@ interface ToolsProps extends Pick<ServerActions, 'onSwitch'> {
 
 /** The tools of a server, each with a checkbox that switches it on or off. */
 function Tools({ server, tools, onSwitch }: ToolsProps): React.ReactElement {
+  /** The name of the tool that is being switched; empty when none is. */
   const [busy, setBusy] = React.useState('');
   return (
     <ul className="eca-Switches">
@@ -217,6 +221,7 @@ function Log({ name, status, readLog }: LogProps): React.ReactElement {
   );
 }
 
+/** Return a line of the log, for example `10:15:00 error stderr: no such file`. */
 function formatLog({ at, level, source, text }: ServerLogLine): string {
   const time = new Date(at).toLocaleTimeString();
   return `${time} ${level}${source === undefined ? '' : ` ${source}`}: ${toPlainText(text)}`;

@@ -1,5 +1,6 @@
 /**
- * The form for an MCP server that is added or changed. A server is a program on the machine of the Jupyter server, or has a web address.
+ * The form for an MCP server that is added or changed. Such a server gives tools to the assistant. It is a program on the
+ * machine of the Jupyter server, or it has a web address.
  *
  * This module knows no session: `Servers.tsx` sends what the user has typed. `command_line.ts` parses the command line.
  */
@@ -22,6 +23,7 @@ interface Props {
 /** Matches a valid name. The name is a part of commands (`/server:prompt`) and of the names of tools. */
 const NAME = /^[A-Za-z0-9_.-]+$/;
 
+/** The form. It checks what the user has typed before it calls `onSubmit`. */
 export function ServerForm({ server, onSubmit, onCancel }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [kind, setKind] = React.useState<'command' | 'url'>(server?.url === undefined ? 'command' : 'url');
@@ -154,7 +156,10 @@ export function ServerForm({ server, onSubmit, onCancel }: Props): React.ReactEl
   );
 }
 
-/** Read the server from the fields of the form. Return undefined when a field cannot be parsed. */
+/**
+ * Read the server from the fields of the form. `field` returns the text of a field. Return undefined when a field cannot
+ * be parsed.
+ */
 export function readServer(field: (name: string) => string): McpAddServerParams | undefined {
   const scope = field('scope') === 'workspace' ? 'workspace' : 'global';
   const common = { name: field('name').trim(), scope } as const;

@@ -12,10 +12,12 @@ import { useEnv } from '../view/common/env';
 import { Server, ServerActions } from './Server';
 import { ServerForm } from './ServerForm';
 
+/** The list of tool servers, with the form for a new one or a changed one. */
 export function Servers({ session }: { readonly session: Session }): React.ReactElement {
   const { trans } = useEnv();
   const { servers } = React.useSyncExternalStore(session.subscribe, () => session.state);
   const [adding, setAdding] = React.useState(false);
+  /** The name of the server whose form is open; empty when none is. */
   const [editing, setEditing] = React.useState('');
   const actions = React.useMemo(() => ({ ...createActions(session), onEdit: setEditing }), [session]);
   const shown = Object.values(servers).sort(
@@ -31,6 +33,7 @@ export function Servers({ session }: { readonly session: Session }): React.React
           onSubmit={async params => {
             const result = await session.ask('mcp/addServer', params);
             if (result?.error === undefined) {
+              // Without a result, the request failed: the error is shown above, and the form stays open.
               setAdding(result === undefined);
               return '';
             }

@@ -20,6 +20,7 @@ import { Report } from './Report';
 import { Rules } from './Rules';
 import { Servers } from './Servers';
 
+/** The names of the sections, in the order in which they are listed. */
 const SECTIONS = ['defaults', 'servers', 'providers', 'rules', 'jobs', 'costs', 'report'] as const;
 export type Section = (typeof SECTIONS)[number];
 
@@ -39,10 +40,13 @@ const ICONS: Readonly<Record<Section, IconName>> = {
 
 interface Props {
   readonly session: Session;
+  /** The section that is shown. */
   readonly section: Section;
+  /** Called with the section that the user chooses. */
   readonly onSection: (section: Section) => void;
 }
 
+/** The settings. The arrow keys go through the list of sections. */
 export function Settings({ session, section, onSection }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { connection, messages } = React.useSyncExternalStore(session.subscribe, () => session.state);
@@ -106,6 +110,7 @@ export function Settings({ session, section, onSection }: Props): React.ReactEle
   );
 }
 
+/** The content of one section. */
 function SectionBody({ session, section }: Pick<Props, 'session' | 'section'>): React.ReactElement {
   switch (section) {
     case 'defaults':

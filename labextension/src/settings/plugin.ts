@@ -41,6 +41,7 @@ function activate(
     costs: trans.__('Cost of the Assistant'),
     report: trans.__('Report of the Assistant')
   };
+  /** The open settings; undefined while they are closed. */
   let open: Promise<MainAreaWidget<SettingsWidget>> | undefined;
   const openWidget = async (): Promise<MainAreaWidget<SettingsWidget>> => {
     const panel = await place.loadPanel();

@@ -13,6 +13,7 @@ import type { AssistantPanel } from '../panel/panel';
 import { EnvProvider } from '../view/common/env';
 import { isSection, Section, Settings } from './Settings';
 
+/** The settings as a widget of Lab. `panel` has the session and what the views use of Lab. */
 export class SettingsWidget extends ReactWidget {
   private section: Section = 'servers';
 

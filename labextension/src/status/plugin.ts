@@ -1,7 +1,8 @@
 /**
  * The plugin that shows the assistant in Lab's status bar: its model, what it is doing, and the cost of the chat.
  *
- * It does not load the panel: it waits until something else has loaded it. `chat/status_text.ts` writes the text.
+ * The plugin does not load the panel, but waits until something else has loaded it. Until then the item shows only the
+ * word *Assistant*. `chat/status_text.ts` writes the text.
  */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';

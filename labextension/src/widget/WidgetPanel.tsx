@@ -1,7 +1,7 @@
 /**
  * Shows the panel in the output of a cell, with a note above it when the kernel does not answer.
  *
- * This module knows no comm: the connection is set up in `index.tsx`.
+ * This module does not know how the page is connected with the kernel: `index.tsx` opens the connection.
  */
 
 import * as React from 'react';
@@ -21,6 +21,7 @@ interface Props {
   readonly instructions: InstructionsSource;
 }
 
+/** The panel and the note above it. The props are those of `App`, and the `Env` of all views. */
 export function WidgetPanel({ env, ...props }: Props): React.ReactElement {
   const { session } = props;
   const state = React.useSyncExternalStore(session.subscribe, () => session.state);

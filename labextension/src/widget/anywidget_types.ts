@@ -1,14 +1,17 @@
 /**
- * The types of anywidget's front-end interface, as far as our widgets use it. See "front-end modules" in the
- * documentation of anywidget.
+ * The types of anywidget's front-end interface, as far as our widgets use it. anywidget is a library for widgets in
+ * notebooks: the module of a widget exports functions, which anywidget calls in the page. See "front-end modules" in its
+ * documentation.
  *
  * The widgets themselves are `index.tsx` and `card.tsx`.
  */
 
 import type { Typesetter } from './markdown';
 
+/** The state of a widget, which the page shares with the kernel. All outputs that show the widget share one model. */
 export interface WidgetModel {
   get(name: string): unknown;
+  /** Sends a message to the kernel's end of the widget. */
   send(content: unknown): void;
   on(event: string, callback: (...args: never[]) => void): void;
   off(event: string, callback: (...args: never[]) => void): void;
@@ -42,12 +45,17 @@ export function findNotebookPath(model: WidgetModel): string | undefined {
   return findManager(model)?.context?.path;
 }
 
+/** One output that shows a widget. */
 export interface WidgetView {
   readonly model: WidgetModel;
+  /** The element of the output, into which the widget is drawn. */
   readonly el: HTMLElement;
 }
 
-/** A widget as anywidget calls it. Each function returns a function that ends what it began. */
+/**
+ * A widget as anywidget calls it: `initialize` once for each model, and then `render` for each output that shows it. Each
+ * function returns a function that ends what it began.
+ */
 export interface Widget {
   readonly initialize: (shown: Pick<WidgetView, 'model'>) => () => void;
   readonly render: (shown: WidgetView) => () => void;

@@ -1,6 +1,7 @@
 /**
  * The card in the output of a cell, as a widget: it shows the tool calls and questions that wait for the user. There is
- * one session for each model of the widget and each page.
+ * one session for each model of the widget and each page. A session is the page's connection to the engine, which here
+ * goes through the kernel (`channel.ts`).
  *
  * The card shows nothing else of the chat. Its view is `view/PendingDecisions.tsx`. The panel as a widget is
  * `index.tsx`.
@@ -50,6 +51,7 @@ function createEnv(): Env {
 
 /** Create the widget that anywidget shows as a card. */
 export function createCard(): Widget {
+  /** Undefined until anywidget has called `initialize`. */
   let shown: { readonly session: Session; readonly env: Env } | undefined;
   return {
     initialize: ({ model }) => {

@@ -1,6 +1,7 @@
 /**
- * A link to the engine through the comm of a widget. The kernel's messages to a model reach every page that shows the
- * model. So each page chooses an id for its own channel, and ignores the messages of all other channels.
+ * A link to the engine through the kernel. It uses the comm of a widget, which is the connection between the widget in the
+ * page and its model in the kernel. The kernel's messages to a model reach every page that shows the model. So each page
+ * chooses an id for its own channel, and ignores the messages of all other channels.
  *
  * The page sends `open`. The kernel answers `opened`, with the chat of the notebook's cells, or `closed`. Then both
  * ends send `messages`, until one of them closes the channel. With `ping` the kernel asks whether the page still
@@ -33,6 +34,7 @@ interface KernelMessage {
   readonly ping?: true;
 }
 
+/** What the kernel has answered to `open`. */
 export interface OpenChannel {
   readonly link: Link;
   /** The id of the chat to show: the chat of the notebook's cells, or the chat that the panel was opened with. */
@@ -42,7 +44,10 @@ export interface OpenChannel {
 }
 
 /**
- * Open a channel. `onSilence` is called when the kernel has not answered for `PATIENCE_MS`: it may be busy, or gone.
+ * Open a channel. `channel` is its id, which the page has chosen. `onSilence` is called when the kernel has not answered
+ * for `PATIENCE_MS`, because it is busy or gone. The promise may still resolve after that.
+ *
+ * Throws: LinkError when the kernel is gone, Error when it could not open the channel.
  */
 export function openChannel(
   model: WidgetModel,
@@ -71,6 +76,7 @@ export function openChannel(
  */
 const PATIENCE_MS = 4000;
 
+/** The page's end of a channel. */
 class ChannelLink implements Link {
   /** Called with the kernel's answer when the channel is open, and without one when it closes. */
   onSettled: (answer: KernelMessage | undefined, error?: Error) => void = () => undefined;
@@ -112,6 +118,7 @@ class ChannelLink implements Link {
     }
   }
 
+  /** Handle a message of the kernel, if it is for this channel. */
   private readonly receive = (message: KernelMessage): void => {
     if (message.channel !== this.channel) {
       return;
@@ -130,6 +137,7 @@ class ChannelLink implements Link {
     }
   };
 
+  /** Called when the model was removed, or has lost its comm. */
   private readonly handleLoss = (): void => {
     this.end();
   };

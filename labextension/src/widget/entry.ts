@@ -1,5 +1,6 @@
 /**
- * The entry of the widget bundle. It creates a panel or the card of a cell, depending on the field `card` of the model.
+ * The entry of the bundle with both widgets, from which anywidget gets them. It creates a panel or the card of a cell,
+ * depending on the field `card` of the model.
  *
  * This module knows no session: see `index.tsx` and `card.tsx`.
  */

@@ -35,16 +35,21 @@ const NO_SURROUNDINGS: Surroundings = {
   current: () => undefined,
   readContexts: () => []
 };
+/** A widget shows no instructions of the notebook. */
 const NO_INSTRUCTIONS: InstructionsSource = {
   subscribe: () => () => undefined,
   current: () => undefined,
   save: () => undefined
 };
 
+/** What all outputs of a page that show the same model share: the session and the drafts. */
 class Panel {
   readonly session: Session;
+  /** What the user has typed in each chat and not sent. */
   readonly drafts: Drafts;
+  /** What the views use of the page. */
   readonly env: Env;
+  /** Remembers the drafts and the chat after a reload of the page. */
   private readonly storage: TabStorage;
   /** Whether the panel was opened with the id of an earlier chat. */
   private resumed = false;
@@ -66,6 +71,7 @@ class Panel {
         return link;
       }
     });
+    // The chat that the session begins with, until the kernel has said which one to show.
     const first = this.session.chat.id;
     const code = { place: undefined };
     this.env = {

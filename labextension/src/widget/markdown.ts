@@ -25,15 +25,20 @@ export interface Typesetter {
 
 /**
  * Return safe HTML, in which formulas are still text. Two sanitisers run one after the other, so that a gap in one of
- * them does no harm. `describeImage` returns the text of the link that replaces a remote image.
+ * them does no harm. `describeImage` returns the text of the link that replaces a remote image, for the text that
+ * describes the image.
  */
 export function renderHtml(text: string, describeImage: (alt: string) => string): string {
+  // Formulas are taken out meanwhile: the parser would read `_` and `*` in them as Markdown.
   const { text: prose, math } = removeMath(toPlainText(text));
   const html = replaceMath(parser.parse(prose) as string, math);
   return sanitizeHtml(DOMPurify.sanitize(html), describeImage);
 }
 
-/** Return a function that renders Markdown into an element. */
+/**
+ * Return a function that renders Markdown into an element. It is done at once. The function returns a promise, because
+ * the one of `render/markdown.ts` does.
+ */
 export function createMarkdownRenderer(
   code: CodeTools,
   trans: TranslationBundle,

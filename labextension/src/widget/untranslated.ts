@@ -1,13 +1,15 @@
 /**
  * A translation bundle that returns each text in English, because without Lab there are no translations.
  *
- * It only fills in `%1` and chooses between singular and plural, as Lab does.
+ * It only fills in `%1` and chooses between singular and plural, as Lab does. Its methods have the names of Lab's
+ * interface: `n` is for plurals, `p` for a context, `d` for a domain, and each has a short and a long name.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 type Value = string | number;
 
+/** Replace `%1`, `%2` … by the values, and `%%` by a percent sign. */
 function fillIn(text: string, values: readonly Value[]): string {
   return text.replace(/%(%|\d+)/g, (whole, mark) => (mark === '%' ? '%' : String(values[Number(mark) - 1] ?? whole)));
 }
