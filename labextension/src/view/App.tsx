@@ -1,8 +1,9 @@
 /**
- * The view of the whole panel: the header, a chat with its prompt box, or the list of chats.
+ * The view of the whole panel: the header and, below it, a chat with its prompt box or the list of chats.
  *
  * It keeps only the state of the view. The session (`chat/session.ts`) does what the user asks for. The parts of the
- * view are in `transcript/`, `tools/` and `composer/`.
+ * view are in `transcript/` (the messages of the chat), `tools/` (the cards of tool calls) and `composer/` (the prompt
+ * box and what is around it).
  */
 
 import * as React from 'react';
@@ -61,13 +62,16 @@ const findNoNotebook = (): undefined => undefined;
 
 interface Props {
   readonly session: Session;
+  /** What the user has typed in each chat and not sent. */
   readonly drafts: Drafts;
   readonly surroundings: Surroundings;
+  /** The instructions of the notebook in front. */
   readonly instructions: InstructionsSource;
   /** Returns whether a chat is shown again when the user goes to its notebook. */
   readonly isOfNotebook?: (chatId: ChatId) => boolean;
 }
 
+/** The panel. */
 export function App({
   session,
   drafts,
@@ -79,7 +83,9 @@ export function App({
   const state = React.useSyncExternalStore(session.subscribe, () => session.state);
   const { chat } = session;
   const front = React.useSyncExternalStore(surroundings.subscribe, surroundings.findNotebook ?? findNoNotebook);
+  /** Whether the list of chats is shown. */
   const [listing, setListing] = React.useState(false);
+  /** Whether the user is asked for the format of an export. */
   const [exporting, setExporting] = React.useState(false);
   const panel = React.useRef<HTMLDivElement>(null);
   const waiting = React.useMemo(() => (listing ? [] : listWaitingCalls(chat)), [listing, chat]);
@@ -178,7 +184,10 @@ export function App({
   );
 }
 
-/** Approve or reject with a key: the call that has the focus, else the first one that waits, or all of them. */
+/**
+ * Handle a key that approves or rejects: the call that has the focus or, if none has it, the first one that waits.
+ * Another key approves all of them. `waiting` are the calls that wait for a decision.
+ */
 function decideWithKey(session: Session, waiting: readonly CallInChat[], event: React.KeyboardEvent): void {
   const { key, ctrlKey, metaKey, shiftKey, altKey, repeat, target } = event;
   const decision = readDecisionKey({ key, ctrlKey, metaKey, shiftKey, altKey, repeat, field: findField(target) });
@@ -205,13 +214,17 @@ function decideWithKey(session: Session, waiting: readonly CallInChat[], event: 
 
 interface HeaderProps {
   readonly title: string;
+  /** Whether the list of chats is shown, and not a chat. */
   readonly listing: boolean;
+  /** Opens the list of chats, or closes it. */
   readonly onList: () => void;
-  /** Undefined while there is nothing to export. */
+  /** Exports the chat. Undefined while there is nothing to export. */
   readonly onExport: (() => void) | undefined;
+  /** Starts a new chat. */
   readonly onNew: () => void;
 }
 
+/** The line at the top of the panel. */
 function Header({ title, listing, onList, onExport, onNew }: HeaderProps): React.ReactElement {
   const { trans, openSettings, savePreferences } = useEnv();
   const { pinChat } = usePreferences();
@@ -262,10 +275,12 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   const { session, drafts, state, chat, waiting, surroundings, instructions } = props;
   const { trans } = useEnv();
   const place = React.useSyncExternalStore(surroundings.subscribe, surroundings.current);
+  /** The earlier message that the user has chosen to edit; undefined while the prompt box has a new message. */
   const [chosen, setChosen] = React.useState<UserBlock>();
   // The message may be gone by now: the chat was rolled back, here or in another tab.
   const edited = chosen !== undefined && chat.blocks.some(block => isSameMessage(block, chosen)) ? chosen : undefined;
   const [insertedText, insertText] = useTextInsertion(session);
+  /** How many messages were sent here. When the number grows, the transcript scrolls to its end. */
   const [sent, setSent] = React.useState(0);
   const busy = chat.status !== 'idle';
   const plan = React.useMemo(() => findPlan(chat.blocks), [chat.blocks]);
@@ -275,6 +290,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
     [session, chat.id]
   );
   const estimates = useEstimates(session, surroundings, { ...state.selection, ...chat.selection }, chat.id);
+  // These functions stay the same objects, so that the transcript is not drawn again with each letter that is typed.
   const onApprove = React.useCallback(
     (id: string, forSession: boolean, chatId: ChatId) => {
       session.approve(id, forSession, chatId);
@@ -340,6 +356,10 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   );
   const firstSteps = React.useMemo(() => new FirstSteps(session), [session]);
   useLoadedChanges(session, chat, state.connection === 'open');
+  /**
+   * Send what the user has typed, and return whether it was accepted. `withPlace`: add the place in the notebook as a
+   * context. `queued`: while a turn is running, wait for its end, and do not steer the turn.
+   */
   const send = async (text: string, contexts: readonly ChatContext[], withPlace: boolean, queued: boolean) => {
     const all = withPlace ? [...surroundings.readContexts(), ...contexts] : contexts;
     setSent(before => before + 1);
@@ -354,6 +374,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
     if (edited === undefined) {
       return session.prompt(text, all);
     }
+    // The box has an earlier message that was edited. Afterwards it gets the new message again that it had before.
     const unsent = drafts.get(chat.id);
     const accepted = await askAgain(session, edited.contentId, text, all);
     if (accepted) {
@@ -516,12 +537,12 @@ function useRefusedMessages(session: Session, drafts: Drafts, listing: boolean):
 
 /** Load the changes of the chat whenever a turn has ended and something was added to the chat since. */
 function useLoadedChanges(session: Session, { id, seq, status, replay }: Chat, connected: boolean): void {
-  const at = connected && status === 'idle' && replay === undefined ? seq : 0;
+  const settledSeq = connected && status === 'idle' && replay === undefined ? seq : 0;
   React.useEffect(() => {
-    if (at > 0) {
+    if (settledSeq > 0) {
       void loadChanges(session, id);
     }
-  }, [session, id, at]);
+  }, [session, id, settledSeq]);
 }
 
 /**
@@ -545,10 +566,12 @@ function useEstimates(
   }, [session, surroundings, model, agent, variant, chatId]);
 }
 
+/** Whether a block is this message. A message has an id as soon as the server has stored it. */
 function isSameMessage(block: Block, message: UserBlock): boolean {
   return block.kind === 'user' && (block.contentId ?? block.key) === (message.contentId ?? message.key);
 }
 
+/** Puts a text into the prompt box. `how` says whether it is added to the text there, or replaces that. */
 type InsertText = (text: string, how: InsertedText['how'], contexts?: readonly ChatContext[]) => void;
 
 /** Return the text that was last put into the prompt box from outside, and a function that puts a text into it. */

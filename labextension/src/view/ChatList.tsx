@@ -17,6 +17,7 @@ import { Icon, IconButton } from './common/Icon';
 
 interface Props {
   readonly chats: readonly ChatSummary[];
+  /** The chat that the panel shows when the list is closed. */
   readonly current: ChatId;
   /** The path of the notebook in front; undefined when there is none. */
   readonly front: string | undefined;
@@ -27,9 +28,10 @@ interface Props {
   readonly onDelete: (id: ChatId) => void;
 }
 
-/** The server is asked this long after the last key. */
+/** The pause in typing after which the server is asked to search. */
 const TYPING_MS = 200;
 
+/** The list of chats, with a field to search in it. */
 export function ChatList({ chats, front, onSearch, ...actions }: Props): React.ReactElement {
   const { trans, savePreferences } = useEnv();
   const preferences = usePreferences();
@@ -120,6 +122,7 @@ function useExcerpts(query: string, onSearch: Props['onSearch']): Excerpts | und
   return query !== '' && answer?.query === query ? answer.excerpts : undefined;
 }
 
+/** Return the line above the list: how many chats were found, or why there are none. It is empty without a search. */
 function describeResult(
   all: number,
   found: number,
@@ -139,6 +142,7 @@ function describeResult(
   return found === 0 ? trans.__('No chat has these words.') : trans._n('%1 chat', '%1 chats', found);
 }
 
+/** Return the heading of a group. Its key is a path, or the name of an age or a state: see `ChatGroup`. */
 function nameGroup({ key }: ChatGroup, grouping: Grouping, trans: TranslationBundle): string {
   if (grouping === 'notebook') {
     return key === '' ? trans.__('No notebook') : baseName(key);
@@ -166,8 +170,10 @@ type RowProps = Pick<Props, 'onOpen' | 'onRename' | 'onDelete'> & {
   readonly current: boolean;
 };
 
+/** One chat in the list. Its buttons rename it, and delete it after a question. */
 function Row({ chat, grouping, query, excerpt, current, onOpen, onRename, onDelete }: RowProps): React.ReactElement {
   const { trans } = useEnv();
+  /** `renaming`: the form is open. `deleting`: the user is asked. `renamed`: the form was closed, and the row gets the focus. */
   const [doing, setDoing] = React.useState<'renaming' | 'deleting' | 'renamed'>();
   const title = chat.title === undefined ? trans.__('Untitled chat') : toPlainText(chat.title);
   if (doing === 'renaming') {
@@ -259,7 +265,7 @@ function Row({ chat, grouping, query, excerpt, current, onOpen, onRename, onDele
   );
 }
 
-/** The form for the new name of a chat. With an empty name, the chat keeps its old name. */
+/** The form for the new name of a chat. `onDone` gets the name, which is empty when the chat keeps its old name. */
 function Rename({
   title,
   onDone
@@ -308,7 +314,7 @@ function Rename({
   );
 }
 
-/** Shows what a chat is doing now or, if it does nothing, how and when it ended. */
+/** Shows what a chat is doing now or, if it does nothing, how and when (`at`) it ended. */
 function State({ state, at }: { readonly state: ChatState; readonly at: number }): React.ReactElement {
   const { trans } = useEnv();
   switch (state) {

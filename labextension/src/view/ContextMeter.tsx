@@ -1,8 +1,10 @@
 /**
- * Shows how full the model's context window is. A click shows what fills it, and has a button that compacts the chat.
+ * Shows how full the model's context window is, which is the number of tokens that a request may have. A click opens a
+ * box that shows what fills it. A button in the box compacts the chat: a summary replaces the messages.
  *
- * The figures are those of the last request: the model's server counted the whole, and the engine divides it
- * (`engine/model/context_window.py`). This module knows no session: `App.tsx` sends the command.
+ * The figures are those of the last request. The model's server counted all of its tokens, and the engine estimates how
+ * many of them belong to each part (`engine/model/context_window.py`). This module knows no session: `App.tsx` sends the
+ * command.
  */
 
 import * as React from 'react';
@@ -16,15 +18,16 @@ import { usePopup } from './common/popup';
 
 interface Props {
   readonly usage: UsageContent;
-  /** Makes a summary of the chat, which takes the place of its messages. Undefined while that is not possible. */
+  /** Replaces the messages of the chat by a summary. Undefined while that is not possible. */
   readonly onCompact: (() => void) | undefined;
   /** Estimates the next request without a message of the user. */
   readonly estimate: () => Promise<Estimate | undefined>;
 }
 
-/** From this share on, the meter warns. */
+/** From this share of the window on, the meter warns. */
 const NEARLY_FULL = 0.8;
 
+/** The meter, and the box that it opens. If the size of the window is not known, it shows only the tokens. */
 export function ContextMeter({ usage, onCompact, estimate }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { open, setOpen, close, frame } = usePopup('[role=dialog]');
@@ -96,29 +99,35 @@ export function ContextMeter({ usage, onCompact, estimate }: Props): React.React
   );
 }
 
-/** Return the estimate of the next request, which is smaller after the chat was compacted. It is made on opening. */
+/**
+ * Return the estimate of the next request, which is smaller after the chat was compacted. The estimate is made when the
+ * box opens. It is undefined until it has arrived, and while the box is closed.
+ */
 function useNextRequest(estimate: Props['estimate'], open: boolean): Estimate | undefined {
   const latest = React.useRef(estimate);
   latest.current = estimate;
   const [next, setNext] = React.useState<Estimate>();
   React.useEffect(() => {
-    let current = open;
+    let isWanted = open;
     if (open) {
       void latest.current().then(result => {
-        if (current) {
+        if (isWanted) {
           setNext(result);
         }
       });
     }
     return () => {
-      current = false;
+      isWanted = false;
       setNext(undefined);
     };
   }, [open]);
   return next;
 }
 
-/** Shows the parts as a bar and as a table. Their shares are shares of the window or, if its size is unknown, of what is used. */
+/**
+ * Shows the parts of the last request as a bar and as a table, with the share of each part. It is a share of the window
+ * or, if the size of the window is unknown, of the tokens that are used.
+ */
 export function Breakdown({ breakdown }: { readonly breakdown: ContextBreakdown }): React.ReactElement {
   const { trans } = useEnv();
   const { categories, usedTokens, freeTokens, contextLimit } = breakdown;
@@ -167,6 +176,7 @@ export function Breakdown({ breakdown }: { readonly breakdown: ContextBreakdown 
   );
 }
 
+/** Format a share as per cent: 0.25 is `25%`. `digits`: how many digits after the point. */
 function formatShare(share: number, digits = 0): string {
   return `${(100 * share).toFixed(digits)}%`;
 }

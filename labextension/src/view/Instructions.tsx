@@ -8,7 +8,7 @@ import * as React from 'react';
 
 import { useEnv } from './common/env';
 
-/** The instructions of one notebook. */
+/** The instructions of one notebook: what the assistant should know or do in its chats. */
 export interface NotebookInstructions {
   readonly path: string;
   /** The name of the notebook's file. */
@@ -19,12 +19,15 @@ export interface NotebookInstructions {
   readonly trusted: boolean;
 }
 
+/** Reads and writes the instructions of the active notebook. */
 export interface InstructionsSource {
   readonly subscribe: (subscriber: () => void) => () => void;
+  /** Returns the instructions; undefined when no notebook is active. */
   readonly current: () => NotebookInstructions | undefined;
   readonly save: (path: string, words: string) => void;
 }
 
+/** The instructions of the active notebook; nothing when no notebook is active. */
 export function Instructions({ source }: { readonly source: InstructionsSource }): React.ReactElement | null {
   const found = React.useSyncExternalStore(source.subscribe, source.current);
   // With another key, React creates the editor again. So what was typed is discarded when another notebook is active,
@@ -39,6 +42,7 @@ interface Props {
   readonly onSave: InstructionsSource['save'];
 }
 
+/** The line that opens the instructions, and the field in which they are edited. */
 export function InstructionsEditor({ found, onSave }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { path, name, words, trusted } = found;

@@ -15,14 +15,17 @@ import { ContextMeter } from './ContextMeter';
 
 interface Props {
   readonly connection: Connection;
+  /** The tokens and the cost of the chat; null until the server has sent them. */
   readonly usage: UsageContent | null;
+  /** Tries to connect now. */
   readonly onReconnect: () => void;
-  /** Makes a summary of the chat. Undefined while that is not possible. */
+  /** Replaces the messages of the chat by a summary. Undefined while that is not possible. */
   readonly onCompact: (() => void) | undefined;
   /** Estimates the next request without a message of the user. */
   readonly estimate: () => Promise<Estimate | undefined>;
 }
 
+/** The line. Without a connection, it shows only that. */
 export function StatusLine({ connection, usage, onReconnect, onCompact, estimate }: Props): React.ReactElement {
   const { trans } = useEnv();
   const texts: Readonly<Record<Connection, string>> = {
@@ -50,6 +53,7 @@ export function StatusLine({ connection, usage, onReconnect, onCompact, estimate
   );
 }
 
+/** The tokens of the last message, the cost of the chat, and the meter of the context. */
 function UsageText({
   usage,
   onCompact,

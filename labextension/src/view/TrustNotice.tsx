@@ -14,9 +14,11 @@ import { Icon } from './common/Icon';
 
 interface Props {
   readonly untrusted: UntrustedSettingsParams;
+  /** Trusts these settings of a folder. */
   readonly onTrust: (held: HeldSettings) => Promise<void>;
 }
 
+/** One notice for each folder; nothing when there is none. */
 export function TrustNotice({ untrusted, onTrust }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   if (untrusted.folders.length === 0) {

@@ -13,7 +13,9 @@ import { Markdown } from './common/Markdown';
 import { FirstRun, Outcome } from './first_run/FirstRun';
 
 interface Props {
+  /** Whether the server has sent its list of models. */
   readonly configured: boolean;
+  /** The names of the models. */
   readonly models: readonly string[];
   /** The providers of models, as far as they are known. */
   readonly providers: readonly ProviderStatus[];
@@ -22,19 +24,28 @@ interface Props {
   readonly steps: FirstSteps;
   /** All error messages of the server, the newest last. */
   readonly errors: readonly string[];
+  /** The Markdown of the configuration for an empty chat; empty for our own heading. */
   readonly welcome: string;
+  /** Puts a question into the prompt box. */
   readonly onTry: (text: string) => void;
   /** Chooses a model for this chat. */
   readonly onModel: (model: string) => void;
 }
 
+/** The first steps while they are needed, and then the ideas for a first question. */
 export function Welcome(props: Props): React.ReactElement {
   const { configured, models, providers, chats, steps, errors, welcome, onTry, onModel } = props;
   const { trans } = useEnv();
-  // The first steps stay while the user is in one of them, because a key that is kept brings models before it is tried.
+  /**
+   * Whether the user is in one of the first steps. They stay then, although there are models already: the server lists
+   * the models of a new key before the key was tried.
+   */
   const [open, setOpen] = React.useState(false);
+  /** Whether the first steps have led to a model. */
   const [done, setDone] = React.useState(false);
+  /** The result for the key that works. */
   const [worked, setWorked] = React.useState<KeyResult>();
+  // The small model, which needs no key.
   const bundled = providers.find(provider => provider.bundled !== undefined)?.bundled;
   const mayBeNeeded = configured && models.length <= 1;
   React.useEffect(() => {

@@ -2,7 +2,8 @@
  * Writes what a screen reader says about a chat: one line when its status changes, and not each word of an answer.
  * Pure.
  *
- * This module draws nothing: `App.tsx` and `PendingDecisions.tsx` put the line into a live region.
+ * This module draws nothing: `App.tsx` and `PendingDecisions.tsx` put the line into a live region, which is an element
+ * whose changes a screen reader reads aloud.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';

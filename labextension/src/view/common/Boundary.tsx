@@ -7,10 +7,12 @@
 import * as React from 'react';
 
 interface Props {
+  /** The text that is shown in place of the broken view. */
   readonly instead: string;
   readonly children: React.ReactNode;
 }
 
+/** What React calls an error boundary. Another `key` makes it try again. */
 export class Boundary extends React.Component<Props, { readonly failed: boolean }> {
   override state = { failed: false };
 

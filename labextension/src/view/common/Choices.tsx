@@ -21,6 +21,7 @@ interface Props<T> {
   readonly onChoose: (chosen: T | undefined) => void;
 }
 
+/** The question and its buttons. The first button gets the focus. */
 export function Choices<T>({ className, label, line, choices, onChoose }: Props<T>): React.ReactElement {
   const { trans } = useEnv();
   const all: readonly (readonly [string, T | undefined])[] = [...choices, [trans.__('Cancel'), undefined]];

@@ -11,16 +11,18 @@ import { toExactText } from '../../render/format';
 import { useEnv } from './env';
 
 /** The most lines that are drawn at once. More would make the page slow. */
-const MOST_LINES = 400;
+const MAX_LINES = 400;
 /** The most characters of a line that are drawn. It is high, so that a user who approves sees whole lines. */
-const MOST_CHARACTERS = 20_000;
-const SIGN: Readonly<Record<DiffKind, string>> = { add: '+', remove: '−', same: ' ', gap: '⋯' };
+const MAX_LINE_LENGTH = 20_000;
+/** The sign before each line. */
+const SIGNS: Readonly<Record<DiffKind, string>> = { add: '+', remove: '−', same: ' ', gap: '⋯' };
 
+/** `diff` is in the unified format, as `git diff` writes it. */
 export const Diff = React.memo(function Diff({ diff }: { readonly diff: string }): React.ReactElement {
   const { trans } = useEnv();
   const [all, setAll] = React.useState(false);
   const lines = React.useMemo(() => parseDiff(diff), [diff]);
-  const isCut = lines.length > MOST_LINES || lines.some(line => line.text.length > MOST_CHARACTERS);
+  const isCut = lines.length > MAX_LINES || lines.some(line => line.text.length > MAX_LINE_LENGTH);
   const spokenSigns: Readonly<Record<DiffKind, string>> = {
     add: trans.__('added: '),
     remove: trans.__('removed: '),
@@ -31,17 +33,17 @@ export const Diff = React.memo(function Diff({ diff }: { readonly diff: string }
     <div className="eca-Diff" role="group" aria-label={trans.__('Change')} tabIndex={0}>
       <table role="presentation">
         <tbody>
-          {lines.slice(0, all ? undefined : MOST_LINES).map((line, index) => (
+          {lines.slice(0, all ? undefined : MAX_LINES).map((line, index) => (
             <tr key={index} className={`eca-mod-${line.kind}`}>
               <td className="eca-Diff-number">{line.old ?? ''}</td>
               <td className="eca-Diff-number">{line.new ?? ''}</td>
               <td className="eca-Diff-sign" aria-hidden="true">
-                {SIGN[line.kind]}
+                {SIGNS[line.kind]}
               </td>
               <td className="eca-Diff-text">
                 <span className="eca-Hidden">{spokenSigns[line.kind]}</span>
-                {toExactText(all ? line.text : line.text.slice(0, MOST_CHARACTERS))}
-                {!all && line.text.length > MOST_CHARACTERS && '…'}
+                {toExactText(all ? line.text : line.text.slice(0, MAX_LINE_LENGTH))}
+                {!all && line.text.length > MAX_LINE_LENGTH && '…'}
               </td>
             </tr>
           ))}
@@ -55,7 +57,7 @@ export const Diff = React.memo(function Diff({ diff }: { readonly diff: string }
             setAll(true);
           }}
         >
-          {lines.length > MOST_LINES ? trans.__('Show all %1 lines', lines.length) : trans.__('Show the whole lines')}
+          {lines.length > MAX_LINES ? trans.__('Show all %1 lines', lines.length) : trans.__('Show the whole lines')}
         </button>
       )}
     </div>

@@ -10,6 +10,7 @@ import * as React from 'react';
 import { splitAtEmptyLines, toExactText } from '../../render/format';
 import { useEnv } from './env';
 
+/** The text, for an element that keeps spaces and line breaks. */
 export function ExactText({ text }: { readonly text: string }): React.ReactElement {
   const { trans } = useEnv();
   return (

@@ -6,6 +6,7 @@
 
 import * as React from 'react';
 
+/** The lines of each icon as the path of an SVG, in a square of 16 units. */
 const PATHS = {
   add: 'M8 3v10M3 8h10',
   attach:
@@ -47,7 +48,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** An icon always stands beside a text or in a button with a name, so it is hidden from screen readers. */
+/** Draws an icon. It always stands beside a text or in a button with a name, so it is hidden from screen readers. */
 export function Icon({ name }: { readonly name: IconName }): React.ReactElement {
   return (
     <svg className="eca-Icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">
@@ -65,12 +66,15 @@ export function Icon({ name }: { readonly name: IconName }): React.ReactElement 
 
 interface IconButtonProps {
   readonly icon: IconName;
+  /** What the button does. It is its tooltip, and its name for a screen reader. */
   readonly label: string;
   readonly onClick: () => void;
   readonly disabled?: boolean;
+  /** Whether what the button switches is on; undefined for a button that is no switch. */
   readonly pressed?: boolean;
 }
 
+/** A button that shows only an icon. */
 export function IconButton({ icon, label, onClick, disabled, pressed }: IconButtonProps): React.ReactElement {
   return (
     <button
@@ -87,7 +91,7 @@ export function IconButton({ icon, label, onClick, disabled, pressed }: IconButt
   );
 }
 
-/** The icon of *Stop* is filled, so that it is found quickly. */
+/** The icon of *Stop*. It is filled, so that it is found quickly. */
 export function StopIcon(): React.ReactElement {
   return (
     <svg className="eca-Icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">

@@ -11,11 +11,11 @@ import { useEnv } from './env';
 import { ExactText } from './ExactText';
 
 /** The number of characters that are shown at first: a few screens. */
-const FIRST = 4000;
+const FIRST_LENGTH = 4000;
 /** The number of characters that the button adds. */
-const MORE = 40_000;
-/** The same as `FIRST`, for a text that the user approves. It is high, because the user should see the end, too. */
-const FIRST_EXACT = 40_000;
+const ADDED_LENGTH = 40_000;
+/** The number of characters shown at first of a text that the user approves. It is high, so that the end is seen, too. */
+const FIRST_EXACT_LENGTH = 40_000;
 
 interface Props {
   readonly text: string;
@@ -23,9 +23,10 @@ interface Props {
   readonly exact?: boolean;
 }
 
+/** The text, and the button while a part of it is not shown. */
 export const LongText = React.memo(function LongText({ text, exact = false }: Props): React.ReactElement {
   const { trans } = useEnv();
-  const [size, setSize] = React.useState(exact ? FIRST_EXACT : FIRST);
+  const [size, setSize] = React.useState(exact ? FIRST_EXACT_LENGTH : FIRST_LENGTH);
   // The text is cut before it is cleaned: it would take too long to clean ten megabytes and show four kilobytes.
   const part = React.useMemo(() => text.slice(0, size), [text, size]);
   return (
@@ -38,7 +39,7 @@ export const LongText = React.memo(function LongText({ text, exact = false }: Pr
           type="button"
           className="eca-Link"
           onClick={() => {
-            setSize(size + MORE);
+            setSize(size + ADDED_LENGTH);
           }}
         >
           {trans.__('Show more (%1 characters are hidden)', text.length - size)}

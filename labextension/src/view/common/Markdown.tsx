@@ -12,8 +12,9 @@ import { useEnv } from './env';
 import { LongText } from './LongText';
 
 /** A longer segment is not prose, and a parser would block the page. It is shown as plain text, part by part. */
-const LONGEST_SEGMENT = 50_000;
+const MAX_SEGMENT_LENGTH = 50_000;
 
+/** The text, which may still grow. It is not trusted: `Env.markdown` makes it safe. */
 export const Markdown = React.memo(function Markdown({ text }: { readonly text: string }): React.ReactElement {
   return (
     <div className="eca-Markdown">
@@ -24,10 +25,12 @@ export const Markdown = React.memo(function Markdown({ text }: { readonly text: 
   );
 });
 
+/** One segment of the text. */
 function Segment({ text }: { readonly text: string }): React.ReactElement {
-  return text.length > LONGEST_SEGMENT ? <LongText text={text} /> : <RenderedSegment text={text} />;
+  return text.length > MAX_SEGMENT_LENGTH ? <LongText text={text} /> : <RenderedSegment text={text} />;
 }
 
+/** A segment that `Env.markdown` renders into an element, whenever its text changes. */
 const RenderedSegment = React.memo(function RenderedSegment({ text }: { readonly text: string }): React.ReactElement {
   const { markdown } = useEnv();
   const host = React.useRef<HTMLDivElement>(null);

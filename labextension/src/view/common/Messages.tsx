@@ -13,13 +13,14 @@ import { useEnv } from './env';
 import { Icon, IconButton } from './Icon';
 
 /** The most characters of a message that are shown. */
-const LONGEST = 500;
+const MAX_LENGTH = 500;
 
 interface Props {
   readonly session: Session;
   readonly messages: State['messages'];
 }
 
+/** The last three messages. More would leave no room for the chat. */
 export function Messages({ session, messages }: Props): React.ReactElement {
   const { trans } = useEnv();
   return (
@@ -27,7 +28,7 @@ export function Messages({ session, messages }: Props): React.ReactElement {
       {messages.slice(-3).map(({ key, type, text }) => (
         <div key={key} className={`eca-Message eca-mod-${type}`} role={type === 'error' ? 'alert' : undefined}>
           <Icon name="alert" />
-          <span dir="auto">{toPlainText(text.slice(0, LONGEST))}</span>
+          <span dir="auto">{toPlainText(text.slice(0, MAX_LENGTH))}</span>
           <IconButton
             icon="close"
             label={trans.__('Dismiss')}

@@ -10,11 +10,12 @@ import { ImageContent } from '../../wire/protocol';
 import { useEnv } from './env';
 
 /** Matches the types of images that an `img` element draws without running code. */
-const DRAWN = /^image\/(png|jpeg|gif|webp|svg\+xml)$/;
+const SAFE_TYPE = /^image\/(png|jpeg|gif|webp|svg\+xml)$/;
 
+/** The image; its type in words when it is not drawn. */
 export function Picture({ image }: { readonly image: ImageContent }): React.ReactElement {
   const { trans } = useEnv();
-  return DRAWN.test(image.mediaType) ? (
+  return SAFE_TYPE.test(image.mediaType) ? (
     <img className="eca-Picture" alt={trans.__('Image')} src={`data:${image.mediaType};base64,${image.base64}`} />
   ) : (
     <p className="eca-Note">{trans.__('An image of the type %1', image.mediaType)}</p>

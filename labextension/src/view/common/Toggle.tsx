@@ -1,7 +1,7 @@
 /**
  * A button that opens and closes a part of a card.
  *
- * It keeps no state: the component that uses it passes whether the part is open.
+ * It keeps no state: the component that uses it passes whether the part is open, and changes that when it is clicked.
  */
 
 import * as React from 'react';
@@ -12,6 +12,7 @@ interface Props {
   readonly children: React.ReactNode;
 }
 
+/** `children` is the label of the button. `open`: whether the part is open. */
 export function Toggle({ open, onClick, children }: Props): React.ReactElement {
   return (
     <button type="button" className="eca-Button" aria-expanded={open} onClick={onClick}>

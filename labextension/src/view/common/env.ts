@@ -66,6 +66,7 @@ export interface Observed<T> {
 const EnvContext = React.createContext<Env | undefined>(undefined);
 export const EnvProvider = EnvContext.Provider;
 
+/** Return the `Env` of the page. Throws: Error outside of an `EnvProvider`. */
 export function useEnv(): Env {
   const env = React.useContext(EnvContext);
   if (env === undefined) {

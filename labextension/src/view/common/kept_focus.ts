@@ -7,6 +7,7 @@
 
 import * as React from 'react';
 
+// The card of a tool call, the head of the card, which can have the focus, and the prompt box.
 const CARD = '.eca-Tool';
 const CARD_HEAD = '.eca-Tool-head';
 const PROMPT_BOX = 'textarea[role=combobox]';
@@ -21,14 +22,16 @@ export function useKeptFocus(panel: React.RefObject<HTMLElement>): void {
     if (node === null) {
       return undefined;
     }
+    /** The element that has the focus; undefined when none in the panel has it. */
     let focused: Element | undefined;
+    /** The head of the card in which this element is. */
     let cardHead: HTMLElement | null | undefined;
     const handleFocus = ({ target }: FocusEvent): void => {
       focused = target instanceof Element ? target : undefined;
       cardHead = focused?.closest(CARD)?.querySelector<HTMLElement>(CARD_HEAD);
     };
-    // Some browsers send this event also for a removed element, just before it is removed. So the element is checked
-    // later.
+    // Some browsers send this event also for an element that is about to be removed. So the element is checked a moment
+    // later: if it is still in the page, the user has moved the focus.
     const handleBlur = ({ target }: FocusEvent): void => {
       queueMicrotask(() => {
         if (target instanceof Element && target.isConnected && document.activeElement !== target) {

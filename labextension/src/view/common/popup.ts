@@ -1,8 +1,13 @@
-/** A box that a button opens: Escape, and leaving it with the focus, close it. */
+/**
+ * The state of a box that a button opens. The box closes when the user presses Escape, or when the focus leaves it.
+ *
+ * This module draws nothing: `ContextMeter.tsx` and others draw the button and the box.
+ */
 
 import * as React from 'react';
 
 export interface Popup {
+  /** Whether the box is open. */
   readonly open: boolean;
   readonly setOpen: (open: boolean) => void;
   /** Closes the box, and focuses the button. */
@@ -15,7 +20,10 @@ export interface Popup {
   };
 }
 
-/** `focused` is the selector of what gets the focus when the box opens. The button is the first one in the frame. */
+/**
+ * Return the state of a box, which is closed at first. `focused` is the CSS selector of the element that gets the focus
+ * when the box opens. The button that opens the box must be the first button in the frame.
+ */
 export function usePopup(focused: string): Popup {
   const [open, setOpen] = React.useState(false);
   const ref = React.useRef<HTMLDivElement>(null);

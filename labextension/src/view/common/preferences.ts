@@ -1,6 +1,6 @@
 /**
- * Reads what the user has set for the panel in Lab's own settings: its side, the key that sends, the chips, the
- * list of chats.
+ * Reads and writes what the user has set for the panel in Lab's own settings: its side, the key that sends, the chips
+ * (the contexts that stand above the prompt box), and the list of chats.
  *
  * The settings of the assistant (providers, servers, rules) are not here: the server keeps them, and `settings/` shows
  * them.
@@ -13,7 +13,7 @@ import type { Grouping } from '../../chats/groups';
 export interface Preferences {
   /** The side of Lab on which the panel is. */
   readonly side: 'left' | 'right';
-  /** The key that sends a message. The other one of the two begins a new line. */
+  /** The key that sends a message. The other of these two begins a new line. */
   readonly sendKey: 'Enter' | 'Shift+Enter';
   /** Whether the place in the notebook is offered as a context, as a chip above the prompt box. */
   readonly chips: boolean;
@@ -65,6 +65,7 @@ export class PreferenceStore {
 
   readonly current = (): Preferences => this.value;
 
+  /** Change the preferences here, and notify the subscribers. */
   set(value: Preferences): void {
     this.value = value;
     this.subscribers.forEach(subscriber => {
@@ -83,8 +84,9 @@ export class PreferenceStore {
   };
 
   /**
-   * Follow Lab's settings. `movePanel` is called with the side whenever it changes, and at the start if it is not the
-   * default.
+   * Follow Lab's settings. `registry` has them, and is null in a page without settings. `restored` resolves when Lab has
+   * put its panels where they were. `movePanel` is called with the side whenever it changes, and at the start if it is
+   * not the default.
    */
   async follow(
     registry: ISettingRegistry | null,

@@ -1,5 +1,6 @@
 /**
- * The first steps of a user who has set up no model: three buttons, and what each of them opens.
+ * The first steps of a user who has set up no model: three buttons (sign in, paste a key, try the small model), and what
+ * each of them opens. The small model is one that runs inside Jupyter without a key.
  *
  * The pasted key stays in its field until it is sent: it is in no state of a view, and the field is emptied. What is
  * requested from the server is in `first_steps.ts`.
@@ -15,7 +16,9 @@ import { Login } from './Login';
 
 interface Props {
   readonly providers: readonly ProviderStatus[];
+  /** The small model; undefined when the server has none. */
   readonly bundled: BundledModel | undefined;
+  /** The requests to the server. */
   readonly steps: Pick<FirstSteps, 'signIn' | 'enter' | 'useKey' | 'tryKey'>;
   /** All error messages of the server, the newest last. */
   readonly errors: readonly string[];
@@ -27,14 +30,16 @@ interface Props {
   readonly onSmall: (model: string) => void;
 }
 
-/** `trial`: the user has signed in, and sees what the try of the key shows. */
+/** What is open. `trial`: the user has signed in, and sees whether a first request succeeds. */
 type Choice = 'sign-in' | 'trial' | 'key' | 'small';
 
+/** The buttons or, after a click, what the button opens. */
 export function FirstRun({ providers, bundled, steps, errors, onOpen, onWorks, onSmall }: Props): React.ReactElement {
   const { trans, openSettings } = useEnv();
   const [choice, setChoice] = React.useState<Choice>();
   const [result, setResult] = React.useState<KeyResult>();
   const [busy, setBusy] = React.useState(false);
+  /** Show the result of trying a key, when it is there. */
   const handleResult = async (pending: Promise<KeyResult>): Promise<void> => {
     setBusy(true);
     setResult(undefined);
@@ -45,6 +50,7 @@ export function FirstRun({ providers, bundled, steps, errors, onOpen, onWorks, o
       onWorks(found);
     }
   };
+  /** Open what belongs to a button; undefined shows the buttons again. */
   const open = (next: Choice | undefined): void => {
     setResult(undefined);
     setChoice(next);
@@ -143,10 +149,12 @@ function describeSize(bundled: BundledModel | undefined, trans: Trans): string {
 
 interface ButtonProps {
   readonly label: string;
+  /** A second, smaller line. */
   readonly hint?: string;
   readonly onClick: () => void;
 }
 
+/** A large button with two lines. */
 function FirstButton({ label, hint = '', onClick }: ButtonProps): React.ReactElement {
   return (
     <button type="button" className="eca-Option" onClick={onClick}>
@@ -284,7 +292,7 @@ function Install({ bundled }: Pick<Props, 'bundled'>): React.ReactElement {
   );
 }
 
-/** What the try of a key has shown, in words. */
+/** Says in words what came of trying a key: while it is tried (`busy`), and then the result. */
 export function Outcome({
   busy,
   result

@@ -2,7 +2,7 @@
  * Signs the user in to a provider. The server decides which step comes next, and this view shows it.
  *
  * The user may type a key. It is read from the form when it is sent, and is stored nowhere else: not in the state of a
- * view and not in an attribute. The field is empty afterwards. The list of providers is `Providers.tsx`.
+ * view and not in an attribute. The field is empty afterwards. The list of providers is `settings/Providers.tsx`.
  */
 
 import * as React from 'react';
@@ -12,7 +12,7 @@ import { useEnv } from '../common/env';
 
 interface Props {
   readonly provider: ProviderStatus;
-  /** Begins a sign-in and returns its first step. */
+  /** Begins a sign-in and returns its first step. Without a method, the step may be the choice of a method. */
   readonly login: (method?: string) => Promise<LoginStep>;
   /** Sends what the user has typed and returns the next step. */
   readonly enter: (data: Readonly<Record<string, string>>) => Promise<LoginStep>;
@@ -22,11 +22,13 @@ interface Props {
   readonly onEnd: () => void;
 }
 
+/** The sign-in, from its first step to its end. It begins as soon as it is drawn. */
 export function Login({ provider, login, enter, errors, onEnd }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [step, setStep] = React.useState<LoginStep>();
   const [requestError, setRequestError] = React.useState('');
   const [busy, setBusy] = React.useState(false);
+  /** Show the step when the server has answered, or the error of the request. */
   const showStep = (next: Promise<LoginStep>): Promise<void> => {
     setRequestError('');
     setBusy(true);
@@ -82,13 +84,15 @@ export function Login({ provider, login, enter, errors, onEnd }: Props): React.R
   );
 }
 
-/** One step of a sign-in: a choice of methods, a code, a link, or fields to fill in. */
 interface StepProps {
   readonly step: LoginStep;
+  /** Called with the method that the user chooses. */
   readonly onMethod: (method: string) => void;
+  /** Called with what the user has typed, by the keys of the fields. */
   readonly onEnter: (data: Readonly<Record<string, string>>) => void;
 }
 
+/** One step of a sign-in: a choice of methods, a code, a link, or fields to fill in. */
 export function Step({ step, onMethod, onEnter }: StepProps): React.ReactElement {
   const { trans } = useEnv();
   const { action, message, methods = [], url, code, fields = [] } = step;
@@ -129,7 +133,7 @@ export function Step({ step, onMethod, onEnter }: StepProps): React.ReactElement
   );
 }
 
-/** Return the text in a field of a form. */
+/** Return the text in a field of a form; empty when the form has no such field. */
 export function readField(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === 'string' ? value : '';

@@ -1,6 +1,6 @@
 /**
- * The first steps of a user who has set up no model: which provider a pasted key belongs to, and what a try of it has
- * shown.
+ * The first steps of a user who has set up no model: finds out which provider a pasted key belongs to, and whether the key
+ * works. To try a key, the server sends one small request to the provider's model.
  *
  * A key passes through here on its way to the server and is kept nowhere. This module knows no view: see
  * `FirstRun.tsx`.
@@ -13,15 +13,21 @@ import type { Session } from '../../chat/session';
 /** The method of a sign-in with a browser, as `providers/login` names it. */
 const BROWSER = 'browser';
 
-/** What came of a key: `outcome` is what to compare, `message` what the server said about it. */
+/** The result of trying a key. `outcome` is a fixed word that programs compare, `message` a sentence for the user. */
 export type KeyResult = ProvidersTryResult;
 
-/** Whether to show the first steps: there is no model, or only the small one, with which nobody has worked yet. */
+/**
+ * Whether to show the first steps: when there is no model, or when there is only the small one (`bundled`) and no chat
+ * yet. `chats` is the number of stored chats.
+ */
 export function needsFirstRun(models: readonly string[], bundled: BundledModel | undefined, chats: number): boolean {
   return models.length === 0 || (chats === 0 && models.every(model => model === bundled?.model));
 }
 
-/** Return the provider whose keys begin like this one: the longest beginning that fits counts. */
+/**
+ * Return the id of the provider whose keys begin like this one. For example, `sk-ant-` is Anthropic's and `sk-` is
+ * OpenAI's. If several beginnings fit, the longest counts.
+ */
 export function guessProvider(key: string, providers: readonly ProviderStatus[]): string | undefined {
   const text = key.trim();
   let best: { readonly id: string; readonly length: number } | undefined;
@@ -35,7 +41,7 @@ export function guessProvider(key: string, providers: readonly ProviderStatus[])
   return best?.id;
 }
 
-/** Return the providers for which a key is all that is needed. */
+/** Return the providers that need only a key, and no address. */
 export function listKeyProviders(providers: readonly ProviderStatus[]): readonly ProviderStatus[] {
   return providers.filter(({ login }) => login !== undefined && login.asksForUrl !== true);
 }
@@ -96,7 +102,10 @@ export class FirstSteps {
   }
 }
 
-/** Return the result for a request that failed. Without a connection nothing is known about the key. */
+/**
+ * Return the result for a request that failed. `outcome` is what an error of the server means. Without a connection the
+ * outcome is `failed`, because nothing is known about the key.
+ */
 function explainError(error: unknown, outcome: KeyResult['outcome']): KeyResult {
   const message = error instanceof Error ? error.message : String(error);
   return { outcome: error instanceof LinkError ? 'failed' : outcome, model: '', message };
