@@ -19,10 +19,12 @@ interface Props {
   readonly accept: string | undefined;
 }
 
+/** The button and its menu. Without `onChoose` there is no menu: the button opens the dialog of the browser. */
 export function Attach({ onChoose, onFiles, accept }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { open, setOpen, close, frame } = usePopup('[role=menuitem]');
   const input = React.useRef<HTMLInputElement>(null);
+  /** Return the function of a menu item: it closes the menu first. */
   const pick = (act: () => void) => () => {
     close();
     act();

@@ -1,5 +1,6 @@
 /**
- * Shows the contexts that are sent with a message as chips. The user can leave out each of them.
+ * Shows the contexts that are sent with a message as chips, which are small labels above the prompt box. The user can
+ * leave out each of them.
  *
  * This module knows no server: `Composer.tsx` keeps the list.
  */
@@ -22,14 +23,19 @@ export interface EditorPlace {
 }
 
 interface Props {
+  /** Undefined when the user is in no notebook and no file, or wants no chip for it. */
   readonly place: EditorPlace | undefined;
   /** Whether the place is sent. */
   readonly placeOn: boolean;
+  /** Called when the user switches the place on or off. */
   readonly onPlaceOn: (on: boolean) => void;
+  /** The other contexts that are sent. */
   readonly contexts: readonly ChatContext[];
+  /** Leaves out a context. */
   readonly onRemove: (context: ChatContext) => void;
 }
 
+/** The chips; nothing when there is no context. */
 export function Chips({ place, placeOn, onPlaceOn, contexts, onRemove }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   if (place === undefined && contexts.length === 0) {

@@ -15,6 +15,7 @@ import { Trigger, findTrigger } from '../../chat/completion_trigger';
 import { useEnv } from '../common/env';
 import { Icon, IconName } from '../common/Icon';
 
+/** The icons of the kinds of contexts, files and commands. */
 const ICONS: Readonly<Record<string, IconName>> = {
   file: 'file',
   directory: 'folder',
@@ -33,6 +34,7 @@ const ICONS: Readonly<Record<string, IconName>> = {
   skill: 'command'
 };
 
+/** Return the icon for a kind of context, file or command; a dot for an unknown kind. */
 export function getKindIcon(kind: string): IconName {
   return ICONS[kind] ?? 'dot';
 }
@@ -42,6 +44,7 @@ const PAUSE_MS = 60;
 
 /** A list of suggestions that is shown. */
 export interface SuggestionList {
+  /** The sign that has opened the list, and what is typed after it. */
   readonly trigger: Trigger;
   /** The suggestions; undefined until the first answer has come, null when the request failed. */
   readonly suggestions: readonly Suggestion[] | null | undefined;
@@ -49,7 +52,9 @@ export interface SuggestionList {
   readonly active: number;
 }
 
+/** The list, and what the keys of the prompt box do with it. */
 interface Completer {
+  /** Undefined while the list is closed. */
   readonly list: SuggestionList | undefined;
   /** Moves the active suggestion by this many lines. */
   readonly move: (by: number) => void;
@@ -58,8 +63,8 @@ interface Completer {
 }
 
 /**
- * Return the list of suggestions for the text at the cursor. There is none for a mention that was chosen already.
- * `query` throws when the request fails.
+ * Return the list of suggestions for the text at the cursor. The list is closed at a mention that was chosen already
+ * (`mentions`). `query` requests the suggestions, and rejects when the request fails.
  */
 export function useCompletion(
   text: string,
@@ -74,6 +79,7 @@ export function useCompletion(
   const { kind, start, query: word } = found ?? {};
   const [answer, setAnswer] = React.useState<Answer>();
   const [active, setActive] = React.useState(0);
+  /** The place of the trigger for which the user has closed the list. */
   const [closed, setClosed] = React.useState<string>();
   const place = found === undefined ? '' : `${found.kind}${String(start)}`;
   React.useEffect(() => {
@@ -81,24 +87,24 @@ export function useCompletion(
       setAnswer(undefined);
       return;
     }
-    let current = true;
+    let isWanted = true;
     const timer = window.setTimeout(() => {
       query({ kind, start, query: word }).then(
         suggestions => {
-          if (current) {
+          if (isWanted) {
             setAnswer({ word, suggestions });
             setActive(0);
           }
         },
         () => {
-          if (current) {
+          if (isWanted) {
             setAnswer({ word, suggestions: null });
           }
         }
       );
     }, PAUSE_MS);
     return () => {
-      current = false;
+      isWanted = false;
       window.clearTimeout(timer);
     };
   }, [kind, start, word, query]);
@@ -142,12 +148,14 @@ function listMatchingSuggestions(
 }
 
 interface Props {
+  /** The id of the list in the page, to which the prompt box refers for screen readers. */
   readonly id: string;
   readonly list: SuggestionList;
   /** Called with the suggestion that the user chooses. */
   readonly onTake: (suggestion: Suggestion) => void;
 }
 
+/** The open list, or a note when it is empty. Nothing while the first answer is awaited. */
 export function Completion({ id, list, onTake }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   const { suggestions, active } = list;

@@ -1,6 +1,10 @@
 /**
  * The prompt box: its text, the contexts, and the completion.
  *
+ * A context is something that is sent with the message, such as a file or a cell. The text mentions some of them (`@` and
+ * a name). The others stand as chips above the text. The words of this module: `unmentioned` are the contexts of the
+ * chips, `known` are those that the text may mention.
+ *
  * Enter sends and Shift+Enter begins a new line, or the other way round if the user prefers that. While a turn runs, a
  * message steers the turn: the model reads it during the turn. With Alt+Enter, the message waits for the end of the
  * turn. This module knows no session: `App.tsx` sends the message.
@@ -40,16 +44,20 @@ export interface InsertedText {
 interface Props {
   /** Whether a turn is running. */
   readonly busy: boolean;
+  /** Whether the page is connected with the server. Otherwise nothing can be sent. */
   readonly connected: boolean;
   /** Whether the user changes an earlier message. */
   readonly editing: boolean;
+  /** The text that was last put into the box from outside. */
   readonly insertedText: InsertedText;
   /** What was typed in this chat earlier and not sent. */
   readonly unsent: UnsentMessage;
   /** Called with the content of the box whenever it changes, except while the user changes an earlier message. */
   readonly onUnsent: (message: UnsentMessage) => void;
+  /** The place of the user in a notebook or file, which is sent as a context unless the user leaves it out. */
   readonly place: EditorPlace | undefined;
   readonly estimates: EstimateSource;
+  /** Returns the suggestions for what is typed. The contexts are those of the chips. */
   readonly query: (trigger: Trigger, contexts: readonly ChatContext[]) => Promise<readonly Suggestion[]>;
   /**
    * Sends a message. Returns whether the server accepted it; otherwise it stays in the box. `withPlace`: add the place
@@ -61,15 +69,19 @@ interface Props {
     withPlace: boolean,
     later: boolean
   ) => Promise<boolean>;
+  /** Stops the turn. */
   readonly onStop: () => void;
+  /** Called when the user no longer wants to change the earlier message. */
   readonly onCancelEdit: () => void;
   /** Called for the key *arrow up* in an empty box. */
   readonly onEditLast: () => void;
   /** Called with a warning for the user. */
   readonly onWarning: (text: string) => void;
+  /** Shown in the line with the buttons: the pickers. */
   readonly children?: React.ReactNode;
 }
 
+/** The prompt box and what belongs to it: the suggestions, the chips, the estimate, and the line with the buttons. */
 export function Composer(props: Props): React.ReactElement {
   const { busy, connected, editing, query, onSend, onStop, onUnsent } = props;
   const { trans, attachments, findCell = () => undefined } = useEnv();
@@ -80,8 +92,7 @@ export function Composer(props: Props): React.ReactElement {
   const box = React.useRef<HTMLTextAreaElement>(null);
   const [text, setText] = React.useState(props.unsent.text);
   const [cursor, setCursor] = React.useState(0);
-  // The contexts in the list above the text, and those that the text may mention. A context stays known when its mention
-  // is deleted, because the user may undo that.
+  // A context stays known when its mention is deleted, because the user may undo that.
   const [unmentioned, setUnmentioned] = React.useState(() => dropMentioned(props.unsent));
   const [known, setKnown] = React.useState(() => pickMentioned(props.unsent.text, props.unsent.contexts));
   const [placeOn, setPlaceOn] = React.useState(true);
@@ -94,17 +105,21 @@ export function Composer(props: Props): React.ReactElement {
   // What the text mentions is offered again: a message may mention it twice.
   const queryWithContexts = React.useCallback((trigger: Trigger) => query(trigger, unmentioned), [query, unmentioned]);
   const { list, move, close } = useCompletion(text, cursor, mentions, queryWithContexts);
-  const put = useSetText(box, setText, setCursor);
-  const learn = React.useCallback((added: readonly ChatContext[]) => {
+  const replaceText = useTextReplacement(box, setText, setCursor);
+  const addKnown = React.useCallback((added: readonly ChatContext[]) => {
     setKnown(before => addContexts(before, added));
   }, []);
-  useInsertedText(props.insertedText, text, put, box, learn);
+  useInsertedText(props.insertedText, text, replaceText, box, addKnown);
   React.useEffect(() => {
     if (!editing) {
       onUnsent({ text, contexts });
     }
   }, [editing, onUnsent, text, contexts]);
 
+  /**
+   * Put a suggestion in the place of what was typed. The word of a context becomes a mention. A context without a word,
+   * such as an image, becomes a chip.
+   */
   const takeSuggestion = ({ context, insert = '' }: Suggestion): void => {
     if (list === undefined || box.current === null) {
       return;
@@ -113,7 +128,7 @@ export function Composer(props: Props): React.ReactElement {
     const end = start + query.length + 1;
     const word = context && chooseWord(context, known);
     if (context !== undefined && word !== undefined) {
-      learn([context]);
+      addKnown([context]);
     } else if (context !== undefined) {
       add(context);
     }
@@ -123,15 +138,17 @@ export function Composer(props: Props): React.ReactElement {
       word === undefined ? insert : `${word}${/^\s/.test(text.slice(end)) ? '' : ' '}`
     );
   };
+  /** Handle a change of the text. A mention that was typed to its end counts like one that was chosen in the list. */
   const onText = (now: string, cursor: number): void => {
     const typed = findTypedMention(text, now, list?.trigger);
     if (typed !== undefined) {
       const offered = list?.suggestions?.flatMap(({ context }) => context ?? []) ?? [];
-      learn(offered.filter(context => chooseWord(context, known) === typed).slice(0, 1));
+      addKnown(offered.filter(context => chooseWord(context, known) === typed).slice(0, 1));
     }
     setText(now);
     setCursor(cursor);
   };
+  /** Add a context as a chip. It replaces a chip of the same thing. */
   const add = (context: ChatContext): void => {
     setUnmentioned(before => [
       ...before.filter(other => createContextKey(other) !== createContextKey(context)),
@@ -168,6 +185,7 @@ export function Composer(props: Props): React.ReactElement {
     }
     return images.length + others.length > 0;
   };
+  /** Add cells that were pasted or dropped as chips. */
   const attachCells = (cells: readonly PastedCell[]): void => {
     for (const cell of cells) {
       add(toCellContext(cell, findCell));
@@ -182,13 +200,14 @@ export function Composer(props: Props): React.ReactElement {
         addFound(attachments.find(paths));
       })
   });
+  /** Send the message. `later`: it waits for the end of the turn. When it is refused, it comes back into the box. */
   const send = async (later: boolean): Promise<void> => {
     const message = text.trim();
     if (message === '' || sending || !connected) {
       return;
     }
     setSending(true);
-    put('', 0);
+    replaceText('', 0);
     const accepted = await onSend(message, contexts, chips && placeOn, later);
     setSending(false);
     if (accepted) {
@@ -196,7 +215,7 @@ export function Composer(props: Props): React.ReactElement {
       // By now the user may be writing the next message.
       setKnown(before => pickMentioned(box.current?.value ?? '', before));
     } else {
-      put(message, message.length);
+      replaceText(message, message.length);
       // The text is also stored here, because by now the user may be in another chat, and this box gone.
       onUnsent({ text: message, contexts });
     }
@@ -206,6 +225,7 @@ export function Composer(props: Props): React.ReactElement {
     if (event.nativeEvent.isComposing) {
       return;
     }
+    // The whole name of a command is typed.
     const isComplete = list?.trigger.kind === '/' && list.trigger.query === suggestion?.key;
     const action = readKeyAction(event, { suggestion, list, isComplete, shifted: sendKey === 'Shift+Enter' });
     if (action === undefined) {
@@ -338,6 +358,7 @@ export function Composer(props: Props): React.ReactElement {
   );
 }
 
+/** `take`: choose the active suggestion. `close`: close the list. `next`, `previous`: go to another suggestion. */
 type KeyAction = 'send' | 'take' | 'close' | 'next' | 'previous';
 
 /** What decides about the meaning of a key. */
@@ -352,7 +373,7 @@ interface KeySituation {
   readonly shifted: boolean;
 }
 
-/** Return what a key does; undefined when it does what it does in any text area. */
+/** Return what a key does; undefined when it has its usual meaning in a text area. */
 function readKeyAction(
   event: React.KeyboardEvent,
   { suggestion, list, isComplete, shifted }: KeySituation
@@ -380,17 +401,18 @@ function dropMentioned({ text, contexts }: UnsentMessage): readonly ChatContext[
   return contexts.filter(context => !mentioned.includes(context));
 }
 
-/** Whether the text is a command. The server carries it out, so what a model would read of it costs nothing. */
+/** Whether the text is a command. It has no estimate, because the server carries it out and no model reads it. */
 function isCommand(text: string): boolean {
   return text.trimStart().startsWith('/');
 }
 
-/** Return a function that sets the text, and sets the cursor as soon as the text is drawn. */
-function useSetText(
+/** Return a function that replaces the whole text, and puts the cursor to its place as soon as the text is drawn. */
+function useTextReplacement(
   box: React.RefObject<HTMLTextAreaElement>,
   setText: (text: string) => void,
   setCursor: (cursor: number) => void
 ): (text: string, cursor: number) => void {
+  // A list with the cursor: a new list, also with the same number, is a new wish.
   const [wanted, setWanted] = React.useState<readonly [number]>();
   React.useLayoutEffect(() => {
     if (wanted !== undefined) {
@@ -407,13 +429,13 @@ function useSetText(
   );
 }
 
-/** Put each new text into the box, and the cursor at its end. */
+/** Put each new inserted text into the box, and the cursor at its end. `text` is the text that is in the box now. */
 function useInsertedText(
   inserted: InsertedText,
   text: string,
-  put: (text: string, cursor: number) => void,
+  replaceText: (text: string, cursor: number) => void,
   box: React.RefObject<HTMLTextAreaElement>,
-  learn: (contexts: readonly ChatContext[]) => void
+  addKnown: (contexts: readonly ChatContext[]) => void
 ): void {
   const latest = React.useRef(text);
   latest.current = text;
@@ -421,11 +443,11 @@ function useInsertedText(
     if (inserted.key > 0) {
       const whole =
         inserted.how === 'replace' ? inserted.text : [latest.current, inserted.text].filter(Boolean).join('\n\n');
-      put(whole, whole.length);
-      learn(pickMentioned(whole, inserted.contexts));
+      replaceText(whole, whole.length);
+      addKnown(pickMentioned(whole, inserted.contexts));
       if (inserted.how === 'replace') {
         box.current?.focus();
       }
     }
-  }, [inserted, put, box, learn]);
+  }, [inserted, replaceText, box, addKnown]);
 }

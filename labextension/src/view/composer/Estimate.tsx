@@ -27,8 +27,10 @@ export interface EstimateSource {
 
 interface Props {
   readonly source: EstimateSource;
+  /** The text in the prompt box. */
   readonly text: string;
   readonly contexts: readonly ChatContext[];
+  /** Whether the place in the notebook is sent as a context, too. */
   readonly withPlace: boolean;
   /** The place in the notebook, in words. When it changes, a new estimate is made. */
   readonly place: string;
@@ -37,6 +39,7 @@ interface Props {
 /** The pause in typing after which an estimate is requested. */
 const PAUSE_MS = 500;
 
+/** The line with the estimate; nothing for an empty text. */
 export function EstimateLine({ source, text, contexts, withPlace, place }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   const estimate = useEstimate(source, text, contexts, withPlace, place);
@@ -102,7 +105,8 @@ export function Figures({ estimate }: { readonly estimate: Estimate }): React.Re
 }
 
 /**
- * Return the estimate for a text. It is requested when the user stops typing, and again whenever something has changed.
+ * Return the last estimate for a text; undefined when there is none. It is requested when the user stops typing, and
+ * again whenever an argument has changed.
  */
 function useEstimate(
   { estimate }: EstimateSource,

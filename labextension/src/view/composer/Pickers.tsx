@@ -1,5 +1,6 @@
 /**
- * Shows the pickers for the agent, the model and the variant of the next turn.
+ * Shows the pickers for the agent, the model and the variant of the next turn. A picker is a button that opens a list. A
+ * variant is a way in which the model works, for example how much it reasons.
  *
  * This module knows no session: `App.tsx` passes the choice on.
  */
@@ -10,10 +11,13 @@ import { Selection } from '../../chat/state';
 import { useEnv } from '../common/env';
 
 interface Props {
+  /** Gets the element around the pickers. `openModelPicker` needs it. */
   readonly frame: React.RefObject<HTMLDivElement>;
+  /** What is chosen now. */
   readonly selection: Selection;
   readonly models: readonly string[];
   readonly agents: readonly string[];
+  /** Called with what the user has chosen. */
   readonly onChoose: (selection: Partial<Selection>) => void;
 }
 
@@ -28,6 +32,7 @@ export function openModelPicker(frame: HTMLDivElement | null): void {
   }
 }
 
+/** The pickers. One with nothing to choose from is not shown. */
 export function Pickers({ frame, selection, models, agents, onChoose }: Props): React.ReactElement {
   const { trans } = useEnv();
   return (
@@ -68,8 +73,9 @@ export function Pickers({ frame, selection, models, agents, onChoose }: Props): 
 }
 
 interface PickerProps {
+  /** What is chosen, in words. */
   readonly name: string;
-  /** By which the picker is found. */
+  /** The value of the attribute `data-eca-picker`, by which `openModelPicker` finds the picker. */
   readonly mark?: string;
   readonly value: string;
   readonly options: readonly string[];
@@ -79,6 +85,7 @@ interface PickerProps {
 /** A menu with one value chosen. It is a `select` of the browser, which works with every keyboard and screen reader. */
 function Picker({ name, mark, value, options, onChange }: PickerProps): React.ReactElement {
   const { trans } = useEnv();
+  // The chosen value is in the list even when it cannot be chosen any more.
   const all = options.includes(value) ? options : [value, ...options];
   // There is only room for the name without the provider. The list has the full name.
   const shown = value.slice(value.lastIndexOf('/') + 1) || trans.__('default');

@@ -1,12 +1,13 @@
 /**
  * The field of the prompt box, in which mentions are drawn as chips.
  *
- * The field is a textarea: the browser undoes, composes and reads it as it does any text. Behind it lies a copy of the
- * text with the same lines, in which only the chips are visible. The copy is as high as the text, and so is the field.
- * A chip is as wide as its word, because otherwise the lines of both would differ.
+ * The field is a textarea, because the browser then does what it does in every text: undo, composition of letters, and
+ * screen reading. Behind it lies a copy of the text with the same lines, in which only the chips are visible. The copy
+ * is as high as the text, and so is the field. A chip is as wide as its word, because otherwise the lines of both would
+ * differ.
  *
- * This module knows no server and no suggestions: `Composer.tsx` does. `mentions/caret.ts` decides where the caret
- * may stand.
+ * This module knows no server and no suggestions: those are in `Composer.tsx`. `mentions/caret.ts` decides where the
+ * caret may stand.
  */
 
 import * as React from 'react';
@@ -15,17 +16,23 @@ import { findDeletion, keepOutside, TextRange } from '../../mentions/caret';
 import { cutText, Mention, nameMention } from '../../mentions/mentions';
 import { useEnv } from '../common/env';
 
+/** All other attributes go to the textarea. */
 interface Props extends React.TextareaHTMLAttributes<HTMLTextAreaElement> {
+  /** Gets the textarea. */
   readonly box: React.RefObject<HTMLTextAreaElement>;
   readonly text: string;
+  /** The mentions in the text. */
   readonly mentions: readonly Mention[];
+  /** Called with the text and the offset of the cursor when the user has changed the text. */
   readonly onText: (text: string, cursor: number) => void;
+  /** Called with the offset of the cursor when it has moved. */
   readonly onCursor: (cursor: number) => void;
 }
 
 /** What is drawn at the end of the copy, so that its last line is as high as that of the field. */
 const LAST_LINE = '\u200b';
 
+/** The textarea and the copy behind it. */
 export function PromptBox({
   box,
   text,
@@ -38,7 +45,9 @@ export function PromptBox({
   const { trans } = useEnv();
   const id = React.useId();
   const copy = React.useRef<HTMLDivElement>(null);
+  /** The last selection, from which `keepOutside` knows in which direction the caret has moved. */
   const selected = React.useRef<TextRange>({ start: 0, end: 0 });
+  /** When a key would delete a part of a mention, select the whole mention, so that the key deletes all of it. */
   const deleteMention = (event: React.KeyboardEvent<HTMLTextAreaElement>): void => {
     const { selectionStart, selectionEnd } = event.currentTarget;
     const { key, ctrlKey, altKey } = event;
@@ -80,6 +89,7 @@ export function PromptBox({
         }}
         onSelect={event => {
           const { selectionStart: start, selectionEnd: end, selectionDirection, value } = event.currentTarget;
+          // The caret may not stand inside of a mention. While the text is changing, the mentions are not known yet.
           const outside = value === text ? keepOutside(mentions, selected.current, { start, end }) : { start, end };
           if (outside.start !== start || outside.end !== end) {
             event.currentTarget.setSelectionRange(outside.start, outside.end, selectionDirection);
@@ -92,6 +102,7 @@ export function PromptBox({
           onKeyDown?.(event);
         }}
         onMouseMove={event => {
+          // The textarea lies above the chips. So it shows the tooltip of the chip that is under the mouse.
           const under = document.elementsFromPoint(event.clientX, event.clientY);
           const chip = under.find(
             node => node.classList.contains('eca-Mention') && copy.current?.contains(node) === true

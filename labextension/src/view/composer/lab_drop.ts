@@ -17,6 +17,7 @@ const DRAGGED_OVER = 'eca-mod-dropping';
 
 /** What happens with the things that are dropped on the element. */
 interface DropTarget {
+  /** Called with cells. */
   readonly onCells: (cells: readonly PastedCell[]) => void;
   /** Called with the paths of files; undefined where files cannot be attached. */
   readonly onPaths: ((paths: readonly string[]) => void) | undefined;
@@ -76,7 +77,10 @@ export function useLabDrop(element: React.RefObject<HTMLElement>, target: DropTa
   }, [element]);
 }
 
-/** Cells are copied. For files, Lab offers only to move them, which means nothing here: whoever receives them decides. */
+/**
+ * Return the action that the pointer shows during a drag. Cells are copied. For files, Lab allows only the action that it
+ * proposes, which is to move them. Nothing is moved, because the receiver decides what happens with the files.
+ */
 function chooseAction(drag: Drag.Event): Drag.Event['dropAction'] {
   return drag.mimeData.hasData(CELLS_MIME_TYPE) ? 'copy' : drag.proposedAction;
 }

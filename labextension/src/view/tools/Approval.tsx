@@ -34,6 +34,7 @@ export interface Decide {
 export const draftReasons = new Map<string, { readonly reason: string; readonly focused: boolean }>();
 
 interface ApprovalProps extends Omit<Decide, 'onBackground'> {
+  /** The id of the call. */
   readonly id: string;
   /** What an approval for the session would remember, in words. If undefined, there is no button for it. */
   readonly remembers?: readonly string[] | undefined;
@@ -43,6 +44,7 @@ interface ApprovalProps extends Omit<Decide, 'onBackground'> {
   readonly parts?: { readonly kept: number; readonly all: number } | undefined;
 }
 
+/** The buttons or, after a click on one of them, the form for a reason or the proposal of a rule. */
 export function Approval({
   chatId,
   id,
@@ -53,6 +55,7 @@ export function Approval({
   onReject
 }: ApprovalProps): React.ReactElement {
   const { trans, approvalRules } = useEnv();
+  // The call that a key would decide about; undefined where there are no keys.
   const next = React.useContext(NextDecision);
   const [proposing, setProposing] = React.useState(false);
   const [rejecting, setRejecting] = React.useState(draftReasons.has(nameCall(chatId, id)));
@@ -150,6 +153,7 @@ function formatScopes(remembers: readonly string[]): string {
 
 type RejectProps = Pick<Decide, 'chatId' | 'onReject'> & { readonly id: string; readonly onBack: () => void };
 
+/** The form with the reason of a rejection. */
 function RejectForm({ chatId, id, onReject, onBack }: RejectProps): React.ReactElement {
   const { trans } = useEnv();
   const name = nameCall(chatId, id);

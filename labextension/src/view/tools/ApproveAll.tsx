@@ -10,7 +10,7 @@ import { Session } from '../../chat/session';
 import { useEnv } from '../common/env';
 import { CallInChat, DECISION_KEYS, NextDecision, selectUnchanged } from './decision_keys';
 
-/** Approve the calls that were shown, as far as they are still what was shown. */
+/** Approve the calls that were shown. A call that was decided or has changed since it was shown is left out. */
 export function approveShown(session: Session, shown: readonly CallInChat[]): void {
   selectUnchanged(shown, session.chat).forEach(({ block, chatId }) => {
     session.approve(block.id, false, chatId);
@@ -18,10 +18,13 @@ export function approveShown(session: Session, shown: readonly CallInChat[]): vo
 }
 
 interface Props {
+  /** The calls that wait. */
   readonly calls: readonly CallInChat[];
+  /** Called with the calls that are drawn when the button is clicked. */
   readonly onApproveAll: (calls: readonly CallInChat[]) => void;
 }
 
+/** The button; nothing when fewer than two calls wait. */
 export function ApproveAll({ calls, onApproveAll }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   const hasKeys = React.useContext(NextDecision) !== undefined;

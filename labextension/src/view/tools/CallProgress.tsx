@@ -12,15 +12,16 @@ import { Decide } from './Approval';
 import { useEnv } from '../common/env';
 
 /** How many of the last lines are shown. The whole output is shown when the call has ended. */
-const LINES = 6;
+const TAIL_LINES = 6;
 
 type Props = NonNullable<ToolBlock['progress']> & Pick<Decide, 'chatId' | 'onBackground'> & { readonly id: string };
 
+/** The progress. `background`: the call can continue as a background job, and a button lets it do so. */
 export function CallProgress(props: Props): React.ReactElement {
   const { chatId, id, text, progress, total, background, onBackground } = props;
   const { trans } = useEnv();
   const known = progress !== undefined && total !== undefined && total > 0;
-  const tail = toPlainText(text).trimEnd().split('\n').slice(-LINES).join('\n');
+  const tail = toPlainText(text).trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
   return (
     <div className="eca-Tool-progress">
       {known && (

@@ -1,5 +1,6 @@
 /**
- * Shows the plan of a chat above the prompt box, and the button with which the user lets a plan be carried out.
+ * Shows the plan of a chat above the prompt box, which is the list of tasks that the model has written for itself. It also
+ * has the button for a plan that the assistant has only proposed: with a click the user lets it be carried out.
  *
  * This module knows no session: `App.tsx` passes what the button does.
  */
@@ -11,7 +12,7 @@ import { toPlainText } from '../../render/format';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';
 
-/** The newest state of the plan. A chat has one plan, which the model changes as it works. */
+/** The newest state of the list of tasks. The model changes it as it works. */
 export function Plan({ details }: { readonly details: TaskDetails }): React.ReactElement {
   const { trans } = useEnv();
   const { done, total } = details.summary;
@@ -30,6 +31,7 @@ export function Plan({ details }: { readonly details: TaskDetails }): React.Reac
   );
 }
 
+/** The tasks, each with an icon for its status. */
 export function Tasks({ tasks }: { readonly tasks: readonly Task[] }): React.ReactElement {
   const { trans } = useEnv();
   const statusTexts = { pending: trans.__('to do'), 'in-progress': trans.__('in progress'), done: trans.__('done') };

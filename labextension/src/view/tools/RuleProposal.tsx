@@ -1,6 +1,6 @@
 /**
  * Shows the approval rule that the button *Always…* would write, before it is written. Afterwards it shows a note with
- * the button *Undo*.
+ * the button *Undo*. An approval rule is an entry of the configuration that allows such calls without a question.
  *
  * The server proposes the rule; see `chat/approval_rules.ts`.
  */
@@ -12,20 +12,23 @@ import { ApprovalsProposeResult, ChatId, RulePlace, RuleText } from '../../wire/
 import { toExactText } from '../../render/format';
 import { useEnv } from '../common/env';
 
-/** Return the rule as it is written in the file. */
+/** Return the rule as JSON, in the form in which it is written to the configuration file. */
 export function formatRule({ decision, rule, argsMatchers = {} }: RuleText): string {
   const matchers = Object.keys(argsMatchers).length > 0 ? { argsMatchers } : {};
   return JSON.stringify({ toolCall: { approval: { [decision]: { [rule]: matchers } } } }, undefined, 2);
 }
 
 interface FormProps {
+  /** The chat of the call. */
   readonly chatId: ChatId;
+  /** The id of the call. */
   readonly id: string;
   readonly approvalRules: ApprovalRules;
+  /** Called when the user wants no rule. */
   readonly onBack: () => void;
 }
 
-/** Asks the server for a rule for the call `id`, and shows it. */
+/** Asks the server for a rule for a call, shows it, and writes it when the user agrees. */
 export function RuleForm({ chatId, id, approvalRules, onBack }: FormProps): React.ReactElement {
   const { trans } = useEnv();
   const [proposal, setProposal] = React.useState<ApprovalsProposeResult>();
@@ -55,14 +58,20 @@ export function RuleForm({ chatId, id, approvalRules, onBack }: FormProps): Reac
 }
 
 interface ProposalProps {
+  /** Undefined until the server has answered. */
   readonly proposal: ApprovalsProposeResult | undefined;
+  /** Why there is no rule, or why it was not written; empty when there is no error. */
   readonly error: string;
+  /** Whether the rule is being written. */
   readonly busy: boolean;
+  /** The line above the rule. */
   readonly heading: string;
+  /** Called with the rule, and the scope whose file it is written to. */
   readonly onWrite: (rule: RuleText, scope: RulePlace['scope']) => void;
   readonly onBack: () => void;
 }
 
+/** The rule, the choice of the file, and the buttons. */
 export function RuleProposal({ proposal, error, busy, heading, onWrite, onBack }: ProposalProps): React.ReactElement {
   const { trans } = useEnv();
   const [scope, setScope] = React.useState<RulePlace['scope']>();
@@ -143,7 +152,7 @@ interface NoteProps {
   readonly id: string;
 }
 
-/** The note that a rule was written for the call `id`. */
+/** The note that a rule was written for a call; nothing when none was. */
 export function WrittenRuleNote({ chatId, id }: NoteProps): React.ReactElement | null {
   const { trans, approvalRules } = useEnv();
   const all = React.useSyncExternalStore(

@@ -21,14 +21,16 @@ import { CallProgress } from './CallProgress';
 import { ToolDetails } from './ToolDetails';
 
 interface Props extends Decide {
+  /** The tool call. */
   readonly block: ToolBlock;
   /** Whether a call of the subagent within the card waits for a decision. */
   readonly hasWaitingCall?: boolean;
-  /** Shown under the call while it is unfolded. */
+  /** The transcript of the subagent that the call has started. Shown under the call while it is unfolded. */
   readonly children?: React.ReactNode;
 }
 
-const ICON: Readonly<Partial<Record<ToolStatus, IconName>>> = {
+/** The icons of the statuses. A status without an icon has a spinner, because the call goes on. */
+const ICONS: Readonly<Partial<Record<ToolStatus, IconName>>> = {
   waiting: 'question',
   done: 'check',
   failed: 'alert',
@@ -39,6 +41,7 @@ const ICON: Readonly<Partial<Record<ToolStatus, IconName>>> = {
 /** The tools that only preview a change. Their cards are open, because the diff is all that they have. */
 const PREVIEWS: ReadonlySet<string> = new Set(['preview_file_change', 'preview_notebook_change']);
 
+/** The card of one tool call. */
 export const ToolCard = React.memo(function ToolCard({
   block,
   hasWaitingCall = false,
@@ -55,14 +58,14 @@ export const ToolCard = React.memo(function ToolCard({
       draftReasons.delete(nameCall(chatId, block.id));
     }
   }, [waiting, chatId, block.id]);
-  // Once the user has folded or unfolded the details, they stay that way.
+  /** Whether the user has unfolded or folded the details; undefined until then, when the card decides. */
   const [chosen, setChosen] = React.useState<boolean>();
   const open = chosen ?? (hasWaitingCall || (PREVIEWS.has(block.name) && block.details !== undefined));
   // The card of a finished `task` call is small, because the list of tasks is shown above the prompt box.
   const isTaskList = block.details?.type === 'task' && block.status === 'done';
   const status = useStatusText(block);
   const parts = countParts(block);
-  const icon = ICON[block.status];
+  const icon = ICONS[block.status];
   return (
     <section
       className={`eca-Tool eca-mod-${block.status}${isTaskList ? ' eca-mod-listed' : ''}`}

@@ -18,6 +18,7 @@ import { Tasks } from './Plan';
 import { explainDecision } from './approval_reason';
 
 interface Props {
+  /** The tool call. */
   readonly block: ToolBlock;
   /** Whether the transcript of the call's subagent is shown below the details. */
   readonly hasTranscript: boolean;
@@ -25,9 +26,11 @@ interface Props {
   readonly onlyContent?: boolean;
 }
 
+/** The arguments, the result, the name of the tool, and why the call ran or was forbidden. */
 export function ToolDetails({ block, hasTranscript, onlyContent = false }: Props): React.ReactElement {
   const { trans, fetchWholeOutput } = useEnv();
   const name = toExactText(block.name);
+  /** The whole output, after the user has asked for it. */
   const [whole, setWhole] = React.useState<string>();
   // The result is not shown if it only repeats what is shown elsewhere: a change has its diff, the list of tasks is
   // above the prompt box, and the result of a subagent is its last message.
@@ -115,6 +118,7 @@ interface ArgumentsProps {
   readonly except?: readonly string[];
 }
 
+/** The arguments as a list or, while the model writes them, as the text that has come so far. */
 function Arguments({ block, except = [] }: ArgumentsProps): React.ReactElement | null {
   if (block.arguments === undefined) {
     return block.argumentsText === '' || except.length > 0 ? null : <LongText text={block.argumentsText} exact />;
@@ -134,10 +138,11 @@ function Arguments({ block, except = [] }: ArgumentsProps): React.ReactElement |
 }
 
 /** A value with at most this many characters is shown on the line of its name. */
-const SHORT = 60;
+const MAX_SHORT_LENGTH = 60;
 
+/** One argument. `text` is its value: a string as it is, or JSON. */
 function Argument({ name, text }: { readonly name: string; readonly text: string }): React.ReactElement {
-  const short = text.length <= SHORT && !text.includes('\n');
+  const short = text.length <= MAX_SHORT_LENGTH && !text.includes('\n');
   return (
     <div className={short ? 'eca-mod-short' : undefined}>
       <dt>{toExactText(name)}</dt>

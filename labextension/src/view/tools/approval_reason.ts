@@ -1,7 +1,8 @@
 /**
  * Explains in words why a tool call ran, needed an approval or was forbidden. Pure.
  *
- * This module decides nothing: the server decides, and sends the cause with the call.
+ * This module decides nothing: the server decides (`engine/approval/policy.py`), and sends the cause with the call. Each
+ * kind of cause has one sentence here. `byDefault` is the key of the configuration that decides when no rule does.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -14,7 +15,11 @@ export function needsApprovalEachTime(block: ToolBlock): boolean {
   return hasWarning(block) || block.cause?.kind === 'unparsed';
 }
 
-/** Whether the card of the waiting call must show the explanation, and not only the details. */
+/**
+ * Whether the explanation is a warning, which the card of a waiting call shows even while its details are folded. The
+ * call changes what may run without a question (`protected`), makes the page load something (`loads`), or runs what was
+ * changed without approval (`unseen`).
+ */
 export function hasWarning({ cause }: ToolBlock): boolean {
   return cause?.kind === 'protected' || cause?.kind === 'loads' || cause?.kind === 'unseen';
 }

@@ -27,7 +27,10 @@ export interface CallInChat {
   readonly chatId: ChatId;
 }
 
-/** The name (see `nameCall`) of the call that the keys are for when the focus is in no other call. Undefined where there are no keys. */
+/**
+ * The name (see `nameCall`) of the call that the keys decide about when the focus is in no other call; empty when no call
+ * waits. Undefined where there are no keys.
+ */
 export const NextDecision = React.createContext<string | undefined>(undefined);
 
 /** Return the name of a call among the calls of all chats. */
@@ -49,7 +52,7 @@ export function listWaitingCalls(chat: Chat): readonly CallInChat[] {
   return listCalls(chat).filter(({ block }) => block.status === 'waiting');
 }
 
-/** Return those of the shown calls that still wait and do what was shown. A call that came later is never one of them. */
+/** Return those of the shown calls that still wait and do what was shown. Calls that came later are not among them. */
 export function selectUnchanged(shown: readonly CallInChat[], chat: Chat): readonly CallInChat[] {
   const now = listWaitingCalls(chat);
   return shown.filter(({ block, chatId }) =>
@@ -76,7 +79,7 @@ export interface PressedKey {
   readonly field: FocusedField;
 }
 
-/** The field that has the focus. In a `text` all keys edit the text: it is any field but an empty prompt box. */
+/** The field that has the focus. `text`: any field except an empty prompt box. All keys edit its text. */
 export type FocusedField = 'none' | 'empty prompt' | 'text';
 
 /** Return what a key decides; undefined when it decides nothing. A key that is held down decides only once. */
@@ -88,7 +91,7 @@ export function readDecisionKey(pressed: PressedKey): Decision | undefined {
   if (key === 'Enter') {
     return shiftKey ? 'approveAll' : 'approve';
   }
-  // In the prompt box this key deletes words. Pressed once too often, it must not reject a call.
+  // In the prompt box this key deletes words. A user who presses it once more than needed must not reject a call.
   return key === 'Backspace' && !shiftKey && field === 'none' ? 'reject' : undefined;
 }
 

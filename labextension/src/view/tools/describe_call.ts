@@ -1,8 +1,8 @@
 /**
  * Says in one line what a tool call that waits will do. Pure.
  *
- * The line is made from the details that the card shows below it, and these are what runs. Where it has nothing better,
- * it is the summary that the server wrote.
+ * The line is made from the details that the card shows below it, because these are what runs. For all other calls, the
+ * line is the summary that the server wrote.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -22,13 +22,13 @@ export interface OpenNotebooks {
 /** Return the line for a call that waits. */
 export function describeCall(block: ToolBlock, notebooks: OpenNotebooks, trans: TranslationBundle): string {
   const { details, arguments: args = {}, name, origin, server, summary } = block;
-  const lines = (text: string): string => {
+  const countLines = (text: string): string => {
     const count = text.split('\n').length;
     return trans._n('%1 line', '%1 lines', count);
   };
   switch (details?.type) {
     case 'runCells':
-      return describeCells(details, notebooks, trans, lines(details.cells.map(({ source }) => source).join('\n')));
+      return describeCells(details, notebooks, trans, countLines(details.cells.map(({ source }) => source).join('\n')));
     case 'shellCommand': {
       const { parsed = [] } = details;
       return parsed.length > 1 ? trans.__('Run %1 commands', parsed.length) : trans.__('Run a command');
@@ -40,13 +40,14 @@ export function describeCall(block: ToolBlock, notebooks: OpenNotebooks, trans: 
       }
   }
   if (origin === 'native' && name === 'run_code' && typeof args.code === 'string') {
-    return trans.__('Run code (%1)', lines(args.code));
+    return trans.__('Run code (%1)', countLines(args.code));
   }
   const line = toExactText(replaceCellIds(summary ?? name, args, notebooks.findCell));
   // A server may give its tool any name. So it is always said which server runs it.
   return origin === 'mcp' ? trans.__('%1, on the MCP server %2', line, toExactText(server)) : line;
 }
 
+/** Return the line for cells that run. `lines` is their number of lines in words. */
 function describeCells(
   { cells, path }: RunCellsDetails,
   { findKernel }: OpenNotebooks,

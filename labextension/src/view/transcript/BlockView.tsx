@@ -22,6 +22,7 @@ import { Picture } from '../common/Picture';
 import { ToolCard } from '../tools/ToolCard';
 import { UserActions, UserMessage } from './UserMessage';
 
+/** What the buttons of all blocks do. */
 export type BlockActions = Decide & UserActions & Pick<FailureActions, 'onChooseModel'>;
 
 type Props = BlockActions & {
@@ -36,6 +37,7 @@ type Props = BlockActions & {
   readonly onAskAgain?: (() => void) | undefined;
 };
 
+/** The block. If it cannot be drawn, a note takes its place. */
 export const BlockView = React.memo(function BlockView(props: Props): React.ReactElement {
   const { trans } = useEnv();
   return (
@@ -45,6 +47,7 @@ export const BlockView = React.memo(function BlockView(props: Props): React.Reac
   );
 });
 
+/** The view for the kind of the block. */
 function BlockBody({ block, agent, last, idle, onAskAgain, ...actions }: Props): React.ReactElement | null {
   switch (block.kind) {
     case 'user':
@@ -89,13 +92,15 @@ function isWaiting(block: Block): boolean {
 }
 
 interface SubagentProps {
+  /** The id of the subagent's chat. */
   readonly chatId: ChatId;
   readonly agent: Transcript;
   readonly actions: BlockActions;
 }
 
 /**
- * The transcript of a subagent, under the call that started it. The call shows the task, so the transcript does not.
+ * The transcript of a subagent, under the call that started it. A subagent is an assistant that works on one task in a
+ * chat of its own. The call shows the task, so the transcript does not.
  */
 function Subagent({ chatId, agent, actions }: SubagentProps): React.ReactElement {
   const { trans } = useEnv();
@@ -116,6 +121,7 @@ function Subagent({ chatId, agent, actions }: SubagentProps): React.ReactElement
   );
 }
 
+/** The reasoning of the model, folded. When it has ended, also how long it took, if that is known. */
 function Reasoning({ block }: { readonly block: ReasonBlock }): React.ReactElement | null {
   const { trans } = useEnv();
   if (block.text === '' && block.ms !== undefined) {
@@ -157,6 +163,7 @@ function Source({ title, url }: { readonly title: string; readonly url: string }
   );
 }
 
+/** A run of a hook, which is a command of the user's configuration, with its output. */
 function Hook({ block }: { readonly block: HookBlock }): React.ReactElement {
   const { trans } = useEnv();
   return (

@@ -1,5 +1,6 @@
 /**
- * Lists what a turn has changed, below its answer: each change as a diff, with buttons to keep or undo it.
+ * Lists what a turn has changed, below its answer: each change as a diff, with buttons to keep or undo it. A turn is the
+ * work of the assistant on one message.
  *
  * This module knows no session: `App.tsx` passes what the buttons do. The modules in `review/` show changes in the
  * cells themselves.
@@ -13,6 +14,7 @@ import { Diff } from '../common/Diff';
 import { useEnv } from '../common/env';
 import { Icon, IconButton } from '../common/Icon';
 
+/** What the buttons do. Each promise resolves when the list of changes is loaded again. */
 export interface ReviewActions {
   readonly onKeep: (changes: readonly Change[]) => Promise<void>;
   readonly onUndo: (changes: readonly Change[]) => Promise<void>;
@@ -26,6 +28,7 @@ type Props = ReviewActions & {
   readonly startsOpen?: boolean;
 };
 
+/** The list, folded at first; nothing when the turn has changed nothing. */
 export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   const [open, setOpen] = React.useState(startsOpen);
@@ -34,6 +37,7 @@ export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: P
   if (changes.length === 0) {
     return null;
   }
+  // A settled change was approved before it was made, for example. It can still be undone.
   const undecided = changes.filter(({ settled }) => settled !== true);
   const undoable = changes.filter(({ refused }) => refused === undefined);
   const decide = async (act: ReviewActions['onKeep'], chosen: readonly Change[]): Promise<void> => {
@@ -99,9 +103,11 @@ export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: P
 
 type ItemProps = ReviewActions & {
   readonly change: Change;
+  /** Whether nothing can be decided now. */
   readonly busy: boolean;
 };
 
+/** One change: a link to its file or cell, its buttons and its diff. */
 function Item({ change, busy, onKeep, onUndo }: ItemProps): React.ReactElement {
   const { trans, openPath, showCell } = useEnv();
   const title = useTitle(change);

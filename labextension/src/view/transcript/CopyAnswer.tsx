@@ -13,8 +13,10 @@ import { IconButton } from '../common/Icon';
 /** How long it is shown that the text is copied. A failure is shown until the next try. */
 const SHOWN_MS = 2000;
 
+/** `collect` returns the answer as Markdown. */
 export function CopyAnswer({ collect }: { readonly collect: () => string }): React.ReactElement {
   const { trans } = useEnv();
+  /** Whether the last try has succeeded; undefined before a try, and some time after one that has. */
   const [copied, setCopied] = React.useState<boolean>();
   const isCopied = copied === true;
   React.useEffect(() => {

@@ -14,6 +14,7 @@ import { Icon } from '../common/Icon';
 import { Markdown } from '../common/Markdown';
 import { describeFailure } from './failure_text';
 
+/** What the buttons do. A button without a function is not shown. */
 export interface FailureActions {
   /** Asks the user's last message again; undefined while that is not possible. */
   readonly onAskAgain?: (() => void) | undefined;
@@ -25,6 +26,7 @@ interface Props extends FailureActions {
   readonly block: FailureBlock;
 }
 
+/** The card. */
 export function Failure({ block, onAskAgain, onChooseModel }: Props): React.ReactElement {
   const { trans, openSettings } = useEnv();
   const { failure, text } = block;

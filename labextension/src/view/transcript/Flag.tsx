@@ -1,5 +1,5 @@
 /**
- * Shows, sets and removes flags at messages.
+ * Shows, sets and removes flags. A flag is a mark with a short text that the user puts at a message.
  *
  * `chat/flags.ts` sends the requests to the server.
  */
@@ -10,6 +10,7 @@ import { toPlainText } from '../../render/format';
 import { useEnv } from '../common/env';
 import { Icon, IconButton } from '../common/Icon';
 
+/** A flag, with a button that removes it. `contentId` is the id of the message. */
 export function Flag({ text, contentId }: { readonly text: string; readonly contentId: string }): React.ReactElement {
   const { trans, flags } = useEnv();
   return (
@@ -30,7 +31,9 @@ export function Flag({ text, contentId }: { readonly text: string; readonly cont
 }
 
 interface FormProps {
+  /** The id of the message. */
   readonly contentId: string;
+  /** Called when the flag was set, or the user has cancelled. */
   readonly onDone: () => void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Shows the text of a message of the user. Its mentions are chips, and a chip of a cell or a file is a button that goes
- * there.
+ * Shows the text of a message of the user. A mention is a word such as `@data.csv`, which stands for a context of the
+ * message. It is drawn as a chip. The chip of a cell or a file is a button that goes there.
  *
  * This module knows no server. The prompt box draws its chips itself, see `view/composer/PromptBox.tsx`.
  */
@@ -18,6 +18,7 @@ interface Props {
   readonly contexts: readonly ChatContext[] | undefined;
 }
 
+/** The text with its chips. */
 export function TextWithMentions({ text, contexts = [] }: Props): React.ReactElement {
   const plain = toPlainText(text);
   return (
@@ -34,10 +35,12 @@ export function TextWithMentions({ text, contexts = [] }: Props): React.ReactEle
 }
 
 interface ChipProps {
+  /** The mention as it stands in the text. */
   readonly word: string;
   readonly context: ChatContext;
 }
 
+/** The chip of one mention. */
 function MentionChip({ word, context }: ChipProps): React.ReactElement {
   const { trans, openPath, showCell } = useEnv();
   const name = nameMention(word, context);

@@ -1,6 +1,6 @@
 /**
- * Shows a message of the user that waits to be sent to the model: a steering message waits for the next step of the
- * turn, a message of the queue for the end of the turn.
+ * Shows a message of the user that waits to be sent to the model. A steering message waits for the next request of the
+ * running turn to the model, a message of the queue for the end of the turn.
  *
  * This module knows no session: `App.tsx` passes what *Take back* does.
  */
@@ -16,9 +16,11 @@ interface Props {
   readonly contexts: readonly ChatContext[];
   /** What the message waits for, in words. */
   readonly why: string;
+  /** Puts the message back into the prompt box. */
   readonly onTakeBack: () => void;
 }
 
+/** The message, what it waits for, and the button that takes it back. */
 export function PendingMessage({ text, contexts, why, onTakeBack }: Props): React.ReactElement {
   const { trans } = useEnv();
   return (

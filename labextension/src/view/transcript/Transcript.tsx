@@ -22,7 +22,9 @@ type Props = BlockActions & {
   readonly blocks: Blocks;
   /** The ids of the turns that have ended, by the key of each turn's last block. */
   readonly ends: Readonly<Record<string, string>> | undefined;
+  /** The changes of all turns, which are listed below the last block of each turn. */
   readonly changes: readonly Change[] | undefined;
+  /** Keeps and undoes changes. */
   readonly review: ReviewActions;
   /** The transcripts of subagents, by the ids of their chats. */
   readonly agents: Agents | undefined;
@@ -41,20 +43,23 @@ type Props = BlockActions & {
 type Agents = Readonly<Record<string, TranscriptState>>;
 
 /** The number of blocks that are added when the reader scrolls towards them: a few screens. */
-const PAGE = 40;
+const PAGE_SIZE = 40;
 /** The most blocks in the page. When more are added at one end, blocks at the other end are removed. */
-const MOST = 240;
+const MAX_BLOCKS = 240;
 /** Within this distance, in pixels, the view counts as being at the end, because sizes are fractions of pixels. */
 const NEAR_PX = 24;
 
+/** The blocks in a frame that scrolls. */
 export function Transcript(props: Props): React.ReactElement {
   const { blocks, ends, agents, changes = [], review, busy, progress, sent, onEarlier, children, ...actions } = props;
   const { trans } = useEnv();
-  const [{ shown, below }, setPart] = React.useState({ shown: PAGE, below: 0 });
+  const [{ shown, below }, setPart] = React.useState({ shown: PAGE_SIZE, below: 0 });
   const { frame, content, following, jump } = useFollowing(below > 0);
   useKeptPlace(frame, following);
+  // The blocks in the page are those from `first` up to, but not including, `last`.
   const last = blocks.length - below;
   const first = Math.max(0, last - shown);
+  /** The index of the user's last message; -1 while a turn is running. */
   const lastAsked = busy ? -1 : blocks.findLastIndex(block => block.kind === 'user');
   const answers = React.useMemo(() => listAnswerEnds(blocks, busy), [blocks, busy]);
   const asked = blocks[lastAsked];
@@ -70,12 +75,12 @@ export function Transcript(props: Props): React.ReactElement {
   );
   const loadEarlier = React.useCallback(() => {
     setPart(before => moveUpwards(before, blocks.length));
-    if (first < PAGE) {
+    if (first < PAGE_SIZE) {
       onEarlier?.();
     }
   }, [blocks.length, first, onEarlier]);
   const loadLater = React.useCallback(() => {
-    setPart(({ shown, below }) => ({ shown, below: Math.max(0, below - PAGE) }));
+    setPart(({ shown, below }) => ({ shown, below: Math.max(0, below - PAGE_SIZE) }));
   }, []);
   React.useLayoutEffect(() => {
     if (following) {
@@ -148,17 +153,24 @@ interface Part {
   readonly below: number;
 }
 
-const NEWEST: Part = { shown: PAGE, below: 0 };
+/** The part with the newest blocks. */
+const NEWEST: Part = { shown: PAGE_SIZE, below: 0 };
 
-/** Add a page of older blocks. If there are too many then, remove newer ones. `all` is the number of blocks. */
+/**
+ * Return the part with `PAGE_SIZE` older blocks added. If there are more than `MAX_BLOCKS` then, the newest ones are
+ * removed from the page. `all` is the number of blocks of the chat.
+ */
 function moveUpwards({ shown, below }: Part, all: number): Part {
-  const wanted = Math.min(shown + PAGE, all + PAGE - below);
-  return { shown: Math.min(MOST, wanted), below: below + Math.max(0, wanted - MOST) };
+  const wanted = Math.min(shown + PAGE_SIZE, all + PAGE_SIZE - below);
+  return { shown: Math.min(MAX_BLOCKS, wanted), below: below + Math.max(0, wanted - MAX_BLOCKS) };
 }
 
 /**
- * Keep the view at the end while it is there. `following`: the view is at the end. `jump` scrolls to the end. `cut`:
- * later blocks are not in the page, so the end of the page is not the end of the chat.
+ * Keep the view at the end of the chat while it is there, although the chat grows. The reader leaves the end by scrolling
+ * up. `cut`: later blocks are not in the page, so the end of the page is not the end of the chat.
+ *
+ * Return the refs for the frame, which scrolls, and for its content. `following`: the view is at the end. `jump` scrolls
+ * to the end.
  */
 function useFollowing(cut: boolean): {
   frame: React.RefObject<HTMLDivElement>;
@@ -168,6 +180,7 @@ function useFollowing(cut: boolean): {
 } {
   const frame = React.useRef<HTMLDivElement>(null);
   const content = React.useRef<HTMLDivElement>(null);
+  // The same as the state `following`. The listeners below read it at once, before React draws the view again.
   const follows = React.useRef(true);
   const isCut = React.useRef(cut);
   isCut.current = cut;
@@ -236,6 +249,7 @@ function useKeptPlace(frame: React.RefObject<HTMLDivElement>, following: boolean
   });
 }
 
+/** Return the first block of which at least a part is visible in the frame. */
 function findFirstVisible(box: Element): Element | undefined {
   const { top } = box.getBoundingClientRect();
   return [...box.querySelectorAll(':scope > * > .eca-Block')].find(
@@ -266,7 +280,7 @@ function LoadMore({
       entries => {
         const box = frame.current;
         // The frame is at its top until it has scrolled to its end for the first time. That must not load earlier
-        // blocks.
+        // blocks. So the reader must be near the top (400 pixels), but not at the end of the frame.
         const scrolled = box !== null && box.scrollTop < 400 && box.scrollTop + box.clientHeight < box.scrollHeight - 1;
         if (entries.some(entry => entry.isIntersecting) && (side === 'end' || scrolled)) {
           onNear();

@@ -15,10 +15,15 @@ import { IconButton } from '../common/Icon';
 import { Picture } from '../common/Picture';
 import { TextWithMentions } from './Mention';
 
+/** What the buttons of a message do. */
 export interface UserActions {
+  /** Puts the message into the prompt box, where the user changes it. */
   readonly onEdit: (block: UserBlock) => void;
+  /** Asks the message again. */
   readonly onRetry: (block: UserBlock) => void;
+  /** Copies the chat up to this message's turn into a new chat. */
   readonly onFork: (block: UserBlock) => void;
+  /** Goes back to before the message. */
   readonly onRollBack: (block: UserBlock, extent: Extent) => void;
 }
 
@@ -30,9 +35,12 @@ interface Props extends UserActions {
   readonly idle: boolean;
 }
 
+/** The message. Its buttons are shown while no turn is running. */
 export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onRollBack }: Props): React.ReactElement {
   const { trans, flags } = useEnv();
+  /** Whether the user is asked how much to roll back. */
   const [asking, setAsking] = React.useState(false);
+  /** Whether the form for a flag is open. */
   const [flagging, setFlagging] = React.useState(false);
   return (
     <div className="eca-User" role="group" aria-label={trans.__('You')}>

@@ -1,16 +1,19 @@
 /**
  * Finds the answers in a transcript: what the assistant wrote between two messages of the user, as Markdown. Pure.
  *
- * The answer of a command is the text of the server, because no model was asked.
+ * An answer consists of the texts of the model. If there are none, because the message was a command such as `/costs`,
+ * the answer consists of the texts of the server.
  */
 
 import { Block, Blocks, TextBlock } from '../../chat/blocks';
 
 /**
- * Return the keys of the last texts of all answers. While a turn runs, its answer is not complete, so it is left out.
+ * Return the keys of the blocks with which answers end. While a turn is running (`busy`), its answer is not complete, so
+ * it is left out.
  */
 export function listAnswerEnds(blocks: Blocks, busy: boolean): ReadonlySet<string> {
   const ends = new Set<string>();
+  /** The last text of the present answer. A text of the server does not replace one of the model. */
   let last: TextBlock | undefined;
   for (const block of blocks) {
     if (block.kind === 'user') {

@@ -8,7 +8,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { TurnFailure } from '../../wire/protocol';
 
-/** Say in one sentence what happened. */
+/** Say in one sentence what happened. `model` is like `anthropic/claude`: the provider and the name. */
 export function describeFailure({ kind, model }: TurnFailure, trans: TranslationBundle): string {
   const name = model || trans.__('The model');
   const provider = model.replace(/\/.*$/, '') || trans.__('the provider');

@@ -1,7 +1,7 @@
 /**
- * What helps after a failure: which buttons its card has, by the mark that the server sends. Pure.
+ * Lists what helps after a failure, which decides the buttons of its card. The server sends the kind of the failure. Pure.
  *
- * This module knows no sentence: `Failure.tsx` draws the card, and `errors/plugin.ts` the bar of a cell.
+ * This module knows no texts: `Failure.tsx` draws the card in the panel, and `errors/error_bars.ts` the bar in a cell.
  */
 
 import { FailureKind } from '../../wire/protocol';
@@ -9,6 +9,7 @@ import { FailureKind } from '../../wire/protocol';
 /** `retry`: ask the same again. `signIn` and `settings` open the settings. `model`: choose another model. */
 export type Remedy = 'retry' | 'signIn' | 'model' | 'settings';
 
+/** What helps after each kind of failure, the best first. */
 const REMEDIES: Readonly<Record<FailureKind, readonly Remedy[]>> = {
   auth: ['signIn', 'model', 'retry'],
   'no-model': ['signIn', 'retry'],
