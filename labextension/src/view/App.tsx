@@ -38,7 +38,14 @@ import { useKeptFocus } from './common/kept_focus';
 import { Messages } from './common/Messages';
 import { openModelPicker, Pickers } from './composer/Pickers';
 import { ApproveAll, approveShown } from './tools/ApproveAll';
-import { CallInChat, findField, listWaitingCalls, nameOf, NextDecision, readDecisionKey } from './tools/decision_keys';
+import {
+  CallInChat,
+  findField,
+  listWaitingCalls,
+  nameCallInChat,
+  NextDecision,
+  readDecisionKey
+} from './tools/decision_keys';
 import { CarryOut, Plan } from './tools/Plan';
 import { Question } from './transcript/Question';
 import { StatusLine } from './StatusLine';
@@ -157,7 +164,7 @@ export function App({
             onDelete={id => void deleteChat(session, id)}
           />
         ) : (
-          <NextDecision.Provider value={waiting[0] === undefined ? '' : nameOf(waiting[0])}>
+          <NextDecision.Provider value={waiting[0] === undefined ? '' : nameCallInChat(waiting[0])}>
             <ChatView
               session={session}
               drafts={drafts}
@@ -192,12 +199,12 @@ function decideWithKey(session: Session, waiting: readonly CallInChat[], event: 
   const { key, ctrlKey, metaKey, shiftKey, altKey, repeat, target } = event;
   const decision = readDecisionKey({ key, ctrlKey, metaKey, shiftKey, altKey, repeat, field: findField(target) });
   const focused = target instanceof Element ? target.closest('.eca-Tool[data-status=waiting]') : null;
-  const next = waiting.find(call => nameOf(call) === focused?.getAttribute('data-call')) ?? waiting[0];
+  const next = waiting.find(call => nameCallInChat(call) === focused?.getAttribute('data-call')) ?? waiting[0];
   if (decision === undefined || next === undefined) {
     return;
   }
   // While the user writes a reason or a rule, the buttons and their keys are not shown, and the keys do nothing.
-  const card = event.currentTarget.querySelector(`.eca-Tool[data-call="${CSS.escape(nameOf(next))}"]`);
+  const card = event.currentTarget.querySelector(`.eca-Tool[data-call="${CSS.escape(nameCallInChat(next))}"]`);
   if (decision !== 'approveAll' && card?.querySelector('[aria-keyshortcuts="Control+Enter"]') == null) {
     return;
   }

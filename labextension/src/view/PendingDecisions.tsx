@@ -11,7 +11,7 @@ import { ChatId } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { State } from '../chat/state';
 import { describeForScreenReader } from './announcement';
-import { Decide } from './tools/Approval';
+import { DecisionActions } from './tools/Approval';
 import { ApproveAll, approveShown } from './tools/ApproveAll';
 import { listWaitingCalls } from './tools/decision_keys';
 import { Boundary } from './common/Boundary';
@@ -49,7 +49,7 @@ export function PendingDecisions({ session, onDecide }: Props): React.ReactEleme
       </p>
       {calls.map(({ block, chatId }) => (
         <Boundary key={`${String(chatId)} ${block.id}`} instead={trans.__('A part of this chat could not be shown.')}>
-          <ToolCard block={block} {...createDecide(session, chatId, onDecide)} />
+          <ToolCard block={block} {...createActions(session, chatId, onDecide)} />
         </Boundary>
       ))}
       <ApproveAll
@@ -87,7 +87,7 @@ export function PendingDecisions({ session, onDecide }: Props): React.ReactEleme
 }
 
 /** Return the functions that decide about the calls of a chat. */
-function createDecide(session: Session, chatId: ChatId, onDecide: () => void): Decide {
+function createActions(session: Session, chatId: ChatId, onDecide: () => void): DecisionActions {
   return {
     chatId,
     onApprove: (id, forSession) => {

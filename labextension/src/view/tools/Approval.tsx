@@ -1,7 +1,7 @@
 /**
  * Draws the buttons that approve or reject a waiting tool call, and the field for the reason of a rejection.
  *
- * This module knows no session: `Decide` has the functions that the buttons call. `RuleProposal.tsx` writes a rule.
+ * This module knows no session: `DecisionActions` has the functions that the buttons call. `RuleProposal.tsx` writes a rule.
  */
 
 import * as React from 'react';
@@ -14,7 +14,7 @@ import { DECISION_KEYS, NextDecision } from './decision_keys';
 import { toExactText } from '../../render/format';
 
 /** What the buttons of a tool call do. `id` is the id of the call. */
-export interface Decide {
+export interface DecisionActions {
   /** The chat of the call: the one that is shown, or that of a subagent. */
   readonly chatId: ChatId;
   /** Lets the running call continue as a background job. */
@@ -33,7 +33,7 @@ export interface Decide {
  */
 export const draftReasons = new Map<string, { readonly reason: string; readonly focused: boolean }>();
 
-interface ApprovalProps extends Omit<Decide, 'onBackground'> {
+interface ApprovalProps extends Omit<DecisionActions, 'onBackground'> {
   /** The id of the call. */
   readonly id: string;
   /** What an approval for the session would remember, in words. If undefined, there is no button for it. */
@@ -151,7 +151,7 @@ function formatScopes(remembers: readonly string[]): string {
   return toExactText(remembers.join(', ').replace(/\s*\n\s*/g, ' ↵ '));
 }
 
-type RejectProps = Pick<Decide, 'chatId' | 'onReject'> & { readonly id: string; readonly onBack: () => void };
+type RejectProps = Pick<DecisionActions, 'chatId' | 'onReject'> & { readonly id: string; readonly onBack: () => void };
 
 /** The form with the reason of a rejection. */
 function RejectForm({ chatId, id, onReject, onBack }: RejectProps): React.ReactElement {

@@ -8,13 +8,14 @@ import * as React from 'react';
 
 import { ToolBlock } from '../../chat/blocks';
 import { toPlainText } from '../../render/format';
-import { Decide } from './Approval';
+import { DecisionActions } from './Approval';
 import { useEnv } from '../common/env';
 
 /** How many of the last lines are shown. The whole output is shown when the call has ended. */
 const TAIL_LINES = 6;
 
-type Props = NonNullable<ToolBlock['progress']> & Pick<Decide, 'chatId' | 'onBackground'> & { readonly id: string };
+type Props = NonNullable<ToolBlock['progress']> &
+  Pick<DecisionActions, 'chatId' | 'onBackground'> & { readonly id: string };
 
 /** The progress. `background`: the call can continue as a background job, and a button lets it do so. */
 export function CallProgress(props: Props): React.ReactElement {

@@ -12,7 +12,7 @@ import { nameCall } from '../../chat/approval_rules';
 import { countParts, ToolBlock, ToolStatus } from '../../chat/blocks';
 import { formatDuration, toExactText, toPlainText, replaceCellIds } from '../../render/format';
 import { WrittenRuleNote } from './RuleProposal';
-import { Approval, draftReasons, Decide } from './Approval';
+import { Approval, draftReasons, DecisionActions } from './Approval';
 import { useEnv } from '../common/env';
 import { describeCall } from './describe_call';
 import { explainDecision, hasWarning, needsApprovalEachTime } from './approval_reason';
@@ -20,7 +20,7 @@ import { Icon, IconName } from '../common/Icon';
 import { CallProgress } from './CallProgress';
 import { ToolDetails } from './ToolDetails';
 
-interface Props extends Decide {
+interface Props extends DecisionActions {
   /** The tool call. */
   readonly block: ToolBlock;
   /** Whether a call of the subagent within the card waits for a decision. */

@@ -34,7 +34,7 @@ export interface CallInChat {
 export const NextDecision = React.createContext<string | undefined>(undefined);
 
 /** Return the name of a call among the calls of all chats. */
-export const nameOf = ({ block, chatId }: CallInChat): string => nameCall(chatId, block.id);
+export const nameCallInChat = ({ block, chatId }: CallInChat): string => nameCall(chatId, block.id);
 
 /** Return the calls of the chat and of its subagents. */
 export function listCalls(chat: Chat): readonly CallInChat[] {

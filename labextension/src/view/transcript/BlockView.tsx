@@ -10,7 +10,7 @@ import { Block, HookBlock, ReasonBlock } from '../../chat/blocks';
 import { ChatId } from '../../wire/protocol';
 import { Transcript } from '../../chat/state';
 import { formatDuration, toPlainText } from '../../render/format';
-import { Decide } from '../tools/Approval';
+import { DecisionActions } from '../tools/Approval';
 import { Boundary } from '../common/Boundary';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';
@@ -23,7 +23,7 @@ import { ToolCard } from '../tools/ToolCard';
 import { UserActions, UserMessage } from './UserMessage';
 
 /** What the buttons of all blocks do. */
-export type BlockActions = Decide & UserActions & Pick<FailureActions, 'onChooseModel'>;
+export type BlockActions = DecisionActions & UserActions & Pick<FailureActions, 'onChooseModel'>;
 
 type Props = BlockActions & {
   readonly block: Block;
