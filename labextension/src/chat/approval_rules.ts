@@ -20,6 +20,7 @@ export function nameCall(chatId: ChatId, toolCallId: string): string {
   return `${String(chatId)} ${toolCallId}`;
 }
 
+/** The rules that were written in this page, since it was loaded. */
 export class ApprovalRules {
   private written: Readonly<Record<string, WrittenRule>> = {};
   /** Called whenever `written` has changed. */
@@ -28,6 +29,7 @@ export class ApprovalRules {
   /** `session` returns the session that requests are sent through. It may be created after this object. */
   constructor(private readonly session: () => Session) {}
 
+  /** Call `subscriber` whenever a rule was written or removed. The returned function ends that. */
   readonly subscribe = (subscriber: () => void): (() => void) => {
     this.subscribers.add(subscriber);
     return () => this.subscribers.delete(subscriber);
@@ -63,6 +65,7 @@ export class ApprovalRules {
     }
   }
 
+  /** Replace the list of rules and call the subscribers. */
   private setWritten(written: Readonly<Record<string, WrittenRule>>): void {
     this.written = written;
     this.subscribers.forEach(subscriber => {

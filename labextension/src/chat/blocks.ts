@@ -29,6 +29,7 @@ import {
   TurnFailure
 } from '../wire/protocol';
 
+/** What all blocks have. */
 interface Keyed {
   /** Identifies the block in its transcript. It is the same after a replay. */
   readonly key: string;
@@ -116,12 +117,14 @@ export interface ToolBlock extends Keyed {
   readonly waitsFor?: string;
 }
 
+/** A link to a page that an answer refers to. */
 export interface LinkBlock extends Keyed {
   readonly kind: 'url';
   readonly title: string;
   readonly url: string;
 }
 
+/** An image that the assistant made. Images of the user are in a `UserBlock`. */
 export interface ImageBlock extends Keyed {
   readonly kind: 'image';
   readonly image: ImageContent;
@@ -149,6 +152,7 @@ export type Block =
   UserBlock | TextBlock | FailureBlock | ReasonBlock | ToolBlock | LinkBlock | ImageBlock | FlagBlock | HookBlock;
 export type Blocks = readonly Block[];
 
+/** The contents that tell the stages of a tool call. */
 type ToolContent =
   ToolCallPrepareContent | ToolCallRunContent | ToolCallRunningContent | ToolCalledContent | ToolCallRejectedContent;
 
@@ -275,6 +279,7 @@ function isOpen(block: Block): block is ToolBlock | ReasonBlock {
   );
 }
 
+/** Return a tool call without its progress, which is shown only while the call runs. */
 function clearProgress(block: ToolBlock): ToolBlock {
   return block.progress === undefined ? block : { ...block, progress: undefined };
 }
@@ -282,6 +287,7 @@ function clearProgress(block: ToolBlock): ToolBlock {
 /** A block without its key. The condition distributes over the union: a plain `Omit` keeps only common fields. */
 type Unkeyed<B> = B extends Block ? Omit<B, 'key'> : never;
 
+/** Return the blocks with one more at the end. */
 function appendBlock(blocks: Blocks, block: Unkeyed<Block>): Blocks {
   return [...blocks, { ...block, key: createKey(blocks) }];
 }
@@ -393,6 +399,7 @@ function readStage(content: ToolContent, before?: ToolBlock): Partial<ToolBlock>
   };
 }
 
+/** Return the stage that a content tells of. */
 function readStatus(content: ToolContent): ToolStatus {
   switch (content.type) {
     case 'toolCallPrepare':

@@ -8,6 +8,7 @@
 import type { Session } from './session';
 import type { ChatContext, ChatId } from '../wire/protocol';
 
+/** A draft: a text, and the contexts that were chosen for it. */
 export interface UnsentMessage {
   readonly text: string;
   readonly contexts: readonly ChatContext[];
@@ -32,6 +33,7 @@ export class Drafts {
   /** Without `store`, the drafts are lost when the page is reloaded. */
   constructor(private readonly store?: DraftStore) {}
 
+  /** Return the draft of a chat: the one that was set in this page, otherwise the one in the store. */
   get(chatId: ChatId): UnsentMessage {
     const id = String(chatId);
     return (

@@ -11,6 +11,7 @@ export const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'
 /** The size in bytes above which providers refuse an image. */
 export const LARGEST_IMAGE = 5 * 1024 * 1024;
 
+/** Whether a file is an image that models accept. */
 export function isImage(file: File): boolean {
   return IMAGE_TYPES.includes(file.type);
 }

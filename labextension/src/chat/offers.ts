@@ -5,6 +5,7 @@
  * This module knows no view: Lab shows offers as notifications (`panel/notices.ts`), the widget shows them as messages.
  */
 
+/** `link`: a page to open, and what it is about. `signIn`: the name of the MCP server that wants a sign-in. */
 export type Offer =
   | { readonly kind: 'link'; readonly text: string; readonly url: string }
   | { readonly kind: 'signIn'; readonly server: string };

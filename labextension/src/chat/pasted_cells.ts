@@ -35,6 +35,7 @@ export function parseCells(text: string): readonly PastedCell[] | undefined {
   }
 }
 
+/** Whether a value of unknown origin has the fields of a cell. */
 export function isCell(value: unknown): value is PastedCell {
   return typeof value === 'object' && value !== null && 'cell_type' in value && 'source' in value;
 }

@@ -69,6 +69,7 @@ const FRAME_MS = 100;
 /** A message of type `info` disappears after this time, which is long enough to read it. */
 const READING_MS = 8000;
 
+/** The state of the panel, and the functions that views call. `connect` opens the first link. */
 export class Session implements Attendant {
   /** A new object whenever something has changed. */
   state: State;

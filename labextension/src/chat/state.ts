@@ -53,6 +53,7 @@ export interface Selection {
 
 export type { Transcript } from './transcript';
 
+/** A chat that was shown in this page. */
 export interface Chat extends Transcript {
   readonly id: ChatId;
   /** Questions of the assistant that nobody has answered yet. */
@@ -80,6 +81,7 @@ export interface Message {
   readonly text: string;
 }
 
+/** All that the panel shows. */
 export interface State {
   readonly connection: Connection;
   /** Whether the server has sent its list of models, which may be empty. */
@@ -107,6 +109,7 @@ export interface State {
   readonly messages: readonly Message[];
 }
 
+/** A notification of the server: the name of its method, and the parameters of this method. */
 type ServerNotification = {
   [K in keyof ServerMethods]: { readonly method: K; readonly params: ServerMethods[K]['params'] };
 }[keyof ServerMethods];
@@ -204,6 +207,7 @@ export function reduce(state: State, action: Action): State {
         return { ...chat, replay: { from, now: from } };
       });
     case 'replayed':
+      // If the server knows the chat, what was collected replaces the transcript. If not, nothing is running there.
       return changeChat(state, action.chatId, ({ replay, ...chat }) => ({
         ...chat,
         ...(action.found && { ...replay?.now, ...('before' in action && { before: action.before }) }),
@@ -260,6 +264,7 @@ function reduceNotification(state: State, action: ServerNotification): State {
       );
     }
     case 'chat/cleared':
+      // `messages`: the messages were removed. Otherwise only the usage was.
       return changeTranscript(state, action.params.chatId, before =>
         action.params.messages ? { ...EMPTY_TRANSCRIPT, title: before.title } : { ...before, usage: null }
       );
@@ -274,9 +279,10 @@ function reduceNotification(state: State, action: ServerNotification): State {
     }
     case 'chat/deleted': {
       const { chatId } = action.params;
-      const chats = Object.fromEntries(Object.entries(state.chats).filter(([id]) => id !== String(chatId)));
-      const kept = state.current === chatId ? { ...chats, [String(chatId)]: createChat(chatId) } : chats;
-      return { ...state, chats: kept, list: state.list.filter(row => row.id !== chatId) };
+      const others = Object.fromEntries(Object.entries(state.chats).filter(([id]) => id !== String(chatId)));
+      // If the chat is shown, an empty chat takes its place.
+      const chats = state.current === chatId ? { ...others, [String(chatId)]: createChat(chatId) } : others;
+      return { ...state, chats, list: state.list.filter(row => row.id !== chatId) };
     }
     case 'config/updated':
       return applyConfig(state, action.params);
@@ -301,6 +307,7 @@ function reduceNotification(state: State, action: ServerNotification): State {
 function reduceContent(before: State, params: ChatContentReceivedParams): State {
   const { chatId, content } = params;
   const state = noteWaiting(before, params);
+  // A content of a subagent changes only its transcript.
   if (params.parentChatId !== undefined) {
     return addToChat(state, params);
   }
@@ -309,6 +316,7 @@ function reduceContent(before: State, params: ChatContentReceivedParams): State 
   }
   const next = addToChat(state, params);
   switch (content.type) {
+    // When the model has read a steering message, the server sends it as a text of the user. It no longer waits then.
     case 'text':
       return params.role === 'user'
         ? changeChat(next, chatId, chat => ({
@@ -477,6 +485,7 @@ function changeChat(state: State, id: ChatId, change: (chat: Chat) => Chat): Sta
   return chat === undefined ? state : { ...state, chats: { ...state.chats, [String(id)]: change(chat) } };
 }
 
+/** Return all chats, each changed by `change`. */
 function mapChats(state: State, change: (chat: Chat) => Chat): State['chats'] {
   return Object.fromEntries(Object.entries(state.chats).map(([id, chat]) => [id, change(chat)]));
 }

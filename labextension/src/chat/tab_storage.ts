@@ -5,8 +5,10 @@
  * This module knows no session: `panel/panel.tsx`, `drafts.ts` and `review/controller.ts` read and write the values.
  */
 
+/** The functions of the browser's storage that are used here. */
 export type Store = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
+/** Reads and writes the values of one tab. A value that is empty counts as absent. */
 export class TabStorage {
   /**
    * `base` is the address of the server, which is a part of each name: several servers may share an origin. `store` is a
@@ -17,6 +19,7 @@ export class TabStorage {
     private readonly store: () => Store = () => window.sessionStorage
   ) {}
 
+  /** Return the id of the chat that was shown last. */
   getChat(): string | undefined {
     return this.read('chat');
   }

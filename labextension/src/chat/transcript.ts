@@ -8,6 +8,7 @@
 import { Blocks, endBlocks, addContent } from './blocks';
 import { ChatContentReceivedParams, ChatStatus, UsageContent } from '../wire/protocol';
 
+/** What is known of a chat, or of a part of it while it is replayed. */
 export interface Transcript {
   /** The highest sequence number among the contents that were applied. */
   readonly seq: number;

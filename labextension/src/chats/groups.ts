@@ -6,6 +6,7 @@
 
 import { ChatSummary } from '../wire/protocol';
 
+/** What the groups are made by. */
 export type Grouping = 'notebook' | 'date' | 'state';
 
 /** What a chat is doing. `waiting`: it goes on when the user has decided or answered. */
@@ -24,6 +25,7 @@ export interface ChatGroup {
 const STATES: readonly ChatState[] = ['waiting', 'running', 'failed', 'done'];
 const AGES: readonly Age[] = ['today', 'yesterday', 'week', 'month', 'older'];
 
+/** Return what a chat is doing or, if it is idle, how its last turn ended. */
 export function findState({ status, waiting, outcome }: ChatSummary): ChatState {
   // In the status `login` the chat waits until the user has entered a key or has signed in.
   if (waiting === true || status === 'login') {

@@ -26,6 +26,7 @@ export function findNewest(list: readonly ChatSummary[], notebook: string): Chat
     )?.id;
 }
 
+/** Keeps the panel at the chat of the notebook in front. The panel calls `follow` whenever another notebook is in front. */
 export class NotebookFollower {
   /** The path of the notebook whose chat is shown; undefined as long as no notebook was in front. */
   private notebook: string | undefined;
@@ -72,15 +73,15 @@ export class NotebookFollower {
   /** Let a notebook that was renamed keep its chats. A notebook that gets the old name must not find them. */
   rename(from: string, to: string): void {
     const { list } = this.session.state;
-    const own = this.store.getNotebookChat(from) ?? '';
-    this.store.setNotebookChat(to, own);
+    const ownChat = this.store.getNotebookChat(from) ?? '';
+    this.store.setNotebookChat(to, ownChat);
     this.store.setNotebookChat(from, '');
     for (const { id } of this.updatePaths(list).filter(({ notebook }) => notebook === from)) {
       this.noteMove(id, from, to);
     }
-    if (own !== '' && !list.some(({ id }) => id === own)) {
+    if (ownChat !== '' && !list.some(({ id }) => id === ownChat)) {
       // The chat is so new that the list does not have it yet.
-      this.noteMove(own, from, to);
+      this.noteMove(ownChat, from, to);
     }
     if (this.visited.delete(from)) {
       this.visited.add(to);
@@ -118,17 +119,17 @@ export class NotebookFollower {
     const shown = session.chat;
     this.notebook = front;
     this.visited.add(front);
-    const own = this.store.getNotebookChat(front) ?? (await this.fetchNewest(front));
+    const ownChat = this.store.getNotebookChat(front) ?? (await this.fetchNewest(front));
     const { lastPrompt } = session;
     if (session.chat.id !== shown.id || (lastPrompt?.chatId === shown.id && lastPrompt.notebook === front)) {
       // The user did not wait: another chat was opened, or a question was asked. Both stay in view.
-    } else if (own !== undefined && own !== shown.id) {
+    } else if (ownChat !== undefined && ownChat !== shown.id) {
       if (isFirst && isUnused(shown)) {
         // The user may have typed before the first notebook was in front. That text belongs to its chat.
-        this.drafts.move(shown.id, own);
+        this.drafts.move(shown.id, ownChat);
       }
-      await session.openChat(own);
-    } else if (own === undefined && !(isFirst && isUnused(shown))) {
+      await session.openChat(ownChat);
+    } else if (ownChat === undefined && !(isFirst && isUnused(shown))) {
       session.startChat();
     } else {
       // The chat that is shown is the right one, or it is new and becomes the chat of the first notebook.

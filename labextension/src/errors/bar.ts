@@ -28,6 +28,7 @@ export function updateBar(cell: CodeCell, buttons: readonly Button[]): void {
   }
 }
 
+/** Create the widget with the buttons. */
 function createBar(buttons: readonly Button[]): Widget {
   const widget = new Widget();
   widget.addClass('eca-Help');

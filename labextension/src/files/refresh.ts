@@ -33,6 +33,7 @@ export interface LabDocuments {
  */
 const TOLERANCE_MS = 500;
 
+/** Checks all open documents whenever `check` is called. */
 export class Refresher {
   /** The check that is running; undefined when none is. */
   private checking: Promise<void> | undefined;

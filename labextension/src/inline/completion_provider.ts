@@ -23,6 +23,7 @@ const NOTHING: IInlineCompletionList = { items: [] };
 /** Keys that change no text when they are pressed alone. */
 const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
 
+/** Requests completions for Lab, one at a time. */
 export class InlineCompletions {
   private client: Promise<Client> | undefined;
   /** The number of the last request. Its answer repeats it as `docVersion`, and a late answer is dropped. */

@@ -29,6 +29,7 @@ export interface EditActions {
   readonly close: () => void;
 }
 
+/** The box of one cell. */
 export class EditBox extends Widget {
   private status: EditStatus = 'asking';
   private readonly input = document.createElement('textarea');
@@ -73,10 +74,12 @@ export class EditBox extends Widget {
     super.dispose();
   }
 
+  /** Give the focus to the field for the instruction. */
   focus(): void {
     this.input.focus();
   }
 
+  /** Whether the model writes its answer. */
   get isWriting(): boolean {
     return this.status === 'writing';
   }
@@ -226,6 +229,7 @@ export class EditBox extends Widget {
   };
 }
 
+/** Create a button. The one with the index 0 is the main button. */
 function createButton([label, act]: readonly [string, () => void], index: number): HTMLElement {
   const button = document.createElement('button');
   button.type = 'button';

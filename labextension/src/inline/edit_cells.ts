@@ -19,6 +19,7 @@ import { LiveNotebooks } from '../notebook/live_notebooks';
 import { Range, RewriteContentReceivedParams, RewritePromptParams } from '../wire/protocol';
 import { Session } from '../chat/session';
 
+/** The boxes of all cells. A cell has at most one. */
 export class CellRewriter {
   /** The open boxes, by their cells. */
   private readonly boxes = new Map<Cell, EditBox>();

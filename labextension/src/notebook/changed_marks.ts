@@ -12,6 +12,7 @@ import { NotebookActions } from '@jupyterlab/notebook';
 /** The CSS class of a marked cell. */
 const MARK = 'eca-mod-changed';
 
+/** The marks in all open notebooks. */
 export class ChangedMarks {
   /** The number of running calls of `pauseDuring`. Above 0, changes and runs are those of the assistant. */
   private pauses = 0;

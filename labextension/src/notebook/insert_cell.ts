@@ -12,6 +12,7 @@ import { ITranslator } from '@jupyterlab/translation';
 const LOAD_LINE = '%load_ext jupyter_eca';
 /** Finds this line in the source of a cell. */
 const LOAD_PATTERN = /^[ \t]*%load_ext[ \t]+jupyter_eca\b/m;
+/** The source of the new cell: the user types the question into its second line. */
 const QUESTION = '%%eca\n';
 
 /**

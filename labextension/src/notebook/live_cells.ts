@@ -173,6 +173,7 @@ export function applySteps(model: YNotebook, steps: readonly Step[]): void {
   const written = new Set(
     steps.flatMap(step => (step.kind === 'source' ? [step.id] : step.kind === 'restore' ? [step.cell.id] : []))
   );
+  // The undo histories of these cells. The type of Lab's cells does not show them.
   const histories = model.cells.flatMap(cell => {
     const { undoManager } = cell as typeof cell & Pick<YNotebook, 'undoManager'>;
     return written.has(cell.id) ? [undoManager] : [];

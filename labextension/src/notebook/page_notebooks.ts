@@ -17,6 +17,7 @@ const QUESTION = /^\s*%%?eca\b|\bjupyter_eca\b/m;
 /** The name of the kernel in which every code cell is a question. */
 const PROMPT_KERNEL = 'eca';
 
+/** Watches the cells that are run, and lends the notebooks when one of them asks the assistant. */
 export class PageNotebooks {
   /** Undefined until the notebooks are needed. */
   private notebooks: Promise<LiveNotebooks> | undefined;

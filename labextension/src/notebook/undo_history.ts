@@ -22,7 +22,9 @@
 
 import type { YNotebook } from '@jupyter/ydoc';
 
+/** The undo history of a notebook or of a cell. */
 type History = YNotebook['undoManager'];
+/** What one undo takes back. */
 type Step = History['undoStack'][number];
 
 /** The steps in histories of cells that are also in the history of their notebook. */
@@ -43,7 +45,8 @@ export function applyAsOneStep(
 ): void {
   const cellHistories = cells.filter(history => history !== notebookHistory);
   const all = [notebookHistory, ...cellHistories];
-  // A new origin, because it is removed below. The histories must go on tracking their own origin.
+  // Yjs marks each change with an origin, and a history records only the changes of origins that it tracks. This origin
+  // is a new one, because it is removed below, and the histories must go on tracking their own origin.
   const origin = {};
   for (const history of all) {
     history.addTrackedOrigin(origin);
@@ -61,6 +64,7 @@ export function applyAsOneStep(
       history.stopCapturing();
     }
   }
+  // The step that was added to each history; undefined where none was.
   const [step, ...cellSteps] = all.map(({ undoStack }, n) =>
     undoStack.at(-1) === before[n] ? undefined : undoStack.at(-1)
   );
@@ -84,7 +88,7 @@ function linkSteps(
       forgetStep(history, cellSteps[n]);
     });
   });
-  // The notebook redoes the step: it is in the history of the notebook again, and so not in those of the cells.
+  // The notebook redoes the step: only the notebook can undo it from now on.
   notebookHistory.on('stack-item-popped', ({ type }: { readonly type: 'undo' | 'redo' }) => {
     for (const history of type === 'redo' ? cellHistories : []) {
       history.undoStack = history.undoStack.filter(candidate => !shared.has(candidate));

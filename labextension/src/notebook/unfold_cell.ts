@@ -13,6 +13,7 @@ export function isHidden(cell: Cell): boolean {
   return cell.inputHidden || (cell instanceof MarkdownCell && cell.rendered);
 }
 
+/** Shows the sources of cells, and renders Markdown cells again. */
 export class CellUnfolder {
   /** The cells that were opened, and must be rendered again. */
   private readonly opened = new Set<MarkdownCell>();

@@ -55,6 +55,7 @@ export interface PanelParts {
   readonly documents: IDocumentManager | undefined;
 }
 
+/** The panel, with the session and everything that shows the session in the notebooks. */
 export class AssistantPanel extends ReactWidget {
   readonly session: Session;
   /** What the user has typed in each chat and not sent. */

@@ -16,6 +16,7 @@ import type { AssistantPanel } from './panel';
 /** The token by which other plugins get the place of the panel. */
 export const IPanelPlace = new Token<PanelPlace>('jupyter-eca:IPanelPlace', 'Where the panel of the assistant stands.');
 
+/** The widget in Lab's sidebar or main area. It contains the panel as soon as the panel is loaded. */
 export class PanelPlace extends Widget {
   /** Undefined until `loadPanel` is called. */
   private panel: Promise<AssistantPanel> | undefined;

@@ -12,6 +12,7 @@
 import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
+/** Turns Markdown into HTML. */
 type Parser = NonNullable<IRenderMimeRegistry['markdownParser']>;
 
 /** The character that splits the word `mermaid`. Unicode never gives it a meaning, so no text of a model needs it. */

@@ -13,6 +13,7 @@ import { sanitizeHtml } from './sanitize';
 import { toPlainText } from './format';
 import { CodeTools } from './code_tool_types';
 
+/** Renders a text into the element `host`. Resolves when that is done, or when another call will do it. */
 type RenderMarkdown = (host: HTMLElement, text: string) => Promise<void>;
 
 /**

@@ -32,6 +32,7 @@ export interface BarContent {
   readonly buttons: readonly BarButton[];
 }
 
+/** The bar of one change. It is empty until `fill` is called. */
 export class CellBar extends Widget {
   private readonly head = document.createElement('div');
   private readonly words = document.createElement('span');

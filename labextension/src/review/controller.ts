@@ -33,6 +33,7 @@ import { listMarkedCalls } from '../chat/state';
 import { ChatId } from '../wire/protocol';
 import { isHidden, CellUnfolder } from '../notebook/unfold_cell';
 
+/** A note about an edit of a cell's source. */
 type EditNote = Extract<Note, { readonly kind: 'edit' }>;
 
 /** The review of one edit of a cell. */
@@ -64,8 +65,10 @@ export class ReviewController {
     this.refreshLater();
   });
   private isRefreshPlanned = false;
+  /** Ends the subscription to the state of the session. */
   private readonly unsubscribe: () => void;
 
+  /** `painter` draws the hunks in the editors. `storage` remembers after a reload of the page which hunks were kept. */
   constructor(
     private readonly session: Session,
     private readonly tracker: INotebookTracker,
@@ -84,7 +87,7 @@ export class ReviewController {
     this.tracker.widgetAdded.disconnect(this.refreshLater);
   }
 
-  /** Refresh once for all changes of this turn of the event loop. */
+  /** Refresh soon, once for all changes until then. */
   private readonly refreshLater = (): void => {
     if (!this.isRefreshPlanned) {
       this.isRefreshPlanned = true;
@@ -210,6 +213,7 @@ export class ReviewController {
     } else {
       diff.compare(note.base, note.other);
     }
+    // The hunks that the user has kept before the page was reloaded.
     this.storage.getKeptHunks(note.key).forEach(id => {
       diff.drop(id);
     });
@@ -278,7 +282,7 @@ export class ReviewController {
   /** When the last hunk of a finished change is decided, report that to the server. */
   private reportDecision({ owner, other }: EditNote, edit: ReviewedEdit): void {
     if (edit.diff.hunks.length > 0) {
-      // The user may undo a decision. Then the next last decision is reported again.
+      // The user has undone a decision, perhaps. Then the decision about the last hunk is reported again.
       edit.reported = false;
       return;
     }
@@ -453,6 +457,7 @@ export class ReviewController {
     ];
   }
 
+  /** Whether no turn is running in a chat. */
   private isIdle(chatId: ChatId): boolean {
     return this.session.state.chats[String(chatId)]?.status === 'idle';
   }

@@ -24,6 +24,7 @@ interface Drawing {
 
 type Layers = Partial<Record<Layer, Drawing>>;
 
+/** Remembers what should be drawn in each cell, and draws it when the cell has an editor. */
 export class HunkPainter {
   /** What should be drawn in each cell. */
   private readonly wanted = new WeakMap<Cell, Layers>();

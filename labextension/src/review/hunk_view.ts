@@ -76,7 +76,7 @@ export function drawHunks(view: EditorView, hunks: readonly Hunk[], style: HunkS
   });
 }
 
-/** Texts with more characters than this are not compared letter by letter: that would take too long. */
+/** Two texts that together have more characters than this are not compared letter by letter: it would take too long. */
 const MAX_COMPARED_LENGTH = 5000;
 
 /** Return the decorations of a hunk: coloured lines, marks for changed letters, and the other text as a widget. */
@@ -87,6 +87,7 @@ function decorateHunk({ doc }: EditorState, hunk: Hunk, style: HunkStyle): Range
   const decorations: Range<Decoration>[] = [];
   // The ranges of letters that differ: `fromA` and `toA` in `own`, `fromB` and `toB` in the other text.
   const changes = isComparable(own, hunk.other) ? presentableDiff(own, hunk.other) : [];
+  // The lines of a hunk that is left out of a proposal are not coloured, because they stay as they are.
   if (own !== '' && hunk.out !== true) {
     // A line break at the beginning belongs to the line before the hunk, which is not coloured.
     const start = own.startsWith('\n') ? from + 1 : from;

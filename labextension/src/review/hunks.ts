@@ -3,7 +3,7 @@
  * the text meanwhile. Pure.
  *
  * For example, the text `a\nb\nc` and the other text `a\nB\nc` have one hunk: the characters from 2 to 4, `b\n`, for
- * which the other text has `B\n`. An added line is a hunk without characters in the text, `from` and `to` are equal.
+ * which the other text has `B\n`. A line that only the other text has is a hunk whose `from` and `to` are equal.
  *
  * Applying a hunk puts the other text in its place. Dropping a hunk leaves the text as it is. When the text is edited,
  * the hunks move with it. A hunk in which the user has edited something is `touched`: applying it would remove what the
@@ -108,21 +108,23 @@ export function computeDelta(before: string, after: string): Delta {
 export function mapHunks(hunked: TextWithHunks, delta: Delta): TextWithHunks {
   let { text, hunks } = hunked;
   let at = 0;
-  for (const { retain = 0, insert, delete: gone = 0 } of delta) {
+  // A part of a delta keeps characters, inserts some, or deletes some. `at` is the offset after the parts so far.
+  for (const { retain = 0, insert, delete: deleted = 0 } of delta) {
     at += retain;
     const inserted = typeof insert === 'string' ? insert : '';
-    const [before, place, end] = [text, at, at + gone];
-    text = before.slice(0, place) + inserted + before.slice(end);
-    const after = text;
+    const [before, start, end] = [text, at, at + deleted];
+    const after = before.slice(0, start) + inserted + before.slice(end);
     hunks = hunks
       .map(hunk =>
-        inserted === '' ? mapDeletion(hunk, place, end) : mapInsertion(hunk, before, place, inserted.length)
+        inserted === '' ? mapDeletion(hunk, start, end) : mapInsertion(hunk, before, start, inserted.length)
       )
+      // An edit may have joined the first line of the hunk with the line before it.
       .map(hunk => (isAtLineStart(hunk, after) ? hunk : { ...hunk, touched: true }));
+    text = after;
     at += inserted.length;
   }
-  const now = text;
-  return { text: now, hunks: hunks.filter(({ from, to, other }) => now.slice(from, to) !== other) };
+  const changed = text;
+  return { text: changed, hunks: hunks.filter(({ from, to, other }) => changed.slice(from, to) !== other) };
 }
 
 /** Return the hunk after `length` characters were inserted at the offset `at`. `text` is the text before that. */
@@ -164,8 +166,8 @@ function mapDeletion(hunk: Hunk, start: number, end: number): Hunk {
  * Whether the hunk still begins at the start of a line. A hunk with a leading line break begins at the end of a line.
  */
 function isAtLineStart({ from, to, other }: Hunk, text: string): boolean {
-  const end = text.slice(from, to).startsWith('\n') || (from === to && other.startsWith('\n'));
-  return end ? from === text.length || text[from] === '\n' : from === 0 || text[from - 1] === '\n';
+  const beginsAtEnd = text.slice(from, to).startsWith('\n') || (from === to && other.startsWith('\n'));
+  return beginsAtEnd ? from === text.length || text[from] === '\n' : from === 0 || text[from - 1] === '\n';
 }
 
 /** Return the text in which the other text of a hunk is in its place, and the remaining hunks. */
@@ -175,21 +177,18 @@ export function applyHunk({ text, hunks }: TextWithHunks, id: number): TextWithH
   if (hunk === undefined) {
     return { text, hunks };
   }
-  const grown = hunk.other.length - (hunk.to - hunk.from);
+  // The hunks after this one move by the difference of the lengths.
+  const shift = hunk.other.length - (hunk.to - hunk.from);
+  const later = hunks.slice(index + 1).map(other => ({ ...other, from: other.from + shift, to: other.to + shift }));
   return {
     text: text.slice(0, hunk.from) + hunk.other + text.slice(hunk.to),
-    hunks: hunks.flatMap((other, n) =>
-      n < index ? [other] : n === index ? [] : [{ ...other, from: other.from + grown, to: other.to + grown }]
-    )
+    hunks: [...hunks.slice(0, index), ...later]
   };
 }
 
 /** Apply all hunks except those that the user has edited. */
 export function applyAllHunks(hunked: TextWithHunks): TextWithHunks {
-  return hunked.hunks.reduceRight<TextWithHunks>(
-    (now, { id, touched }) => (touched ? now : applyHunk(now, id)),
-    hunked
-  );
+  return hunked.hunks.reduce<TextWithHunks>((now, { id, touched }) => (touched ? now : applyHunk(now, id)), hunked);
 }
 
 /** Remove a hunk and leave the text as it is. */

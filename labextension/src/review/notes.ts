@@ -10,6 +10,7 @@ import type { Change } from '../chat/types';
 import { ChatId, FileChangeDetails } from '../wire/protocol';
 import { Chat } from '../chat/state';
 
+/** A change of the assistant to a cell. */
 type CellChanged = Extract<Change, { readonly type: 'cell' }>;
 
 /** What the user decides about: a waiting call, or changes that were made. */
@@ -37,10 +38,12 @@ export type Owner =
 export type NoteContent =
   /** `base` is the source of the cell with which `other` was compared. For a change that was made, `other` is older. */
   | { readonly kind: 'edit'; readonly base: string; readonly other: string }
+  /** `source` is that of the cell, if the cell is not in the notebook. */
   | { readonly kind: 'insert' | 'delete'; readonly source?: string }
   /** The places count from 1. */
   | { readonly kind: 'move'; readonly from: number; readonly to: number };
 
+/** A change of one cell, with what the user decides about, and where it is shown. */
 export type Note = NoteContent & {
   /** Identifies the note. It stays the same as long as the call or the changes stay the same. */
   readonly key: string;
@@ -69,6 +72,7 @@ export function listNotes(path: string, cells: readonly CellSource[], chats: rea
  * on its result. Several insertions at the same place are all listed.
  */
 function listProposals(path: string, cells: readonly CellSource[], chat: Chat): readonly Note[] {
+  // The ids of the cells that have a note.
   const taken = new Set<string>();
   return listWaiting(chat).flatMap(({ chatId, id, details, leftOut }) =>
     details.path !== path
@@ -87,6 +91,7 @@ function listProposals(path: string, cells: readonly CellSource[], chat: Chat): 
   );
 }
 
+/** A tool call that waits for approval, and that changes files or cells. */
 interface WaitingCall {
   readonly chatId: ChatId;
   readonly id: string;
@@ -107,6 +112,7 @@ function listWaiting({ id, status, blocks, agents }: Chat): readonly WaitingCall
       ];
 }
 
+/** List the waiting calls in the transcript of one chat. */
 function listWaitingIn(chatId: ChatId, blocks: Blocks): readonly WaitingCall[] {
   return blocks.flatMap(block =>
     block.kind === 'tool' && block.status === 'waiting' && block.details?.type === 'fileChange'
@@ -135,9 +141,10 @@ function createProposalNote(
     case 'insert': {
       // The user approves an insertion directly after a certain cell, even if that cell has moved.
       const { after } = change;
-      const behind = after === undefined || after === '' ? undefined : cells.findIndex(({ id }) => id === after);
-      const place = placeMissingCell(cells, behind === undefined ? change.index : behind + 1);
-      return behind === -1 ? undefined : { ...place, kind: 'insert', source: change.cell.source };
+      const isAtIndex = after === undefined || after === '';
+      const cellBefore = isAtIndex ? change.index - 1 : cells.findIndex(({ id }) => id === after);
+      const place = placeMissingCell(cells, cellBefore + 1);
+      return cellBefore < 0 && !isAtIndex ? undefined : { ...place, kind: 'insert', source: change.cell.source };
     }
     case 'put':
       return undefined;
@@ -199,12 +206,14 @@ function createChangeNote(
   const { before } = first.text;
   const { after } = last.text;
   if (index < 0) {
+    // The cell is gone. A note is shown if the assistant has deleted it, and it did not insert it before.
     return before === undefined || after !== undefined
       ? undefined
       : { ...placeMissingCell(cells, (first.placeBefore ?? cells.length + 1) - 1), kind: 'delete', source: before };
   }
   const place = { anchor: cellId, below: false };
   if (before === undefined || after === undefined) {
+    // A cell that the assistant deleted, and that is there again, needs no note.
     return before === undefined ? { ...place, kind: 'insert' } : undefined;
   }
   if (before !== after) {

@@ -62,10 +62,12 @@ const FIELDS: Readonly<Record<DefaultName, 'model' | 'choice' | 'review' | 'doll
   'budget.perNotebook': 'dollars',
   'budget.perDay': 'dollars'
 };
+/** All defaults except `review`. */
 const MODELS_AND_BUDGETS: readonly DefaultName[] = (Object.keys(FIELDS) as DefaultName[]).filter(
   name => name !== 'review'
 );
 
+/** The defaults, each with a form of its own, and the notes above them. */
 export function DefaultList({ listed: { defaults, file }, models, onSave }: Props): React.ReactElement {
   const { trans } = useEnv();
   const hasModels = defaults.some(({ name }) => FIELDS[name] === 'model');

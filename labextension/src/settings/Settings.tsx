@@ -24,6 +24,7 @@ import { Servers } from './Servers';
 const SECTIONS = ['defaults', 'servers', 'providers', 'rules', 'jobs', 'costs', 'report'] as const;
 export type Section = (typeof SECTIONS)[number];
 
+/** Whether a name is that of a section. */
 export function isSection(name: string): name is Section {
   return (SECTIONS as readonly string[]).includes(name);
 }

@@ -65,6 +65,7 @@ export interface Surroundings {
   readonly findNotebook?: () => string | undefined;
 }
 
+/** Stands in for `Surroundings.findNotebook` where the page cannot find a notebook. */
 const findNoNotebook = (): undefined => undefined;
 
 interface Props {

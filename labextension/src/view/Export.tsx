@@ -15,6 +15,7 @@ interface Props {
   readonly onChoose: (suffix: '.md' | '.ipynb' | undefined) => void;
 }
 
+/** The question, with a button for each format. */
 export function Export({ onChoose }: Props): React.ReactElement {
   const { trans } = useEnv();
   return (

@@ -98,6 +98,7 @@ const NOTEBOOKS: CodeAssistant = { notebook: true, editor: { diagnostics: true }
 /** What a client with a user adds then: it shows the changes of the assistant in the cells, with Keep and Undo. */
 const REVIEW: CodeAssistant = { review: true };
 
+/** The client on one link. `connect` and the functions after it create one for different purposes. */
 export class Client {
   private constructor(private readonly peer: Peer<ClientMethods, ServerMethods>) {}
 
@@ -154,6 +155,7 @@ export class Client {
     return this.peer.request(method, params, signal);
   }
 
+  /** Send a notification, which has no answer. */
   notify<K extends Notifications<ClientMethods>>(method: K, params: ClientMethods[K]['params']): void {
     this.peer.notify(method, params);
   }
@@ -162,6 +164,7 @@ export class Client {
     return this.peer.request('chat/list', {});
   }
 
+  /** Stop the running turn of a chat. */
   stopPrompt(chatId: ChatId): void {
     this.peer.notify('chat/promptStop', { chatId });
   }

@@ -129,6 +129,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     });
   }
 
+  /** Send a notification, which has no answer. */
   notify<K extends Notifications<Ours>>(method: K, params: Ours[K]['params']): void {
     this.send({ method, params });
   }
@@ -211,6 +212,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     this.pending.clear();
   }
 
+  /** Send a message as JSON. */
   private send(message: Message): void {
     this.link.send(JSON.stringify({ jsonrpc: '2.0', ...message }, replaceHalves));
   }

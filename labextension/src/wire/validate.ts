@@ -17,6 +17,7 @@ export type Shape = string | readonly Shape[];
 /** The shapes of a record's fields. A `?` after the name marks an optional field. */
 type Fields = Readonly<Record<string, Shape>>;
 
+/** All named shapes: the fields of a record, or a union or list. */
 const TABLE: Readonly<Record<string, Fields | readonly Shape[]>> = SHAPES;
 
 /**

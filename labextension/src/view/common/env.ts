@@ -75,6 +75,7 @@ export function useEnv(): Env {
   return env;
 }
 
+// For pages without preferences: nothing changes, and the defaults are used.
 const subscribeToNothing = (): (() => void) => () => undefined;
 const getDefaults = (): Preferences => DEFAULTS;
 

@@ -10,6 +10,7 @@ import type { ISettingRegistry } from '@jupyterlab/settingregistry';
 
 import type { Grouping } from '../../chats/groups';
 
+/** What the user has set for the panel. */
 export interface Preferences {
   /** The side of Lab on which the panel is. */
   readonly side: 'left' | 'right';
@@ -58,6 +59,7 @@ export class PreferenceStore {
   /** Lab's settings; undefined as long as they are not loaded. */
   private settings: ISettingRegistry.ISettings | undefined;
 
+  /** Call `subscriber` whenever a preference has changed. The returned function ends that. */
   readonly subscribe = (subscriber: () => void): (() => void) => {
     this.subscribers.add(subscriber);
     return () => this.subscribers.delete(subscriber);

@@ -135,6 +135,7 @@ export function FirstRun({ providers, bundled, steps, errors, onOpen, onWorks, o
   );
 }
 
+/** Lab's translation. */
 type Trans = ReturnType<typeof useEnv>['trans'];
 
 /** Say that the small model is built in, or how much has to be downloaded. */

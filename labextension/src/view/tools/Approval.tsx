@@ -151,7 +151,12 @@ function formatScopes(remembers: readonly string[]): string {
   return toExactText(remembers.join(', ').replace(/\s*\n\s*/g, ' ↵ '));
 }
 
-type RejectProps = Pick<DecisionActions, 'chatId' | 'onReject'> & { readonly id: string; readonly onBack: () => void };
+type RejectProps = Pick<DecisionActions, 'chatId' | 'onReject'> & {
+  /** The id of the call. */
+  readonly id: string;
+  /** Shows the buttons again. */
+  readonly onBack: () => void;
+};
 
 /** The form with the reason of a rejection. */
 function RejectForm({ chatId, id, onReject, onBack }: RejectProps): React.ReactElement {

@@ -14,6 +14,7 @@ import { useEnv } from '../common/env';
 /** How many of the last lines are shown. The whole output is shown when the call has ended. */
 const TAIL_LINES = 6;
 
+/** The fields of the progress, and what the button for a background job needs. `id` is the id of the call. */
 type Props = NonNullable<ToolBlock['progress']> &
   Pick<DecisionActions, 'chatId' | 'onBackground'> & { readonly id: string };
 

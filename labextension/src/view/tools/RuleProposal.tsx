@@ -143,6 +143,7 @@ export function RuleProposal({ proposal, error, busy, heading, onWrite, onBack }
   );
 }
 
+// For pages in which no rules can be written. React needs the same object each time.
 const NO_RULES = {};
 const getNoRules = (): Readonly<Record<string, never>> => NO_RULES;
 const subscribeToNothing = (): (() => void) => () => undefined;

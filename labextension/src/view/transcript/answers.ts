@@ -29,6 +29,7 @@ export function listAnswerEnds(blocks: Blocks, busy: boolean): ReadonlySet<strin
   return ends;
 }
 
+/** Add the key of an answer's last text; nothing when there is no answer. */
 function addKey(ends: Set<string>, last: TextBlock | undefined): void {
   if (last !== undefined) {
     ends.add(last.key);
