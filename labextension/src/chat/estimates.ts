@@ -7,6 +7,7 @@
 import { ChatContext, ChatEstimateResult } from '../wire/protocol';
 import { Session } from './session';
 
+/** The tokens and the cost of a prompt and, if it was asked for, the request as text. */
 export type Estimate = ChatEstimateResult;
 
 /**

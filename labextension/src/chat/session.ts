@@ -208,18 +208,18 @@ export class Session implements Attendant {
    * elsewhere. The server remembers them. A chat in which something was asked keeps its own selection.
    */
   async recallSelection(): Promise<void> {
-    const asked = this.chat;
-    if (!isUnused(asked) || this.client === undefined) {
+    const { chat } = this;
+    if (!isUnused(chat) || this.client === undefined) {
       return;
     }
     const notebook = this.findActiveNotebook();
     try {
-      const params = { chatId: asked.id, ...(notebook !== undefined && { notebook }) };
+      const params = { chatId: chat.id, ...(notebook !== undefined && { notebook }) };
       const { model = '', agent = '', variant = '', variants } = await this.request('chat/selection', params);
-      const now = this.state.chats[String(asked.id)];
+      const now = this.state.chats[String(chat.id)];
       // The user may have gone on while the server answered: what is chosen or asked since then counts.
-      if (now !== undefined && isUnused(now) && now.selection === asked.selection) {
-        this.dispatch({ type: 'chosen', chatId: asked.id, selection: { model, agent, variant, variants } });
+      if (now !== undefined && isUnused(now) && now.selection === chat.selection) {
+        this.dispatch({ type: 'chosen', chatId: chat.id, selection: { model, agent, variant, variants } });
       }
     } catch (error) {
       // The chat begins with the configured defaults, which are shown already.
@@ -253,7 +253,10 @@ export class Session implements Attendant {
 
   // -- what the server sends
 
-  /** Apply a notification of the server to the state, and settle each chat that was running before. */
+  /**
+   * Apply a notification of the server to the state. Then, for each chat whose turn has ended with it, send the next
+   * message that waits.
+   */
   handleNotification(method: NotificationMethod, params: unknown): void {
     if (method === '$/showMessage') {
       const { type, message } = params as ShowMessageParams;
@@ -289,7 +292,7 @@ export class Session implements Attendant {
     for (const chatId of runningBefore) {
       this.settleIfEnded(chatId);
     }
-    // The server sends this after each connection, too.
+    // The server also sends this after each new connection.
     if (method === 'config/updated' && (params as ConfigUpdatedParams).chatId === undefined) {
       void this.recallSelection();
     }

@@ -71,12 +71,11 @@ async function querySuggestions(
 
 /** Return the suggestion for a command. Its label is like `/resume CHAT [MODEL]`: optional arguments are in brackets. */
 function toCommand({ name, description, type, arguments: declared }: ChatCommand): Suggestion {
+  const names = declared.map(argument => (argument.required ? argument.name : `[${argument.name}]`));
   return {
     key: name,
     kind: type,
-    label: [`/${name}`, ...declared.map(argument => (argument.required ? argument.name : `[${argument.name}]`))].join(
-      ' '
-    ),
+    label: [`/${name}`, ...names].join(' '),
     detail: description,
     insert: `/${name} `
   };

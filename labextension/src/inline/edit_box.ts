@@ -108,6 +108,7 @@ export class EditBox extends Widget {
         this.showAnswer(this.answer + content.text);
         break;
       case 'replace':
+        // All that the model has written so far, in place of the parts that came before.
         this.showAnswer(content.text);
         break;
       case 'error':

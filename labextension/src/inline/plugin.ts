@@ -42,6 +42,7 @@ function activate(
   const trans = (translator ?? nullTranslator).load('jupyter_eca');
   const { serverSettings } = app.serviceManager;
   let completions: Promise<InlineCompletions> | undefined;
+  /** Load the module, unless it is loaded. */
   const load = (): Promise<InlineCompletions> =>
     (completions ??= import('./completion_provider').then(
       ({ InlineCompletions }) => new InlineCompletions(serverSettings)
@@ -68,7 +69,8 @@ function activate(
   };
   // Registered before Lab is restored: Lab looks only once for providers that have settings.
   manager.registerInlineProvider(provider);
-  const follow = (settings: ISettingRegistry.ISettings): void => {
+  /** Switch the completion on or off, as the setting says. */
+  const applySettings = (settings: ISettingRegistry.ISettings): void => {
     on = settings.composite[SETTING] === true;
     if (!on) {
       void completions?.then(loaded => {
@@ -78,7 +80,7 @@ function activate(
     }
   };
   void registry.load(PLUGIN).then(settings => {
-    settings.changed.connect(follow);
-    follow(settings);
+    settings.changed.connect(applySettings);
+    applySettings(settings);
   });
 }

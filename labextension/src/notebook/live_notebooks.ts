@@ -2,6 +2,10 @@
  * Answers the server's requests about the notebooks that are open in Lab: it lists, reads, edits and runs them in the
  * live model, which is the notebook in the page with its unsaved changes.
  *
+ * When a request cannot be carried out, a `Refusal` is thrown, and the model reads its message. A change is an insertion,
+ * an edit, a deletion or a move of a cell, or a `put`, which restores a cell as it was before another change. Changed
+ * cells get a mark, which the user sees until the cell is run or edited (`changed_marks.ts`).
+ *
  * This module knows no chat. `live_cells.ts` plans and makes changes, `run_cell.ts` runs a cell.
  */
 
@@ -79,7 +83,7 @@ export class LiveNotebooks implements NotebookHost {
     return { notebooks: [...found.values()].sort((left, right) => Number(right.active) - Number(left.active)) };
   }
 
-  /** Throws: Refusal, when the notebook is not open. */
+  /** Return the cells and what else the server needs of a notebook. Throws: Refusal, when it is not open. */
   async read({ path }: NotebookReadParams): Promise<NotebookDocument> {
     return toDocument(await this.waitForPanel(path));
   }
@@ -102,6 +106,7 @@ export class LiveNotebooks implements NotebookHost {
     for (const restore of restores) {
       restore();
     }
+    // Lab does the same when a user deletes cells. It sends the ids to the kernel with the next run of a cell.
     context.model.deletedCells.push(...steps.flatMap(step => (step.kind === 'delete' ? [step.id] : [])));
     this.updateMarks(views, changes);
     restoreDirtyState(panel, changes);
@@ -121,6 +126,7 @@ export class LiveNotebooks implements NotebookHost {
     onProgress: (progress: NotebookRunProgressParams) => void
   ): Promise<NotebookRunResult> {
     const panel = await this.waitForPanel(path);
+    // If one of the cells is gone, none is run.
     for (const id of cellIds) {
       findCell(panel, id);
     }

@@ -7,6 +7,7 @@
 /** `same`: a line around a change. `gap`: lines that are left out between two hunks, which are the parts of a diff. */
 export type DiffKind = 'add' | 'remove' | 'same' | 'gap';
 
+/** One line of a diff, without the sign at its beginning. */
 export interface DiffLine {
   readonly kind: DiffKind;
   readonly text: string;

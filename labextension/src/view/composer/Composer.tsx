@@ -92,12 +92,14 @@ export function Composer(props: Props): React.ReactElement {
   const box = React.useRef<HTMLTextAreaElement>(null);
   const [text, setText] = React.useState(props.unsent.text);
   const [cursor, setCursor] = React.useState(0);
-  // A context stays known when its mention is deleted, because the user may undo that.
   const [unmentioned, setUnmentioned] = React.useState(() => dropMentioned(props.unsent));
+  // A context stays known when its mention is deleted, because the user may undo that.
   const [known, setKnown] = React.useState(() => pickMentioned(props.unsent.text, props.unsent.contexts));
   const [placeOn, setPlaceOn] = React.useState(true);
+  /** Whether a message was sent, and the server has not accepted or refused it yet. */
   const [sending, setSending] = React.useState(false);
   const mentions = React.useMemo(() => findMentions(text, known), [text, known]);
+  // All contexts that are sent with the message, except the place in the notebook.
   const contexts = React.useMemo(
     () => addContexts(pickMentioned(text, known), unmentioned),
     [unmentioned, text, known]

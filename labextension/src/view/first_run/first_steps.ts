@@ -73,7 +73,7 @@ export class FirstSteps {
     return this.session.request('providers/loginInput', { provider, data });
   }
 
-  /** Give a key to the server, and try it. A key that is refused is forgotten, also if only the try shows it. */
+  /** Give a key to the server, and try it. If the provider refuses the key, the server forgets it. */
   async useKey(provider: string, key: string): Promise<KeyResult> {
     try {
       await this.enter(provider, { key });

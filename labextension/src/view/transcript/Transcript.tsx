@@ -62,16 +62,16 @@ export function Transcript(props: Props): React.ReactElement {
   /** The index of the user's last message; -1 while a turn is running. */
   const lastAsked = busy ? -1 : blocks.findLastIndex(block => block.kind === 'user');
   const answers = React.useMemo(() => listAnswerEnds(blocks, busy), [blocks, busy]);
-  const asked = blocks[lastAsked];
+  const lastMessage = blocks[lastAsked];
   const { onRetry } = actions;
   const onAskAgain = React.useMemo(
     () =>
-      asked?.kind === 'user'
+      lastMessage?.kind === 'user'
         ? () => {
-            onRetry(asked);
+            onRetry(lastMessage);
           }
         : undefined,
-    [asked, onRetry]
+    [lastMessage, onRetry]
   );
   const loadEarlier = React.useCallback(() => {
     setPart(before => moveUpwards(before, blocks.length));
@@ -82,11 +82,13 @@ export function Transcript(props: Props): React.ReactElement {
   const loadLater = React.useCallback(() => {
     setPart(({ shown, below }) => ({ shown, below: Math.max(0, below - PAGE_SIZE) }));
   }, []);
+  // When the reader comes to the end, the older blocks leave the page.
   React.useLayoutEffect(() => {
     if (following) {
       setPart(NEWEST);
     }
   }, [following]);
+  // When the user sends a message, the view goes to the end.
   React.useLayoutEffect(() => {
     if (sent > 0) {
       setPart(NEWEST);
@@ -161,6 +163,7 @@ const NEWEST: Part = { shown: PAGE_SIZE, below: 0 };
  * removed from the page. `all` is the number of blocks of the chat.
  */
 function moveUpwards({ shown, below }: Part, all: number): Part {
+  // At most one page more than there are blocks: that page may be on its way from the server.
   const wanted = Math.min(shown + PAGE_SIZE, all + PAGE_SIZE - below);
   return { shown: Math.min(MAX_BLOCKS, wanted), below: below + Math.max(0, wanted - MAX_BLOCKS) };
 }
@@ -227,6 +230,7 @@ function useFollowing(cut: boolean): {
  * too, but not always: while the wheel is being turned, and at the top of the frame, they do not change the position.
  */
 function useKeptPlace(frame: React.RefObject<HTMLDivElement>, following: boolean): void {
+  /** The first visible block, and where its top is in the window. */
   const place = React.useRef<{ readonly block: Element; readonly top: number }>();
   React.useEffect(() => {
     const box = frame.current;
@@ -239,6 +243,7 @@ function useKeptPlace(frame: React.RefObject<HTMLDivElement>, following: boolean
       box?.removeEventListener('scroll', onScroll);
     };
   }, [frame]);
+  // After each drawing: if that has moved the block, scroll by the same distance.
   React.useLayoutEffect(() => {
     if (!following && frame.current !== null && place.current?.block.isConnected === true) {
       const moved = place.current.block.getBoundingClientRect().top - place.current.top;
@@ -281,8 +286,9 @@ function LoadMore({
         const box = frame.current;
         // The frame is at its top until it has scrolled to its end for the first time. That must not load earlier
         // blocks. So the reader must be near the top (400 pixels), but not at the end of the frame.
-        const scrolled = box !== null && box.scrollTop < 400 && box.scrollTop + box.clientHeight < box.scrollHeight - 1;
-        if (entries.some(entry => entry.isIntersecting) && (side === 'end' || scrolled)) {
+        const isNearTop =
+          box !== null && box.scrollTop < 400 && box.scrollTop + box.clientHeight < box.scrollHeight - 1;
+        if (entries.some(entry => entry.isIntersecting) && (side === 'end' || isNearTop)) {
           onNear();
         }
       },
