@@ -1,6 +1,6 @@
 /**
- * Gives each of Lab's CSS variables a fallback for pages without Lab: VS Code's variable or, where that is missing too, a
- * colour for light and one for dark pages.
+ * Gives each of Lab's CSS variables a fallback for pages without Lab: VS Code's variable or, where that is missing too,
+ * a colour for light and one for dark pages.
  */
 
 /** The colours: Lab's variable, VS Code's variable, and the colours for light and for dark pages. */

@@ -1,6 +1,6 @@
 /**
- * Builds the widgets that a kernel shows: the panel and the card of a cell. It bundles them into one module and one style
- * sheet, which load nothing else, and puts both into the Python package.
+ * Builds the widgets that a kernel shows: the panel and the card of a cell. It bundles them into one module and one
+ * style sheet, which load nothing else, and puts both into the Python package.
  */
 
 import { readFile, writeFile } from 'node:fs/promises';

@@ -15,8 +15,8 @@ import { isQuestion } from '../notebook/question_cell';
 import { CodeTools } from '../render/code_tool_types';
 
 /**
- * Buttons are added when the output has not changed for this time. A streamed answer is drawn again many times a second,
- * and each time its buttons would be lost.
+ * Buttons are added when the output has not changed for this time. A streamed answer is drawn again many times a
+ * second, and each time its buttons would be lost.
  */
 const PAUSE_MS = 200;
 

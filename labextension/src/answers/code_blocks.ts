@@ -14,8 +14,8 @@ import { CodeTools } from '../render/code_tool_types';
 /**
  * Add the buttons to the blocks of an answer that have none yet. `output` is the element of the cell's output.
  *
- * Blocks in folded details get no buttons, because they are arguments and results of tool calls, not part of the answer.
- * A block that has its buttons lies in an element of the class `eca-Code`.
+ * Blocks in folded details get no buttons, because they are arguments and results of tool calls, not part of the
+ * answer. A block that has its buttons lies in an element of the class `eca-Code`.
  */
 export function addToolsToAnswer(output: HTMLElement, code: CodeTools, trans: TranslationBundle): void {
   for (const text of output.querySelectorAll<HTMLElement>('.jp-RenderedMarkdown')) {

@@ -1,6 +1,6 @@
 /**
- * Makes an approval rule from a tool call that waits: proposes a rule, writes it, and removes it again. An approval rule
- * is an entry of the configuration that allows such calls without a question.
+ * Makes an approval rule from a tool call that waits: proposes a rule, writes it, and removes it again. An approval
+ * rule is an entry of the configuration that allows such calls without a question.
  *
  * The server writes the files. This module knows no view: what the user sees is in `view/tools/RuleProposal.tsx`.
  */

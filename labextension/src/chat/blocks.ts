@@ -1,8 +1,9 @@
 /**
  * The transcript of a chat as a list of blocks, computed from the contents that the server sent. Pure.
  *
- * A content is one message about a chat: a piece of text, or a stage of a tool call, for example. A block is one thing
- * that the panel draws: a message, an answer, or the card of a tool call. So several contents make one block.
+ * The server sends a chat as contents. A content is a small part of a chat: a piece of text, or a stage of a tool call,
+ * for example. A block is one thing that the panel draws: a message, an answer, or the card of a tool call. So several
+ * contents make one block.
  *
  * Contents may arrive in any order: a tool call may first appear in any of its stages, but never goes back to an
  * earlier one, and reasoning may first appear in its middle. Content of an unknown type changes nothing. This module
@@ -368,7 +369,7 @@ function updateCall(blocks: Blocks, content: ToolContent): Blocks {
   });
 }
 
-/** Return the title of the call that must end before this call can run; `{}` when there is none. */
+/** If another call must end before this call can run, return the title of that call as `waitsFor`; `{}` otherwise. */
 function findBlocker(blocks: Blocks, content: ToolContent): Pick<ToolBlock, 'waitsFor'> {
   const id = content.type === 'toolCallRun' ? content.waitsFor : undefined;
   const blocker = blocks.findLast(block => block.kind === 'tool' && block.id === id);
@@ -376,8 +377,8 @@ function findBlocker(blocks: Blocks, content: ToolContent): Pick<ToolBlock, 'wai
 }
 
 /**
- * Return the fields of a tool block that a content sets. The status never goes back to an earlier stage. `before` is the
- * block without this content; undefined when the call is new.
+ * Return the fields of a tool block that a content sets. The status never goes back to an earlier stage. `before` is
+ * the block without this content; undefined when the call is new.
  */
 function readStage(content: ToolContent, before?: ToolBlock): Partial<ToolBlock> & Pick<ToolBlock, 'status'> {
   const status = readStatus(content);

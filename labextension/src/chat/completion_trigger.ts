@@ -25,9 +25,9 @@ export function findTrigger(text: string, cursor: number): Trigger | undefined {
 }
 
 /**
- * Return the mention that the user has completed by typing a space after it, for example `@data.csv`. Undefined when the
- * user has typed something else. `before` and `now` are the texts before and after the last input. `trigger` was at the
- * cursor in `before`.
+ * Return the mention that the user has completed by typing a space after it, for example `@data.csv`. Undefined when
+ * the user has typed something else. `before` and `now` are the texts before and after the last input. `trigger` was at
+ * the cursor in `before`.
  */
 export function findTypedMention(before: string, now: string, trigger: Trigger | undefined): string | undefined {
   if (trigger?.kind !== '@') {

@@ -123,8 +123,8 @@ export function startChat(session: Session, drafts: Drafts, isOfNotebook: (chatI
 }
 
 /**
- * Put a message that was refused back into its chat: into the prompt box, if the chat is shown there, and otherwise into
- * the draft. `hasBox`: whether a prompt box is shown.
+ * Put a message that was refused back into its chat: into the prompt box, if the chat is shown there, and otherwise
+ * into the draft. `hasBox`: whether a prompt box is shown.
  */
 export function putBack(
   session: Session,

@@ -10,15 +10,15 @@ import type { Transcript } from './transcript';
 import type { HistoryPage } from './types';
 
 /**
- * The least number of contents of a page: a few screens. The server adds the contents before them, back to the beginning
- * of their turn, so that no turn is cut.
+ * The least number of contents of a page: a few screens. The server adds the contents before them, back to the
+ * beginning of their turn, so that no turn is cut.
  */
 export const PAGE_SIZE = 120;
 
 /**
  * Return the chat with an older page put before it. `older` is the transcript of the page. If the chat no longer begins
- * where the page ends (`at`), return the chat unchanged. The transcript of each page counts its block keys from zero. So
- * the keys of older blocks get the cursor of their page as a prefix, to stay unique.
+ * where the page ends (`at`), return the chat unchanged. The transcript of each page counts its block keys from zero.
+ * So the keys of older blocks get the cursor of their page as a prefix, to stay unique.
  */
 export function prependPage<T extends Transcript>(chat: T, older: Transcript, { at, before }: HistoryPage): T {
   if (chat.before !== at) {

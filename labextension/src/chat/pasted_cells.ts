@@ -17,8 +17,8 @@ export interface PastedCell {
 }
 
 /**
- * Returns the path of the notebook that has the cell with this id, and the number of the cell, counted from 1. Undefined
- * when no open notebook has the cell.
+ * Returns the path of the notebook that has the cell with this id, and the number of the cell, counted from 1.
+ * Undefined when no open notebook has the cell.
  */
 export type FindCell = (id: string) => { readonly path: string; readonly number: number } | undefined;
 

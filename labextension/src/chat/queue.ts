@@ -1,6 +1,6 @@
 /**
- * The queue of a chat: questions that are sent when the running turn has ended. A turn is the work of the assistant from
- * a question to its answer. The queue is kept in the page only, and is lost when the page is closed.
+ * The queue of a chat: questions that are sent when the running turn has ended. A turn is the work of the assistant
+ * from a question to its answer. The queue is kept in the page only, and is lost when the page is closed.
  *
  * A steering message is different: it is sent to the running turn at once. If that turn ends before the model has read
  * it, `takeNext` treats it as the next question. This module knows no connection: the session sends the questions.
@@ -38,8 +38,8 @@ export function dequeue(owner: QueueOwner, index: number): void {
 /**
  * Remove and return the next question of a chat whose turn has ended; undefined when none waits.
  *
- * Steering messages that the model did not read in time come first. They are joined into one question, with the notebook
- * of the last of them. After them comes the first question of the queue.
+ * Steering messages that the model did not read in time come first. They are joined into one question, with the
+ * notebook of the last of them. After them comes the first question of the queue.
  */
 export function takeNext(owner: QueueOwner, chat: Chat): QueuedMessage | undefined {
   const { id: chatId, steers, queue = [] } = chat;

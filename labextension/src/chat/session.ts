@@ -74,8 +74,8 @@ export class Session implements Attendant {
   /** A new object whenever something has changed. */
   state: State;
   /**
-   * Called with a text that goes back into the prompt box, and with its contexts. The message was rolled back, or it was
-   * in the queue and was not sent.
+   * Called with a text that goes back into the prompt box, and with its contexts. The message was rolled back, or it
+   * was in the queue and was not sent.
    */
   onInsertText: (text: string, contexts?: readonly ChatContext[]) => void = () => undefined;
   /** Called with a message that waited in a chat, when the server refuses it. Another chat may be shown by now. */
@@ -230,9 +230,9 @@ export class Session implements Attendant {
   /**
    * Replay a chat: the server sends its contents again.
    *
-   * An idle chat is replayed from the last content that is known. A running chat is replayed from its beginning, because
-   * new contents may arrive before the replay begins, and they look the same as contents of the replay. A replay from
-   * the beginning starts with `chat/cleared`, so it can be recognised.
+   * An idle chat is replayed from the last content that is known. A running chat is replayed from its beginning,
+   * because new contents may arrive before the replay begins, and they look the same as contents of the replay. A
+   * replay from the beginning starts with `chat/cleared`, so it can be recognised.
    */
   private async replay(chat: Chat): Promise<void> {
     const isRunning = this.state.list.some(({ id, status }) => id === chat.id && status !== 'idle');
@@ -302,8 +302,8 @@ export class Session implements Attendant {
   }
 
   /**
-   * Whether a turn has ended in a chat that is listed but was never shown here. Only the server knows how the turn ended,
-   * so the list must be fetched again.
+   * Whether a turn has ended in a chat that is listed but was never shown here. Only the server knows how the turn
+   * ended, so the list must be fetched again.
    */
   private isUnknownEnd({ chatId, status }: ChatStatusChangedParams): boolean {
     const isListed = this.state.list.some(({ id }) => id === chatId);
@@ -560,8 +560,8 @@ export class Session implements Attendant {
   }
 
   /**
-   * Notify the subscribers, but at most once in `FRAME_MS`. The first call notifies them at once and begins a pause. Calls
-   * during the pause notify them once, at its end.
+   * Notify the subscribers, but at most once in `FRAME_MS`. The first call notifies them at once and begins a pause.
+   * Calls during the pause notify them once, at its end.
    */
   private notifySoon(): void {
     if (this.cancelPause !== undefined) {

@@ -1,8 +1,8 @@
 /**
  * The state of the panel, computed by a reducer from what the server sent and what the user did. Pure.
  *
- * The server sends a chat as contents: pieces of text, stages of tool calls and others. Each stored content has a number
- * in its chat, `seq`, which grows. A content with a `seq` is applied once, so contents may be repeated.
+ * The server sends a chat as contents: pieces of text, stages of tool calls and others. Each stored content has a
+ * number in its chat, `seq`, which grows. A content with a `seq` is applied once, so contents may be repeated.
  *
  * In a replay the server sends the stored contents of a chat again. Meanwhile the new transcript is collected in
  * `replay`. It is shown when the replay is complete, so that the reader sees no gap and no flicker.
@@ -474,7 +474,9 @@ function dropQuestions(state: State): State['chats'] {
   return mapChats(state, chat => filterQuestions(chat, () => false));
 }
 
-/** Return the chat with only those questions for which `kept` is true. If these are all, the chat is the same object. */
+/**
+ * Return the chat with only those questions for which `kept` is true. If these are all, the chat is the same object.
+ */
 function filterQuestions(chat: Chat, kept: (question: Question) => boolean): Chat {
   return chat.questions.every(kept) ? chat : { ...chat, questions: chat.questions.filter(kept) };
 }
@@ -494,8 +496,8 @@ function mapChats(state: State, change: (chat: Chat) => Chat): State['chats'] {
 const DECIDED: ReadonlySet<string> = new Set(['toolCallRunning', 'toolCallRejected']);
 
 /**
- * Whether a content must be shown at once. Streamed contents can wait a moment, because more of them follow. Contents of
- * a replay can wait, too.
+ * Whether a content must be shown at once. Streamed contents can wait a moment, because more of them follow. Contents
+ * of a replay can wait, too.
  */
 export function isUrgent(state: State, { chatId, content }: ChatContentReceivedParams): boolean {
   return DECIDED.has(content.type) && state.chats[String(chatId)]?.replay === undefined;

@@ -69,7 +69,9 @@ async function querySuggestions(
   }
 }
 
-/** Return the suggestion for a command. Its label is like `/resume CHAT [MODEL]`: optional arguments are in brackets. */
+/**
+ * Return the suggestion for a command. Its label is like `/resume CHAT [MODEL]`: optional arguments are in brackets.
+ */
 function toCommand({ name, description, type, arguments: declared }: ChatCommand): Suggestion {
   const names = declared.map(argument => (argument.required ? argument.name : `[${argument.name}]`));
   return {
@@ -84,8 +86,8 @@ function toCommand({ name, description, type, arguments: declared }: ChatCommand
 /**
  * Return the suggestion for a context. Cells are listed by their heading or first line, because a number says little.
  *
- * The address of an MCP resource may be a template such as `docs://{page}`. It is no context yet: the suggestion inserts
- * the part before the `{`, and the user types the rest.
+ * The address of an MCP resource may be a template such as `docs://{page}`. It is no context yet: the suggestion
+ * inserts the part before the `{`, and the user types the rest.
  */
 function toSuggestion(context: ChatContext): Suggestion {
   const { label, detail } = describeContext(context);

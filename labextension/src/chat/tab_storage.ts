@@ -11,8 +11,8 @@ export type Store = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 /** Reads and writes the values of one tab. A value that is empty counts as absent. */
 export class TabStorage {
   /**
-   * `base` is the address of the server, which is a part of each name: several servers may share an origin. `store` is a
-   * function, because a browser that forbids storage throws at the access to `window.sessionStorage`.
+   * `base` is the address of the server, which is a part of each name: several servers may share an origin. `store` is
+   * a function, because a browser that forbids storage throws at the access to `window.sessionStorage`.
    */
   constructor(
     private readonly base: string,

@@ -53,8 +53,8 @@ export function findAge(at: number, now: number): Age {
 /**
  * Return the groups that are not empty. `chats` begins with the newest, and the chats of a group keep their order.
  *
- * `now` is the time in milliseconds since 1970. `front` is the path of the notebook in front. Its group comes first. Then
- * come the other notebooks, in the order of their newest chats, and at last the chats without a notebook.
+ * `now` is the time in milliseconds since 1970. `front` is the path of the notebook in front. Its group comes first.
+ * Then come the other notebooks, in the order of their newest chats, and at last the chats without a notebook.
  */
 export function groupChats(
   chats: readonly ChatSummary[],

@@ -26,7 +26,9 @@ export function findNewest(list: readonly ChatSummary[], notebook: string): Chat
     )?.id;
 }
 
-/** Keeps the panel at the chat of the notebook in front. The panel calls `follow` whenever another notebook is in front. */
+/**
+ * Keeps the panel at the chat of the notebook in front. The panel calls `follow` whenever another notebook is in front.
+ */
 export class NotebookFollower {
   /** The path of the notebook whose chat is shown; undefined as long as no notebook was in front. */
   private notebook: string | undefined;

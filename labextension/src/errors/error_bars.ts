@@ -1,6 +1,6 @@
 /**
- * Finds the cells of a notebook whose output is an error. Below each of them it shows a bar with buttons that help: *Fix*
- * and *Explain* below an error of the user's code, and others where the assistant could not answer.
+ * Finds the cells of a notebook whose output is an error. Below each of them it shows a bar with buttons that help:
+ * *Fix* and *Explain* below an error of the user's code, and others where the assistant could not answer.
  *
  * This module does not know how the bar looks: `bar.ts` draws it.
  */
@@ -113,8 +113,8 @@ export class ErrorBars {
   }
 
   /**
-   * Let the user choose a model in the source of the question: select the name after `-m`, and open Lab's completer, which
-   * lists the models.
+   * Let the user choose a model in the source of the question: select the name after `-m`, and open Lab's completer,
+   * which lists the models.
    */
   private async chooseModel(cell: CodeCell): Promise<void> {
     const { source, start, end } = openModelOption(cell.model.sharedModel.getSource());

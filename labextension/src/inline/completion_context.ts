@@ -20,9 +20,9 @@ export interface CellAbove {
 const MAX_LENGTH_ABOVE = 8000;
 
 /**
- * Build the document for the server: the cells above, and then `text`, the cell or file with the cursor. `offset` is the
- * cursor in `text`, and `comment` is what begins a comment in the language. Offset and position count an emoji as one
- * character, as Python does, although it has two UTF-16 units. The position counts from 1.
+ * Build the document for the server: the cells above, and then `text`, the cell or file with the cursor. `offset` is
+ * the cursor in `text`, and `comment` is what begins a comment in the language. Offset and position count an emoji as
+ * one character, as Python does, although it has two UTF-16 units. The position counts from 1.
  */
 export function buildDocument(
   text: string,

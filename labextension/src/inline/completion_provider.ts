@@ -3,8 +3,8 @@
  * model writes it. A new request or a key press cancels the request before it.
  *
  * The requests have a link of their own, because the panel need not be open. Each error is reported once and without a
- * pop-up, so that it does not disturb a user who types. This module knows no setting: `plugin.ts` switches completion on
- * and off.
+ * pop-up, so that it does not disturb a user who types. This module knows no setting: `plugin.ts` switches completion
+ * on and off.
  */
 
 import { Notification } from '@jupyterlab/apputils';

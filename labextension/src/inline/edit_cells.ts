@@ -1,6 +1,7 @@
 /**
  * Rewrites cells as the user instructs: it opens a box in the cell, sends the instruction to the server, and passes the
- * answer to the box. The answer is shown as hunks, which are groups of changed lines. The user approves or rejects them.
+ * answer to the box. The answer is shown as hunks, which are groups of changed lines. The user approves or rejects
+ * them.
  *
  * The box itself is in `edit_box.ts`. The modules in `review/` draw the hunks.
  */
@@ -207,8 +208,8 @@ function readSelectedLines(cell: Cell, source: string): Lines {
   if (from === undefined || to === undefined || from === to) {
     return all;
   }
-  // The selection is extended to the beginning of its first line, and to the end of its last line. If it ends right after
-  // a line break, the line after that is not part of it.
+  // The selection is extended to the beginning of its first line, and to the end of its last line. If it ends right
+  // after a line break, the line after that is not part of it.
   const first = source.lastIndexOf('\n', from - 1) + 1;
   const last = source.indexOf('\n', to - Number(source[to - 1] === '\n'));
   const countLines = (end: number): number => source.slice(0, end).split('\n').length - 1;

@@ -1,6 +1,6 @@
 /**
- * Marks the cells that the assistant changed: a coloured line stands at their edge. The mark is removed when the user runs or edits
- * the cell.
+ * Marks the cells that the assistant changed: a coloured line stands at their edge. The mark is removed when the user
+ * runs or edits the cell.
  *
  * This module knows no chat: `live_notebooks.ts` and `review/controller.ts` decide which cells have marks.
  */

@@ -52,8 +52,8 @@ export function planSteps(cells: readonly CellOutline[], changes: readonly Noteb
 }
 
 /**
- * Return the steps of one change, and make the same change in `draft`. `was` in a change is the source that the model has
- * read: if the cell has another source now, the change is refused.
+ * Return the steps of one change, and make the same change in `draft`. `was` in a change is the source that the model
+ * has read: if the cell has another source now, the change is refused.
  */
 function planChange(draft: CellOutline[], change: NotebookChange): readonly Step[] {
   switch (change.kind) {

@@ -10,8 +10,8 @@ import type { CodeTools } from './code_tool_types';
 import { copyText, describeCopyFailure } from './copy_text';
 
 /**
- * Add buttons to the blocks of code in an element that was rendered. `code` has the functions that the buttons call, and
- * `blocks` is the CSS selector of the blocks.
+ * Add buttons to the blocks of code in an element that was rendered. `code` has the functions that the buttons call,
+ * and `blocks` is the CSS selector of the blocks.
  */
 export function addCodeTools(
   host: HTMLElement,

@@ -1,14 +1,15 @@
 /**
  * Copies texts to the clipboard. The panel, the widget and the answers in cells all use this.
  *
- * Lab's own `Clipboard.copyToSystem` is not used, because it does not report a failure, and the widget runs without Lab.
+ * Lab's own `Clipboard.copyToSystem` is not used, because it does not report a failure, and the widget runs without
+ * Lab.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 /**
- * Copy a text, and return whether that was possible. A page over plain http has no `navigator.clipboard`, and a frame may
- * be forbidden to use it. Call this only when the user has clicked: otherwise browsers refuse it.
+ * Copy a text, and return whether that was possible. A page over plain http has no `navigator.clipboard`, and a frame
+ * may be forbidden to use it. Call this only when the user has clicked: otherwise browsers refuse it.
  */
 export async function copyText(text: string): Promise<boolean> {
   // The type of the DOM does not know pages without a clipboard.

@@ -1,6 +1,6 @@
 /**
- * Shows a Mermaid diagram as the code that a model wrote, and draws it only when the reader presses a button. Mermaid is a
- * language for diagrams: a block of Markdown code with the language `mermaid` is drawn as a picture.
+ * Shows a Mermaid diagram as the code that a model wrote, and draws it only when the reader presses a button. Mermaid
+ * is a language for diagrams: a block of Markdown code with the language `mermaid` is drawn as a picture.
  *
  * The reason is security. Lab's Markdown parser draws a Mermaid block as soon as it finds it, in the live page and
  * before any sanitiser sees the drawing. The source may contain pictures and styles from any address (`<img src=…>` in
@@ -20,8 +20,8 @@ const SPLIT = '\uFDD0';
 
 /**
  * Matches parts of a source that can make the drawing load or open something: addresses, functions of CSS that load,
- * HTML, and other ways to write these (entities of HTML and of Mermaid, escapes of CSS). `@{` begins the properties of a
- * shape, one of which is `img:`. `ﬂ°` is how Mermaid writes an entity for itself.
+ * HTML, and other ways to write these (entities of HTML and of Mermaid, escapes of CSS). `@{` begins the properties of
+ * a shape, one of which is `img:`. `ﬂ°` is how Mermaid writes an entity for itself.
  */
 const LOADS =
   /\/\/|\b(?:https?|wss?|ftp|blob|javascript)\s*:|data:|(?:url|src|image|image-set|cross-fade)\s*\(|@import|@\{|<\s*(?!\/?(?:br|b|i|em|strong|sub|sup)\b)[a-z!/]|<\/?\w+[^>]*=|&#|#\w+;|ﬂ°|\\/i;
@@ -32,8 +32,8 @@ export function mayLoad(source: string): boolean {
 }
 
 /**
- * Return a parser that draws no diagram. It puts the character `SPLIT` into the word `mermaid` before `parser` reads the
- * text, and removes it from the HTML. It does so everywhere in the text, and not only where a block of code begins,
+ * Return a parser that draws no diagram. It puts the character `SPLIT` into the word `mermaid` before `parser` reads
+ * the text, and removes it from the HTML. It does so everywhere in the text, and not only where a block of code begins,
  * because parsers disagree about where that is.
  */
 export function disableDiagrams(parser: Parser): Parser {

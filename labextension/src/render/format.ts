@@ -5,8 +5,8 @@
  */
 
 /**
- * Matches escape sequences of a terminal (of the forms `ESC [ … letter` and `ESC ] … BEL`, and two-letter ones), control
- * characters except the tab and line breaks, and characters that change the writing direction.
+ * Matches escape sequences of a terminal (of the forms `ESC [ … letter` and `ESC ] … BEL`, and two-letter ones),
+ * control characters except the tab and line breaks, and characters that change the writing direction.
  */
 const ESCAPES =
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g;
@@ -27,9 +27,9 @@ const JOINED = /[\u0620-\u06dc\u06de-\u070e\u0710-\u0fff\u1000-\u109f\u1780-\u17
 /** Emojis and other picture characters. */
 const PICTOGRAPH = /[\xa9\xae\u203c-\u3299\u{1f000}-\u{1faff}]/u;
 /**
- * Finds the hidden characters (the group `hidden`). The other alternatives match two kinds of characters that nobody sees
- * but that a script or an emoji needs: joiners (U+200C, U+200D) and the selector of coloured emojis (U+FE0F). They are
- * matched without the group, so that they are kept.
+ * Finds the hidden characters (the group `hidden`). The other alternatives match two kinds of characters that nobody
+ * sees but that a script or an emoji needs: joiners (U+200C, U+200D) and the selector of coloured emojis (U+FE0F). They
+ * are matched without the group, so that they are kept.
  */
 const HIDDEN_OR_NEEDED = new RegExp(
   `(?<=${JOINED.source})[\\u200c\\u200d](?=${JOINED.source})` +
@@ -116,8 +116,8 @@ const SHORT = 8;
 
 /**
  * Return the summary of a call with the ids of cells replaced by their numbers, because a reader does not know the ids.
- * `args` are the arguments of the call, in which the ids are. `find` returns the number of a cell in its notebook. If it
- * is not known, the id is shortened.
+ * `args` are the arguments of the call, in which the ids are. `find` returns the number of a cell in its notebook. If
+ * it is not known, the id is shortened.
  */
 export function replaceCellIds(
   summary: string,

@@ -15,8 +15,8 @@ const CONTINUATION = /^(\s|[-*+>|<[]|\d+[.)])/;
 /**
  * Split the text into segments. Joined, they are the text. When more text is added, only the last segment changes.
  *
- * Each segment is rendered alone. So when a text grows, only its last paragraph must be rendered again. A segment begins
- * after an empty line, but not inside of a block of code or of a formula.
+ * Each segment is rendered alone. So when a text grows, only its last paragraph must be rendered again. A segment
+ * begins after an empty line, but not inside of a block of code or of a formula.
  */
 export function splitSegments(text: string): readonly string[] {
   const segments: string[] = [];

@@ -31,8 +31,8 @@ const OUTSIDE_LINK = /^(https?:|mailto:)/i;
 const PATH = 'data-eca-path';
 
 /**
- * Return safe HTML. A remote image is replaced by a link. `describeImage` returns the text of the link for the text that
- * describes the image (`alt`).
+ * Return safe HTML. A remote image is replaced by a link. `describeImage` returns the text of the link for the text
+ * that describes the image (`alt`).
  */
 export function sanitizeHtml(html: string, describeImage: (alt: string) => string): string {
   const page = new DOMParser().parseFromString(html, 'text/html');

@@ -1,7 +1,7 @@
 /**
  * Compares the source of a cell with another text. The result is a list of hunks: groups of neighbouring lines that
- * differ. The user applies or drops them one by one. To apply a hunk puts the other text in its place. To drop it leaves
- * the source as it is. When the user types in the cell, the hunks are moved to their new places.
+ * differ. The user applies or drops them one by one. To apply a hunk puts the other text in its place. To drop it
+ * leaves the source as it is. When the user types in the cell, the hunks are moved to their new places.
  *
  * The texts before and after each decision are remembered with their hunks, so that the hunks come back when the user
  * undoes or redoes the decision. This module knows no editor and no server: `hunk_view.ts` draws the hunks, `hunks.ts`
@@ -82,9 +82,9 @@ export class CellDiff {
   }
 
   /**
-   * Compare the source of the cell with `other`, a changed version of the source `base`. The user may have edited the cell
-   * since it had the source `base`. `whole`: `other` is complete. If it is not, the lines that it does not have yet do not
-   * count as removed.
+   * Compare the source of the cell with `other`, a changed version of the source `base`. The user may have edited the
+   * cell since it had the source `base`. `whole`: `other` is complete. If it is not, the lines that it does not have
+   * yet do not count as removed.
    */
   compare(base: string, other: string, whole = true): void {
     const hunks = whole ? findHunks(base, other) : findHunksSoFar(base, other);

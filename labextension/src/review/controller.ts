@@ -1,6 +1,6 @@
 /**
- * Shows the changes of the assistant in the cells themselves, where the user decides about them. A proposed change waits
- * for approval: Approve or Reject. A finished change was made already: Keep or Undo.
+ * Shows the changes of the assistant in the cells themselves, where the user decides about them. A proposed change
+ * waits for approval: Approve or Reject. A finished change was made already: Keep or Undo.
  *
  * The words of this module:
  *
@@ -282,7 +282,7 @@ export class ReviewController {
   /** When the last hunk of a finished change is decided, report that to the server. */
   private reportDecision({ owner, other }: EditNote, edit: ReviewedEdit): void {
     if (edit.diff.hunks.length > 0) {
-      // The user has undone a decision, perhaps. Then the decision about the last hunk is reported again.
+      // The user may have undone a decision. Then the decision about the last hunk is reported again.
       edit.reported = false;
       return;
     }
@@ -300,9 +300,9 @@ export class ReviewController {
   }
 
   /**
-   * Remove the marks of cells whose changes were decided, here or in the panel. A mark is a coloured edge that a cell gets
-   * when the assistant changes it. Undoing a move sets the mark again, because the cell is inserted anew. `listed` has the
-   * ids of the cells with finished changes now.
+   * Remove the marks of cells whose changes were decided, here or in the panel. A mark is a coloured edge that a cell
+   * gets when the assistant changes it. Undoing a move sets the mark again, because the cell is inserted anew. `listed`
+   * has the ids of the cells with finished changes now.
    */
   private removeDecidedMarks(listed: ReadonlyMap<string, string>): void {
     const undecided = new Set(listed.values());

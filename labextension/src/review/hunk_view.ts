@@ -1,10 +1,10 @@
 /**
- * Draws hunks in an editor. A hunk is a group of neighbouring lines that differ from another text. Its lines in the editor
- * are coloured, and the other text is shown above or below them, with buttons. The other text is the old one when a
- * change was made (side `made`), and the new one when a change is proposed (side `proposed`).
+ * Draws hunks in an editor. A hunk is a group of neighbouring lines that differ from another text. Its lines in the
+ * editor are coloured, and the other text is shown above or below them, with buttons. The other text is the old one
+ * when a change was made (side `made`), and the new one when a change is proposed (side `proposed`).
  *
- * CodeMirror calls what is drawn into a text decorations: the class of a line, a mark in a line, or a widget, which is an
- * element between lines. This module knows no cell: `hunk_painter.ts` decides which hunks are drawn in which editor.
+ * CodeMirror calls what is drawn into a text decorations: the class of a line, a mark in a line, or a widget, which is
+ * an element between lines. This module knows no cell: `hunk_painter.ts` decides which hunks are drawn in which editor.
  */
 
 import { presentableDiff } from '@codemirror/merge';
@@ -122,7 +122,8 @@ function isComparable(own: string, other: string): boolean {
 
 /**
  * Whether the other text is shown below the lines of the hunk. An old text is shown above the new text. A hunk without
- * lines (`own` is empty) inserts lines: below the line where it is if they begin with a line break, and above it if not.
+ * lines (`own` is empty) inserts lines: below the line where it is if they begin with a line break, and above it if
+ * not.
  */
 function isBelow({ other }: Hunk, own: string, { side }: HunkStyle): boolean {
   return own === '' ? other.startsWith('\n') : side === 'proposed';
@@ -140,8 +141,8 @@ function findOffset(doc: Text, hunk: Hunk, own: string, style: HunkStyle): numbe
 const WIDGETS = new WeakMap<HTMLElement, OtherTextWidget>();
 
 /**
- * The other text of a hunk, with its buttons. `parts` are the ranges of letters in it that differ. CodeMirror calls `eq`,
- * `updateDOM`, `toDOM` and `ignoreEvent`.
+ * The other text of a hunk, with its buttons. `parts` are the ranges of letters in it that differ. CodeMirror calls
+ * `eq`, `updateDOM`, `toDOM` and `ignoreEvent`.
  */
 class OtherTextWidget extends WidgetType {
   constructor(

@@ -39,7 +39,7 @@ export type Delta = readonly { readonly retain?: number; readonly insert?: unkno
 
 /**
  * The most different lines that are compared. For the diff each different line becomes one character. From this code on
- * a character of JavaScript may be half of a pair.
+ * a character of JavaScript may be a surrogate, which is half of a pair.
  */
 const MAX_DIFFERENT_LINES = 0xd800;
 

@@ -121,7 +121,7 @@ function Default({ setting, models, onSave }: DefaultProps): React.ReactElement 
     'budget.perNotebook': trans.__('Budget of a notebook, in US dollars'),
     'budget.perDay': trans.__('Budget of a day, in US dollars')
   };
-  // What holds when a default is not set.
+  // What is used while a default is not set, in words.
   const unset: Readonly<Partial<Record<DefaultName, string>>> = {
     defaultModel: trans.__('the best that is set up'),
     'agent.code.variant': trans.__('the default of the model'),

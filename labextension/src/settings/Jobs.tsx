@@ -1,6 +1,6 @@
 /**
  * The section of the settings with the background jobs: their status, their output, and a button that stops them. A
- * background job is a shell command that the assistant has started, and that runs on while the chat goes on.
+ * background job is a shell command that the assistant has started, and that continues while the chat goes on.
  *
  * The server runs the jobs. This view only sends requests.
  */

@@ -1,6 +1,6 @@
 /**
- * The section of the settings with the providers of models, which are the companies and programs that run them: where the
- * key of each comes from, and buttons to sign in and out.
+ * The section of the settings with the providers of models, which are the companies and programs that run them: where
+ * the key of each comes from, and buttons to sign in and out.
  *
  * The steps of a sign-in are in `view/first_run/Login.tsx`.
  */

@@ -1,7 +1,7 @@
 /**
- * The section of the settings with the approval rules, which say whether a call of a tool runs without a question, needs
- * approval, or is forbidden. Each rule is shown with the file that it comes from. The user's own rules can be added and
- * removed.
+ * The section of the settings with the approval rules, which say whether a call of a tool runs without a question,
+ * needs approval, or is forbidden. Each rule is shown with the file that it comes from. The user's own rules can be
+ * added and removed.
  *
  * The server applies and writes the rules. `view/tools/RuleProposal.tsx` proposes a rule for a call.
  */

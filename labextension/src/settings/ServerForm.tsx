@@ -1,6 +1,6 @@
 /**
- * The form for an MCP server that is added or changed. Such a server gives tools to the assistant. It is a program on the
- * machine of the Jupyter server, or it has a web address.
+ * The form for an MCP server that is added or changed. Such a server gives tools to the assistant. It is a program on
+ * the machine of the Jupyter server, or it has a web address.
  *
  * This module knows no session: `Servers.tsx` sends what the user has typed. `command_line.ts` parses the command line.
  */
@@ -157,8 +157,8 @@ export function ServerForm({ server, onSubmit, onCancel }: Props): React.ReactEl
 }
 
 /**
- * Read the server from the fields of the form. `field` returns the text of a field. Return undefined when a field cannot
- * be parsed.
+ * Read the server from the fields of the form. `field` returns the text of a field. Return undefined when a field
+ * cannot be parsed.
  */
 export function readServer(field: (name: string) => string): McpAddServerParams | undefined {
   const scope = field('scope') === 'workspace' ? 'workspace' : 'global';

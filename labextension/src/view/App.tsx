@@ -4,6 +4,9 @@
  * It keeps only the state of the view. The session (`chat/session.ts`) does what the user asks for. The parts of the
  * view are in `transcript/` (the messages of the chat), `tools/` (the cards of tool calls) and `composer/` (the prompt
  * box and what is around it).
+ *
+ * While a turn is running, the user may send more messages. A message that steers (`steers`) goes to the running turn,
+ * and a message of the queue (`queue`) waits for the end of the turn.
  */
 
 import * as React from 'react';
@@ -18,6 +21,7 @@ import { FirstSteps } from './first_run/first_steps';
 import { fetchOlderPage } from '../chat/history_page';
 import { estimatePrompt, estimateWithRequest } from '../chat/estimates';
 import { Suggestion, listSuggestions } from '../chat/suggestions';
+import type { Change } from '../chat/types';
 import { ChatContext, ChatId } from '../wire/protocol';
 import { dequeue, enqueue } from '../chat/queue';
 import { Session } from '../chat/session';
@@ -193,8 +197,8 @@ export function App({
 }
 
 /**
- * Handle a key that approves or rejects: the call that has the focus or, if none has it, the first one that waits.
- * Another key approves all of them. `waiting` are the calls that wait for a decision.
+ * Handle a key that approves or rejects a tool call. It is the call that has the focus or, if none has it, the first
+ * one that waits. Another key approves all calls. `waiting` are the calls that wait for a decision.
  */
 function decideWithKey(session: Session, waiting: readonly CallInChat[], event: React.KeyboardEvent): void {
   const { key, ctrlKey, metaKey, shiftKey, altKey, repeat, target } = event;
@@ -357,8 +361,8 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   );
   const review = React.useMemo(
     () => ({
-      onKeep: (changes: Parameters<typeof keepChanges>[1]) => keepChanges(session, changes),
-      onUndo: (changes: Parameters<typeof undoChanges>[1]) => undoChanges(session, changes)
+      onKeep: (changes: readonly Change[]) => keepChanges(session, changes),
+      onUndo: (changes: readonly Change[]) => undoChanges(session, changes)
     }),
     [session]
   );

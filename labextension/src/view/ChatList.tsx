@@ -173,7 +173,10 @@ type RowProps = Pick<Props, 'onOpen' | 'onRename' | 'onDelete'> & {
 /** One chat in the list. Its buttons rename it, and delete it after a question. */
 function Row({ chat, grouping, query, excerpt, current, onOpen, onRename, onDelete }: RowProps): React.ReactElement {
   const { trans } = useEnv();
-  /** `renaming`: the form is open. `deleting`: the user is asked. `renamed`: the form was closed, and the row gets the focus. */
+  /**
+   * `renaming`: the form for the name is open. `deleting`: the user is asked whether to delete. `renamed`: the form was
+   * closed, and the row gets the focus.
+   */
   const [doing, setDoing] = React.useState<'renaming' | 'deleting' | 'renamed'>();
   const title = chat.title === undefined ? trans.__('Untitled chat') : toPlainText(chat.title);
   if (doing === 'renaming') {

@@ -3,8 +3,8 @@
  * box that shows what fills it. A button in the box compacts the chat: a summary replaces the messages.
  *
  * The figures are those of the last request. The model's server counted all of its tokens, and the engine estimates how
- * many of them belong to each part (`engine/model/context_window.py`). This module knows no session: `App.tsx` sends the
- * command.
+ * many of them belong to each part (`engine/model/context_window.py`). This module knows no session: `App.tsx` sends
+ * the command.
  */
 
 import * as React from 'react';
@@ -176,7 +176,7 @@ export function Breakdown({ breakdown }: { readonly breakdown: ContextBreakdown 
   );
 }
 
-/** Format a share as per cent: 0.25 is `25%`. `digits`: how many digits after the point. */
+/** Format a share in per cent: 0.25 is `25%`. `digits`: how many digits after the point. */
 function formatShare(share: number, digits = 0): string {
   return `${(100 * share).toFixed(digits)}%`;
 }

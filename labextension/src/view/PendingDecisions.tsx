@@ -1,6 +1,6 @@
 /**
- * Shows only what a turn waits for: calls to approve, questions, and a button that stops the turn. A turn is the work of
- * the assistant on one message of the user.
+ * Shows only what a turn waits for: calls to approve, questions, and a button that stops the turn. A turn is the work
+ * of the assistant on one message of the user.
  *
  * It is used in the card of a cell (`widget/card.tsx`). The panel shows the same within the transcript.
  */
@@ -25,7 +25,7 @@ interface Props {
   readonly onDecide: () => void;
 }
 
-/** The decisions that wait; nothing when none does. */
+/** The decisions that wait. When there are none, nothing is shown. */
 export function PendingDecisions({ session, onDecide }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   const getState = (): State => session.state;

@@ -25,7 +25,7 @@ interface Props {
   readonly estimate: () => Promise<Estimate | undefined>;
 }
 
-/** The line. Without a connection, it shows only that. */
+/** The line. Without a connection, it shows only the state of the connection. */
 export function StatusLine({ connection, usage, onReconnect, onCompact, estimate }: Props): React.ReactElement {
   const { trans } = useEnv();
   const texts: Readonly<Record<Connection, string>> = {

@@ -1,7 +1,7 @@
 /**
  * The types of anywidget's front-end interface, as far as our widgets use it. anywidget is a library for widgets in
- * notebooks: the module of a widget exports functions, which anywidget calls in the page. See "front-end modules" in its
- * documentation.
+ * notebooks: the module of a widget exports functions, which anywidget calls in the page. See "front-end modules" in
+ * its documentation.
  *
  * The widgets themselves are `index.tsx` and `card.tsx`.
  */
@@ -53,8 +53,8 @@ export interface WidgetView {
 }
 
 /**
- * A widget as anywidget calls it: `initialize` once for each model, and then `render` for each output that shows it. Each
- * function returns a function that ends what it began.
+ * A widget as anywidget calls it: `initialize` once for each model, and then `render` for each output that shows it.
+ * Each function returns a function that ends what it began.
  */
 export interface Widget {
   readonly initialize: (shown: Pick<WidgetView, 'model'>) => () => void;

@@ -1,7 +1,7 @@
 /**
- * A link to the engine through the kernel. It uses the comm of a widget, which is the connection between the widget in the
- * page and its model in the kernel. The kernel's messages to a model reach every page that shows the model. So each page
- * chooses an id for its own channel, and ignores the messages of all other channels.
+ * A link to the engine through the kernel. It uses the comm of a widget, which is the connection between the widget in
+ * the page and its model in the kernel. The kernel's messages to a model reach every page that shows the model. So each
+ * page chooses an id for its own channel, and ignores the messages of all other channels.
  *
  * The page sends `open`. The kernel answers `opened`, with the chat of the notebook's cells, or `closed`. Then both
  * ends send `messages`, until one of them closes the channel. With `ping` the kernel asks whether the page still
@@ -44,8 +44,8 @@ export interface OpenChannel {
 }
 
 /**
- * Open a channel. `channel` is its id, which the page has chosen. `onSilence` is called when the kernel has not answered
- * for `PATIENCE_MS`, because it is busy or gone. The promise may still resolve after that.
+ * Open a channel. `channel` is its id, which the page has chosen. `onSilence` is called when the kernel has not
+ * answered for `PATIENCE_MS`, because it is busy or gone. The promise may still resolve after that.
  *
  * Throws: LinkError when the kernel is gone, Error when it could not open the channel.
  */

@@ -122,8 +122,8 @@ class Panel {
    * Show the chat of the notebook's cells, unless the user has chosen another chat already. This happens before the
    * connection is open, so that no question is sent to the chat `first`. What was typed there is moved to the new chat.
    *
-   * After a reload of the page, the cells may have another chat: in Voilà a reload starts a new kernel. What was typed in
-   * the earlier chat of the cells is then moved as well.
+   * After a reload of the page, the cells may have another chat: in Voilà a reload starts a new kernel. What was typed
+   * in the earlier chat of the cells is then moved as well.
    */
   private enter(chatId: string, first: ChatId): void {
     const { chat } = this.session;

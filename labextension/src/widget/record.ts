@@ -22,7 +22,8 @@ export function hideRecord(el: HTMLElement, onResult: (hidden: boolean) => void)
     panel?.classList.add(LIVE);
     return Boolean(panel?.nextElementSibling);
   };
-  // Lab draws this output before it puts it into the page, and adds the record after that. So several attempts are needed.
+  // Lab draws this output before it puts it into the page, and adds the record after that. So several attempts are
+  // needed.
   let tries = 0;
   const timer = setInterval(() => {
     tries += 1;

@@ -14,7 +14,9 @@ import { ExactText } from './ExactText';
 const FIRST_LENGTH = 4000;
 /** The number of characters that the button adds. */
 const ADDED_LENGTH = 40_000;
-/** The number of characters shown at first of a text that the user approves. It is high, so that the end is seen, too. */
+/**
+ * The number of characters shown at first of a text that the user approves. It is high, so that the end is seen, too.
+ */
 const FIRST_EXACT_LENGTH = 40_000;
 
 interface Props {

@@ -86,9 +86,9 @@ export class PreferenceStore {
   };
 
   /**
-   * Follow Lab's settings. `registry` has them, and is null in a page without settings. `restored` resolves when Lab has
-   * put its panels where they were. `movePanel` is called with the side whenever it changes, and at the start if it is
-   * not the default.
+   * Follow Lab's settings. `registry` has them, and is null in a page without settings. `restored` resolves when Lab
+   * has put its panels where they were. `movePanel` is called with the side whenever it changes, and at the start if it
+   * is not the default.
    */
   async follow(
     registry: ISettingRegistry | null,

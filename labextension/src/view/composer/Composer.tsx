@@ -1,9 +1,9 @@
 /**
  * The prompt box: its text, the contexts, and the completion.
  *
- * A context is something that is sent with the message, such as a file or a cell. The text mentions some of them (`@` and
- * a name). The others stand as chips above the text. The words of this module: `unmentioned` are the contexts of the
- * chips, `known` are those that the text may mention.
+ * A context is something that is sent with the message, such as a file or a cell. The text mentions some of them (`@`
+ * and a name). The others stand as chips above the text. The words of this module: `unmentioned` are the contexts of
+ * the chips, `known` are those that the text may mention.
  *
  * Enter sends and Shift+Enter begins a new line, or the other way round if the user prefers that. While a turn runs, a
  * message steers the turn: the model reads it during the turn. With Alt+Enter, the message waits for the end of the
@@ -414,7 +414,7 @@ function useTextReplacement(
   setText: (text: string) => void,
   setCursor: (cursor: number) => void
 ): (text: string, cursor: number) => void {
-  // A list with the cursor: a new list, also with the same number, is a new wish.
+  // A list of one number, because React ignores a state that is equal to the one before. A new list is never equal.
   const [wanted, setWanted] = React.useState<readonly [number]>();
   React.useLayoutEffect(() => {
     if (wanted !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * Shows the pickers for the agent, the model and the variant of the next turn. A picker is a button that opens a list. A
- * variant is a way in which the model works, for example how much it reasons.
+ * Shows the pickers for the agent, the model and the variant of the next turn. A picker is a button that opens a list.
+ * A variant is a way in which the model works, for example how much it reasons.
  *
  * This module knows no session: `App.tsx` passes the choice on.
  */

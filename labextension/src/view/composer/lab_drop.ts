@@ -1,6 +1,6 @@
 /**
- * Receives cells that the user drags from a notebook, and files that the user drags from Lab's list of files. Lab's drag
- * and drop uses events of its own, not those of HTML.
+ * Receives cells that the user drags from a notebook, and files that the user drags from Lab's list of files. Lab's
+ * drag and drop uses events of its own, not those of HTML.
  *
  * `chat/pasted_cells.ts` turns the cells into contexts.
  */
@@ -78,8 +78,8 @@ export function useLabDrop(element: React.RefObject<HTMLElement>, target: DropTa
 }
 
 /**
- * Return the action that the pointer shows during a drag. Cells are copied. For files, Lab allows only the action that it
- * proposes, which is to move them. Nothing is moved, because the receiver decides what happens with the files.
+ * Return the action that the pointer shows during a drag. Cells are copied. For files, Lab allows only the action that
+ * it proposes, which is to move them. Nothing is moved, because the receiver decides what happens with the files.
  */
 function chooseAction(drag: Drag.Event): Drag.Event['dropAction'] {
   return drag.mimeData.hasData(CELLS_MIME_TYPE) ? 'copy' : drag.proposedAction;

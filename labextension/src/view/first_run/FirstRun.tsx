@@ -1,6 +1,6 @@
 /**
- * The first steps of a user who has set up no model: three buttons (sign in, paste a key, try the small model), and what
- * each of them opens. The small model is one that runs inside Jupyter without a key.
+ * The first steps of a user who has set up no model: three buttons (sign in, paste a key, try the small model), and
+ * what each of them opens. The small model is one that runs inside Jupyter without a key.
  *
  * The pasted key stays in its field until it is sent: it is in no state of a view, and the field is emptied. What is
  * requested from the server is in `first_steps.ts`.

@@ -1,6 +1,6 @@
 /**
- * The first steps of a user who has set up no model: finds out which provider a pasted key belongs to, and whether the key
- * works. To try a key, the server sends one small request to the provider's model.
+ * The first steps of a user who has set up no model: finds out which provider a pasted key belongs to, and whether the
+ * key works. To try a key, the server sends one small request to the provider's model.
  *
  * A key passes through here on its way to the server and is kept nowhere. This module knows no view: see
  * `FirstRun.tsx`.

@@ -1,7 +1,8 @@
 /**
  * Draws the buttons that approve or reject a waiting tool call, and the field for the reason of a rejection.
  *
- * This module knows no session: `DecisionActions` has the functions that the buttons call. `RuleProposal.tsx` writes a rule.
+ * This module knows no session: `DecisionActions` has the functions that the buttons call. `RuleProposal.tsx` writes a
+ * rule.
  */
 
 import * as React from 'react';

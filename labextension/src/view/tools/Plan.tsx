@@ -1,6 +1,6 @@
 /**
- * Shows the plan of a chat above the prompt box, which is the list of tasks that the model has written for itself. It also
- * has the button for a plan that the assistant has only proposed: with a click the user lets it be carried out.
+ * Shows the plan of a chat above the prompt box, which is the list of tasks that the model has written for itself. It
+ * also has the button for a plan that the assistant has only proposed: with a click the user lets it be carried out.
  *
  * This module knows no session: `App.tsx` passes what the button does.
  */

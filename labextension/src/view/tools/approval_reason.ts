@@ -1,8 +1,8 @@
 /**
  * Explains in words why a tool call ran, needed an approval or was forbidden. Pure.
  *
- * This module decides nothing: the server decides (`engine/approval/policy.py`), and sends the cause with the call. Each
- * kind of cause has one sentence here. `byDefault` is the key of the configuration that decides when no rule does.
+ * This module decides nothing: the server decides (`engine/approval/policy.py`), and sends the cause with the call.
+ * Each kind of cause has one sentence here. `byDefault` is the key of the configuration that decides when no rule does.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';

@@ -28,8 +28,8 @@ export interface CallInChat {
 }
 
 /**
- * The name (see `nameCall`) of the call that the keys decide about when the focus is in no other call; empty when no call
- * waits. Undefined where there are no keys.
+ * The name (see `nameCall`) of the call that the keys decide about when the focus is in no other call; empty when no
+ * call waits. Undefined where there are no keys.
  */
 export const NextDecision = React.createContext<string | undefined>(undefined);
 

@@ -1,6 +1,6 @@
 /**
- * Lists what a turn has changed, below its answer: each change as a diff, with buttons to keep or undo it. A turn is the
- * work of the assistant on one message.
+ * Lists what a turn has changed, below its answer: each change as a diff, with buttons to keep or undo it. A turn is
+ * the work of the assistant on one message.
  *
  * This module knows no session: `App.tsx` passes what the buttons do. The modules in `review/` show changes in the
  * cells themselves.

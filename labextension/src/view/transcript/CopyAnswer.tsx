@@ -16,7 +16,7 @@ const SHOWN_MS = 2000;
 /** `collect` returns the answer as Markdown. */
 export function CopyAnswer({ collect }: { readonly collect: () => string }): React.ReactElement {
   const { trans } = useEnv();
-  /** Whether the last try has succeeded; undefined before a try, and some time after one that has. */
+  /** Whether the last try to copy has succeeded; undefined before a try, and again a moment after a success. */
   const [copied, setCopied] = React.useState<boolean>();
   const isCopied = copied === true;
   React.useEffect(() => {

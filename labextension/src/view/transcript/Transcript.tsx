@@ -169,11 +169,11 @@ function moveUpwards({ shown, below }: Part, all: number): Part {
 }
 
 /**
- * Keep the view at the end of the chat while it is there, although the chat grows. The reader leaves the end by scrolling
- * up. `cut`: later blocks are not in the page, so the end of the page is not the end of the chat.
+ * Keep the view at the end of the chat while it is there, although the chat grows. The reader leaves the end by
+ * scrolling up. `cut`: later blocks are not in the page, so the end of the page is not the end of the chat.
  *
- * Return the refs for the frame, which scrolls, and for its content. `following`: the view is at the end. `jump` scrolls
- * to the end.
+ * Return the refs for the frame, which scrolls, and for its content. `following`: the view is at the end. `jump`
+ * scrolls to the end.
  */
 function useFollowing(cut: boolean): {
   frame: React.RefObject<HTMLDivElement>;

@@ -8,8 +8,8 @@
 import { Block, Blocks, TextBlock } from '../../chat/blocks';
 
 /**
- * Return the keys of the blocks with which answers end. While a turn is running (`busy`), its answer is not complete, so
- * it is left out.
+ * Return the keys of the blocks with which answers end. While a turn is running (`busy`), its answer is not complete,
+ * so it is left out.
  */
 export function listAnswerEnds(blocks: Blocks, busy: boolean): ReadonlySet<string> {
   const ends = new Set<string>();

@@ -1,5 +1,6 @@
 /**
- * Lists what helps after a failure, which decides the buttons of its card. The server sends the kind of the failure. Pure.
+ * Lists what helps after a failure, which decides the buttons of its card. The server sends the kind of the failure.
+ * Pure.
  *
  * This module knows no texts: `Failure.tsx` draws the card in the panel, and `errors/error_bars.ts` the bar in a cell.
  */
