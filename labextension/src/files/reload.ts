@@ -1,5 +1,6 @@
 /**
- * Finds Lab's open documents and reads them again, keeping cursors where they are.
+ * Finds Lab's open documents and reads them again, keeping cursors where they are. A document may be shown by several
+ * views (widgets). Lab calls what these views share the context of the document.
  *
  * `refresh.ts` decides when a document is read again.
  */

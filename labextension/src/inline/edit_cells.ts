@@ -25,7 +25,7 @@ export class CellRewriter {
   /** The open boxes, by their cells. */
   private readonly boxes = new Map<Cell, EditBox>();
   /** The boxes of running rewrites, by the ids of the rewrites. */
-  private readonly writing = new Map<string, EditBox>();
+  private readonly running = new Map<string, EditBox>();
 
   constructor(
     private readonly session: Session,
@@ -84,7 +84,7 @@ export class CellRewriter {
         id = this.send(panel, cell, box, instruction);
       },
       stop: () => {
-        this.writing.delete(id);
+        this.running.delete(id);
         // The server may have ended the rewrite in the meantime.
         this.session.request('rewrite/stop', { id }).catch(() => undefined);
       },
@@ -100,7 +100,7 @@ export class CellRewriter {
     });
     this.boxes.set(cell, box);
     cell.disposed.connect(() => {
-      this.writing.delete(id);
+      this.running.delete(id);
       this.boxes.delete(cell);
       box.dispose();
     });
@@ -148,11 +148,11 @@ export class CellRewriter {
     if (box.isDisposed || !box.isWriting) {
       return;
     }
-    this.writing.set(id, box);
+    this.running.set(id, box);
     try {
       await this.session.request('rewrite/prompt', params);
     } catch (error) {
-      this.writing.delete(id);
+      this.running.delete(id);
       box.fail(error instanceof Error ? error.message : String(error));
     }
   }
@@ -160,19 +160,19 @@ export class CellRewriter {
   /** Pass a part of an answer to the box of its rewrite. */
   private receive({ rewriteId, content }: RewriteContentReceivedParams): void {
     const id = String(rewriteId);
-    const box = this.writing.get(id);
+    const box = this.running.get(id);
     if (content.type === 'finished' || content.type === 'error') {
-      this.writing.delete(id);
+      this.running.delete(id);
     }
     box?.receive(content);
   }
 
   /** Show in the boxes of all running rewrites that the connection was lost. */
   private failAll(): void {
-    for (const box of this.writing.values()) {
+    for (const box of this.running.values()) {
       box.fail(this.trans.__('The connection was lost: ask again.'));
     }
-    this.writing.clear();
+    this.running.clear();
   }
 }
 
@@ -212,13 +212,14 @@ function readSelectedLines(cell: Cell, source: string): Lines {
   // after a line break, the line after that is not part of it.
   const first = source.lastIndexOf('\n', from - 1) + 1;
   const last = source.indexOf('\n', to - Number(source[to - 1] === '\n'));
-  const countLines = (end: number): number => source.slice(0, end).split('\n').length - 1;
+  const countLines = (offset: number): number => source.slice(0, offset).split('\n').length - 1;
   const lines = { from: first, to: last < 0 ? source.length : last };
+  const startOfLastLine = source.lastIndexOf('\n', lines.to - 1) + 1;
   return {
     ...lines,
     range: {
       start: { line: countLines(lines.from), character: 0 },
-      end: { line: countLines(lines.to), character: lines.to - (source.lastIndexOf('\n', lines.to - 1) + 1) }
+      end: { line: countLines(lines.to), character: lines.to - startOfLastLine }
     }
   };
 }

@@ -64,6 +64,7 @@ export class ServerAttachments implements Attachments {
 
   /** Return the context for a file or a folder. The root folder has an empty path in Lab, and the path `.` in ECA. */
   private toContext({ path, type }: Contents.IModel): ChatContext {
+    // The path without the name of a drive, which only Lab knows.
     const local = this.manager.services.contents.localPath(path);
     return type === 'directory' ? { type: 'directory', path: local || '.' } : { type: 'file', path: local };
   }

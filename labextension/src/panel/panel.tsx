@@ -42,6 +42,7 @@ import { Env, EnvProvider } from '../view/common/env';
 
 /** What the panel gets from its plugin. */
 export interface PanelParts {
+  /** The address of the Jupyter server, and how to connect with it. */
   readonly settings: ServerConnection.ISettings;
   /** The first link, which is opened before the panel is loaded. If that fails, only the session shows the error. */
   readonly link: Promise<Link>;
@@ -50,6 +51,7 @@ export interface PanelParts {
   readonly lab: LabParts;
   readonly notebooks: LiveNotebooks;
   readonly preferences: PreferenceStore;
+  /** Opens the settings of the assistant, at a section if one is named. */
   readonly openSettings: (section?: string) => void;
   /** Undefined where the page has no dialog for files. */
   readonly documents: IDocumentManager | undefined;
@@ -72,6 +74,7 @@ export class AssistantPanel extends ReactWidget {
   readonly env: Env;
   /** Shows the chat of the notebook in front. */
   private readonly follower: NotebookFollower;
+  /** Ends what follows the notebooks and the preferences. */
   private readonly stopFollowing: () => void;
   /** Resolves when the panel has tried to connect and, if it could, shows the chat of the notebook in front. */
   readonly connecting: Promise<void>;

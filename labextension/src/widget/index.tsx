@@ -2,6 +2,9 @@
  * The panel as a widget in the output of a cell. There is one session for each model of the widget and each page. All
  * outputs of a page that show the model share it.
  *
+ * The cell has a second output, the record: the text of the chat for readers of the saved notebook. It is hidden while
+ * the panel is shown (`record.ts`).
+ *
  * This module knows no Lab: it also runs in VS Code, Colab and Voilà. Its link goes through the kernel; see
  * `channel.ts`.
  */
@@ -67,7 +70,7 @@ class Panel {
           this.session.dispatch({ type: 'connection', connection: 'lost' });
         });
         this.resumed = resumed;
-        this.enter(chat, first);
+        this.showChatOfCells(chat, first);
         return link;
       }
     });
@@ -119,13 +122,14 @@ class Panel {
   }
 
   /**
-   * Show the chat of the notebook's cells, unless the user has chosen another chat already. This happens before the
-   * connection is open, so that no question is sent to the chat `first`. What was typed there is moved to the new chat.
+   * Show the chat of the notebook's cells (`chatId`, which is empty when there is none), unless the user has chosen
+   * another chat already. This happens before the connection is open, so that no question is sent to the chat `first`.
+   * What was typed there is moved to the new chat.
    *
    * After a reload of the page, the cells may have another chat: in Voilà a reload starts a new kernel. What was typed
    * in the earlier chat of the cells is then moved as well.
    */
-  private enter(chatId: string, first: ChatId): void {
+  private showChatOfCells(chatId: string, first: ChatId): void {
     const { chat } = this.session;
     if (chatId !== '' && chat.id === first && chat.seq === 0) {
       if (!this.resumed) {
