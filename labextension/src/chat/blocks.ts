@@ -40,6 +40,7 @@ interface Keyed {
 export interface UserBlock extends Keyed {
   readonly kind: 'user';
   readonly text: string;
+  /** The images that were sent with the message. */
   readonly images: readonly ImageContent[];
   /** The contexts that the text mentions. */
   readonly contexts?: readonly ChatContext[];
@@ -58,7 +59,9 @@ export interface TextBlock extends Keyed {
 /** Says why a turn failed. */
 export interface FailureBlock extends Keyed {
   readonly kind: 'failure';
+  /** The server's own words. */
   readonly text: string;
+  /** The kind of the failure, and the model that it is about. */
   readonly failure: TurnFailure;
 }
 
@@ -97,6 +100,7 @@ export interface ToolBlock extends Keyed {
   readonly summary?: string;
   /** What the card shows in place of the arguments, for example a diff. */
   readonly details?: ToolCallDetails;
+  /** The result of the call; empty until it has ended. */
   readonly outputs: readonly TextOutput[];
   /** How far the running call has come; undefined after its end. */
   readonly progress?: Pick<ChatToolCallProgressParams, 'text' | 'progress' | 'total' | 'background'> | undefined;
@@ -146,6 +150,7 @@ export interface HookBlock extends Keyed {
   readonly name: string;
   /** The exit status; undefined until the hook has ended. */
   readonly status?: number;
+  /** What the hook has printed. */
   readonly output: string;
 }
 

@@ -12,7 +12,9 @@ export const CELLS_MIME_TYPE = 'application/vnd.jupyter.cells';
 /** A cell of nbformat, as far as it is used here. */
 export interface PastedCell {
   readonly id?: string;
+  /** `code`, `markdown` or `raw`. */
   readonly cell_type: string;
+  /** The source, or its lines with their line breaks. */
   readonly source: string | readonly string[];
 }
 

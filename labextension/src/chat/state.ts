@@ -44,6 +44,7 @@ export interface Question extends ChatAskQuestionParams {
 export interface Selection {
   /** The full name of the model, `provider/model`. */
   readonly model: string;
+  /** The name of the agent: a set of instructions and tools for the model. */
   readonly agent: string;
   /** The variant of the model, for example its reasoning effort. */
   readonly variant: string;
@@ -106,6 +107,7 @@ export interface State {
   readonly providers: Readonly<Record<string, ProviderStatus>>;
   /** The settings that folders bring. They have no effect until the user trusts the folder. */
   readonly untrusted: UntrustedSettingsParams;
+  /** The messages above the chat. */
   readonly messages: readonly Message[];
 }
 
@@ -395,7 +397,9 @@ function findParent(state: State, id: ChatId): ChatId {
 /** A waiting call of which the user leaves out some parts. */
 export interface MarkedCall {
   readonly chatId: ChatId;
+  /** The id of the call. */
   readonly id: string;
+  /** The indexes of the parts that are left out. */
   readonly leftOut: readonly number[];
 }
 

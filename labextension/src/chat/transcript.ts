@@ -13,6 +13,7 @@ export interface Transcript {
   /** The highest sequence number among the contents that were applied. */
   readonly seq: number;
   readonly blocks: Blocks;
+  /** What the chat is doing. In `idle` no turn is running. */
   readonly status: ChatStatus;
   /** What the running turn is doing, in words; empty when no turn is running. */
   readonly progress: string;

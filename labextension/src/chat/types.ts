@@ -25,6 +25,7 @@ export interface QueuedMessage {
 export interface HistoryPage {
   /** The cursor of the place before which the page belongs. */
   readonly at: string | number;
+  /** The contents of the page, the oldest first. */
   readonly contents: readonly ChatContentReceivedParams[];
   /** The cursor of the place before which the next older page belongs; undefined if this page is the oldest. */
   readonly before?: string | number | undefined;

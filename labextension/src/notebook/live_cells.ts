@@ -30,10 +30,14 @@ export class Refusal extends Error {}
 /** The properties of an existing cell that a plan depends on. */
 export interface CellOutline {
   readonly id: string;
+  /** `code`, `markdown` or `raw`. */
   readonly cellType: string;
   readonly source: string;
+  /** Whether the kernel runs the cell, or will run it. */
   readonly running?: boolean;
+  /** False if the metadata of the cell forbids edits. */
   readonly editable?: boolean;
+  /** False if the metadata of the cell forbids its deletion. */
   readonly deletable?: boolean;
 }
 

@@ -41,6 +41,7 @@ import { waitForKernel, runToEnd, readStates } from './run_cell';
 
 /** The parts of Lab that the assistant uses to find, open and run notebooks. */
 export interface LabParts {
+  /** The open notebooks. */
   readonly tracker: INotebookTracker;
   /** Opens a file. */
   readonly openPath: (path: string) => Promise<unknown>;

@@ -46,10 +46,13 @@ export interface PanelParts {
   readonly settings: ServerConnection.ISettings;
   /** The first link, which is opened before the panel is loaded. If that fails, only the session shows the error. */
   readonly link: Promise<Link>;
+  /** Lab's renderers, for Markdown. */
   readonly rendermime: IRenderMimeRegistry;
   readonly translator: ITranslator;
   readonly lab: LabParts;
+  /** The open notebooks, which the server reads and edits. */
   readonly notebooks: LiveNotebooks;
+  /** What the user has set for the panel in Lab's settings. */
   readonly preferences: PreferenceStore;
   /** Opens the settings of the assistant, at a section if one is named. */
   readonly openSettings: (section?: string) => void;

@@ -38,7 +38,9 @@ type EditNote = Extract<Note, { readonly kind: 'edit' }>;
 
 /** The review of one edit of a cell. */
 interface ReviewedEdit {
+  /** The hunks of the edit, and the decisions about them. */
   readonly diff: CellDiff;
+  /** The cell in the shared model. */
   readonly cell: ISharedCell;
   readonly style: HunkStyle;
   /** Whether the server knows that all hunks are decided. */

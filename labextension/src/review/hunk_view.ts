@@ -24,7 +24,9 @@ export interface HunkButton {
 
 /** How the hunks of a cell are drawn. */
 export interface HunkStyle {
+  /** Which text is in the editor: see `Side`. */
   readonly side: Side;
+  /** The buttons of each hunk. */
   readonly buttons: readonly HunkButton[];
   /** The name of the other text, for a screen reader. */
   readonly caption: string;

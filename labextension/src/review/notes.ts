@@ -47,6 +47,7 @@ export type NoteContent =
 export type Note = NoteContent & {
   /** Identifies the note. It stays the same as long as the call or the changes stay the same. */
   readonly key: string;
+  /** What the user decides about. */
   readonly owner: Owner;
   /** The id of the cell in which the note is shown. */
   readonly anchor: string;
@@ -95,7 +96,9 @@ function listProposals(path: string, cells: readonly CellSource[], chat: Chat): 
 interface WaitingCall {
   readonly chatId: ChatId;
   readonly id: string;
+  /** What the call would change. */
   readonly details: FileChangeDetails;
+  /** The indexes of the parts that the user leaves out. */
   readonly leftOut: readonly number[];
 }
 

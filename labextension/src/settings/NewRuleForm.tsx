@@ -13,6 +13,7 @@ import { useEnv } from '../view/common/env';
 
 /** What the fields of the form contain. */
 export interface RuleDraft {
+  /** Whether such a call runs without asking, needs approval, or is forbidden. */
   readonly decision: ApprovalsAddParams['decision'];
   /** The name of an MCP server, `server__tool`, or the name of one of the assistant's own tools. */
   readonly tool: string;
@@ -53,6 +54,7 @@ interface Props {
   readonly tools: Readonly<Record<string, readonly string[]>>;
   /** Writes the rule. Returns the error message; empty when it was written. */
   readonly onAdd: (rule: ApprovalsAddParams) => Promise<string>;
+  /** Closes the form. */
   readonly onCancel: () => void;
 }
 

@@ -99,7 +99,9 @@ export function listTools(servers: readonly ToolServerUpdatedParams[]): Readonly
 }
 
 interface Props {
+  /** The rules, and what is done when no rule matches. */
   readonly listed: ApprovalsListResult;
+  /** Removes one of the user's own rules. */
   readonly onRemove: (rule: ApprovalRule) => Promise<void>;
 }
 

@@ -14,17 +14,22 @@ import { Toggle } from '../view/common/Toggle';
 
 /** What the buttons of a server do. `name` is the name of the server. */
 export interface ServerActions {
+  /** Starts a server that is stopped or has failed. */
   readonly onStart: (name: string) => void;
   readonly onStop: (name: string) => void;
+  /** Enables a server in the configuration. */
   readonly onEnable: (name: string) => void;
+  /** Disables a server in the configuration: it is not started until it is enabled again. */
   readonly onDisable: (name: string) => void;
   readonly onSignIn: (name: string) => void;
   readonly onSignOut: (name: string) => void;
   /** Opens the form that changes the server. */
   readonly onEdit: (name: string) => void;
+  /** Removes a server from the configuration. */
   readonly onRemove: (name: string) => Promise<void>;
   /** Switches a tool on or off. */
   readonly onSwitch: (server: string, tool: string, on: boolean) => Promise<void>;
+  /** Fetches the last lines of the log of a server. */
   readonly readLog: (name: string) => Promise<readonly ServerLogLine[]>;
 }
 

@@ -17,6 +17,7 @@ interface Props {
   readonly server?: ToolServerUpdatedParams;
   /** Adds or changes the server. Returns the error message; empty when that was done. */
   readonly onSubmit: (params: McpAddServerParams) => Promise<string>;
+  /** Closes the form. */
   readonly onCancel: () => void;
 }
 

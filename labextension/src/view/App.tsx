@@ -60,6 +60,7 @@ import { Welcome } from './Welcome';
 
 /** Where the user works: in a cell of a notebook, or in a file. */
 export interface Surroundings {
+  /** Calls `subscriber` whenever the place has changed. The returned function ends that. */
   readonly subscribe: (subscriber: () => void) => () => void;
   /** Returns the place in words; undefined when there is none. */
   readonly current: () => EditorPlace | undefined;
@@ -76,6 +77,7 @@ interface Props {
   readonly session: Session;
   /** What the user has typed in each chat and not sent. */
   readonly drafts: Drafts;
+  /** Where the user works. */
   readonly surroundings: Surroundings;
   /** The instructions of the notebook in front. */
   readonly instructions: InstructionsSource;

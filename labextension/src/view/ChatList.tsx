@@ -16,6 +16,7 @@ import { useEnv, usePreferences } from './common/env';
 import { Icon, IconButton } from './common/Icon';
 
 interface Props {
+  /** All chats of the workspace, the newest first. */
   readonly chats: readonly ChatSummary[];
   /** The chat that the panel shows when the list is closed. */
   readonly current: ChatId;
@@ -23,6 +24,7 @@ interface Props {
   readonly front: string | undefined;
   /** Returns the chats in which the words of a query were written. */
   readonly onSearch: (query: string) => Promise<Excerpts | undefined>;
+  /** Shows a chat in the panel. */
   readonly onOpen: (id: ChatId) => void;
   readonly onRename: (id: ChatId, title: string) => void;
   readonly onDelete: (id: ChatId) => void;
@@ -163,10 +165,13 @@ function nameGroup({ key }: ChatGroup, grouping: Grouping, trans: TranslationBun
 
 type RowProps = Pick<Props, 'onOpen' | 'onRename' | 'onDelete'> & {
   readonly chat: ChatSummary;
+  /** How the list is grouped. Without groups by notebook, the row names the notebook. */
   readonly grouping: Grouping;
+  /** What the user searches for; its words are marked in the excerpt. */
   readonly query: string;
   /** The sentence that was found; empty for none. */
   readonly excerpt: string;
+  /** Whether this is the chat that the panel shows when the list is closed. */
   readonly current: boolean;
 };
 

@@ -17,6 +17,7 @@ import { IconButton } from './common/Icon';
 import { usePopup } from './common/popup';
 
 interface Props {
+  /** The tokens of the chat, and the size of the window. */
   readonly usage: UsageContent;
   /** Replaces the messages of the chat by a summary. Undefined while that is not possible. */
   readonly onCompact: (() => void) | undefined;

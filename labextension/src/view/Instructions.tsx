@@ -24,6 +24,7 @@ export interface InstructionsSource {
   readonly subscribe: (subscriber: () => void) => () => void;
   /** Returns the instructions; undefined when no notebook is active. */
   readonly current: () => NotebookInstructions | undefined;
+  /** Writes the instructions into the notebook at `path`. */
   readonly save: (path: string, words: string) => void;
 }
 
@@ -38,6 +39,7 @@ export function Instructions({ source }: { readonly source: InstructionsSource }
 }
 
 interface Props {
+  /** The instructions to edit. */
   readonly found: NotebookInstructions;
   readonly onSave: InstructionsSource['save'];
 }

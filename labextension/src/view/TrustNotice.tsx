@@ -13,6 +13,7 @@ import { useEnv } from './common/env';
 import { Icon } from './common/Icon';
 
 interface Props {
+  /** The settings that wait for trust, and whether the user can trust them here. */
   readonly untrusted: UntrustedSettingsParams;
   /** Trusts these settings of a folder. */
   readonly onTrust: (held: HeldSettings) => Promise<void>;

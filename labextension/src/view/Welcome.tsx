@@ -21,6 +21,7 @@ interface Props {
   readonly providers: readonly ProviderStatus[];
   /** How many chats are stored. */
   readonly chats: number;
+  /** The requests of the first steps to the server. */
   readonly steps: FirstSteps;
   /** All error messages of the server, the newest last. */
   readonly errors: readonly string[];

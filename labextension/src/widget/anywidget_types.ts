@@ -21,6 +21,7 @@ export interface WidgetModel {
  * The part of an ipywidgets model from which Lab's typesetter is reached. Only Lab and Voilà have all of these fields.
  */
 interface ManagedModel {
+  /** The object of the page that creates widgets. In Lab it belongs to one notebook. */
   readonly widget_manager?: {
     readonly rendermime?: { readonly latexTypesetter?: Typesetter | null };
     readonly context?: { readonly path?: string };

@@ -59,7 +59,9 @@ export interface Attachments {
 
 /** A value that changes, and whose changes can be observed. */
 export interface Observed<T> {
+  /** Calls `subscriber` whenever the value has changed. The returned function ends that. */
   readonly subscribe: (subscriber: () => void) => () => void;
+  /** Returns the value. It is the same object until it changes. */
   readonly current: () => T;
 }
 

@@ -9,6 +9,7 @@ import * as React from 'react';
 export interface Popup {
   /** Whether the box is open. */
   readonly open: boolean;
+  /** Opens or closes the box, and leaves the focus where it is. */
   readonly setOpen: (open: boolean) => void;
   /** Closes the box, and focuses the button. */
   readonly close: () => void;

@@ -56,6 +56,7 @@ interface Props {
   readonly onUnsent: (message: UnsentMessage) => void;
   /** The place of the user in a notebook or file, which is sent as a context unless the user leaves it out. */
   readonly place: EditorPlace | undefined;
+  /** Makes the estimates of the tokens and the cost. */
   readonly estimates: EstimateSource;
   /** Returns the suggestions for what is typed. The contexts are those of the chips. */
   readonly query: (trigger: Trigger, contexts: readonly ChatContext[]) => Promise<readonly Suggestion[]>;

@@ -26,9 +26,11 @@ export interface EstimateSource {
 }
 
 interface Props {
+  /** Makes the estimates. */
   readonly source: EstimateSource;
   /** The text in the prompt box. */
   readonly text: string;
+  /** The contexts that are sent with the text. */
   readonly contexts: readonly ChatContext[];
   /** Whether the place in the notebook is sent as a context, too. */
   readonly withPlace: boolean;

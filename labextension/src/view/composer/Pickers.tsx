@@ -77,6 +77,7 @@ interface PickerProps {
   readonly name: string;
   /** The value of the attribute `data-eca-picker`, by which `openModelPicker` finds the picker. */
   readonly mark?: string;
+  /** What is chosen; empty for the default. */
   readonly value: string;
   readonly options: readonly string[];
   readonly onChange: (value: string) => void;

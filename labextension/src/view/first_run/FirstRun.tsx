@@ -15,6 +15,7 @@ import { useEnv } from '../common/env';
 import { Login } from './Login';
 
 interface Props {
+  /** The providers of models. */
   readonly providers: readonly ProviderStatus[];
   /** The small model; undefined when the server has none. */
   readonly bundled: BundledModel | undefined;
@@ -166,7 +167,9 @@ function FirstButton({ label, hint = '', onClick }: ButtonProps): React.ReactEle
 }
 
 interface SignInProps extends Pick<Props, 'providers' | 'steps' | 'errors'> {
+  /** Called with the id of the provider when the sign-in has succeeded. */
   readonly onSignedIn: (provider: string) => void;
+  /** Called when the user wants to go back to the buttons. */
   readonly onBack: () => void;
 }
 
@@ -215,8 +218,11 @@ function SignIn({ providers, steps, errors, onSignedIn, onBack }: SignInProps): 
 }
 
 interface KeyFormProps {
+  /** The providers that need a key. */
   readonly providers: readonly ProviderStatus[];
+  /** Whether a key is being tried. */
   readonly busy: boolean;
+  /** Called with the id of the provider, and with the key. */
   readonly onKey: (provider: string, key: string) => void;
 }
 

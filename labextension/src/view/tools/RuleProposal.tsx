@@ -68,6 +68,7 @@ interface ProposalProps {
   readonly heading: string;
   /** Called with the rule, and the scope whose file it is written to. */
   readonly onWrite: (rule: RuleText, scope: RulePlace['scope']) => void;
+  /** Called when the user wants no rule. */
   readonly onBack: () => void;
 }
 

@@ -76,6 +76,7 @@ export interface PressedKey {
   readonly altKey: boolean;
   /** Whether the key is held down. */
   readonly repeat: boolean;
+  /** The field that has the focus. */
   readonly field: FocusedField;
 }
 

@@ -94,7 +94,9 @@ function isWaiting(block: Block): boolean {
 interface SubagentProps {
   /** The id of the subagent's chat. */
   readonly chatId: ChatId;
+  /** The transcript of the subagent. */
   readonly agent: Transcript;
+  /** What the buttons of its blocks do. */
   readonly actions: BlockActions;
 }
 

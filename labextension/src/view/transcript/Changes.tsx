@@ -21,6 +21,7 @@ export interface ReviewActions {
 }
 
 type Props = ReviewActions & {
+  /** The changes of the turn. */
   readonly changes: readonly Change[];
   /** Whether a turn is running. Nothing can be decided then. */
   readonly busy: boolean;

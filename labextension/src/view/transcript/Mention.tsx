@@ -37,6 +37,7 @@ export function TextWithMentions({ text, contexts = [] }: Props): React.ReactEle
 interface ChipProps {
   /** The mention as it stands in the text. */
   readonly word: string;
+  /** The context that it stands for. */
   readonly context: ChatContext;
 }
 
