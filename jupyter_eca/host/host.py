@@ -138,6 +138,7 @@ class Host:
             lambda name: subscribers.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
             keys,
             ChatClientFeatures(current, subscribers, catalog, chats, metered),
+            database.with_name("mcp-lists"),
             get_environment=lambda: catalog.without_keys(inherit_environment()),
             keep_trust=self.folder_trust.keep,
         )

@@ -17,8 +17,10 @@ from jupyter_eca.config import McpServerConfig, mcp_servers
 from jupyter_eca.errors import McpRefusal, ToolError
 from jupyter_eca.mcp_client.caller import McpCaller
 from jupyter_eca.mcp_client.connection_settings import ConnectionTiming
+from jupyter_eca.mcp_client.known_lists import KnownLists
 from jupyter_eca.mcp_client.server import McpServer
 from jupyter_eca.mcp_client.sign_ins import SignIns
+from jupyter_eca.mcp_client.start_queue import StartQueue
 from jupyter_eca.mcp_client.tool_names import RESERVED
 from jupyter_eca.mcp_client.watched_resources import AttachedResources
 from jupyter_eca.protocol.mcp import ServerStatus
@@ -70,9 +72,9 @@ class McpManager:
     """Starts, stops and changes the configured servers, and passes calls to them.
 
     `changed` is called with each server that changed, and `removed` with the name of each server that was removed.
-    `store` keeps the sign-ins. `client_features` answers what servers request from us. `keep_trust` runs a function
-    that changes a file of a folder, and keeps the folder trusted. `get_environment` returns the environment variables
-    that programs inherit.
+    `store` keeps the sign-ins, and `lists_folder` what each server offered when it last ran. `client_features` answers
+    what servers request from us. `keep_trust` runs a function that changes a file of a folder, and keeps the folder
+    trusted. `get_environment` returns the environment variables that programs inherit.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class McpManager:
         removed: Callable[[str], None],
         store: Store,
         client_features: ClientFeatures,
+        lists_folder: Path,
         *,
         keep_trust: KeepTrust = asyncio.to_thread,
         timing: ConnectionTiming | None = None,
@@ -100,9 +103,12 @@ class McpManager:
         self._client_features = client_features
         self._resources = AttachedResources()
         self._credentials = SignIns(store)
+        self._known_lists = KnownLists(lists_folder)
+        self._start_queue = StartQueue()
         self._reserved = RESERVED
         self._servers: dict[str, McpServer] = {}
-        self._owners: set[asyncio.Task[None]] = set()
+        # The tasks of the servers, and those that write what they offer.
+        self._unfinished: set[asyncio.Task[None]] = set()
         self._tasks: asyncio.TaskGroup | None = None
         # Held while servers are added, changed or removed.
         self._changing = asyncio.Lock()
@@ -120,6 +126,7 @@ class McpManager:
         async with asyncio.TaskGroup() as self._tasks:
             try:
                 await self.apply(self._config)
+                await asyncio.to_thread(self._known_lists.sweep)
                 await asyncio.Event().wait()
             finally:
                 await self.end()
@@ -129,8 +136,8 @@ class McpManager:
         """End all servers for good. Return when all have ended, or after `within` seconds."""
         for server in self._servers.values():
             server.retire()
-        if self._owners:
-            await asyncio.wait(self._owners, timeout=within)
+        if self._unfinished:
+            await asyncio.wait(self._unfinished, timeout=within)
 
     def change_folders(self, folders: tuple[Path, ...]) -> None:
         """Use other folders of the workspace, and notify the servers that run."""
@@ -247,15 +254,18 @@ class McpManager:
         finally:
             server.restart()
 
-    async def await_started(self, within: float, *, warns: bool = False) -> None:
-        """Wait until all servers that are starting run or have failed, but not longer than `within` seconds. With
-        `warns`, a long wait is logged. This is for a program whose user sees only the log until the answer begins."""
+    async def await_started(self, within: float, *, or_known: bool = False, warns: bool = False) -> None:
+        """Wait until all servers that are starting run or have failed, but not longer than `within` seconds.
+
+        With `or_known`, a server whose tools are known from its last run is not waited for: a call of one waits. With
+        `warns`, a long wait is logged. This is for a program whose user sees only the log until the answer begins.
+        """
         loop = asyncio.get_running_loop()
         warning = loop.call_later(_QUIET_SECONDS, self._warn_of_wait, within) if warns else None
         try:
             async with asyncio.timeout(within):
                 await self.known.wait()
-                await asyncio.gather(*(server.await_started() for server in self._servers.values()))
+                await asyncio.gather(*(server.await_started(or_known=or_known) for server in self._servers.values()))
         except TimeoutError:
             pass
         finally:
@@ -424,14 +434,19 @@ class McpManager:
             self._client_features,
             self._resources,
             self._get_environment,
+            self._known_lists,
+            self._start_queue,
             self._is_reserved(name),
         )
         self._servers[name] = server
-        owner = self._tasks.create_task(server.run(), name=f"mcp {name}")
-        self._owners.add(owner)
-        owner.add_done_callback(self._owners.discard)
+        self._track(self._tasks.create_task(server.run(), name=f"mcp {name}"))
         self._report_change(server)
         return server
+
+    def _track(self, task: asyncio.Task[None]) -> None:
+        """Have `end` wait for a task."""
+        self._unfinished.add(task)
+        task.add_done_callback(self._unfinished.discard)
 
     def _drop(self, name: str) -> None:
         """Remove a server. This does not wait until it has ended, and its name can be used again at once."""
@@ -442,6 +457,8 @@ class McpManager:
 
     def _report_change(self, server: McpServer) -> None:
         if self._servers.get(server.name) is server:
+            if server.status is ServerStatus.RUNNING and self._tasks is not None:
+                self._track(self._tasks.create_task(server.keep_lists(), name=f"mcp lists of {server.name}"))
             self._changed(server.info)
 
     def _list_offers(self) -> list[tuple[McpServer, ServerLists]]:

@@ -10,8 +10,8 @@ then does it end a process in the right way. So each session is ended by a scope
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from jupyter_eca.config import McpServerConfig
     from jupyter_eca.mcp_client.caller import ClientFeatures
     from jupyter_eca.mcp_client.connection import ServerConnection, ServerLists
+    from jupyter_eca.mcp_client.known_lists import KnownLists
     from jupyter_eca.mcp_client.oauth import ServerSignIn
     from jupyter_eca.mcp_client.session_run import SessionEnd
     from jupyter_eca.mcp_client.sign_ins import SignIns
+    from jupyter_eca.mcp_client.start_queue import StartQueue
     from jupyter_eca.mcp_client.watched_resources import AttachedResources
 
 _log = logging.getLogger(__name__)
@@ -67,6 +69,10 @@ class McpServer:
     """The resources that chats have received."""
     get_environment: Callable[[], dict[str, str]]
     """Returns the environment variables that the program inherits. Those of the configuration are added."""
+    known_lists: KnownLists
+    """What the servers offered when they last ran."""
+    start_queue: StartQueue
+    """Holds the server back while others start."""
     is_name_reserved: bool = False
     """Whether the name stands for other tools in rules. Then the server never runs, see `tool_names`."""
     status: ServerStatus = ServerStatus.STOPPED
@@ -86,7 +92,10 @@ class McpServer:
     _logged_error: str = ""
     """The last error that was logged as a warning."""
     _last_lists: ServerLists | None = None
-    """The lists of the last connection. They are used until the server runs again, or is no longer wanted."""
+    """The lists of the last connection, which may be one of an earlier process. They are used until the server runs
+    again, fails to start, or is no longer wanted."""
+    _kept_lists: ServerLists | None = None
+    """The lists that are on disk."""
     _retired: bool = False
     """Whether the server was removed, so that `run` must return."""
     _scope: anyio.CancelScope | None = None
@@ -131,6 +140,7 @@ class McpServer:
         self.settings = settings
         self._register_secrets()
         self._has_run = False
+        self._kept_lists = None
         self.stop()
         if not settings.disabled:
             if self.status is ServerStatus.DISABLED:
@@ -155,6 +165,7 @@ class McpServer:
         """Run sessions of the server whenever it is wanted. Return after `retire`."""
         failures = 0
         loop = asyncio.get_running_loop()
+        await self._load_known_lists()
         while not self._retired:
             if not self.is_wanted:
                 failures = 0
@@ -176,13 +187,42 @@ class McpServer:
                 self.is_wanted = False
                 self._report_change()
 
+    async def _load_known_lists(self) -> None:
+        """Offer what the server offered when it last ran, until it runs."""
+        if not self.is_wanted or self.is_name_reserved:
+            return
+        await self.start_queue.import_sdk()
+        self._kept_lists = await asyncio.to_thread(self.known_lists.load, self.name, self.settings)
+        if self.is_wanted and self.lists is None and self._kept_lists is not None:
+            self._last_lists = self._kept_lists
+            self._report_change()
+
+    async def keep_lists(self) -> None:
+        """Write the present lists to the disk, if they are new."""
+        if self.connection is not None and (lists := self.connection.lists) != self._kept_lists:
+            self._kept_lists = lists
+            await asyncio.to_thread(self.known_lists.save, self.name, self.settings, lists)
+
     async def _run_session(self) -> None:
-        """Run one session of the server, to its end."""
+        """Run one session of the server, to its end. The program of a server waits until few others are starting."""
         self.error = None
         self._wake.clear()
         self._signal(Signal.START)
+        await self.start_queue.import_sdk()
+        if not self.settings.command:
+            await self._run_started_session(_do_nothing)
+            return
+        from anyio import CancelScope
+
+        async with AsyncExitStack() as stack:
+            release: Callable[[], None] = _do_nothing
+            with CancelScope() as self._scope:
+                release = await stack.enter_async_context(self.start_queue.wait_for_slot())
+            await self._run_started_session(release)
+
+    async def _run_started_session(self, on_started: Callable[[], None]) -> None:
+        """Run one session, whose turn to start has come. `on_started` is called when the server runs."""
         folders = self.folders
-        await asyncio.to_thread(_import_sdk)
         from anyio import CancelScope, current_time
 
         from jupyter_eca.mcp_client.session_run import SessionEnd, run_session
@@ -198,6 +238,7 @@ class McpServer:
 
         def on_ready(connection: ServerConnection) -> None:
             scope.deadline = float("inf")
+            on_started()
             self._has_run = True
             self.connection = connection
             if self.folders != folders:
@@ -221,7 +262,8 @@ class McpServer:
             ending = SessionEnd(_RESERVED)
         else:
             ending = await run_session(settings, sign_in.provider if sign_in else None, scope, on_ready)
-        self._last_lists = None if self.status is ServerStatus.STOPPING else self.lists
+        # A server that did not run with these settings may no longer offer what it once did.
+        self._last_lists = self.lists if self._has_run and self.status is not ServerStatus.STOPPING else None
         self._scope = self.connection = None
         if self.status is ServerStatus.STOPPING:
             if sign_in is not None:
@@ -346,9 +388,10 @@ class McpServer:
         """Whether the server is starting, or is about to start."""
         return self.is_wanted and self.status in {ServerStatus.STOPPED, ServerStatus.STARTING}
 
-    async def await_started(self) -> None:
-        """Wait until the server is no longer starting: it runs, has failed, or was stopped."""
-        while self.is_starting:
+    async def await_started(self, *, or_known: bool = False) -> None:
+        """Wait until the server is no longer starting: it runs, has failed, or was stopped. With `or_known`, what it
+        offered when it last ran is enough."""
+        while self.is_starting and not (or_known and self.lists is not None):
             await self._changed.wait()
 
     # -- helpers
@@ -422,8 +465,5 @@ def _describe_lists(lists: ServerLists) -> dict[str, Any]:
     }
 
 
-def _import_sdk() -> None:
-    """Import the SDK. The first import takes a second, so this runs in a thread."""
-    importlib.import_module("jupyter_eca.mcp_client.session_run")
-    importlib.import_module("jupyter_eca.mcp_client.results")
-    redaction.install_log_filter()
+def _do_nothing() -> None:
+    """Used where no slot is held."""

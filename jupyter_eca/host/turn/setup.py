@@ -86,7 +86,7 @@ class Setups:
         if pin and (kernel is not None or self.is_one_shot):
             watched = services.subscribers.has_approver(owner) and not self.is_one_shot
             patience = CELL_PATIENCE if watched else services.config.mcp_timeout_seconds
-            await services.mcp.await_started(patience, warns=self.is_one_shot)
+            await services.mcp.await_started(patience, or_known=True, warns=self.is_one_shot)
         await self._warn_of_problems()
         full_choice = self.fill_defaults(choice)
         pinned = await self._compose_system_prompt(full_choice, chat, kernel, notebook, bounds)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca import redaction
 from jupyter_eca.engine.model.request import ToolSpec
+from jupyter_eca.errors import ToolError
 from jupyter_eca.mcp_client.caller import McpCaller
 from jupyter_eca.mcp_client.tool_names import make_tool_name
 from jupyter_eca.plugins.tools.base import Plain
@@ -43,6 +44,7 @@ class McpTool(Plain):
         from jupyter_eca.mcp_client.results import convert_tool_result
 
         async def call(connection: ServerConnection) -> ToolResult:
+            self._check_offered(connection)
             result = await connection.call_tool(
                 self.name, arguments, McpCaller(context.chat, context.call, context.report)
             )
@@ -50,6 +52,21 @@ class McpTool(Plain):
             return convert_tool_result(result)
 
         return await self.server.use(call)
+
+    def _check_offered(self, connection: ServerConnection) -> None:
+        """Check that the server still offers the tool as the model and the user have seen it. While the server was
+        starting, it was taken from what the server offered when it last ran.
+
+        Raises: ToolError.
+        """
+        now = next((tool for tool in connection.tools if tool.name == self.name), None)
+        if now is None:
+            raise ToolError(f"it no longer has the tool {self.name!r}; nothing was called")
+        if make_mcp_tool(self.server, now).spec != self.spec:
+            raise ToolError(
+                f"its tool {self.name!r} has changed since it was offered; nothing was called. Look at it again, and "
+                "call it anew if it still fits"
+            )
 
 
 def mcp_tools(servers: McpManager) -> list[McpTool]:

@@ -125,14 +125,17 @@ class House:
         return await self.come(name, ServerStatus.RUNNING)
 
     async def subscribed(self, name: str) -> None:
-        """Wait until a server has accepted the subscription to its changes, which is a request with the token as well:
-        a token that is taken back before would end the session for that request, and not for the call of a test."""
+        """Wait until a server has accepted the subscription to its changes, and has sent all its lists. These are
+        requests with the token as well: a token that is taken back before would end the session for one of them, and
+        not for the call of a test."""
         tool = next(tool for tool in mcp_tools(self.manager) if tool.server.name == name)
         async with asyncio.timeout(PATIENCE):
             await self.until(lambda: tool.server.connection is not None and not tool.server.connection.has_ended)
             connection = tool.server.connection
             assert connection is not None
             await connection._subscribed.wait()  # pyright: ignore[reportPrivateUsage]  # nothing else tells of it
+            for name in ("prompts", "resources"):
+                await connection.await_list(name)
 
     def tool(self, name: str) -> Tool:
         return next(tool for tool in mcp_tools(self.manager) if tool.spec.name == name)
@@ -161,6 +164,7 @@ async def house(
         built.removed,
         Store(folder / "data" / "auth.json", ring or NoRing()),
         built.user,
+        folder / "data" / "mcp-lists",
         timing=pace,
         home=folder / "home",
     )

@@ -148,7 +148,7 @@ from jupyter_eca.mcp_client import McpManager
 from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
 async def main():
     folder = Path({str(tmp_path)!r})
-    manager = McpManager(Config(), (folder,), print, print, KeyStore(folder / "auth.json"), None)
+    manager = McpManager(Config(), (folder,), print, print, KeyStore(folder / "auth.json"), None, folder)
     running = asyncio.ensure_future(manager.run())
     await asyncio.wait_for(manager.known.wait(), {PATIENCE})
     assert mcp_tools(manager) == [] and manager.list_servers() == ()

@@ -1,0 +1,105 @@
+"""Keeps on disk what each server offered when it last ran. So a model gets the tools of a server while the server is
+still starting, which may take seconds.
+
+One file holds the lists of one server. Its name is a digest of the settings that choose the program or the address,
+without secrets: with other settings it counts as another server. Secrets were removed from the lists before they come
+here (`connection.py`). A call waits until the server runs, and `plugins/tools/mcp_tool.py` refuses it if the tool has
+changed.
+
+It must not import the SDK when it is imported itself: a manager without servers has one of these, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca import redaction
+
+if TYPE_CHECKING:
+    from jupyter_eca.config import McpServerConfig
+    from jupyter_eca.mcp_client.connection import ServerLists
+
+_log = logging.getLogger(__name__)
+
+# Bytes of a file. The lists of a large server have some 100 kB; a server that offers more is not kept.
+_MAX_BYTES: Final = 2_000_000
+
+# Files that were not read or written for so long are deleted.
+_MAX_AGE_SECONDS: Final = 90 * 24 * 60 * 60
+
+
+@dataclass(frozen=True, slots=True)
+class KnownLists:
+    """The lists of all servers that have run. All methods do their work on the disk at once: call them in a thread."""
+
+    folder: Path
+    """The folder of the files. It is made when it is first needed, and only the user can read it."""
+
+    def load(self, name: str, settings: McpServerConfig) -> ServerLists | None:
+        """Return what a server offered last; None if that is not known."""
+        from pydantic import TypeAdapter, ValidationError
+
+        from jupyter_eca.mcp_client.connection import ServerLists
+
+        file = self._find_file(name, settings)
+        try:
+            if file.stat().st_size > _MAX_BYTES:
+                return None
+            lists = TypeAdapter(ServerLists).validate_json(file.read_bytes())
+            os.utime(file)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValidationError) as error:
+            _log.debug("the lists of the server %r cannot be read: %s", name, type(error).__name__)
+            return None
+        return lists
+
+    def save(self, name: str, settings: McpServerConfig, lists: ServerLists) -> None:
+        """Keep the lists of a server. If they cannot be written, the old ones stay."""
+        from pydantic import TypeAdapter
+
+        from jupyter_eca.mcp_client.connection import ServerLists
+
+        try:
+            data = TypeAdapter(ServerLists).dump_json(lists, by_alias=True, exclude_none=True)
+            if len(data) > _MAX_BYTES:
+                return
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Another server on the same store may write the same file: a reader sees the one or the other, whole.
+            descriptor, new = tempfile.mkstemp(dir=self.folder, suffix=".new")
+            with os.fdopen(descriptor, "wb") as opened:
+                opened.write(data)
+            Path(new).replace(self._find_file(name, settings))
+        except (OSError, ValueError) as error:  # a server may send text that cannot be encoded
+            _log.debug("the lists of the server %r cannot be kept: %s", name, error)
+
+    def sweep(self) -> None:
+        """Delete the files of servers that were not used for a long time."""
+        oldest = time.time() - _MAX_AGE_SECONDS
+        with suppress(OSError):
+            for file in self.folder.glob("*.json"):
+                if file.stat().st_mtime < oldest:
+                    file.unlink(missing_ok=True)
+
+    def _find_file(self, name: str, settings: McpServerConfig) -> Path:
+        # The values of variables and headers are left out: they may be secrets, and a short secret can be guessed from
+        # its digest.
+        identity = [
+            name,
+            settings.command,
+            redaction.redact_arguments(settings.args),
+            settings.url and redaction.redact_url(settings.url),
+            sorted(settings.env),
+            sorted(settings.headers),
+        ]
+        digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+        return self.folder / f"{digest[:32]}.json"
