@@ -8,6 +8,7 @@ import { panelPlugin } from './panel/plugin';
 import { answersPlugin } from './answers/plugin';
 import { filesPlugin } from './files/plugin';
 import { statusPlugin } from './status/plugin';
+import { attentionPlugin } from './attention/plugin';
 
 export default [
   notebookPlugin,
@@ -16,6 +17,7 @@ export default [
   answersPlugin,
   settingsPlugin,
   statusPlugin,
+  attentionPlugin,
   inlinePlugin,
   filesPlugin
 ];

@@ -28,7 +28,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['review'],
   ['inline'],
   ['panel'],
-  ['settings', 'status', 'errors', 'answers', 'files'],
+  ['settings', 'status', 'attention', 'errors', 'answers', 'files'],
   // `index.ts`, which lists the plugins.
   ['']
 ];

@@ -75,6 +75,8 @@ export class AssistantPanel extends ReactWidget {
   readonly rewriter: CellRewriter;
   /** What the views use of Lab. */
   readonly env: Env;
+  /** What the user has set for the panel in Lab's settings. */
+  readonly preferences: PreferenceStore;
   /** Shows the chat of the notebook in front. */
   private readonly follower: NotebookFollower;
   /** Ends what follows the notebooks and the preferences. */
@@ -96,6 +98,7 @@ export class AssistantPanel extends ReactWidget {
     super();
     this.addClass('eca-PanelHost');
     const trans = translator.load('jupyter_eca');
+    this.preferences = preferences;
     const { tracker } = lab;
     const openPath = (path: string): void => void lab.openPath(path);
     const code = {

@@ -262,7 +262,8 @@ test('a setting that does not fit the schema becomes the default', () => {
     sendKey: 'Shift+Enter',
     chips: false,
     chatGrouping: 'notebook',
-    pinChat: false
+    pinChat: false,
+    notifications: 'ask'
   });
   expect(readPreferences({ side: 'up', sendKey: 5, chips: 'no' })).toEqual(DEFAULTS);
 });

@@ -1,6 +1,7 @@
 /**
  * Reads and writes what the user has set for the panel in Lab's own settings: its side, the key that sends, the chips
- * (the contexts that stand above the prompt box), and the list of chats.
+ * (the contexts that stand above the prompt box), the list of chats, and the
+ * notifications.
  *
  * The settings of the assistant (providers, servers, rules) are not here: the server keeps them, and `settings/` shows
  * them.
@@ -22,6 +23,11 @@ export interface Preferences {
   readonly chatGrouping: Grouping;
   /** Whether the panel keeps its chat when the user goes to another notebook. */
   readonly pinChat: boolean;
+  /**
+   * Whether the browser notifies the user when an answer ends or waits in a hidden tab. `ask`: the user was not asked
+   * yet.
+   */
+  readonly notifications: 'ask' | 'on' | 'off';
 }
 
 export const DEFAULTS: Preferences = {
@@ -29,7 +35,8 @@ export const DEFAULTS: Preferences = {
   sendKey: 'Enter',
   chips: true,
   chatGrouping: 'notebook',
-  pinChat: false
+  pinChat: false,
+  notifications: 'ask'
 };
 
 /** Read the preferences from Lab's settings. A value that does not fit the schema becomes the default. */
@@ -38,14 +45,16 @@ export function readPreferences({
   sendKey,
   chips,
   chatGrouping,
-  pinChat
+  pinChat,
+  notifications
 }: Readonly<Record<string, unknown>>): Preferences {
   return {
     side: side === 'left' ? side : DEFAULTS.side,
     sendKey: sendKey === 'Shift+Enter' ? sendKey : DEFAULTS.sendKey,
     chips: typeof chips === 'boolean' ? chips : DEFAULTS.chips,
     chatGrouping: chatGrouping === 'date' || chatGrouping === 'state' ? chatGrouping : DEFAULTS.chatGrouping,
-    pinChat: typeof pinChat === 'boolean' ? pinChat : DEFAULTS.pinChat
+    pinChat: typeof pinChat === 'boolean' ? pinChat : DEFAULTS.pinChat,
+    notifications: notifications === 'on' || notifications === 'off' ? notifications : DEFAULTS.notifications
   };
 }
 

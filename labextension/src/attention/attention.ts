@@ -1,0 +1,65 @@
+/**
+ * Finds out when a chat needs its user: an answer has ended, or something waits for a decision. Pure.
+ *
+ * This module shows nothing: `title_mark.ts` marks the title of the tab, and `notifier.ts` notifies.
+ */
+
+import type { State } from '../chat/state';
+import { ChatState, findState } from '../chats/groups';
+
+/** What a chat is doing, and its title, which may be empty. */
+export interface ChatActivity {
+  readonly state: ChatState;
+  readonly title: string;
+}
+
+/** The activity of each chat, by the id of the chat. */
+export type Activities = ReadonlyMap<string, ChatActivity>;
+
+/** A chat that needs its user. `ended`: its answer is complete, or has failed. */
+export interface Need {
+  readonly chatId: string;
+  readonly title: string;
+  readonly reason: 'waiting' | 'ended';
+}
+
+/** List what all chats are doing: those of the list, and those that this page shows, which may be missing in the list. */
+export function listActivities(state: State): Activities {
+  const activities = new Map<string, ChatActivity>();
+  for (const summary of state.list) {
+    activities.set(String(summary.id), { state: findState(summary), title: summary.title ?? '' });
+  }
+  for (const [id, chat] of Object.entries(state.chats)) {
+    const waits =
+      chat.questions.length > 0 || chat.blocks.some(block => block.kind === 'tool' && block.status === 'waiting');
+    const listed = activities.get(id);
+    if (waits || chat.status !== 'idle' || listed === undefined) {
+      const title = listed?.title ?? chat.title;
+      activities.set(id, { state: waits ? 'waiting' : chat.status !== 'idle' ? 'running' : 'done', title });
+    }
+  }
+  return activities;
+}
+
+/** List the chats that began to need their user between two moments. */
+export function listNeeds(before: Activities, now: Activities): readonly Need[] {
+  const needs: Need[] = [];
+  for (const [chatId, { state, title }] of now) {
+    const was = before.get(chatId)?.state;
+    if (state === 'waiting' && was !== 'waiting') {
+      needs.push({ chatId, title, reason: 'waiting' });
+    } else if ((state === 'done' || state === 'failed') && (was === 'running' || was === 'waiting')) {
+      needs.push({ chatId, title, reason: 'ended' });
+    }
+  }
+  return needs;
+}
+
+/** What the title of the tab shows. `ended`: an answer has ended since the user last saw the page. */
+export type Mark = 'waiting' | 'ended' | 'running' | 'none';
+
+/** Return the most important mark. `unseen`: whether an answer has ended since the user last saw the page. */
+export function chooseMark(activities: Activities, unseen: boolean): Mark {
+  const states = [...activities.values()].map(({ state }) => state);
+  return states.includes('waiting') ? 'waiting' : unseen ? 'ended' : states.includes('running') ? 'running' : 'none';
+}
