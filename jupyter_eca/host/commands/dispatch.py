@@ -41,6 +41,7 @@ ORDER: Final = (
     "context",
     "compact",
     "go",
+    "notebook",
     "approvals",
     "untrust",
     "resume",
