@@ -1,7 +1,6 @@
 /**
  * Reads and writes what the user has set for the panel in Lab's own settings: its side, the key that sends, the chips
- * (the contexts that stand above the prompt box), the list of chats, and the
- * notifications.
+ * (the contexts that stand above the prompt box), the list of chats, and the notifications.
  *
  * The settings of the assistant (providers, servers, rules) are not here: the server keeps them, and `settings/` shows
  * them.
