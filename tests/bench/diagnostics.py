@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.protocol.notebook import CellState, CellType, NotebookCell, NotebookDocument
 from jupyter_eca.workspace.diagnostics import collect, linter_process, notebook_state, ruff, tracebacks, ty
-from jupyter_eca.workspace.diagnostics.kernel import KernelFacts
+from jupyter_eca.workspace.diagnostics.kernel_facts import KernelFacts
 from jupyter_eca.workspace.ports import Files
 from tests.bench.figure import Figure, list_of
 

@@ -16,7 +16,7 @@ from jupyter_eca.plugins.tools.editor import as_list, display_path, resolve_exis
 from jupyter_eca.plugins.tools.notebook import read_notebook as notebook_at
 from jupyter_eca.protocol.editor import EditorGetDiagnosticsResult, Severity
 from jupyter_eca.workspace.diagnostics import collect, location
-from jupyter_eca.workspace.diagnostics.kernel import ask_kernel
+from jupyter_eca.workspace.diagnostics.kernel_facts import ask_kernel
 from jupyter_eca.workspace.diagnostics.merge import rank_by_severity
 from jupyter_eca.workspace.diagnostics.notebook_state import SOURCE, format_ranges
 from jupyter_eca.workspace.files.read_threads import run_read

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.editor import EditorDiagnostic
     from jupyter_eca.protocol.notebook import NotebookDocument
-    from jupyter_eca.workspace.diagnostics.kernel import KernelFacts
+    from jupyter_eca.workspace.diagnostics.kernel_facts import KernelFacts
     from jupyter_eca.workspace.diagnostics.notebook_state import AnalyzedCell
     from jupyter_eca.workspace.ports import Files
 

@@ -2,7 +2,7 @@
 and names that exist only in the kernel.
 
 The module is pure: it works on the document and on the names that the kernel has. It must not ask the kernel, which
-`kernel.py` does, or run linters.
+`kernel_facts.py` does, or run linters.
 """
 
 from __future__ import annotations

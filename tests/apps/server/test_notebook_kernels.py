@@ -18,7 +18,7 @@ from jupyter_eca.host.turn.open_notebooks import find_kernels
 from jupyter_eca.plugins.tools.diagnostics import editor_diagnostics
 from jupyter_eca.plugins.tools.notebook import notebook_read
 from jupyter_eca.protocol.notebook import RunStatus
-from jupyter_eca.workspace.diagnostics.kernel import KernelFacts, ask_kernel
+from jupyter_eca.workspace.diagnostics.kernel_facts import KernelFacts, ask_kernel
 from tests.apps.server.cells import PATIENCE, PageKernel, Watcher
 
 if TYPE_CHECKING:
