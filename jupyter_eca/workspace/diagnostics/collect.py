@@ -1,5 +1,6 @@
-"""Collects the diagnostics of a notebook or a file from all sources. If a linter cannot run, the report has a note
-about it, and the diagnostics of the other sources.
+"""Collects the diagnostics of a notebook or a file from all sources: the state of its cells, tracebacks, the linter
+ruff, the type checker ty, and the user's editor. If a linter cannot run, the report has a note about it, and the
+diagnostics of the other sources.
 
 It must not find problems itself: `notebook_state.py`, `tracebacks.py`, `ruff.py` and `ty.py` do. The tool that shows
 the result is in `plugins/tools/`.
@@ -53,20 +54,21 @@ async def check_notebook(
     kernel_facts: Awaitable[KernelFacts],
     editor_diagnostics: Sequence[EditorDiagnostic] = (),
 ) -> DiagnosticsReport:
-    """Check a notebook. `editor_diagnostics` are the diagnostics that an editor already has. The kernel is asked while
-    the linters run."""
+    """Check a notebook. `kernel_facts` is a call of `ask_kernel`; the kernel is asked while the linters run.
+    `editor_diagnostics` are the diagnostics that an editor already has."""
     facts = asyncio.ensure_future(kernel_facts)
     try:
-        code, (real, root) = await asyncio.gather(
+        cells, (real, root) = await asyncio.gather(
             asyncio.to_thread(notebook_state.analyze_cells, document), asyncio.to_thread(_locate, files, document.path)
         )
-        linted = await _run_linters(document, code, real, root, facts)
+        linted = await _run_linters(document, cells, real, root, facts)
         known = await facts
     finally:
         facts.cancel()
-    notebook_problems = notebook_state.find_problems(document, code, known.names)
+    notebook_problems = notebook_state.find_problems(document, cells, known.names)
     errors = await asyncio.to_thread(tracebacks.find_errors, document, lambda file: _find_uri(files, file))
-    flaws = _list_flaws(document.path, code) if linted and all(note for _, note in linted) else []
+    # Python's own parser is asked only where every linter failed, because ruff and ty report syntax errors too.
+    flaws = _list_flaws(document.path, cells) if linted and all(note for _, note in linted) else []
     diagnostics = [
         *notebook_problems,
         *errors,
@@ -75,34 +77,36 @@ async def check_notebook(
         *editor_diagnostics,
     ]
     return DiagnosticsReport(
-        tuple(merge(diagnostics, _list_bound_names(code, known))), tuple(note for _, note in linted if note)
+        tuple(merge(diagnostics, _list_bound_names(cells, known))), tuple(note for _, note in linted if note)
     )
 
 
 async def _run_linters(
     document: NotebookDocument,
-    code: Sequence[AnalyzedCell],
+    cells: Sequence[AnalyzedCell],
     real: Path,
     root: Path,
     facts: asyncio.Future[KernelFacts],
 ) -> list[_LinterOutcome]:
-    """Run ruff and ty at the same time. A notebook of another language is not linted."""
-    if not (code and notebook_state.is_python(document)):
+    """Run ruff and ty at the same time. A notebook of another language is not linted. `real` is the resolved path of
+    the notebook, and `root` the folder of its project."""
+    if not (cells and notebook_state.is_python(document)):
         return []
 
     async def check_types() -> list[EditorDiagnostic]:
         python = (await asyncio.shield(facts)).python or await asyncio.to_thread(ty.choose_python, root)
-        return await ty.check_notebook(document.path, code, real, root, python)
+        return await ty.check_notebook(document.path, cells, real, root, python)
 
     return list(
-        await asyncio.gather(_try_linter(ruff.check_notebook(document.path, code, real)), _try_linter(check_types()))
+        await asyncio.gather(_try_linter(ruff.check_notebook(document.path, cells, real)), _try_linter(check_types()))
     )
 
 
 async def check_file(
     files: Files, real: Path, editor_diagnostics: Sequence[EditorDiagnostic] = ()
 ) -> DiagnosticsReport:
-    """Check a file. The linters check only Python files. For other files, the result has only the editor's diagnostics.
+    """Check a file. `real` is its resolved path. The linters check only Python files. For other files, the result has
+    only the editor's diagnostics.
 
     Raises: ToolError when the file cannot be read.
     """
@@ -132,24 +136,24 @@ async def _try_linter(run: Awaitable[list[EditorDiagnostic]]) -> _LinterOutcome:
         return [], str(error)
 
 
-def _list_flaws(path: str, code: Sequence[AnalyzedCell]) -> list[EditorDiagnostic]:
+def _list_flaws(path: str, cells: Sequence[AnalyzedCell]) -> list[EditorDiagnostic]:
     """List the errors of Python's own parser, for cells that no linter could check."""
-    flaws = [(analyzed.cell, analyzed.flaw) for analyzed in code if analyzed.flaw]
+    flaws = [(analyzed.cell, analyzed.flaw) for analyzed in cells if analyzed.flaw]
     return [
         make_cell_diagnostic(path, cell, (flaw.line, flaw.character), Severity.ERROR, flaw.message, "python")
         for cell, flaw in flaws
     ]
 
 
-def _list_bound_names(code: Sequence[AnalyzedCell], known: KernelFacts) -> set[str]:
+def _list_bound_names(cells: Sequence[AnalyzedCell], known: KernelFacts) -> set[str]:
     """Return the names whose definitions linters cannot see: a magic binds them, or they exist only in the kernel."""
-    by_magic = {name for analyzed in code for name in analyzed.magic_names}
+    by_magic = {name for analyzed in cells for name in analyzed.magic_names}
     return by_magic | (known.names or set())
 
 
 def _locate(files: Files, path: str) -> tuple[Path, Path]:
-    """Return the path of a notebook and the root of its project. If the notebook is not on this disk, it is linted as
-    if it were in the first folder."""
+    """Return the resolved path of a notebook, and the workspace folder that contains it. If the notebook is not on this
+    disk, it is linted as if it were in the first folder."""
     root = files.roots[0].resolve()
     try:
         real = files.contents.resolve(path)

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookDocument
     from jupyter_eca.workspace.ports import Kernel, Kernels
 
-# Seconds that the kernel has to answer. An idle kernel needs milliseconds. The linters run at the same time and take
-# about half of it, so that a kernel which is busy for a moment, with a request of the page, is worth the wait.
+# Seconds that the kernel has to answer. An idle kernel needs milliseconds. A kernel may be busy for a moment with a
+# request of the page. Waiting for it costs little, because the linters take about half of this time anyway.
 LIMIT_SECONDS: Final = 1.0
 
-# Code that prints the path of Python. It runs only in the kernel of the cell that asked the assistant: that kernel can
-# answer, and its kernel specification is not known here.
+# Code that prints the path of Python. It runs only in the kernel of the cell that asked the assistant. The path of
+# other kernels is in their kernel specification, but that of this kernel is not known here.
 _PRINT_PYTHON: Final = "print(__import__('sys').executable)"
 
 
@@ -39,8 +39,8 @@ class KernelFacts:
 async def ask_kernel(
     chat: str, document: NotebookDocument, kernels: Kernels | None, asking: Kernel | None = None
 ) -> KernelFacts:
-    """Ask the kernel of a notebook. `asking` is the kernel of the cell that asked the assistant. It is busy with that
-    cell, but can still answer."""
+    """Ask the kernel of a notebook. `chat` is the id of the chat. `asking` is the kernel of the cell that asked the
+    assistant. It is busy with that cell, but can still answer. What the kernel does not answer in time is None."""
     if kernels is None or document.kernel_id is None:
         return KernelFacts()
     python = None
@@ -58,7 +58,7 @@ async def ask_kernel(
     except (ToolError, TimeoutError):
         return KernelFacts(python=python)
     names = frozenset(variable.name for variable in result.variables)
-    return KernelFacts(names if not result.left_out else None, python)
+    return KernelFacts(names if not result.left_out else None, python)  # an incomplete list would cause false reports
 
 
 def _find_interpreter(program: str | None) -> str | None:

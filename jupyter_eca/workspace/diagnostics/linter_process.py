@@ -1,7 +1,7 @@
-"""Runs linters as programs. It finds them beside this Python or on the PATH, passes them a source, and kills them when
-they take too long.
+"""Runs linters as processes. It finds the program of a linter beside this Python or on the PATH, passes a source to it,
+and kills it when it takes too long.
 
-It must not know what they print: `ruff.py` and `ty.py` do.
+It must not know what a linter prints: `ruff.py` and `ty.py` do.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # Seconds that a linter has. Linting takes 50 ms, so a program that needs longer hangs, for example in the file system.
 LIMIT_SECONDS: Final = 10.0
 
-# Variables that would make linters use other settings, or write for a terminal.
-_UNWANTED_VARIABLES: Final = ("RUFF_", "TY_", "FORCE_COLOR", "CLICOLOR")
+# Beginnings of the names of environment variables that would make linters use other settings, or print colours.
+_UNWANTED_PREFIXES: Final = ("RUFF_", "TY_", "FORCE_COLOR", "CLICOLOR")
 
 
 class LinterError(Exception):
@@ -55,7 +55,8 @@ class LinterResult:
 
 
 def find(name: str) -> str | None:
-    """Find a program: first where pip installs programs, then on the PATH of the user."""
+    """Return the path of a program: first where pip installs programs, then on the PATH of the user. Return None when
+    it is not installed."""
     folders = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))]
     search_path = os.pathsep.join(folder for folder in folders if folder)
     return shutil.which(name, path=search_path) or shutil.which(name)
@@ -70,12 +71,12 @@ def is_configured(name: str, folder: Path) -> bool:
 
 
 async def run(arguments: Sequence[str], folder: Path, text: str = "", *, limit: float | None = None) -> LinterResult:
-    """Run a linter. `text` is its input, and `limit` the number of seconds that it has. When the caller is cancelled,
-    the process is killed first.
+    """Run a linter in a folder. `text` is its input, and `limit` the number of seconds that it has; None for
+    `LIMIT_SECONDS`. When the caller is cancelled, the process is killed first.
 
     Raises: LinterError when the linter cannot be started, or does not end.
     """
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(_UNWANTED_VARIABLES)}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(_UNWANTED_PREFIXES)}
     pipe = asyncio.subprocess.PIPE
     try:
         process = await asyncio.create_subprocess_exec(

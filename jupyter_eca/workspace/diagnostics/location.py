@@ -1,8 +1,8 @@
-"""Builds and parses the locations of diagnostics. The URI `jupyter:<path>#<cell id>` names a cell. Without the fragment
-it names a whole notebook or file.
+"""Builds and parses the locations of diagnostics. The URI `jupyter:<path>#<cell id>` names a cell. A URI without the
+part behind `#` names a whole notebook or file.
 
-The path is one of Jupyter's contents API, as in the methods `notebook/*`, because a page knows no other. Lines and
-characters count from 0. The module must not know the sources of diagnostics: `collect.py` beside it does.
+The path is one of Jupyter's contents API, as in the methods `notebook/*`, because a browser page knows no other path.
+Lines and characters count from 0. The module must not know the sources of diagnostics: `collect.py` beside it does.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def parse_cell_id(uri: str) -> str:
 def make_diagnostic(
     uri: str, line: int, character: int, severity: Severity, message: str, source: str, code: str | None = None
 ) -> EditorDiagnostic:
-    """Make a diagnostic at a position. Negative positions become 0."""
+    """Make a diagnostic at a position. Negative positions become 0. `source` is the program that found the problem,
+    and `code` is its name for this kind of problem."""
     start = Position(line=max(line, 0), character=max(character, 0))
     span = Range(start=start, end=start)
     return EditorDiagnostic(uri=uri, severity=severity, source=source, range=span, message=message, code=code)
@@ -47,6 +48,7 @@ def make_diagnostic(
 def make_cell_diagnostic(
     path: str, cell: NotebookCell, spot: tuple[int, int], severity: Severity, message: str, source: str, code: str = ""
 ) -> EditorDiagnostic:
-    """Make a diagnostic in a cell. If the cell no longer has that line, its last line is used."""
+    """Make a diagnostic in a cell. `path` is that of the notebook, and `spot` is the line and the character. If the
+    cell no longer has that line, its last line is used."""
     line = min(spot[0], cell.source.count("\n"))
     return make_diagnostic(make_uri(path, cell.id), line, spot[1], severity, message, source, code or None)

@@ -1,8 +1,9 @@
-"""Parses the Python of a cell that contains IPython's own syntax, and keeps the number of each line. It does not
-need IPython itself.
+"""Parses the Python of a cell that contains IPython's own syntax (magics, shell commands and help requests). It does
+not need IPython itself.
 
-It must not search strings or brackets for magics: a line counts as a magic only where Python cannot parse it. The names
-in the tree are found by `name_analysis.py`.
+Lines in IPython's syntax are replaced by Python that does nothing, so that each line of the syntax tree has the number
+that it has in the cell. A line counts as a magic only where Python cannot parse it. So text in strings and brackets is
+never taken for a magic. The module must not look for names in the tree: `name_analysis.py` does.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ _FOREIGN_MAGICS: Final = frozenset({
     "javascript", "latex", "markdown", "writefile", "file", "sql", "eca",
 })  # fmt: skip
 
-# A cell magic, a line that is IPython's own syntax (a magic, a shell command or a help request), `%time` with Python
-# behind it, and an assignment of a magic or a shell command.
+# A cell magic: `%%capture out`.
+# A line in IPython's own syntax: `%matplotlib inline`, `!ls`, `?print`, `df.head?`.
+# `%time` or `%prun` with Python behind it: `%time x = load()`.
+# An assignment of a magic or a shell command: `files = !ls`.
 _CELL: Final = re.compile(r"\s*%%(\S*)(.*)")
 _LINE: Final = re.compile(r"(\s*)(?:[%!]|\?{1,2}\S|[\w.\[\]'\"*%]+\?{1,2}\s*$)")
 _TIMED: Final = re.compile(r"(\s*)%(?:time|prun)\s+(?:-\S+\s+)*(\S.*)")
@@ -34,22 +37,23 @@ _ASSIGNED: Final = re.compile(r"(\s*[\w.,\s\[\]'\"()]+=\s*)[%!]")
 
 # The names that magics bind: `%%eca -> x`, `%%capture x`, `%%bash --out x --err y`, `%%sql x << select`.
 _BINDS: Final = re.compile(r"->\s*(\w+)|--(?:out|err)[ =](\w+)|(\w+)\s*<<")
+# The first argument that is no option: `out` in `%%capture --no-stderr out`.
 _CAPTURE: Final = re.compile(r"(?:^|\s)(?!-)(\w+)")
 
-# Magics that bind names which the source does not show.
+# Magics that bind names which the source does not show, such as `%run script.py`.
 _OPAQUE: Final = re.compile(r"^\s*%(?:run|pylab|store\s+-r|macro|rerun|recall)\b", re.MULTILINE)
 
 # Characters. A longer cell is data, and Python needs seconds to parse it.
 MAX_SOURCE: Final = 200_000
 
-# Magics that are found one by one in a cell. Each of them costs one parse of the whole cell. After so many, each
-# remaining line that looks like a magic counts as one.
+# The largest number of magics that are found one by one in a cell. Each of them costs one parse of the whole cell.
+# After that, each remaining line that looks like a magic counts as a magic.
 MAX_ROUNDS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Why Python cannot parse a source."""
+    """Why Python cannot parse a source: its first syntax error."""
 
     line: int
     """Counted from 0."""
@@ -73,7 +77,7 @@ class ParsedCell:
 
 
 def parse_cell(source: str) -> ParsedCell:
-    """Parse the source of a cell."""
+    """Parse the source of a cell. A source that is too long counts as an opaque cell without code."""
     if len(source) > MAX_SOURCE:
         return ParsedCell(ast.Module([], []), opaque=True)
     lines = source.split("\n")
@@ -89,6 +93,7 @@ def parse_cell(source: str) -> ParsedCell:
         lines[first] = ""
         tree, flaw = _parse_without_magics(lines)
         return ParsedCell(tree, flaw, frozenset(binds), opaque)
+    # What `%time x = load()` binds is noted here, because Python's parser never sees such a line as it is written.
     timed = {name for line in lines if (match := _TIMED.match(line)) for name in _list_stored_names(match[2])}
     tree, flaw = _parse_without_magics(lines)
     return ParsedCell(tree, flaw, frozenset(timed), opaque)
@@ -102,8 +107,8 @@ def _list_stored_names(statement: str) -> set[str]:
 
 
 def _parse_without_magics(lines: list[str]) -> tuple[ast.Module | None, Flaw | None]:
-    """Parse the lines. When Python stops at a line that is a magic, that line is replaced, and all lines are parsed
-    again. `lines` is changed."""
+    """Parse the lines, and return the tree or the flaw; the other one is None. When Python stops at a line that is a
+    magic, that line is replaced, and all lines are parsed again. `lines` is changed."""
     for _ in range(MAX_ROUNDS):
         parsed = _compile("\n".join(lines))
         if isinstance(parsed, ast.Module):
@@ -131,7 +136,8 @@ def _compile(source: str) -> ast.Module | Flaw:
 
 
 def _mask(lines: list[str], index: int, *, try_previous: bool = True) -> bool:
-    """Replace a magic at this line, or at the line before it, by Python. Return False when neither is a magic."""
+    """Replace a magic at this line by Python. With `try_previous`, also try the line before it, because Python may
+    report an error one line too late. Return False when no magic was found."""
     for number in (index, index - 1) if try_previous else (index,):
         if not 0 <= number < len(lines):
             continue
@@ -144,6 +150,7 @@ def _mask(lines: list[str], index: int, *, try_previous: bool = True) -> bool:
             lines[number] = f"{match[1]}None"
         else:
             continue
+        # A magic that ends in a backslash continues on the next line, which becomes empty.
         while line.endswith("\\") and number + 1 < len(lines):
             number += 1
             line, lines[number] = lines[number], ""

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.editor import EditorDiagnostic
 
-# How to recognize a report of an undefined name: by the codes of ruff, ty and language servers, by our own codes, and
-# by the message. The message quotes the name.
+# How to recognize a report of an undefined name: by the codes of ruff, ty and language servers, by our own codes
+# (`notebook_state.py`), and by the message. The message quotes the name.
 _UNDEFINED_CODES: Final = frozenset({"F821", "unresolved-reference", "undefined-variable", "reportUndefinedVariable"})
 _OWN_CODES: Final = frozenset({"defined-below", "defined-nowhere"})
 _UNDEFINED_MESSAGE: Final = re.compile(r"undefined name|not defined|undefined variable", re.IGNORECASE)
@@ -39,8 +39,8 @@ def merge(diagnostics: Iterable[EditorDiagnostic], bound_names: Collection[str] 
         if name and diagnostic.code not in _OWN_CODES and (name in bound_names or is_known(name) or iskeyword(name)):
             continue  # where the syntax is broken, ty reports even keywords as undefined names
         kind = _classify(diagnostic, name)
-        # One mistake makes a parser report several errors in the following lines. So only the first syntax error of a
-        # source is kept.
+        # One mistake makes a parser report several errors in the following lines. So only the first syntax error of
+        # each file or cell is kept: all of them get the line 0 here.
         merged.setdefault(
             (diagnostic.uri, 0 if kind == _SYNTAX_KIND else diagnostic.range.start.line, kind), diagnostic
         )

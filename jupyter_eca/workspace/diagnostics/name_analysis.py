@@ -22,8 +22,7 @@ KNOWN_NAMES: Final = frozenset(
     {*dir(builtins), "get_ipython", "display", "In", "Out", "exit", "quit", "__file__", "__name__"}
 )
 
-_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-_COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 @dataclass(slots=True)
@@ -61,8 +60,11 @@ def analyze_names(tree: ast.Module) -> CellNames:
 
 
 class _NameVisitor(ast.NodeVisitor):
-    """Visits the tree of a cell. `local` has the names of each enclosing scope, the outermost first. It is empty at the
-    level of the cell. `deferred` means that the code runs only when somebody calls it."""
+    """Visits the nodes of a cell in the order in which Python runs them, and notes each name that is read or bound.
+
+    `local` has the names of each enclosing scope, the outermost first. It is empty at the level of the cell. `deferred`
+    means that the code runs only when somebody calls it.
+    """
 
     def __init__(self, names: CellNames, local: tuple[set[str], ...] = (), *, deferred: bool = False) -> None:
         self._names = names
@@ -90,6 +92,7 @@ class _NameVisitor(ast.NodeVisitor):
         self.visit_all([node.value, *node.targets])
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """`x: int` without a value binds nothing."""
         self.visit(node.annotation)
         if node.value is not None:
             self.visit(node.value)
@@ -152,6 +155,7 @@ class _NameVisitor(ast.NodeVisitor):
         self._visit_function(node, [node.body])
 
     def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
+        """A comprehension is a scope of its own, but its first iterable is read outside of this scope."""
         self.visit(node.generators[0].iter)
         stored = {
             target.id
@@ -170,7 +174,8 @@ class _NameVisitor(ast.NodeVisitor):
         elif not self._deferred:  # in a comprehension at the level of the cell, `:=` binds a name of the cell
             self._names.binds.add(node.target.id)
 
-    def _visit_function(self, node: _SCOPES, body: Iterable[ast.AST]) -> None:
+    def _visit_function(self, node: _Function, body: Iterable[ast.AST]) -> None:
+        """Visit the body of a function, whose names are local to it."""
         local, outer = _list_bound_names(node)
         self._names.binds |= outer
         _NameVisitor(self._names, (*self._local, local), deferred=True).visit_all(body)
@@ -192,14 +197,14 @@ class _NameVisitor(ast.NodeVisitor):
         (names.reads_later if self._deferred else names.reads).setdefault(name, (node.lineno - 1, node.col_offset))
 
 
-def _list_bound_names(node: _SCOPES) -> tuple[set[str], set[str]]:
+def _list_bound_names(node: _Function) -> tuple[set[str], set[str]]:
     """Return the local names of a function, and the names that it binds in the cell because of a `global` statement."""
-    every = [node.args, *node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    variadic = [argument for argument in (node.args.vararg, node.args.kwarg) if argument is not None]
-    local = _list_type_parameters(node) | {
-        argument.arg for argument in (*every, *variadic) if isinstance(argument, ast.arg)
-    }
+    arguments = node.args
+    variadic = [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
+    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *variadic)
+    local = _list_type_parameters(node) | {argument.arg for argument in every}
     outer: set[str] = set()
+    # The nodes that are still to be looked at. Inner functions and classes are skipped: their names are not local here.
     waiting: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
     while waiting:
         child = waiting.pop()
@@ -224,5 +229,5 @@ def _list_bound_names(node: _SCOPES) -> tuple[set[str], set[str]]:
 
 
 def _list_type_parameters(node: ast.AST) -> set[str]:
-    """Return the type parameters (PEP 695)."""
+    """Return the names of the type parameters of a function or class: `T` in `def first[T](items)` (PEP 695)."""
     return {parameter.name for parameter in getattr(node, "type_params", ())}

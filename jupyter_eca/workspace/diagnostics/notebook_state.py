@@ -2,7 +2,7 @@
 and names that exist only in the kernel.
 
 The module is pure: it works on the document and on the names that the kernel has. It must not ask the kernel, which
-`kernel_facts.py` does, or run linters.
+`kernel_facts.py` does, or run linters. `magics.py` parses a cell, and `name_analysis.py` finds its names.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.diagnostics.magics import Flaw
     from jupyter_eca.workspace.diagnostics.name_analysis import Spot
 
+# The name of this source of diagnostics.
 SOURCE: Final = "notebook"
 
 # The number of names that are listed when a restart would lose them. A longer list helps nobody.
@@ -91,22 +92,22 @@ def _analyze_cell(number: int, cell: NotebookCell, *, python: bool) -> AnalyzedC
 
 
 def find_problems(
-    document: NotebookDocument, code: Sequence[AnalyzedCell], kernel: frozenset[str] | None = None
+    document: NotebookDocument, cells: Sequence[AnalyzedCell], kernel: frozenset[str] | None = None
 ) -> list[EditorDiagnostic]:
     """Find the problems of a notebook. `kernel` are the names of the user's variables in the kernel; None when they are
     unknown."""
-    problems = [*_check_states(document.path, code), *_check_order(document.path, code)]
+    problems = [*_check_states(document.path, cells), *_check_order(document.path, cells)]
     if is_python(document):
         problems += [
-            *_check_reads(document.path, code, kernel or frozenset()),
-            *_check_lost_names(document.path, code, kernel),
+            *_check_reads(document.path, cells, kernel or frozenset()),
+            *_check_lost_names(document.path, cells, kernel),
         ]
     return problems
 
 
-def _check_states(path: str, code: Iterable[AnalyzedCell]) -> Iterator[EditorDiagnostic]:
+def _check_states(path: str, cells: Iterable[AnalyzedCell]) -> Iterator[EditorDiagnostic]:
     """Report cells that were edited since they ran, ran in an earlier kernel or perhaps did, or never ran."""
-    for analyzed in code:
+    for analyzed in cells:
         cell, state = analyzed.cell, analyzed.cell.state
         if state is CellState.EDITED:
             message = "edited since it ran: its outputs, and its names in the kernel, come from the old source"
@@ -121,11 +122,11 @@ def _check_states(path: str, code: Iterable[AnalyzedCell]) -> Iterator[EditorDia
             yield _make_diagnostic(path, cell, Severity.INFO, "never run", "never-run")
 
 
-def _check_order(path: str, code: Sequence[AnalyzedCell]) -> Iterator[EditorDiagnostic]:
+def _check_order(path: str, cells: Sequence[AnalyzedCell]) -> Iterator[EditorDiagnostic]:
     """Report the cells that ran out of order. It reports the smallest set of cells that explains the order. So when one
     cell was run again, only that cell is reported, and not all others."""
-    ran = [analyzed for analyzed in code if analyzed.has_run_here]
-    in_order = _find_longest_run([analyzed.cell.execution_count or 0 for analyzed in ran])
+    ran = [analyzed for analyzed in cells if analyzed.has_run_here]
+    in_order = _find_longest_increasing([analyzed.cell.execution_count or 0 for analyzed in ran])
     for place, analyzed in enumerate(ran):
         if place in in_order:
             continue
@@ -149,8 +150,9 @@ def _check_order(path: str, code: Sequence[AnalyzedCell]) -> Iterator[EditorDiag
         )
 
 
-def _find_longest_run(counts: Sequence[int]) -> set[int]:
-    """Return the positions of a longest increasing subsequence of the counts (by patience sorting)."""
+def _find_longest_increasing(counts: Sequence[int]) -> set[int]:
+    """Return the positions of a longest increasing subsequence of the counts (by patience sorting): `[1, 9, 2, 3]` ->
+    `{0, 2, 3}`."""
     ends: list[int] = []  # by length: the smallest count with which a sequence of that length can end
     places: list[int] = []  # by length: the position of that count
     before: list[int] = []  # by position: the position of the count before it in its sequence; -1 for none
@@ -167,14 +169,15 @@ def _find_longest_run(counts: Sequence[int]) -> set[int]:
     return positions
 
 
-def _check_reads(path: str, code: Sequence[AnalyzedCell], kernel: frozenset[str]) -> Iterator[EditorDiagnostic]:
-    """Report names that a cell reads, but that no cell above it defines, or whose definition ran later."""
+def _check_reads(path: str, cells: Sequence[AnalyzedCell], kernel: frozenset[str]) -> Iterator[EditorDiagnostic]:
+    """Report names that a cell reads, but that no cell above it defines, or whose definition ran later. `kernel` has
+    the names that exist in the kernel."""
     definers: dict[str, list[AnalyzedCell]] = {}
-    for analyzed in code:
+    for analyzed in cells:
         for name in analyzed.names.binds:
             definers.setdefault(name, []).append(analyzed)
     unseen = False  # True below a cell that could not be analyzed: names may come from it
-    for analyzed in code:
+    for analyzed in cells:
         unseen = unseen or analyzed.is_opaque
         for name, spot in analyzed.names.reads.items():
             candidates = definers.get(name, [])
@@ -214,12 +217,12 @@ def _check_stale_read(
 
 
 def _check_lost_names(
-    path: str, code: Sequence[AnalyzedCell], kernel: frozenset[str] | None
+    path: str, cells: Sequence[AnalyzedCell], kernel: frozenset[str] | None
 ) -> Iterator[EditorDiagnostic]:
     """Report the names in the kernel that no cell defines."""
-    if kernel is None or any(analyzed.is_opaque for analyzed in code):
+    if kernel is None or any(analyzed.is_opaque for analyzed in cells):
         return
-    names = sorted(kernel - {name for analyzed in code for name in analyzed.names.binds})
+    names = sorted(kernel - {name for analyzed in cells for name in analyzed.names.binds})
     if names:
         rest = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
         message = f"A restart would lose what no cell defines: {', '.join(names[:MAX_NAMES])}{rest}"
@@ -244,7 +247,7 @@ def _describe_cells(cells: Sequence[AnalyzedCell]) -> str:
 
 
 def format_ranges(numbers: Iterable[int]) -> str:
-    """Format numbers as `2-4, 7`."""
+    """Format ascending numbers: `[2, 3, 4, 7]` -> `2-4, 7`."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

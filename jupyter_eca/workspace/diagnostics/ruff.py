@@ -1,7 +1,8 @@
-"""Runs ruff on the cells of a notebook, or on a file. Ruff receives the source through a pipe, with the name of the
-file.
+"""Runs ruff, a linter for Python, on the cells of a notebook or on a file. Ruff receives the source through a pipe, and
+the path of the file as an option.
 
-The module must not start processes: `linter_process.py` does.
+The module must not start processes: `linter_process.py` does. In this module, a problem is a report of ruff as a JSON
+object.
 """
 
 from __future__ import annotations
@@ -34,34 +35,36 @@ _ERROR_CODES: Final = ("E9", "F5", "F6", "F7", "F82", "PLE", SYNTAX_CODE)
 _CONFIG_FILES: Final = ("ruff.toml", ".ruff.toml")
 
 
-async def check_notebook(path: str, code: Sequence[AnalyzedCell], real: Path) -> list[EditorDiagnostic]:
-    """Check a notebook. `real` is its path, which need not exist.
+async def check_notebook(path: str, cells: Sequence[AnalyzedCell], real: Path) -> list[EditorDiagnostic]:
+    """Check a notebook. `path` is its path in Jupyter's contents API. `real` is its path on the disk, which need not
+    exist.
 
     Raises: LinterError.
     """
-    problems = await _run(build_notebook_json(code), real)
+    problems = await _run(build_notebook_json(cells), real)
     broken = {_find_cell_index(problem) for problem in problems if _find_code(problem) == SYNTAX_CODE}
     if broken:
         # For ruff a notebook is one source, and it reports nothing else about a source that it cannot parse. So the
         # other cells are checked again without the broken ones.
         problems = [problem for problem in problems if _find_code(problem) == SYNTAX_CODE] + await _run(
-            build_notebook_json(code, broken), real
+            build_notebook_json(cells, broken), real
         )
-        unseen = collect_words(code, broken)
+        # A name that a broken cell may define is not reported as undefined (F821).
+        unseen = collect_words(cells, broken)
         problems = [
             problem
             for problem in problems
             if _find_code(problem) != "F821" or extract_quoted_name(str(problem["message"])) not in unseen
         ]
     return [
-        _make_diagnostic(path, code[_find_cell_index(problem)], problem)
+        _make_diagnostic(path, cells[_find_cell_index(problem)], problem)
         for problem in problems
-        if 0 <= _find_cell_index(problem) < len(code)
+        if 0 <= _find_cell_index(problem) < len(cells)
     ]
 
 
 async def check_file(uri: str, real: Path, text: str) -> list[EditorDiagnostic]:
-    """Check a file.
+    """Check a file. `real` is its resolved path, and `text` its content.
 
     Raises: LinterError.
     """
@@ -74,6 +77,10 @@ async def check_file(uri: str, real: Path, text: str) -> list[EditorDiagnostic]:
 
 
 async def _run(text: str, real: Path) -> list[dict[str, Any]]:
+    """Return the problems of a source that is, or could be, the file `real`.
+
+    Raises: LinterError.
+    """
     binary = linter_process.find("ruff")
     if binary is None:
         raise linter_process.LinterError("ruff is not installed (`pip install 'jupyter-eca[lint]'`)")
@@ -103,32 +110,32 @@ def _find_folder(real: Path) -> Path:
     return next(folder for folder in real.parents if folder.is_dir())
 
 
-def _find_cell_index(finding: dict[str, Any]) -> int:
+def _find_cell_index(problem: dict[str, Any]) -> int:
     """Return the index of the cell. Ruff counts cells from 1."""
-    return int(finding.get("cell") or 1) - 1
+    return int(problem.get("cell") or 1) - 1
 
 
-def _find_code(finding: dict[str, Any]) -> str:
-    return str(finding.get("code") or SYNTAX_CODE)
+def _find_code(problem: dict[str, Any]) -> str:
+    return str(problem.get("code") or SYNTAX_CODE)
 
 
-def _find_spot(finding: dict[str, Any]) -> tuple[int, int]:
+def _find_spot(problem: dict[str, Any]) -> tuple[int, int]:
     """Return the line and the character, counted from 0. Ruff counts from 1."""
-    place = finding.get("location") or {"row": 1, "column": 1}
+    place = problem.get("location") or {"row": 1, "column": 1}
     return int(place["row"]) - 1, int(place["column"]) - 1
 
 
-def _choose_severity(finding: dict[str, Any]) -> Severity:
-    return Severity.ERROR if _find_code(finding).startswith(_ERROR_CODES) else Severity.WARNING
+def _choose_severity(problem: dict[str, Any]) -> Severity:
+    return Severity.ERROR if _find_code(problem).startswith(_ERROR_CODES) else Severity.WARNING
 
 
-def _make_diagnostic(path: str, cell: AnalyzedCell, finding: dict[str, Any]) -> EditorDiagnostic:
+def _make_diagnostic(path: str, cell: AnalyzedCell, problem: dict[str, Any]) -> EditorDiagnostic:
     return make_cell_diagnostic(
         path,
         cell.cell,
-        _find_spot(finding),
-        _choose_severity(finding),
-        str(finding["message"]),
+        _find_spot(problem),
+        _choose_severity(problem),
+        str(problem["message"]),
         SOURCE,
-        _find_code(finding),
+        _find_code(problem),
     )

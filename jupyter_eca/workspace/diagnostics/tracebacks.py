@@ -24,13 +24,21 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "traceback"
 
-# Limits for one traceback. A recursion without an end shows all that matters in its last frames.
+# Limits for one traceback: its characters, its places, and the characters of its message. Of a recursion without an
+# end, the last frames show all that matters.
 MAX_TRACEBACK: Final = 100_000
 MAX_PLACES: Final = 20
 MAX_MESSAGE: Final = 500
+# If there are more places, this many of the first ones are reported, and the last ones.
+_FIRST_PLACES: Final = 5
 
-# The first line of a frame. In this order: a cell in IPython since 8.5, since 8.0, and before; a file as Python writes
-# it, and as IPython does; the arrow that marks the line in IPython before 8.5.
+# The first line of a frame:
+#   a cell in IPython since 8.5     `Cell In[3], line 2`
+#   a cell in IPython since 8.0     `Input In [3], in <cell line: 2>()`
+#   a cell in IPython before        `<ipython-input-3-0a1b2c> in <module>`
+#   a file as Python writes it      `File "/work/load.py", line 7`
+#   a file as IPython writes it     `File ~/work/load.py:7, in load(path)`
+# and the arrow that marks the line of a cell in IPython before 8.5: `----> 2 load()`
 _FRAME: Final = re.compile(
     r"^\s*(?:(?:Cell In|Input In) ?\[(?P<new>\d+)\]|<ipython-input-(?P<old>\d+)-\w+>)(?:, line (?P<line>\d+))?"
     r"|^\s*File (?:\"(?P<quoted>[^\"]+)\", line (?P<at>\d+)|(?P<file>[^<\n]+?):(?P<number>\d+)(?:, in | in |$|\())"
@@ -39,15 +47,15 @@ _FRAME: Final = re.compile(
 )
 
 
-def find_errors(document: NotebookDocument, files: Callable[[str], str | None]) -> list[EditorDiagnostic]:
-    """Find the errors of a notebook. `files` returns the URI of a path; None when the path is outside of the
+def find_errors(document: NotebookDocument, find_uri: Callable[[str], str | None]) -> list[EditorDiagnostic]:
+    """Find the errors of a notebook. `find_uri` returns the URI of a path; None when the path is outside of the
     workspace."""
     diagnostics: list[EditorDiagnostic] = []
     by_count = {cell.execution_count: cell for cell in document.cells if cell.execution_count is not None}
     for cell in document.cells:
         for output in cell.outputs:
             if output.get("output_type") == "error":
-                diagnostics += _follow_traceback(document.path, cell, output, by_count, files)
+                diagnostics += _follow_traceback(document.path, cell, output, by_count, find_uri)
     return diagnostics
 
 
@@ -56,10 +64,10 @@ def _follow_traceback(
     cell: NotebookCell,
     output: dict[str, Any],
     by_count: dict[int, NotebookCell],
-    files: Callable[[str], str | None],
+    find_uri: Callable[[str], str | None],
 ) -> Iterator[EditorDiagnostic]:
     """Report the cell that failed, and then the places that it called, in the order of the calls. Each line is reported
-    once."""
+    once. `output` is the error output of the cell, and `by_count` has the cells by their execution count."""
     message = f"{output.get('ename', 'Error')}: {output.get('evalue', '')}".rstrip(": ")[:MAX_MESSAGE]
     seen: dict[tuple[str, int], EditorDiagnostic] = {}
     for count, file, line in _read_frames(output):
@@ -70,13 +78,15 @@ def _follow_traceback(
             seen.setdefault(
                 (called.id, line), make_cell_diagnostic(path, called, (line - 1, 0), Severity.ERROR, text, SOURCE)
             )
-        elif file and (uri := files(file)) is not None:
+        elif file and (uri := find_uri(file)) is not None:
             text = f"{message} (when called by cell [{cell.id}] of {path})"
             seen.setdefault((uri, line), make_diagnostic(uri, line - 1, 0, Severity.ERROR, text, SOURCE))
     if not any(id == cell.id for id, _ in seen):
         yield make_cell_diagnostic(path, cell, (0, 0), Severity.ERROR, message, SOURCE)
     diagnostics = list(seen.values())
-    yield from diagnostics if len(diagnostics) <= MAX_PLACES else (*diagnostics[:5], *diagnostics[5 - MAX_PLACES :])
+    if len(diagnostics) > MAX_PLACES:
+        diagnostics[_FIRST_PLACES : _FIRST_PLACES - MAX_PLACES] = []
+    yield from diagnostics
 
 
 def _read_frames(output: dict[str, Any]) -> Iterator[tuple[int | None, str, int]]:

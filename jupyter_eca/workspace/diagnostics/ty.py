@@ -1,8 +1,10 @@
-"""Runs ty on the cells of a notebook, or on a file. ty checks types, and finds imports that the kernel would not find.
+"""Runs ty, a type checker for Python, on the cells of a notebook or on a file. ty also reports imports that the kernel
+would not find.
 
-ty reads only files, so a notebook is written to a temporary folder outside of the workspace. The output is parsed from
-ty's concise format, because its formats for programs do not contain the line in a notebook cell (version 0.0.105). The
-module must not start processes: `linter_process.py` does.
+ty reads only files, so a notebook is written to a temporary folder outside of the workspace. ty's concise format is
+parsed, because its other formats do not contain the line in a notebook cell (version 0.0.105). The module must not
+start processes: `linter_process.py` does. In this module, a problem is one line of that format as a dict, with the keys
+`cell`, `line`, `character`, `severity`, `code` and `message`.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "ty"
 
+# `notebook.ipynb:cell 2:3:1: error[unresolved-import] Cannot resolve imported module`; a file has no `cell 2:`.
 _LINE: Final = re.compile(
     r"^.*?:(?:cell (?P<cell>\d+):)?(?P<line>\d+):(?P<character>\d+): (?P<severity>\w+)\[(?P<code>[\w-]+)\] "
     r"(?P<message>.*)$",
@@ -36,29 +39,31 @@ _SEVERITY: Final = {"error": Severity.ERROR, "fatal": Severity.ERROR, "warning":
 
 
 async def check_notebook(
-    path: str, code: Sequence[AnalyzedCell], real: Path, root: Path, python: str | None
+    path: str, cells: Sequence[AnalyzedCell], real: Path, root: Path, python: str | None
 ) -> list[EditorDiagnostic]:
     """Check a notebook.
 
-    `real` is the path of the notebook, whose folder is searched for imports. `root` is the folder with the
-    configuration of the project, and `python` is the interpreter of the kernel.
+    `path` is the path of the notebook in Jupyter's contents API. `real` is its path on the disk, whose folder is
+    searched for imports. `root` is the folder with the configuration of the project. `python` is the interpreter of the
+    kernel; None lets ty choose one.
 
     Raises: LinterError.
     """
-    # If ty cannot parse one cell, its reports about the other cells are wrong too. So broken cells are left out.
-    broken = {place for place, analyzed in enumerate(code) if analyzed.flaw}
-    unseen = collect_words(code, broken)
+    # If ty cannot parse one cell, its reports about the other cells are wrong too. So broken cells become empty, and
+    # names that they may define are not reported as undefined.
+    broken = {place for place, analyzed in enumerate(cells) if analyzed.flaw}
+    unseen = collect_words(cells, broken)
     folder = await asyncio.to_thread(TemporaryDirectory, prefix="eca-lint-")
     try:
         copy = Path(folder.name) / "notebook.ipynb"
-        await asyncio.to_thread(copy.write_text, build_notebook_json(code, broken), "utf-8")
+        await asyncio.to_thread(copy.write_text, build_notebook_json(cells, broken), "utf-8")
         problems = await _run(copy, root, python, real.parent)
     finally:
         await asyncio.to_thread(folder.cleanup)
     return [
         make_cell_diagnostic(
             path,
-            code[int(problem["cell"]) - 1].cell,
+            cells[int(problem["cell"]) - 1].cell,
             _find_spot(problem),
             _choose_severity(problem),
             problem["message"],
@@ -67,13 +72,13 @@ async def check_notebook(
         )
         for problem in problems
         if problem["cell"]
-        and 0 < int(problem["cell"]) <= len(code)
+        and 0 < int(problem["cell"]) <= len(cells)
         and not (problem["code"] == "unresolved-reference" and extract_quoted_name(problem["message"]) in unseen)
     ]
 
 
 async def check_file(uri: str, real: Path, root: Path, python: str | None) -> list[EditorDiagnostic]:
-    """Check a file.
+    """Check a file. See `check_notebook` for the arguments.
 
     Raises: LinterError.
     """
@@ -95,6 +100,10 @@ def choose_python(root: Path) -> str | None:
 
 
 async def _run(file: Path, root: Path, python: str | None, beside: Path) -> list[dict[str, str]]:
+    """Return the problems of a file. Imports are searched in the folder `beside` too.
+
+    Raises: LinterError.
+    """
     binary = linter_process.find("ty")
     if binary is None:
         raise linter_process.LinterError("ty is not installed (`pip install 'jupyter-eca[lint]'`)")
@@ -106,10 +115,10 @@ async def _run(file: Path, root: Path, python: str | None, beside: Path) -> list
     return [match.groupdict() for match in _LINE.finditer(output)]
 
 
-def _find_spot(finding: dict[str, str]) -> tuple[int, int]:
+def _find_spot(problem: dict[str, str]) -> tuple[int, int]:
     """Return the line and the character, counted from 0. ty counts from 1."""
-    return int(finding["line"]) - 1, int(finding["character"]) - 1
+    return int(problem["line"]) - 1, int(problem["character"]) - 1
 
 
-def _choose_severity(finding: dict[str, str]) -> Severity:
-    return _SEVERITY.get(finding["severity"], Severity.INFO)
+def _choose_severity(problem: dict[str, str]) -> Severity:
+    return _SEVERITY.get(problem["severity"], Severity.INFO)
