@@ -20,8 +20,8 @@ from pydantic import Field
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.workspace.files import programs
-from jupyter_eca.workspace.files.ignored import JUNK
 from jupyter_eca.workspace.files.read_threads import run_read
+from jupyter_eca.workspace.files.skipped_folders import SKIPPED_FOLDERS
 from jupyter_eca.workspace.files.text_file import report_os_errors
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _build_git_grep(search: _Search) -> list[str]:
 
 def _build_grep(search: _Search) -> list[str]:
     mode = {"content": "-n", "files_with_matches": "-l", "count": "-c"}[search.mode]
-    chosen = [f"--include={glob}" for glob in search.globs] + [f"--exclude-dir={name}" for name in JUNK]
+    chosen = [f"--include={glob}" for glob in search.globs] + [f"--exclude-dir={name}" for name in SKIPPED_FOLDERS]
     options = ["-r", "-I", "-s", "-E", "-H", "--color=never", "--null", mode]
     return ["grep", *options, *chosen, "-e", search.pattern, "--", f"./{search.target}"]
 

@@ -16,8 +16,8 @@ from pydantic import Field
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.workspace.files import programs
-from jupyter_eca.workspace.files.ignored import JUNK
 from jupyter_eca.workspace.files.read_threads import run_read
+from jupyter_eca.workspace.files.skipped_folders import SKIPPED_FOLDERS
 from jupyter_eca.workspace.files.text_file import report_os_errors
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _walk(folder: Path) -> _Listing:
         parent = waiting.popleft()
         with suppress(OSError), os.scandir(folder.joinpath(*parent)) as entries:
             for entry in entries:
-                if entry.name.startswith(".") or entry.name in JUNK:
+                if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:
                     continue
                 if len(paths) == _MAX_WALKED:
                     return _Listing(frozenset(paths), whole=False)

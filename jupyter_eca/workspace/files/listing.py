@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.files import programs
-from jupyter_eca.workspace.files.ignored import JUNK
+from jupyter_eca.workspace.files.skipped_folders import SKIPPED_FOLDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,13 +46,13 @@ async def list_files(folder: Path) -> list[str]:
 def _build_ripgrep_command() -> list[str]:
     """Return the command for ripgrep. The command does not sort by time, because ripgrep before version 14 sorts the
     files of each folder separately."""
-    unwanted = [f"--glob=!{name}" for name in JUNK]
+    unwanted = [f"--glob=!{name}" for name in SKIPPED_FOLDERS]
     quiet = ["--no-config", "--no-messages", "--null", "--no-require-git"]
     return ["rg", "--files", "--hidden", *quiet, *unwanted]
 
 
 def _build_git_command() -> list[str]:
-    unwanted = [f":(exclude,glob)**/{name}/**" for name in JUNK]
+    unwanted = [f":(exclude,glob)**/{name}/**" for name in SKIPPED_FOLDERS]
     return programs.build_git_command(
         "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".", *unwanted
     )
@@ -113,7 +113,11 @@ def _walk(folder: Path) -> list[str]:
         with suppress(OSError), os.scandir(folder / parent) as entries:
             for entry in entries:
                 name, is_folder = f"{parent}{entry.name}", entry.is_dir(follow_symlinks=False)
-                if entry.name in JUNK or not name.isprintable() or _is_ignored(name + "/" * is_folder, rules):
+                if (
+                    entry.name in SKIPPED_FOLDERS
+                    or not name.isprintable()
+                    or _is_ignored(name + "/" * is_folder, rules)
+                ):
                     continue
                 if is_folder:
                     waiting.append((f"{name}/", rules))

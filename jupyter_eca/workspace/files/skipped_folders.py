@@ -6,4 +6,4 @@ from __future__ import annotations
 
 # Folders of version control, virtual environments, packages and caches. They are skipped even if no .gitignore names
 # them.
-JUNK = (".git", ".hg", ".svn", ".venv", ".tox", "node_modules", "__pycache__", ".ipynb_checkpoints")
+SKIPPED_FOLDERS = (".git", ".hg", ".svn", ".venv", ".tox", "node_modules", "__pycache__", ".ipynb_checkpoints")
