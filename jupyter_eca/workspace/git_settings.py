@@ -1,6 +1,7 @@
-"""Owns the settings that keep git from running programs of a repository, and the two ways to give them to git.
+"""Owns the settings that keep git from running programs which a repository names. They are given to git in two ways: as
+options where we call git, and as environment variables where a command line may call it.
 
-It must not start git: `files/programs.py` does, and `jobs/shell.py` runs command lines that may.
+It must not start git: `files/programs.py` does, and `jobs/shell.py` runs command lines.
 """
 
 from __future__ import annotations
@@ -10,21 +11,24 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Without this, git takes a folder with the right files for a bare repository. The configuration of such a repository
-# can name programs, and even `git status` would run them. git still uses one that `--git-dir` names.
+# Without this setting, git takes any folder with the right files for a bare repository. The configuration of such a
+# repository can name programs, and even `git status` would run them. A bare repository that `--git-dir` names is still
+# used.
 _FOR_COMMANDS: Final = {"safe.bareRepository": "explicit"}
 
-# When we call git ourselves, it does not need the program that finds changed files for a user's git either.
+# When we call git ourselves, it also need not run the program that finds changed files faster (`core.fsmonitor`).
 _FOR_US: Final = {**_FOR_COMMANDS, "core.fsmonitor": "false"}
 
 
 def list_options() -> list[str]:
-    """Return the options for a git that we call. Git also knows them where it is older than such variables."""
+    """Return the options for git, such as `-c core.fsmonitor=false`. They are used where we call git, because an older
+    git does not know the variables of `add_variables`."""
     return [part for key, value in _FOR_US.items() for part in ("-c", f"{key}={value}")]
 
 
 def add_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for a command line that may call git, after the settings that it has for git already."""
+    """Return the environment with our settings, for a command line that may call git. They are added to the settings
+    for git that the environment already contains, which git counts in `GIT_CONFIG_COUNT`."""
     known = environment.get("GIT_CONFIG_COUNT", "")
     first = int(known) if known.isdecimal() else 0
     added = {"GIT_CONFIG_COUNT": str(first + len(_FOR_COMMANDS))}

@@ -48,10 +48,12 @@ class Version(Enum):
 
 
 def make_file_key(real: Path) -> VersionKey:
+    """Return the key of a file. `real` is its resolved path."""
     return ("file", str(real))
 
 
 def make_cell_key(path: str, id: str) -> VersionKey:
+    """Return the key of a cell. `path` is that of its notebook, and `id` the id of the cell."""
     return ("cell", path, id)
 
 
@@ -126,13 +128,13 @@ class KnownVersions:
         """Return a copy for one tool call. It knows the same versions. What the call learns stays in the copy, because
         the result of the call may still be shortened. See `take_over`."""
         call = KnownVersions()
-        call._known, call._parts = self._known, self._parts  # of the same class
+        call._known, call._parts = self._known, self._parts
         return call
 
     def take_over(self, call: KnownVersions) -> None:
         """Merge what a call learned: the next request shows it to the model."""
-        self._arriving |= call._arriving  # of the same class
-        self._arriving_parts += call._arriving_parts  # of the same class
+        self._arriving |= call._arriving
+        self._arriving_parts += call._arriving_parts
 
     def compare(self, key: VersionKey, text: str) -> Version:
         """Return which version the model knows of a source whose present text is `text`."""

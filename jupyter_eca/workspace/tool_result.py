@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import DocumentPart, ImagePart
     from jupyter_eca.protocol.content import ToolCallDetails, UrlContent
 
-# Characters that one result may add to a model's context. ECA has the same limit (3.9, layer one).
+# Characters that one result may add to a model's context. ECA has the same limit (its requirement 3.9).
 MAX_RESULT_CHARS = 50_000
 
 
@@ -27,7 +27,7 @@ class Report:
     total: float | None = None
     """How much there is to do, in a unit that the tool chooses; None when it is unknown."""
     background: bool = False
-    """Whether the call can continue in the background. It does so as soon as `ToolContext.away` is set."""
+    """Whether the call can continue in the background. It does so as soon as the event `ToolContext.away` is set."""
 
 
 def ignore_report(_report: Report) -> None:
@@ -69,8 +69,8 @@ def truncate_result(result: ToolResult) -> ToolResult:
 
 
 def split_head_and_tail(text: str, size: int, lines: int | None = None) -> tuple[str, str]:
-    """Return the head and the tail of a text that has more than `size` characters, or more than `lines` lines. The tail
-    is as long as the head, because errors are usually at the end."""
+    """Return the head and the tail of a text that has more than `size` characters, or more than `lines` lines; None for
+    any number of lines. The tail is as long as the head, because errors are usually at the end."""
     head, tail = text[: size // 2], text[-(size // 2) :]
     if lines is not None:
         head = "".join(head.splitlines(keepends=True)[: max(lines // 2, 1)])

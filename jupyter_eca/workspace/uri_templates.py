@@ -1,5 +1,8 @@
 """Matches the resource templates of MCP servers (RFC 6570) with an address that a user is still typing.
 
+A resource template is an address with variables, such as `file:///logs/{day}`. MCP is the Model Context Protocol. For
+example, the typed address `file:///logs/2026-0` is completed with the values for `day` that the server offers.
+
 It must not know servers or clients. `mcp_client` lists the templates, and the context `mcpResource` in `plugins/`
 offers the completions.
 """
@@ -61,11 +64,16 @@ class ResourceTemplate:
         object.__setattr__(self, "_parts", tuple(_EXPRESSION.split(self.uri)))
 
     def match_prefix(self, text: str) -> PartialUri | None:
-        """Match a typed address with this template. Return None when the address cannot become one of this template."""
+        """Match a typed address with this template. Return None when the address cannot become one of this template.
+
+        Example: `file:///logs/{day}/{level}` and `file:///logs/monday/er` give the known value `day: monday`, the
+        variable `level`, and its value so far `er`.
+        """
         if not all(_SIMPLE_VARIABLE.fullmatch(expression) for expression in self._parts[1::2]):
             return None
         known: dict[str, str] = {}
         rest = text
+        # Each turn takes one variable from the rest of the address, up to the literal that follows the variable.
         for place, literal in enumerate(self._parts[::2]):
             if place:
                 variable = self._parts[2 * place - 1].removeprefix("+")
@@ -82,7 +90,8 @@ class ResourceTemplate:
         return PartialUri(known, is_complete=True) if not rest else None
 
     def _format_rest(self, place: int) -> str:
-        """Return the template as it is written, from the literal at this place on."""
+        """Return the template as it is written, from a literal on to its end. `place` is the index among the
+        literals."""
         return "".join(
             part if number % 2 == 0 else f"{{{part}}}" for number, part in enumerate(self._parts) if number >= 2 * place
         )

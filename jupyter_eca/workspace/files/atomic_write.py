@@ -1,7 +1,7 @@
 """Replaces a file as a whole or not at all: a reader sees the old file or the new one, never half of one.
 
-It must not know what is in the file. Its callers have checked that the path lies in the workspace
-(`ports.Files.resolve`). Its neighbour `text_file.py` reads and writes text.
+It must not know what is in the file. Its callers have checked that the path lies in the workspace: `real` is a path as
+`ports.Files.resolve` returns it. Its neighbour `text_file.py` reads and writes text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def replace(real: Path, name: str, data: bytes, check_unchanged: Callable[[], None]) -> None:
     """Replace an existing file. It keeps its mode and its owner. `name` is the name of the file in errors.
 
-    `check_unchanged` is called as late as possible. It raises when the file is no longer the one that was read.
+    `check_unchanged` is called as late as possible, just before the file is replaced. It raises ToolError when the file
+    is no longer the one that was read.
 
     Raises: ToolError. The file is unchanged then.
     """
@@ -35,7 +36,8 @@ def replace(real: Path, name: str, data: bytes, check_unchanged: Callable[[], No
 
 
 def write(real: Path, data: bytes, check_unchanged: Callable[[], None] = lambda: None) -> None:
-    """Write a file, which need not exist yet. An existing file keeps its mode and its owner.
+    """Write a file, which need not exist yet. An existing file keeps its mode and its owner. The data goes into a new
+    file beside it, which then gets its name. See `replace` for the arguments.
 
     Raises: OSError, and what `check_unchanged` raises.
     """

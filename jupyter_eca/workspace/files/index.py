@@ -66,7 +66,8 @@ class FileIndex:
         # Set while a read of the folders is wanted or in progress, and when it has ended.
         self._refresh_wanted = asyncio.Event()
         self._refreshed = asyncio.Event()
-        # Whether files changed since the read began, and until when the names are fresh (monotonic clock).
+        # Whether files changed since the last read began, and the time until which the names are fresh (monotonic
+        # clock).
         self._stale = True
         self._fresh_until = 0.0
 
@@ -143,11 +144,14 @@ class FileIndex:
         return sorted(matches, key=lambda match: match[0])[:limit]
 
     async def _wait_for_refresh(self) -> None:
+        """Wait for the end of the read that was started, but not longer than `FIRST_WAIT`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(FIRST_WAIT):
                 await self._refreshed.wait()
 
     async def _read_root(self, number: int) -> _Root:
+        """Read the names in the root with this index. If they are the same as before, the old object is returned,
+        because it takes time to prepare names for searches."""
         folder = await asyncio.to_thread(self._files.roots[number].resolve)
         seen = await list_files(folder)
         if number < len(self._roots) and self._roots[number].names == seen:
@@ -175,7 +179,7 @@ def _list_parents(names: Iterable[str]) -> set[str]:
 
 
 def _make_relative(query: str, folder: Path) -> str:
-    """Return the query as a part of a path that is relative to `folder`."""
+    """Return the query as a part of a path that is relative to `folder`: `/data/src/a` in `/data` -> `src/a`."""
     query = query.strip().replace("\\", "/")
     root = f"{folder.as_posix()}/"
     return query.removeprefix(root).removeprefix("./").lstrip("/")

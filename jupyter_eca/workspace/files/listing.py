@@ -60,7 +60,7 @@ def _build_git_command() -> list[str]:
 
 async def _read_output(command: list[str], folder: Path) -> bytes | None:
     """Return the output of a command. If the output is too long or takes too long, return the part that came in time.
-    Return None if the command fails."""
+    Return None if the command cannot be started or prints nothing."""
     output = bytearray()
     try:
         async with programs.run_program(command, folder, asyncio.subprocess.DEVNULL) as running:
@@ -104,6 +104,8 @@ def _walk(folder: Path) -> list[str]:
     from pathspec import GitIgnoreSpec
 
     names: list[str] = []
+    # The folders that are still to be walked, each with the rules that apply in it. A rule is the folder of a
+    # `.gitignore` and what is in that file, and the rules of the innermost folder come first.
     waiting: list[tuple[str, tuple[tuple[str, GitIgnoreSpec], ...]]] = [("", ())]
     while waiting and len(names) < _MAX_WALKED:
         parent, rules = waiting.pop(0)
@@ -127,6 +129,8 @@ def _walk(folder: Path) -> list[str]:
 
 
 def _is_ignored(name: str, rules: Iterable[tuple[str, GitIgnoreSpec]]) -> bool:
+    """Return whether the rules ignore a name. The name of a folder ends with a slash, as gitignore needs it. The first
+    rules that mention the name decide."""
     for parent, spec in rules:
         verdict = spec.check_file(name.removeprefix(parent)).include
         if verdict is not None:

@@ -26,15 +26,15 @@ TIMEOUT_S = 20.0
 
 _CHUNK = 65_536
 
-# Bytes of one record: a path (at most 4,096 bytes on Linux) and a line. Longer ones are cut, so that memory stays
-# bounded.
+# The bytes that are kept of one record of output: a path (at most 4,096 bytes on Linux) and a line. Longer records are
+# cut, so that memory stays bounded.
 _MAX_RECORD = 8_192
 
 
 @asynccontextmanager
 async def run_program(arguments: Sequence[str], folder: Path, errors: IO[bytes] | int) -> AsyncGenerator[Process]:
-    """Run a program while the block runs. `errors` is its stderr. When the block ends, in whatever way, the whole
-    process group is killed.
+    """Run a program while the block runs. `errors` is a file for its stderr, or a constant of `asyncio.subprocess`.
+    When the block ends, in whatever way, the whole process group is killed.
 
     Raises: ToolError when the program cannot be started.
     """
@@ -74,7 +74,7 @@ async def _end(process: Process) -> None:
 
 
 async def read_records(process: Process, end: bytes) -> AsyncGenerator[bytes]:
-    """Yield the records in the output of a program. Each record ends with `end`."""
+    """Yield the records in the output of a program. Each record ends with the byte `end`, such as a line break."""
     stream, rest = process.stdout, b""
     while stream is not None and (chunk := await stream.read(_CHUNK)):
         *complete, rest = (rest + chunk).split(end)

@@ -1,7 +1,7 @@
 """Reads and writes text files. A file is read as a whole or refused, and replaced as a whole or not at all.
 
-Its callers have checked that the path lies in the workspace (`ports.Files.resolve`). The module must not search in a
-text, which `text_replace.py` does. `atomic_write.py` does the write itself.
+Its callers have checked that the path lies in the workspace: `real` is a path as `ports.Files.resolve` returns it. The
+module must not search in a text, which `text_replace.py` does. `atomic_write.py` does the write itself.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ BOM = "\ufeff"
 
 @contextmanager
 def report_os_errors(path: str) -> Generator[None]:
-    """Turn errors of the operating system (rights, space, long names) into errors for the model."""
+    """Turn errors of the operating system (rights, space, long names) into errors for the model. `path` is the path as
+    the model gave it."""
     try:
         yield
     except OSError as error:
@@ -100,6 +101,7 @@ def _diff(path: str, before: list[str], after: list[str]) -> Iterator[str]:
     the first to the last line that differs, with three lines around it, and the line numbers in the headers are
     corrected."""
     shorter = min(len(before), len(after))
+    # The numbers of equal lines at the beginning and at the end.
     head = next((index for index in range(shorter) if before[index] != after[index]), shorter)
     tail = next((index for index in range(shorter - head) if before[-1 - index] != after[-1 - index]), shorter - head)
     skipped, skipped_end = max(0, head - 3), max(0, tail - 3)
@@ -113,4 +115,5 @@ def _diff(path: str, before: list[str], after: list[str]) -> Iterator[str]:
 
 
 def _move_line_number(position: str, by: int) -> str:
+    """Move a line number in the header of a diff: `-3` by 10 -> `-13`."""
     return f"{position[0]}{int(position[1:]) + by}"

@@ -1,8 +1,11 @@
-"""Finds a passage that a model quotes in a text, and replaces it. The module is pure, and must not know files, which
+"""Finds a passage of a text that a model quotes, and replaces it. The module is pure, and must not know files, which
 `text_file.py` reads and writes.
 
 Models quote lines with `\\n`, and sometimes with wrong white space. So both texts are compared with `\\n` in place of
 `\\r\\n`, and the positions are mapped back. Every character outside of the replaced part stays as it is.
+
+In this module, `plain` is the text with `\\n` in place of `\\r\\n`. `sought` is the passage to find, and `fresh` is the
+text that replaces it. A span is the start and the end of a passage in `plain`.
 """
 
 from __future__ import annotations
@@ -57,9 +60,10 @@ def split_lines(text: str) -> list[str]:
 
 
 def _find_only(plain: str, sought: str) -> list[tuple[int, int]]:
-    """Return the only place of a passage, or nothing. Overlapping places are ambiguous too: each could be meant.
+    """Return the span of the only such passage, or nothing. Overlapping passages are ambiguous too, because each could
+    be meant.
 
-    Raises: ToolError when there are several places.
+    Raises: ToolError when there are several such passages.
     """
     at = plain.find(sought)
     if at >= 0 and plain.find(sought, at + 1) >= 0:
@@ -75,26 +79,27 @@ def _make_ambiguous_error(count: int, comparison: str) -> ToolError:
 
 
 def _find_loosely(plain: str, sought: str, fresh: str) -> tuple[list[tuple[int, int]], str]:
-    """Find places where whole lines differ from the passage only in the white space at both ends of a line. Return the
-    places, and `fresh` with the indentation of the first place."""
+    """Find passages of whole lines that differ from `sought` only in the white space at both ends of a line. Return
+    their spans, and `fresh` with the indentation of the first passage."""
     wanted, present = split_lines(sought), split_lines(plain)
     bare, keys = [line.strip() for line in wanted], [line.strip() for line in present]
     if not any(bare):
         return [], fresh
-    ends = list(accumulate(map(len, present), initial=0))
+    starts = list(accumulate(map(len, present), initial=0))  # of each line; the last is the end of the text
     spans: list[tuple[int, int]] = []
     for first in range(len(keys) - len(bare) + 1):
         last = first + len(bare)
         if keys[first:last] == bare:
-            line_end = plain[ends[last] - 1] == "\n" and not sought.endswith("\n")
-            spans.append((ends[first], ends[last] - line_end))
+            # If the quote does not contain the line break at its end, the line break is not replaced either.
+            line_end = plain[starts[last] - 1] == "\n" and not sought.endswith("\n")
+            spans.append((starts[first], starts[last] - line_end))
             fresh = _indent_like(fresh, wanted, present[first:last]) if len(spans) == 1 else fresh
     return spans, fresh
 
 
 def _indent_like(fresh: str, wanted: list[str], present: list[str]) -> str:
     """Correct the indentation of the new lines. When a model quotes lines with too little or too much indentation, its
-    new lines have the same mistake."""
+    new lines have the same mistake. `wanted` are the quoted lines, and `present` the lines of the text."""
     index = next(index for index, line in enumerate(wanted) if line.strip())
     quoted, real = _find_indentation(wanted[index]), _find_indentation(present[index])
     if real.endswith(quoted):
@@ -111,8 +116,8 @@ def _find_indentation(line: str) -> str:
 
 
 def _splice(text: str, spans: list[tuple[int, int]], fresh: str) -> str:
-    """Replace the spans by `fresh`. The positions count each `\\r\\n` as one character. The new part gets the line ends
-    that most lines of the text have."""
+    """Replace the spans by `fresh`. The new part gets the line ends that most lines of the text have."""
+    # The position in `plain` of each line break that is `\r\n` in `text`. It shifts all later positions by one.
     pairs = [match.start() - index for index, match in enumerate(re.finditer("\r\n", text))]
     line_end = "\r\n" if 2 * len(pairs) > text.count("\n") else "\n"
     fresh = fresh.replace("\n", line_end)
