@@ -1,6 +1,7 @@
 """Owns the background jobs: their output, their end, and the guarantee that no job continues after the host has ended.
 
-It must not know tools, and of chats it knows only their ids. Processes are started and ended in `shell.py`.
+A job is a shell command, or code in a kernel that continues to run after a tool has returned. The module must not know
+tools, and of chats it knows only their ids. Processes are started and ended in `shell.py`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _log = logging.getLogger(__name__)
 
 Stream = Literal["stdout", "stderr"]
 
+# The largest number of jobs that run at a time.
 MAX_RUNNING: Final = 10
 
 # Ended jobs whose output can still be read. Older ones are forgotten, so that memory stays bounded.
@@ -50,6 +52,7 @@ class _JobOutput:
         self._unfinished: dict[Stream, str] = {}
 
     def add(self, stream: Stream, text: str) -> None:
+        """Add text of a stream. Its last line is kept apart until it is complete."""
         *complete, rest = (self._unfinished.get(stream, "") + text).split("\n")
         while len(rest) > _MAX_LINE:
             complete.append(rest[:_MAX_LINE])
@@ -58,6 +61,7 @@ class _JobOutput:
         self._unfinished[stream] = rest
 
     def lines(self) -> tuple[JobLine, ...]:
+        """Return the newest lines, with the incomplete lines at the end."""
         unfinished = (
             JobLine(text=render_line(rest), stream=stream) for stream, rest in self._unfinished.items() if rest
         )
@@ -74,14 +78,18 @@ class _RunningJob:
     """A job that runs, or has ended."""
 
     job: Job
+    """The job as clients see it. While it runs, only `snapshot` has its present duration."""
     spec: NewJob
+    """What the job was registered with."""
     read_lines: Callable[[], tuple[JobLine, ...]]
+    """Returns the output so far."""
     kill: Callable[[float], Awaitable[object]]
     """Ends the job. The argument is the number of seconds that it has to end by itself."""
     start_time: float = field(default_factory=time.monotonic)
     killed: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set before the first signal is sent: however the process ends then, it counts as killed and not as failed."""
+    """Set before the job is killed. However it ends after that, it counts as killed and not as failed."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the job has ended, and `job` has its result."""
 
     def snapshot(self) -> Job:
         """Return the job as clients see it, with the time that it has been running."""
@@ -91,7 +99,7 @@ class _RunningJob:
 
 
 class BackgroundJobs:
-    """Implements the port `Jobs`.
+    """Implements the interface `Jobs` of `workspace/ports.py`.
 
     `on_change` is called with all jobs whenever a job starts or ends. `on_end` is called with each job that ended and
     its last error. Both must not block. `grace` is the number of seconds that a killed job has to end by itself.
@@ -156,11 +164,12 @@ class BackgroundJobs:
         return entry.job
 
     def find_holder(self, kernel: str | None, path: str = "") -> Job | None:
-        """Return the job that uses this kernel or this notebook."""
+        """Return the job that uses this kernel or this notebook; None if there is no such job. See `Jobs`."""
         for entry in self._entries.values():
             spec = entry.spec
-            same = not (kernel and spec.kernel) or kernel == spec.kernel
-            if spec.type == CELLS and not entry.ended.is_set() and (same or (path and path == spec.path)):
+            may_share_kernel = not (kernel and spec.kernel) or kernel == spec.kernel
+            uses_notebook = bool(path) and path == spec.path
+            if spec.type == CELLS and not entry.ended.is_set() and (may_share_kernel or uses_notebook):
                 return entry.snapshot()
         return None
 
@@ -197,17 +206,18 @@ class BackgroundJobs:
     async def _watch_future(
         self, entry: _RunningJob, work: asyncio.Future[Any], get_ending: Callable[[], JobEnding]
     ) -> None:
-        """Wait for the end of work that was adopted."""
+        """Wait for the end of work that was adopted, and store its result."""
         try:
             await asyncio.wait((work,))
             if work.cancelled():
                 entry.killed.set()
-            error = None if work.cancelled() else work.exception()
-            if error is not None and not isinstance(error, ToolError):
-                _log.error("a background job failed inside", exc_info=error)
-            result = (
-                JobEnding() if work.cancelled() else JobEnding(failed=True, note=str(error)) if error else get_ending()
-            )
+                result = JobEnding()
+            elif (error := work.exception()) is not None:
+                if not isinstance(error, ToolError):
+                    _log.error("a background job failed inside", exc_info=error)
+                result = JobEnding(failed=True, note=str(error))
+            else:
+                result = get_ending()
             self._end(entry, JobStatus.FAILED if result.failed else JobStatus.COMPLETED, result.note)
         finally:
             work.cancel()
@@ -238,7 +248,8 @@ class BackgroundJobs:
             self._end(entry, JobStatus.COMPLETED if code == 0 else JobStatus.FAILED, note, code)
 
     def _end(self, entry: _RunningJob, status: JobStatus, note: str = "", code: int | None = None) -> None:
-        """Store the result of a job, forget the oldest ended ones, and report the end."""
+        """Store the result of a job, forget the oldest ended jobs, and report the end. `note` is the last error, for
+        the user, and `code` the exit code of a process."""
         killed = entry.killed.is_set()
         entry.job = entry.snapshot().model_copy(
             update={"status": JobStatus.KILLED if killed else status, "exit_code": code}
@@ -267,10 +278,12 @@ def _make_job(spec: NewJob) -> Job:
 
 
 async def _wait_for(event: asyncio.Event) -> None:
+    """Wait for an event. Unlike `event.wait`, it returns nothing, as the tasks that read the streams do."""
     await event.wait()
 
 
 async def _read_stream(stream: asyncio.StreamReader, name: Stream, output: _JobOutput) -> None:
+    """Add all that a process writes to a stream to the output, until the stream is closed."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     while data := await stream.read(_CHUNK):
         output.add(name, decoder.decode(data).replace("\0", "\N{REPLACEMENT CHARACTER}"))

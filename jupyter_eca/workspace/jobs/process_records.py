@@ -112,12 +112,14 @@ class ProcessRecord:
 
     def abandon(self) -> None:
         """Release the lock and leave the file, as the operating system does when this program is killed."""
-        # Two threads may end a process at the same time. It is taken before it is closed, so that it is closed once.
+        # Two threads may end a process at the same time. Each takes the descriptor before it closes it, so that only
+        # one of them closes it.
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
 
     def _write(self, entry: dict[str, Any]) -> None:
+        """Append an entry, which is one line of JSON."""
         if self._descriptor >= 0:
             os.write(self._descriptor, json.dumps(entry).encode() + b"\n")
 
@@ -153,7 +155,8 @@ def _end_orphan(path: Path) -> Orphan | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the entries of a record. The last entry may be incomplete, because the program was killed."""
+    """Return the entries of a record, merged: `name`, `chat`, `system`, `pid` and `start`. The last entry may be
+    incomplete, because the program was killed while it wrote."""
     record: dict[str, Any] = {}
     for line in path.read_text(errors="replace").splitlines():
         with contextlib.suppress(ValueError):
@@ -163,7 +166,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def kill_processes(mark: str, leader: int | None, start: float | None = None) -> int:
     """Kill all processes that have the mark or are in the session of the leader. Return how many were killed. See
-    `signal_processes`."""
+    `signal_processes` for the arguments."""
     killed_count = 0
     for _ in range(ROUNDS):
         killed = signal_processes(mark, leader, "kill", start)
@@ -197,6 +200,7 @@ def signal_processes(mark: str, leader: int | None, method: str, start: float | 
 
 
 def _belongs_to(process: psutil.Process, leader: int | None, mark: str) -> bool:
+    """Return whether a process is in the session of the leader, or has the mark in its environment."""
     in_session = leader is not None and hasattr(os, "getsid") and os.getsid(process.pid) == leader
     return in_session or process.environ().get(MARK) == mark
 

@@ -76,11 +76,14 @@ class ShellProcess:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.exited.wait(), grace)
         if not self.exited.is_set() and hasattr(os, "killpg"):
-            with suppress(ProcessLookupError):  # first of all, before other processes are searched: it may be writing
+            # The group of the shell is killed at once, because it may be writing. The search for its other processes
+            # takes longer.
+            with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
         return await asyncio.to_thread(self._kill_all, pid)
 
     def _kill_all(self, pid: int) -> int:
+        """Kill all processes of the command, delete its record, and return how many were killed. This blocks."""
         killed_count = kill_processes(self._record.mark, pid)
         self._record.close()
         return killed_count
@@ -166,6 +169,7 @@ async def _store_input(input_data: bytes) -> IO[bytes]:
 
 
 def _write_input(input_data: bytes) -> IO[bytes]:
+    """Return a temporary file with the input, at its beginning. This blocks."""
     file = tempfile.TemporaryFile()  # noqa: SIM115  # closed once the program has it
     try:
         file.write(input_data)
