@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class KernelManager(Protocol):
-    """The part of jupyter_client's AsyncKernelManager that is used here."""
+    """The part of jupyter_client's AsyncKernelManager that is used here. It owns the process of the kernel."""
 
     @property
     def provisioner(self) -> Any: ...
@@ -46,7 +46,7 @@ class KernelManager(Protocol):
 
 
 class KernelChannels(Protocol):
-    """The part of jupyter_client's AsyncKernelClient that is used here."""
+    """The part of jupyter_client's AsyncKernelClient that is used here. It sends requests and receives messages."""
 
     def execute_interactive(self, **request: Any) -> Awaitable[dict[str, Any]]: ...
 
@@ -63,7 +63,7 @@ class KernelChannels(Protocol):
 ALIVE_INTERVAL = 1.0
 
 # Seconds to wait for the first message of a kernel before it is asked again. After each request the wait doubles, up to
-# the second value.
+# `MAX_PATIENCE`.
 FIRST_PATIENCE = 0.25
 MAX_PATIENCE = 5.0
 
@@ -87,8 +87,11 @@ _KERNEL_DIED = "The kernel died while it ran this. Its variables are gone."
 
 
 class ClientKernel:
-    """Sends requests to one kernel. The channels of `client` must be open. `language` is empty for the own kernel of a
-    notebook. Implements the port `CellKernel`."""
+    """Sends requests to one kernel. Implements the interface `CellKernel` of `workspace/ports.py`.
+
+    The channels of `client` must be open. `language` is empty for the own kernel of a notebook, which always has the
+    right language.
+    """
 
     def __init__(self, manager: KernelManager, client: KernelChannels, language: str = "") -> None:
         self.language = language
@@ -101,10 +104,10 @@ class ClientKernel:
         self._ended = asyncio.Event()
         # The id of the cell that runs, and when it began.
         self._running: tuple[str, float] | None = None
-        # The id of the process from which the channel of outputs has received a message; empty before the first
-        # message. It is a list because the id itself is None for a kernel on another machine.
+        # The id of the process from which the channel of outputs last received a message; empty before the first
+        # message. It is a list of at most one, because the id itself is None for a kernel on another machine.
         self._heard_pids: list[int | None] = []
-        # The process id at the last request for the history, and the history.
+        # The process id at the last request for the history, and the history. See `history`.
         self._history: tuple[int | None, KernelHistory | None] = (None, None)
 
     async def execute(self, code: str, observer: RunObserver | None = None) -> KernelExecuteResult:
@@ -187,14 +190,14 @@ class ClientKernel:
         return self._exclusive.locked()
 
     def state(self, status: str, language: str) -> KernelState:
-        """Return the state of the kernel. `status` is Jupyter's execution state. What is known here about the running
-        cell is added."""
+        """Return the state of the kernel. `status` is Jupyter's execution state, such as `idle`. What is known here
+        about the running cell is added."""
         cell, since = self._running or (None, None)
         busy = int((monotonic() - since) * 1000) if since is not None else None
         return KernelState(status=status, language=language, cell=cell, busy_ms=busy, queued=self._waiting)
 
     async def inspect(self, name: str, language: str = "") -> Inspection:
-        """Return what the kernel knows about a name.
+        """Return what the kernel knows about a name. `language` is the language of the kernel; empty for Python.
 
         Raises: ToolError when the kernel is dead, or dies.
         """
@@ -209,7 +212,8 @@ class ClientKernel:
         return Inspection(found=is_known, text=as_plain_text(content["data"].get("text/plain", "")) if is_known else "")
 
     async def variables(self, names: tuple[str, ...], language: str = "") -> KernelVariablesResult:
-        """Describe variables of the kernel.
+        """Describe the variables with these names; without names, all variables of the user. `language` is the language
+        of the kernel; empty for Python.
 
         Raises: ToolError when the kernel is dead, or its language has no program that lists variables.
         """
@@ -217,8 +221,9 @@ class ClientKernel:
             return languages.parse_variables(
                 await self._run_program(languages.build_variables_program(language, names))
             )
-        # Only variables that are requested by name have a profile or tables. Each module has a namespace of its own,
-        # because some of their names are the same.
+        # A Python kernel evaluates one expression, which defines no name of the user. It executes the sources of our
+        # modules, and then calls `describe` of the first. Only variables that are requested by name have a profile or
+        # tables. Each module has a namespace of its own, because some of their names are the same.
         sources = [
             inspect.getsource(introspect),
             inspect.getsource(profile) if names else "profile = None",
@@ -237,8 +242,8 @@ class ClientKernel:
         return KernelVariablesResult.model_validate_json(ast.literal_eval(result["data"]["text/plain"]))
 
     async def history(self, language: str, *, busy: bool) -> KernelHistory | KernelCount | None:
-        """Return what ran since the process of the kernel started. A busy kernel is not asked. Then the last history of
-        a Python kernel is returned, if the process is still the same."""
+        """Return what ran since the process of the kernel started; None when it is unknown. A busy kernel is not asked.
+        Then the last history of a Python kernel is returned, if the process is still the same."""
         is_python = language in languages.PYTHON_NAMES
         process = self._find_pid()
         if not (busy or self.is_busy):
@@ -268,7 +273,8 @@ class ClientKernel:
         return result.text
 
     async def _request(self, sent: asyncio.Event | None = None, **request: Any) -> dict[str, Any]:
-        """Execute a request and return the reply. `sent` is set when the request is sent to the kernel."""
+        """Send an execute request and return the reply. `sent` is set when the request is sent to the kernel. `request`
+        are the arguments of jupyter_client's `execute_interactive`."""
         # `stop_on_error`: an error in our request must not abort the requests queued behind it.
         defaults = {"store_history": False, "allow_stdin": False, "stop_on_error": False, "timeout": None}
 
@@ -322,13 +328,12 @@ class ClientKernel:
             process = self._find_pid()
             work = asyncio.ensure_future(ask())
             try:
-                while (
-                    work
-                    not in (await asyncio.wait((work, ended), timeout=ALIVE_INTERVAL, return_when=_FIRST_COMPLETED))[0]
-                ):
+                while True:
+                    await asyncio.wait((work, ended), timeout=ALIVE_INTERVAL, return_when=_FIRST_COMPLETED)
+                    if work.done():
+                        return work.result()
                     if ended.done() or self._find_pid() != process or not await self._manager.is_alive():
                         raise ToolError(_KERNEL_DIED)
-                return work.result()
             finally:
                 work.cancel()
         finally:
@@ -340,12 +345,13 @@ class ClientKernel:
         return getattr(self._manager.provisioner, "pid", None)
 
     async def end(self) -> None:
-        """Close the channels once no request is waiting for its reply."""
+        """End the requests that wait for a reply, because the kernel is shut down, and then close the channels."""
         self._ended.set()
         async with self._exclusive:
             self.close()
 
     def close(self) -> None:
+        """Close the channels at once."""
         self._client.stop_channels()
 
 

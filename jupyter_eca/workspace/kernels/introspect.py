@@ -1,8 +1,8 @@
 """Describes the variables of a Python kernel.
 
 The source of this module is also sent to kernels that do not have `jupyter_eca`. So it must import only the standard
-library, and not `profile.py` and `database.py`, whose functions are arguments. `introspect.R` and `introspect.jl` do
-the same for R and Julia, and `languages.py` loads them.
+library. It must not import `profile.py` and `database.py` either: their functions are arguments of `describe`.
+`introspect.R` and `introspect.jl` do the same for R and Julia, and `languages.py` loads them.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# The limits of what goes to a model, in characters, rows, columns, items and bytes. A preview is only a glance.
+# The limits of what goes to a model. A preview is one short line about a value. A sample shows more of the value: the
+# first rows of a table, or the beginning of a long text or container.
 PREVIEW_CHARS = 200
 SAMPLE_ROWS = 5
-MAX_COLUMNS = 50
-MAX_ITEMS = 8
 SAMPLE_CHARS = 2_000
-MAX_PICTURE = 300_000
+MAX_COLUMNS = 50
+MAX_ITEMS = 8  # of a list, a dict or an array
+MAX_PICTURE = 300_000  # bytes
 
 # Showing the rows of a table takes half a millisecond. So only the first `MAX_SAMPLED` variables are described with
 # rows. After `MAX_SHOWN` variables only types are listed, and after `MAX_VARIABLES` the rest is only counted.
@@ -48,10 +49,11 @@ PROFILE_S = 0.3
 # Describing values of these types, and what they contain, runs no code of the user.
 _PLAIN_TYPES = frozenset({int, float, complex, bool, str, bytes, bytearray, type(None), range})
 
-# Packages and classes whose values are computed when somebody looks at them, which may take hours.
+# Packages and classes with lazy values: they are computed when somebody looks at them, which may take hours.
 _LAZY_TYPES = frozenset({"_duckdb", "dask", "duckdb", "ibis", "pyspark", "snowflake", "polars.LazyFrame"})
 
-# The classes of connections to databases, and what they lead to. Their values are recognized without code of the user.
+# The classes of connections to databases, and what they lead to. A connection is recognized by the name of its class,
+# and so without running code of the user.
 _DATABASES = {
     "sqlite3.Connection": "SQLite",
     "_duckdb.DuckDBPyConnection": "DuckDB",
@@ -93,13 +95,14 @@ class _ShortRepr(reprlib.Repr):
         return "{" + ", ".join([*parts, "..."] if len(x) > MAX_ITEMS else parts) + "}"
 
 
+# For previews.
 _preview_repr = _ShortRepr()
 _preview_repr.maxstring = _preview_repr.maxother = PREVIEW_CHARS
 _preview_repr.maxlist = _preview_repr.maxtuple = _preview_repr.maxdict = _preview_repr.maxset = (
     _preview_repr.maxfrozenset
 ) = MAX_ITEMS
 
-# For variables that were requested by name.
+# For the samples of variables that were requested by name.
 _sample_repr = _ShortRepr()
 _sample_repr.maxstring = _sample_repr.maxother = SAMPLE_CHARS
 _sample_repr.maxlist = _sample_repr.maxtuple = _sample_repr.maxset = _sample_repr.maxfrozenset = MAX_ITEMS
@@ -112,12 +115,14 @@ def describe(
     profile: Callable[[Any], Iterator[str]] | None = None,
     database: Callable[[Any, str], dict[str, Any]] | None = None,
 ) -> str:
-    """Return JSON of `{variables, missing, left_out}`.
+    """Return the JSON of a `KernelVariablesResult` (`protocol/notebook.py`): `variables` is a list of descriptions,
+    `missing` has the requested names that do not exist, and `left_out` is the number of variables without a
+    description.
 
     Without `names`, all variables that the user made are described: no modules, no names that begin with `_`, and no
     names in `hidden`. Variables that were requested by name are described in more detail. `profile` is the function
-    of `profile.py`, which describes the columns of those variables, and `database` is that of `database.py`. With it,
-    `con.orders` in `names` is the table `orders` of the connection `con`.
+    of `profile.py`, which describes the columns of those variables. `database` is `describe_database` of `database.py`.
+    With it, the name `con.orders` is the table `orders` of the connection `con`.
     """
     wanted = names or [name for name, value in namespace.items() if _is_users_own(name, value, hidden)]
     known = [name for name in wanted if name in namespace or _is_table_name(name, namespace)]
@@ -138,6 +143,7 @@ def describe(
             for place, name in enumerate(described)
         }
     found = [description for description in descriptions.values() if description]
+    # A name is missing if it is neither a variable nor a table. A name that was left out is not missing.
     missing = [name for name in names if not descriptions.get(name, name in known)]
     return json.dumps({"variables": found, "missing": missing, "left_out": len(known) - len(described)})
 
@@ -213,6 +219,7 @@ class _TimeLimit:
 
 
 def _is_users_own(name: str, value: Any, hidden: set[str]) -> bool:
+    """Return whether the user made a variable. `hidden` has the names that IPython itself defined."""
     return not name.startswith("_") and name not in hidden and not isinstance(value, types.ModuleType)
 
 
@@ -224,7 +231,8 @@ def _describe_variable(
     profile: Callable[[Any], Iterator[str]] | None,
     database: Callable[[Any, str], dict[str, Any]] | None,
 ) -> dict[str, Any]:
-    """Describe one variable. If the code of the user's objects raises an error, the error becomes the preview."""
+    """Describe one variable, as the fields of a `Variable` in `protocol/notebook.py`. If the code of the user's objects
+    raises an error, the error becomes the preview."""
     description: dict[str, Any] = {"name": name, "type": _name_type(value)}
     if detail is _Detail.TYPE:
         return description
@@ -262,7 +270,7 @@ def _find_database(value: Any) -> str:
 
 
 def _is_table_name(name: str, namespace: dict[str, Any]) -> bool:
-    """Whether a name begins with a connection and a dot."""
+    """Return whether a name begins with a connection to a database and a dot, such as `con.orders`."""
     connection, dot, _ = name.partition(".")
     return bool(dot) and connection in namespace and _find_database(namespace[connection]) != ""
 
@@ -270,7 +278,8 @@ def _is_table_name(name: str, namespace: dict[str, Any]) -> bool:
 def _describe_table(
     name: str, namespace: dict[str, Any], database: Callable[[Any, str], dict[str, Any]] | None
 ) -> dict[str, Any]:
-    """Describe a table of a connection. It is empty if there is no such table."""
+    """Describe a table of a connection. `name` is a name such as `con.orders`. The description is empty if there is no
+    such table."""
     connection, _, table = name.partition(".")
     found = database(namespace[connection], table) if database is not None else {}
     kind = "view" if found.pop("is_view", False) else "table"
@@ -291,7 +300,8 @@ def _add_profile(
         lines.append(f"(the rest takes more than {PROFILE_S * 1000:.0f} ms)")
     except Exception as error:  # noqa: BLE001  # an unusual table; what is known of it without a profile stays
         lines = [*lines, _describe_error(error)] if lines else []
-    # The user decides separately about tables. A table whose columns are not known here would be disclosed as an array.
+    # The user decides separately whether the content of tables is sent to a model. A value without `columns` does not
+    # count as a table there. So it gets a profile only if that is a single line, as the profile of an array is.
     if lines and ("columns" in description or len(lines) == 1):
         description["profile"] = "\n".join(lines)
         if is_complete and "columns" in description:
@@ -299,6 +309,7 @@ def _add_profile(
 
 
 def _describe_error(error: Exception) -> str:
+    """Return an error as a preview."""
     try:
         return f"(cannot be shown: {type(error).__name__}: {error})"[:PREVIEW_CHARS]
     except Exception:  # noqa: BLE001  # the error is the user's own too
@@ -346,12 +357,14 @@ def _add_contents(description: dict[str, Any], value: Any, detail: _Detail) -> N
 
 
 def _is_lazy(kind: str) -> bool:
+    """Return whether values of a type are lazy. `kind` is the name of the type, such as `polars.LazyFrame`."""
     return kind in _LAZY_TYPES or kind.partition(".")[0] in _LAZY_TYPES
 
 
 def _list_columns(value: Any, package: str) -> list[tuple[Any, Any]]:
-    """List the columns of a table with their types, for pandas and polars, for pyarrow, xarray and AnnData. Empty for
-    other values. What has columns counts as a table where the user decides how much of tables is disclosed."""
+    """List the names of a table's columns with their types, for pandas, polars, pyarrow, xarray and AnnData. The list
+    is empty for other values. A value with columns counts as a table where the user decides how much of tables is sent
+    to a model."""
     columns, dtypes = getattr(value, "columns", None), getattr(value, "dtypes", None)
     if columns is not None and dtypes is not None and hasattr(value, "head"):
         return list(zip(_take_first(columns), _take_first(dtypes), strict=False))
@@ -384,6 +397,7 @@ def _add_details(description: dict[str, Any], value: Any) -> None:
 
 
 def _describe_entry(key: Any, value: Any) -> str:
+    """Return one entry of a dict as a line: its key, the type of its value, and the shape or a short preview."""
     shape: Any = getattr(value, "shape", None)
     size = f" of shape {tuple(cast('tuple[Any, ...]', shape))}" if isinstance(shape, tuple) else ""
     text = "" if size else f" {_cut(_preview_repr.repr(value), PREVIEW_CHARS // 2)}"
@@ -402,7 +416,8 @@ def _measure_memory(value: Any) -> int:
 
 
 def _draw_picture(kind: str, value: Any) -> str:
-    """Return a PNG in base64 of a matplotlib figure, or of a value that can draw itself; empty for others."""
+    """Return a PNG in base64 of a matplotlib figure, or of a value that can draw itself (`_repr_png_`). Return an empty
+    text for other values. `kind` is the name of the type."""
     if kind.startswith("matplotlib."):
         figure: Any = value if hasattr(value, "savefig") else getattr(value, "figure", None)
         if not hasattr(figure, "savefig"):
@@ -418,6 +433,7 @@ def _draw_picture(kind: str, value: Any) -> str:
 
 
 def _cut(text: str, limit: int) -> str:
+    """Cut a text to `limit` characters, with an ellipsis at the end."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

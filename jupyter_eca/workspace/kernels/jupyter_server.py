@@ -39,7 +39,7 @@ _COLLABORATION_DRIVE = "RTC:"
 
 
 class ServerKernels:
-    """Implements the port `Kernels` for a server.
+    """Implements the interface `Kernels` of `workspace/ports.py` for a server.
 
     `kernels` is the kernel manager of the server, and `sessions` its session manager. `find_asking_kernel` returns the
     id of the kernel whose running cell waits for the answer of a chat; None when no cell does.
@@ -49,7 +49,9 @@ class ServerKernels:
         self._kernels = kernels
         self._sessions = sessions
         self._find_asking_kernel = find_asking_kernel
+        # Our open clients by the id of their kernel, each with the manager of the kernel that it was made for.
         self._open: dict[str, tuple[Any, ClientKernel]] = {}
+        # Held while a kernel is started, so that two calls do not start two kernels for one notebook.
         self._starting = asyncio.Lock()
 
     async def list(self) -> tuple[RunningKernel, ...]:
@@ -160,12 +162,14 @@ class ServerKernels:
         return self._kernels.get_kernel(self.check_id(id)).kernel_spec.language.lower()
 
     def state(self, id: str) -> KernelState:
+        """Return the state of a kernel, with the path of its Python."""
         kernel, manager = self._open_client(id)
         state = kernel.state(manager.execution_state, self.find_language(id))
         python = find_python(manager.kernel_spec.argv) if state.language == "python" else ""
         return state.model_copy(update={"python": python})
 
     async def history(self, id: str) -> KernelHistory | KernelCount | None:
+        """Return what ran in a kernel since its process started; None when it is unknown now."""
         kernel, manager = self._open_client(id)
         # Jupyter may have missed the first status of a kernel, which then counts as starting until it runs something.
         return await kernel.history(self.find_language(id), busy=manager.execution_state == "busy")
@@ -216,14 +220,14 @@ class ServerKernels:
 
 
 def find_python(command: list[str]) -> str | None:
-    """Return the interpreter that a kernel's command starts."""
+    """Return the interpreter that a kernel's command starts; None for an empty command."""
     first = command[0] if command else None
     return sys.executable if first in _OWN_PYTHON else first
 
 
 class ServerKernel:
-    """Implements the port `Kernel` for one kernel of a server. Without an id, it is the only kernel that runs when it
-    is used."""
+    """Implements the interface `Kernel` of `workspace/ports.py` for one kernel of a server. Without an id, it is the
+    only kernel that runs at the moment of a call."""
 
     description = (
         "`run_code` and `variables` work in the kernel of the notebook that you were asked in, where the user's "

@@ -14,11 +14,12 @@ from typing import Final
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import KernelVariablesResult
 
+# The names of the language in Python kernels. It is empty where the language is not known, which is then Python.
 PYTHON_NAMES: Final = frozenset({"", "python", "ipython"})
 
 
 def build_variables_program(language: str, names: tuple[str, ...]) -> str:
-    """Return the program that lists variables.
+    """Return the program that describes the variables with these names; without names, all variables of the user.
 
     Raises: ToolError for a language that has no such program.
     """
@@ -41,6 +42,7 @@ def parse_variables(text: str) -> KernelVariablesResult:
     """
     try:
         parsed = json.loads(text)
+        # The R program returns variables without a description in `types`, as a column of names and one of types.
         types = parsed.pop("types", {"name": [], "type": []})
         rest = [{"name": name, "type": type} for name, type in zip(types["name"], types["type"], strict=True)]
         return KernelVariablesResult.model_validate(parsed | {"variables": parsed["variables"] + rest})
@@ -63,6 +65,7 @@ def _build_r_library() -> str:
 
 @cache
 def _load_program(suffix: str) -> str:
+    """Return the text of `introspect.R` or `introspect.jl`."""
     return files("jupyter_eca.workspace.kernels").joinpath(f"introspect.{suffix}").read_text("utf-8").rstrip()
 
 
@@ -74,4 +77,5 @@ def _quote_r(text: str) -> str:
 
 
 def _quote_julia(text: str) -> str:
+    """Quote a text as a literal of Julia. There `$` would insert the value of a variable."""
     return _quote_r(text).replace("$", "\\$")

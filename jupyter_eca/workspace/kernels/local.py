@@ -31,8 +31,8 @@ _LANGUAGE = "python"
 
 
 class LocalKernel:
-    """Implements the ports `Kernel` and `Kernels` with one kernel for all chats of this process. It runs in the first
-    folder of the workspace.
+    """Implements the interfaces `Kernel` and `Kernels` of `workspace/ports.py` with one kernel for all chats of this
+    process. It runs in the first folder of the workspace.
 
     If a chat has another working directory, it uses another `LocalKernel`, which runs in that directory. All chats with
     the same directory share it.
@@ -47,11 +47,15 @@ class LocalKernel:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        # Held while it is decided whether the kernel must be started.
         self._starting = asyncio.Lock()
+        # The newest start of the kernel; None before the first one.
         self._start: asyncio.Task[ClientKernel] | None = None
         self._manager: Any = None
+        # The record that ends the kernel if our program is killed.
         self._record: ProcessRecord | None = None
         self._kernel: ClientKernel | None = None
+        # The kernels in other folders.
         self._others: dict[Path, LocalKernel] = {}
         self.id: str | None = None
 
@@ -132,6 +136,10 @@ class LocalKernel:
         return not start.done() or (self._kernel is not None and await self._manager.is_alive())
 
     async def _start_kernel(self) -> ClientKernel:
+        """Start the kernel, and return it when it answers.
+
+        Raises: ToolError when it cannot be started.
+        """
         from jupyter_client.manager import AsyncKernelManager
 
         # jupyter_client has only a part of its types.
@@ -163,6 +171,7 @@ class LocalKernel:
         await self._end()
 
     async def _end(self) -> None:
+        """Shut this kernel down, even if it is still starting. It does nothing when no kernel was started."""
         start, self._start = self._start, None
         if start is not None and not start.done():
             start.cancel()

@@ -1,7 +1,8 @@
 """Chooses the kernel for a chat. This is the kernel of the cell that asked the assistant, of a notebook that the model
 names, or of the notebook that the user works in.
 
-It must not talk to kernels. Its arguments implement the ports `Kernel` and `Kernels`, and do that.
+It must not talk to kernels. Its arguments do: they implement the interfaces `Kernel` and `Kernels` of
+`workspace/ports.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CellKernels:
-    """Implements the port `Kernels` for a chat that was started from a notebook cell.
+    """Implements the interface `Kernels` for a chat that was started from a notebook cell.
 
     `asking` is the kernel of that cell. It is reached through the running cell itself, because it would answer a normal
     request only after the cell has ended. `others` finds the kernels of other notebooks; None where there are none.
@@ -55,14 +56,15 @@ class CellKernels:
 
 
 class NotebookList(Protocol):
-    """The part of the port `Notebooks` that is used here."""
+    """The part of the interface `Notebooks` that is used here."""
 
     async def list(self) -> tuple[NotebookInfo, ...]: ...
 
 
 async def find_prompt_kernel(kernel: Kernel | None, kernels: Kernels | None, notebook: str) -> Kernel | None:
     """Return the kernel for a prompt that was not sent from a cell. It is the kernel of `notebook`, in which the prompt
-    was sent. If that is empty, it is the only running kernel.
+    was sent. If that is empty, it is the only running kernel. `kernel` is returned where `kernels` is None, because no
+    other kernel can be found there.
 
     Raises: ToolError when the notebook has no kernel, or when several kernels could be meant. No kernel is guessed.
     """

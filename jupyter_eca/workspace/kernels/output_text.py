@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The escape sequences of terminals: first colours and cursor moves, then titles and links. The latter end with a bell
-# or with another escape sequence.
+# The escape sequences of terminals (ANSI): first colours and cursor moves, then titles and links. Titles and links end
+# with a bell character or with another escape sequence.
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 
 
@@ -42,7 +42,7 @@ class OutputText:
         self._parts: list[str] = []
 
     def add(self, msg_type: str, content: Mapping[str, Any]) -> None:
-        """Add an output message."""
+        """Add an output message. `msg_type` and `content` are those of Jupyter's messaging protocol."""
         match msg_type:
             case "stream":
                 self._parts.append(str(content.get("text", "")))

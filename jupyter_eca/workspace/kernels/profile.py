@@ -18,13 +18,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# The rows that are looked at, evenly spread over the table, and the values of all columns together. Reading and
+# The rows that are looked at, evenly spread over the table: at most `MAX_ROWS`. In a wide table there are fewer, so
+# that there are at most `MAX_VALUES` values in all columns together, but never fewer than `MIN_ROWS`. Reading and
 # counting a value takes a tenth of a microsecond for numbers and up to half a microsecond for texts and dates.
 MAX_ROWS = 20_000
 MAX_VALUES = 400_000
 MIN_ROWS = 1_000
 
-# Columns that have a line, and the characters of all lines together. Few columns have longer lines than many.
+# Columns that have a line, and the characters of all lines together. A line has at least `LINE_CHARS[0]` characters,
+# and at most `LINE_CHARS[1]`: few columns have longer lines than many.
 MAX_COLUMNS = 50
 MAX_CHARS = 2_400
 LINE_CHARS = (48, 160)
@@ -34,12 +36,13 @@ FIRST_ROWS = 3
 ROW_CHARS = 120
 VALUE_CHARS = 24
 
-# Up to this number of different values, a column is described by its values and not by its range.
+# Up to this number of different values, a column is described by its values and not by its range. Of a column with more
+# values that has no range, the most frequent ones are shown.
 FEW_VALUES = 6
 SHOWN_VALUES = 4
 
-# A value that is this frequent among many different ones may stand for "no value": its share, and how many times more
-# often than the average value it occurs.
+# A value that is this frequent among many different ones may stand for "no value": its share of all values, and how
+# many times more often it occurs than the average value.
 FREQUENT = 0.01
 FREQUENT_FACTOR = 3
 
@@ -87,7 +90,7 @@ def profile(value: Any) -> Iterator[str]:
 
 
 def _is_table(value: Any) -> bool:
-    """Whether the value is a table of pandas, polars or pyarrow."""
+    """Return whether the value is a table of pandas, polars or pyarrow."""
     is_pandas = hasattr(value, "iloc") and hasattr(value, "dtypes") and hasattr(value, "columns")
     is_polars = hasattr(value, "gather_every") and hasattr(value, "to_series")
     is_arrow = hasattr(value, "schema") and hasattr(value, "column_names") and hasattr(value, "column")
@@ -95,7 +98,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _is_series(value: Any) -> bool:
-    """Whether the value is one column of pandas, polars or pyarrow."""
+    """Return whether the value is one column of pandas, polars or pyarrow. It must not be a table."""
     return hasattr(value, "iloc") or hasattr(value, "gather_every") or hasattr(value, "drop_null")
 
 
@@ -130,14 +133,16 @@ def _profile_table(table: Any, deadline: float) -> Iterator[str]:
 
 
 def _count_rest(count: int, noun: str) -> Iterator[str]:
+    """Yield a line about the columns or variables that have no line, if there are any. `count` is the number of all of
+    them, and `noun` says which they are."""
     if count > MAX_COLUMNS:
         yield f"[{count - MAX_COLUMNS} more {noun}]"
 
 
 def _choose_step(rows: int, columns: int) -> int:
-    """Return the distance between two rows that are looked at."""
+    """Return the distance between two rows that are looked at: 1 for every row."""
     limit = max(MIN_ROWS, min(MAX_ROWS, MAX_VALUES // max(columns, 1)))
-    return max(1, -(-rows // limit))
+    return max(1, -(-rows // limit))  # rounded up
 
 
 def _take_column(table: Any, place: int) -> tuple[str, Any]:
@@ -178,6 +183,7 @@ def _read_first(series: Any) -> list[Any]:
 
 
 def _name_dtype(series: Any) -> str:
+    """Return the type of the values of a column."""
     return str(series.dtype if hasattr(series, "dtype") else series.type)
 
 
@@ -206,6 +212,11 @@ def _describe_values(values: list[Any], count: int) -> list[str]:
 
 
 def _summarize(values: list[Any], count: int) -> list[str]:
+    """Return the parts of a line about values. See `_describe_values`.
+
+    A column of numbers, dates or durations with many different values is described by its range. These are the types
+    whose values can be subtracted.
+    """
     try:
         frequencies = Counter(values)
     except TypeError:  # lists and dictionaries cannot be counted
@@ -239,6 +250,7 @@ def _describe_range(values: list[Any], frequencies: Counter[Any], is_number: boo
 
 
 def _as_percent(part: int, whole: int) -> str:
+    """Return a share in words: `12%`, `<1%`, `>99%`."""
     percent = 100 * part / whole
     return "<1%" if percent < 1 else ">99%" if 99 < percent < 100 else f"{percent:.0f}%"
 
@@ -255,6 +267,7 @@ def _as_text(value: Any) -> str:
 
 
 def _cut(text: str, limit: int) -> str:
+    """Return the text in one line of at most `limit` characters."""
     text = " ".join(text[: limit * 2].split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
 

@@ -22,8 +22,8 @@ EXPRESSION: Final = (
     "__import__('json'), __import__('hashlib').sha256, list(get_ipython().history_manager.input_hist_raw),"
     " __import__('time').time() - __import__('psutil').Process().create_time())"
 )
-"""A Python expression whose value is the history as JSON. It defines no name in the kernel. Every ipykernel has
-psutil."""
+"""A Python expression whose value is the history as JSON: `{"age": 12.5, "ran": {"1": "<digest of the source>"}}`. It
+defines no name in the kernel. The age of the process comes from psutil, which every ipykernel has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,7 @@ def parse_history(text: str) -> KernelHistory | None:
 
 
 def read_count(language: str, reply: Mapping[str, Any]) -> KernelCount | None:
-    """Read the count in the reply to a silent request, which is not counted itself; None where it is not there.
-
-    The R kernel gives the count of what will run next.
-    """
+    """Read the count in the reply to a silent request; None when the reply has no count. A silent request is not
+    counted itself. The R kernel gives the count of the next execution, so 1 is subtracted."""
     count = reply.get("execution_count")
     return KernelCount(count - (language == "r")) if isinstance(count, int) else None

@@ -22,11 +22,12 @@ _MAX_BUFFERED: Final = 4 * MAX_CHARS
 
 
 class Tail:
-    """Collects the kernel's messages of one run."""
+    """The last lines of the output of one run, collected from the messages of the kernel."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._size = 0
+        # Whether the code called `clear_output(wait=True)`: the next output replaces the present ones.
         self._clear_next = False
 
     def take(self, message: Mapping[str, Any]) -> None:
@@ -67,8 +68,9 @@ class Tail:
         """
         above, line_end, last = "".join(self._parts).rpartition("\n")
         drawn = last.rstrip("\r")
-        drawn = drawn.rpartition("\r")[2] + last[len(drawn) :][:1]
-        tail = (as_plain_text(above) + line_end + drawn)[-MAX_CHARS:]
+        return_at_end = last[len(drawn) :][:1]
+        newest_state = drawn.rpartition("\r")[2]
+        tail = (as_plain_text(above) + line_end + newest_state + return_at_end)[-MAX_CHARS:]
         self._parts, self._size = [tail], len(tail)
 
     def _clear(self) -> None:
