@@ -19,7 +19,7 @@ implementations. For each call, the first of them that has the notebook does the
    transaction, and is merged with what the pages type at the same time.
 3. The file: `notebooks/file.py`. A change is refused if the file is no longer the one that was read.
 
-`notebooks/first_of.py` chooses the implementation. All three keep the same promises, and one set of tests checks each
+`notebooks/notebook_router.py` chooses the implementation. All three keep the same promises, and one set of tests checks each
 of them (`tests/workspace/notebooks/test_contract.py`):
 
 - A change names its cell by the id, never by the position, because the user may insert a cell at any moment.

@@ -2,7 +2,7 @@
 formats of cells and lock files.
 
 `workspace/ports.py` explains the idea under "The live notebook". `shared_document.py` and `file.py` implement the port,
-and `first_of.py` chooses between them and the pages. `run_cells.py` runs cells for both, and `cells.py` applies
+and `notebook_router.py` chooses between them and the pages. `run_cells.py` runs cells for both, and `cells.py` applies
 changes.
 
 The modules must not know chats or clients. `fronts/eca` implements the port for browser pages.
