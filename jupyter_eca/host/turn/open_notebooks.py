@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.context import TextContext
-from jupyter_eca.workspace.kernels.nearest import CellKernels
+from jupyter_eca.workspace.kernels.kernel_choice import CellKernels
 from jupyter_eca.workspace.notebooks.notebook_router import NotebookRouter
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.plugins.contexts.cell import MAX_OFFERED
 from jupyter_eca.plugins.contexts.reading.recent_look import find_best
 from jupyter_eca.protocol.context import VariableContext
-from jupyter_eca.workspace.kernels.nearest import find_prompt_kernel
+from jupyter_eca.workspace.kernels.kernel_choice import find_prompt_kernel
 from jupyter_eca.workspace.reading.text import truncate
 from jupyter_eca.workspace.reading.variable_text import (
     VALUES_WITHHELD,

@@ -17,7 +17,7 @@ from jupyter_eca.plugins.tools.notebook import find_path
 from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatch, check_kernel_free, wait_or_detach
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import RunStatus
-from jupyter_eca.workspace.kernels.nearest import find_prompt_kernel
+from jupyter_eca.workspace.kernels.kernel_choice import find_prompt_kernel
 from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
 from jupyter_eca.workspace.reading.variable_text import VALUES_WITHHELD, choose_disclosure, describe, load_picture
 from jupyter_eca.workspace.tool_result import ToolResult

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.files.name_search import NameIndex
-from jupyter_eca.workspace.kernels.nearest import find_active_kernel
+from jupyter_eca.workspace.kernels.kernel_choice import find_active_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
