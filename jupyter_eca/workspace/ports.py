@@ -1,5 +1,6 @@
-"""The ports of the workspace: the Protocols through which tools, contexts and commands use files, notebooks, kernels,
-editors and jobs. The class `Files` decides, for all rooms, which paths lie inside of the workspace.
+"""The ports of the workspace. A port is an interface, here a `Protocol`. Tools, contexts and commands use files,
+notebooks, kernels, editors and jobs through these ports. The class `Files` decides, for all rooms, which paths lie
+inside of the workspace.
 
 The module must not know which class implements a port. Implementations that need no chat are in the folders beside it
 (`notebooks/`, `kernels/`, `jobs/`), those that ask a connected client are in `fronts/`, and those that belong to a
@@ -19,8 +20,8 @@ implementations. For each call, the first of them that has the notebook does the
    transaction, and is merged with what the pages type at the same time.
 3. The file: `notebooks/file.py`. A change is refused if the file is no longer the one that was read.
 
-`notebooks/notebook_router.py` chooses the implementation. All three keep the same promises, and one set of tests checks each
-of them (`tests/workspace/notebooks/test_contract.py`):
+`notebooks/notebook_router.py` chooses the implementation. All three keep the same promises, and one set of tests checks
+each of them (`tests/workspace/notebooks/test_contract.py`):
 
 - A change names its cell by the id, never by the position, because the user may insert a cell at any moment.
 - A change contains the source that it expects the cell to have (`was`). If the cell has another source now, the change
@@ -107,7 +108,7 @@ class RunObserver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The folders that the assistant may see."""
+    """The folders that the assistant may see. The first of them is also the root of Jupyter's contents API."""
 
     roots: tuple[Path, ...]
     """Absolute paths."""
