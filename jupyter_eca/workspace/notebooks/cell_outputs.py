@@ -1,4 +1,5 @@
-"""Builds the outputs of a cell in nbformat from a kernel's messages, as a notebook page does.
+"""Builds the outputs of a cell in nbformat (the format of notebook files) from a kernel's messages, as a notebook page
+does.
 
 It must not know where the outputs are stored. `kernels/output_text.py` converts outputs to text for a model.
 """
@@ -8,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-# A progress bar writes the same line a thousand times. Only its last state is stored.
+# A progress bar writes the same line a thousand times. Only its last state is stored. The first pattern matches what a
+# carriage return overwrites, and the second a character with the backspace that removes it.
 _OVERWRITTEN: Final = re.compile(r"[^\n]*\r(?=[^\n\r])")
 _RUBBED_OUT: Final = re.compile(r"[^\n\b]\x08")
 
@@ -19,8 +21,11 @@ class CellOutputs:
     def __init__(self) -> None:
         self.count: int | None = None
         """The execution count; None until the kernel has begun."""
+        # The outputs in nbformat, except that the text of a stream is a list of pieces.
         self._outputs: list[dict[str, Any]] = []
+        # The outputs with a display id, which the kernel may update later.
         self._displays: dict[str, list[dict[str, Any]]] = {}
+        # Whether the code called `clear_output(wait=True)`: the next output replaces the present ones.
         self._clear_next = False
 
     def take(self, message: dict[str, Any]) -> None:
@@ -85,6 +90,7 @@ class CellOutputs:
 
 
 def _find_display_id(content: dict[str, Any]) -> str:
+    """Return the display id in the content of a message; empty when there is none."""
     transient: dict[str, Any] = content.get("transient") or {}
     return transient.get("display_id") or ""
 

@@ -1,7 +1,8 @@
-"""Converts cells in nbformat 4 to the wire model, and applies `CellChange`s to them. It refuses to change
-a cell whose source is not the one that the change expects (`was`).
+"""Applies changes to cells in nbformat 4 (the JSON of notebook files), and converts such cells to `NotebookCell`, the
+model that clients receive. It refuses to change a cell whose source is not the one that the change expects (`was`).
 
 It must not know files or shared documents. Its neighbours `file.py` and `shared_document.py` both use it.
+`cell_changes.py` calculates changes on `NotebookCell`s, before they are made.
 """
 
 from __future__ import annotations
@@ -62,9 +63,9 @@ class NbformatCell:
 def identify_cells(nodes: Iterable[dict[str, Any]], known_ids: Sequence[str] = ()) -> list[NbformatCell]:
     """Pair each cell with an id.
 
-    `known_ids` are the ids of all cells, if they are known already. Otherwise a missing id is calculated from the
-    content of the cell, so that the next read gives the same id. If cells have equal ids, a number is added to each but
-    the first.
+    `known_ids` are the ids of all cells, in order; empty when they are not known yet. Then a missing id is calculated
+    from the content of the cell, so that the next read gives the same id. If several cells have the same id, a number
+    is added to it, except for the first of them.
     """
     counts: Counter[str] = Counter()
     identified: list[NbformatCell] = []
@@ -76,6 +77,7 @@ def identify_cells(nodes: Iterable[dict[str, Any]], known_ids: Sequence[str] = (
 
 
 def _make_id(node: dict[str, Any]) -> str:
+    """Calculate the id of a cell from its content."""
     content = f"{node.get('cell_type')}\n{node.get('source')}"
     return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:12]
 
@@ -109,7 +111,8 @@ def find(cells: Sequence[NbformatCell], id: str) -> int:
 def apply_changes(
     cells: Sequence[NbformatCell], changes: Iterable[CellChange], *, with_ids: bool
 ) -> list[NbformatCell]:
-    """Return the cells after all changes, made in order. `cells` itself is not modified.
+    """Return the cells after all changes, made in order. `cells` itself is not modified. With `with_ids`, the file
+    stores ids, so new cells contain theirs.
 
     Raises: ToolError when one of the changes cannot be made.
     """
@@ -151,6 +154,7 @@ def find_place(ids: Sequence[str], index: int, after: str | None) -> int:
 
 
 def _check_index(index: int) -> int:
+    """Return the index. Raises: ToolError for a negative one, which Python would count from the end."""
     if index < 0:
         raise ToolError(f"A notebook has no position {index}.", "The first cell is at 0.")
     return index
@@ -168,7 +172,7 @@ def _find_unchanged(cells: Sequence[NbformatCell], id: str, was: str) -> int:
 
 
 def _make_cell(cells: Sequence[NbformatCell], cell: NewCell | NotebookCell, *, with_ids: bool) -> NbformatCell:
-    """Make a new cell.
+    """Make a new cell, without outputs. `cells` are the other cells of the notebook.
 
     Raises: ToolError when its id is used already, or not valid.
     """
@@ -183,7 +187,11 @@ def _make_cell(cells: Sequence[NbformatCell], cell: NewCell | NotebookCell, *, w
 
 
 def _put_cell(cells: list[NbformatCell], index: int, cell: NotebookCell, was: str | None, *, with_ids: bool) -> None:
-    """Replace the cell that has the same id by a whole cell. If there is no such cell, insert it at the index."""
+    """Replace the cell that has the same id by a whole cell. If there is no such cell, insert it at the index. `cells`
+    is changed. `was` is the expected source of the cell that is replaced; None for any.
+
+    Raises: ToolError.
+    """
     exists = any(other.id == cell.id for other in cells)
     if was is not None:
         _find_unchanged(cells, cell.id, was)

@@ -1,8 +1,10 @@
 """Reads and changes notebook files that no client has open.
 
 A file is replaced as a whole, and only if it still has the bytes that were read. So a program that wrote it meanwhile
-loses no work. The module must not know chats, and knows kernels only by their ports. Its neighbours `cells.py` and
-`run_cells.py` apply changes to cells and run them.
+loses no work. The module must not know chats, and uses kernels only through the interfaces of `workspace/ports.py`. Its
+neighbours `cells.py` and `run_cells.py` apply changes to cells and run them.
+
+In this module, `path` is the path in Jupyter's contents API, and `real` the resolved path on the disk.
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ class _LoadedNotebook:
 
     @property
     def has_ids(self) -> bool:
+        """Whether the file stores the ids of its cells."""
         return int(self.content.get("nbformat_minor", 0)) >= IDS_SINCE
 
 
@@ -65,15 +68,17 @@ class _LastSeen:
 
 
 class NotebookFiles:
-    """Implements the port `Notebooks` for files. Without `kernels` no cell can be run."""
+    """Implements the interface `Notebooks` of `workspace/ports.py` for files. Without `kernels` no cell can be run."""
 
     def __init__(self, files: Files, kernels: Kernels | None = None) -> None:
         self._files = files
         self._kernels = kernels
+        # What each file was when the model last read or changed it.
         self._seen: dict[Path, _LastSeen] = {}
         # The source with which each cell last ran here, and the cells that run now, by path and cell id.
         self._ran_sources: dict[tuple[Path, str], str] = {}
         self._running: set[tuple[Path, str]] = set()
+        # Each is held while a notebook is changed.
         self._locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def list(self) -> tuple[NotebookInfo, ...]:
@@ -90,6 +95,7 @@ class NotebookFiles:
         return await run_to_end(self._edit(self._files.resolve(path), path, changes))
 
     async def _edit(self, real: Path, path: str, changes: Sequence[CellChange]) -> NotebookDocument:
+        """Make the changes, if the file is the one that was last read, and return the notebook read back."""
         async with self._locks[real]:
             loaded = await self._load(real, path)
             seen = self._seen.get(real)
@@ -123,6 +129,7 @@ class NotebookFiles:
         self._running.add((self._files.resolve(path), id))
 
     async def put_outputs(self, path: str, id: str, outputs: list[dict[str, Any]], count: int | None) -> None:
+        """Store the outputs and the execution count of a cell that ran."""
         real = self._files.resolve(path)
         self._running.discard((real, id))
         async with self._locks[real]:
@@ -136,9 +143,11 @@ class NotebookFiles:
     # -- the file
 
     async def _load(self, real: Path, path: str) -> _LoadedNotebook:
+        """Load a notebook file in a thread."""
         return await run_read(_load, real, path, self._seen.get(real))
 
     def _remember(self, real: Path, loaded: _LoadedNotebook) -> None:
+        """Note that the model reads this version of the file. Only then can it be changed."""
         self._seen[real] = _LastSeen(loaded.digest, tuple(cell.id for cell in loaded.cells))
 
     async def _write(self, real: Path, path: str, loaded: _LoadedNotebook, new_cells: Sequence[NbformatCell]) -> None:
@@ -163,6 +172,7 @@ class NotebookFiles:
         )
 
     def _to_cell(self, real: Path, cell: NbformatCell) -> NotebookCell:
+        """Convert a cell to the model for clients, with the state that is known here."""
         result, ran_source = cells.to_notebook_cell(cell), self._ran_sources.get((real, cell.id))
         if (real, cell.id) in self._running:
             return result.model_copy(update={"state": CellState.RUNNING})
@@ -185,13 +195,14 @@ async def find_kernel(kernels: Kernels | None, path: str) -> tuple[str | None, s
 def detect_language(metadata: dict[str, Any]) -> str:
     """Return the language of a notebook from its metadata; empty when it is not there."""
     spec, info = metadata.get("kernelspec", {}), metadata.get("language_info", {})
-    # A notebook that was never run has no language_info yet. Then the language follows from its kernel.
+    # A notebook that was never run has no language_info yet. Then the language is that of its kernel specification. The
+    # kernel specification of the kernel `eca` says Python, but its cells are prompts in Markdown.
     meant = prompt_cells.LANGUAGE if spec.get("name") == prompt_cells.KERNEL_NAME else spec.get("language")
     return str(info.get("name") or meant or "")
 
 
 def _load(real: Path, path: str, seen: _LastSeen | None) -> _LoadedNotebook:
-    """Load a notebook file.
+    """Load a notebook file. `seen` is what the file was when it was last read; None when it was not.
 
     Raises: ToolError when there is no file, or no valid notebook in it.
     """
@@ -247,6 +258,7 @@ def _write(real: Path, path: str, loaded: _LoadedNotebook, cells: Sequence[Nbfor
     Raises: ToolError. The file is unchanged then.
     """
     nbformat = _import_nbformat()
+    # A cell that is not the same Python object as before is new or was changed.
     old = {id(cell.node) for cell in loaded.cells}
     _check_cells([cell.node for cell in cells if id(cell.node) not in old], loaded.content, path)
     notebook = nbformat.from_dict({**loaded.content, "cells": [cell.node for cell in cells]})
@@ -264,7 +276,11 @@ def _write(real: Path, path: str, loaded: _LoadedNotebook, cells: Sequence[Nbfor
 
 
 def _check_cells(nodes: Sequence[dict[str, Any]], content: dict[str, Any], path: str) -> None:
-    """Validate only the new cells, so that a notebook with a small error in another cell can still be edited."""
+    """Validate the new cells, but not the others. So a notebook with a small error in another cell can be edited.
+    `nodes` are the new cells as nbformat JSON, and `content` is the notebook.
+
+    Raises: ToolError.
+    """
     nbformat = _import_nbformat()
     for node in nodes:
         ref = f"{node.get('cell_type')}_cell"

@@ -1,13 +1,14 @@
-r"""What a Markdown cell loads as soon as a page shows it: images, and what HTML, diagrams and formulas name. Pure.
+r"""Finds what a Markdown cell loads as soon as a page shows it: images, and addresses in HTML, diagrams and formulas.
 
-JupyterLab draws a Markdown cell that a tool inserts or edits at once. So an address in it is requested without a click,
-with whatever the model wrote into it. Harmless are data URLs, attachments, files of Jupyter itself, links, which load
-only when they are clicked, and all other text.
+When a tool inserts or edits a Markdown cell, JupyterLab draws it at once. So each address in it is requested without a
+click. A model that was misled could send data away in such an address. So the user sees, before the change, what the
+cell would load. These count as harmless: data URLs, attachments, files of Jupyter itself, links, which load only when
+they are clicked, and all other text.
 
-Markdown and HTML are not parsed: two parsers seldom agree, and what is hidden from ours must not be loaded by the
-page's. Each place where something could be loaded is found by itself, wherever it stands, also in code. A place counts
-as harmless only if its address is of a plain form. Every repetition has a bound where another one follows it, so that a
-long cell takes no time.
+The module is pure. It does not parse Markdown and HTML, because its parser and that of the page could disagree. Then
+the page could load something that is not found here. Instead, it searches for every place where something could be
+loaded, also in code. A place counts as harmless only if its address has a plain form. In the patterns, a repetition
+that another one follows has a bound, so that a long cell takes no time.
 
 | in the cell | loads |
 |---|---|
@@ -50,10 +51,10 @@ _LOADING_TAGS: Final = frozenset(
         *("portal", "fencedframe"),
     }
 )
-# How much of the value of an attribute is read.
+# The characters of an attribute's value that are read. The beginning of a long value says enough, and keeps the time
+# short.
 _MOST_OF_VALUE: Final = 2000
-# An attribute that loads its value in some tag. Each is looked at by itself, also within another one's quotes. The
-# beginning of a long value says enough, and keeps the time short.
+# An attribute that loads its value in some tag. Each is looked at by itself, also inside of the quotes of another one.
 _ATTRIBUTE: Final = re.compile(
     r"(?<![\w-])(?=(src|srcset|imagesrcset|poster|background|lowsrc|dynsrc|style)\s*=\s*"
     rf"(\"[^\"]{{0,{_MOST_OF_VALUE}}}\"?|'[^']{{0,{_MOST_OF_VALUE}}}'?|[^\s>]{{0,{_MOST_OF_VALUE}}}))",
@@ -63,20 +64,22 @@ _LOADING_STYLE: Final = re.compile(
     r"(?:url|image|image-set|src|element|cross-fade)\s*\(|//|/\*|[@\\&<>\n]", re.IGNORECASE
 )
 
-# A diagram, to the line that surely closes it. A line that is indented further, is quoted or goes on does not close it.
+# A diagram, up to the line that surely closes it: the same fence, indented by at most three spaces, and nothing behind
+# it.
 _DIAGRAM: Final = re.compile(
     r"(?<![`~])(`{3,}|~{3,})(?:[^\S\n]|\ufeff)*(?:\{[ \t]*)?mermaid\b(.*?)(?:\n {0,3}\1[`~]* *(?=\n|\Z)|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
-# HTML, addresses, settings, functions of CSS, entities (`#60;` is Mermaid's own form), and escapes except for a line
-# break.
+# What makes a diagram suspicious: HTML, addresses, settings, functions of CSS, entities (`#60;` is Mermaid's own form),
+# and escapes except for a line break (`\n`).
 _LOADING_DIAGRAM: Final = re.compile(
     r"//|\bhttps?:|<(?!br\s*/?>|\w+>>)[a-z!/?]|&#?\w+;|\\(?!n)|%%\{|^[ \t>]*---[ \t]*$"
     r"|url\s*\(|src\s*=|(?:image-set|cross-fade|\bsrc)\("
     r"|^(?![ \t]*(?:style|classDef|linkStyle)[ \t][\w \t,:;#.-]*$).*#\w+;",
     re.IGNORECASE | re.MULTILINE,
 )
-# A shape with a picture: `A@{ img: "…" }`. Its key can be written in many ways, so each word `img` behind `@{` counts.
+# A shape with a picture: `A@{ img: "…" }`. The key can be written in many ways, so each word `img` or `icon` behind
+# `@{` counts.
 _SHAPE: Final = "@{"
 _PICTURE: Final = re.compile(r"\b(?:img|icon)\b", re.IGNORECASE)
 # Commands of MathJax that write CSS or attributes.
@@ -84,20 +87,22 @@ _FORMULA: Final = re.compile(
     r"\\(style|mmlToken|includegraphics)\b|\\(bbox)\s*\[(?:[^\]]{0,200}?(?:\burl\b|\\|&)|[^\]]{200})"
 )
 
-# How much of an address is shown, and of how many.
-_MOST_CHARS: Final = 200
+# The largest number of addresses that are shown, and the characters of each.
 _MOST: Final = 5
+_MOST_CHARS: Final = 200
 
 
 def find_loaded(source: str, before: str = "") -> str | None:
-    """Return what a Markdown cell loads when it is shown, in words; None when it loads nothing. What the cell loaded
-    `before` does not count."""
+    """Return what a Markdown cell loads when it is shown, in words for the user, such as `https://x.org/a.png, <svg>`.
+    Return None when it loads nothing. `before` is the source before the change: what it loaded already does not count.
+    """
     known = {text for _, text in _list_loaded(before)}
     words = dict.fromkeys(words for words, text in _list_loaded(source) if text not in known)
     return _join([word if len(word) <= _MOST_CHARS else f"{word[:_MOST_CHARS]}…" for word in words])
 
 
 def _join(words: list[str]) -> str | None:
+    """Return the first of the words with commas between them, and the number of the others; None for no words."""
     more = [f"{len(words) - _MOST} more"] if len(words) > _MOST else []
     return ", ".join([*words[:_MOST], *more]) or None
 
@@ -111,7 +116,7 @@ def find_loaded_in_file(text: str) -> str | None:
         values: list[Any] = [json.loads(text.removeprefix("\ufeff"))]
     except (ValueError, RecursionError):
         return None  # Jupyter cannot open it.
-    found: dict[str, None] = {}
+    found: dict[str, None] = {}  # used as a set in order
     while values:
         value = values.pop()
         if isinstance(value, str):
@@ -139,8 +144,9 @@ def _list_loaded(source: str) -> Iterator[tuple[str, str]]:
 
 
 def _list_images(source: str) -> Iterator[tuple[str, str]]:
+    """Yield the images of Markdown. See `_list_loaded` for the pairs."""
     addresses: dict[str, None] = {}
-    refers = is_uncertain = False
+    refers = is_uncertain = False  # whether an image takes its address from a definition, and whether one is unclear
     for found in _IMAGE.finditer(source):
         plain = _PLAIN_IMAGE.match(source, found.start())
         if plain and (inline := _INLINE.match(source, plain.end())):
@@ -157,6 +163,7 @@ def _list_images(source: str) -> Iterator[tuple[str, str]]:
 
 
 def _list_html(source: str) -> Iterator[tuple[str, str]]:
+    """Yield the tags and attributes that load something. See `_list_loaded` for the pairs."""
     tags = {found[1].lower() for found in _TAG.finditer(source)}
     if not tags:
         return
@@ -168,7 +175,7 @@ def _list_html(source: str) -> Iterator[tuple[str, str]]:
             if not _is_whole(found[2]) or _LOADING_STYLE.search(value):
                 yield from _describe("a style", value)
         elif not _HARMLESS.fullmatch(value) or (name.endswith("srcset") and not _is_whole(found[2])):
-            # The beginning of an address says where it leads, but more of them may follow it.
+            # The beginning of an address says where it leads. But in a `srcset`, other addresses may follow it.
             yield value, value
 
 
@@ -180,10 +187,12 @@ def _is_whole(value: str) -> bool:
 
 
 def _describe(kind: str, text: str) -> Iterator[tuple[str, str]]:
-    """Yield a thing that may load something, with the addresses in it."""
+    """Yield one pair for a thing that may load something. `kind` names the thing, and the addresses in `text` are
+    added."""
     addresses = list(dict.fromkeys(_ADDRESS.findall(text)))
     yield f"{kind} with {' '.join(addresses)}" if addresses else kind, text
 
 
 def _unwrap(address: str) -> str:
+    """Remove the angle brackets that Markdown allows around an address: `<a b.png>` -> `a b.png`."""
     return address[1:-1] if address.startswith("<") else address

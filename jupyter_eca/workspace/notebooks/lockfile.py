@@ -1,5 +1,6 @@
-"""Reads and writes lock files. A lock file stores the answers to the prompts of a notebook, beside the notebook, so
-that the prompts need not be sent again.
+"""Reads and writes lock files (`NAME.eca.lock`). A lock file lies beside a notebook, and stores the answers to its
+prompts. When the notebook runs again with `%eca --lock`, the recorded answers are replayed, and no prompt is sent to a
+model.
 
 The module owns the format and the paths of lock files, and writes each file as a whole or not at all. It must not
 decide what is recorded, or whether a recorded answer is replayed: `host/turn/locked_answers.py` does.
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 SUFFIX: Final = ".eca.lock"
 
-# The name of the lock file where the name of the notebook is not known, as under nbclient.
+# The name of the lock file where the name of the notebook is not known. nbclient, for example, does not tell it.
 NAMELESS: Final = f"notebook{SUFFIX}"
 
 _ABOUT: Final = (
@@ -65,11 +66,11 @@ class LockedPrompt(ModelWithoutDefaults):
         )
 
     def matches(self, now: LockedPrompt) -> bool:
-        """Return whether the answer to this prompt may be replayed for the prompt `now`."""
+        """Return whether the answer to this recorded prompt may be replayed for the prompt `now`."""
         return self.key == now.model_copy(update={"contexts": _fill_unread(self.contexts, now.contexts)}).key
 
     def describe_changes(self, now: LockedPrompt) -> list[str]:
-        """Return the differences between this prompt and the prompt `now`, in words for the user."""
+        """Return the differences between this recorded prompt and the prompt `now`, in words for the user."""
         contexts = _fill_unread(self.contexts, now.contexts)
         names = sorted(name for name in {*self.contexts, *contexts} if self.contexts.get(name) != contexts.get(name))
         named = [field for field in ("model", "agent", "variant") if getattr(self, field) != getattr(now, field)]
@@ -122,8 +123,8 @@ def compute_digest(text: str) -> str:
 
 
 def _fill_unread(recorded: dict[str, str], now: dict[str, str]) -> dict[str, str]:
-    """Return the present digests. For a context that cannot be read now, use the recorded digest: a web page, for
-    example, must not count as changed only because there is no network."""
+    """Return the digests of `now`. A context that cannot be read now (its digest is "") gets the recorded digest: a web
+    page, for example, must not count as changed only because there is no network."""
     return {name: seen or recorded.get(name, "") for name, seen in now.items()}
 
 
@@ -141,7 +142,8 @@ class LockFiles:
 
     @classmethod
     def locate(cls, files: Files, lock: ChatLock) -> Self:
-        """Find the lock files for the `lock` of a client's request.
+        """Find the lock files for the `lock` of a client's request. It names a lock file, or a notebook, or only a
+        folder. Where only the folder is known, its only lock file is used, or else the file `NAMELESS`.
 
         Raises: ToolError for a path outside of the workspace, and for a name that does not end in `SUFFIX`.
         """
@@ -178,7 +180,8 @@ class LockFiles:
         return turns
 
     def write_turn(self, turn: LockedTurn, replaced_key: str) -> None:
-        """Record a turn. It replaces recorded turns that have the key `replaced_key`, the same key, or the same cell.
+        """Record a turn. It replaces the recorded turns that have the same key, the same cell, or the key
+        `replaced_key`, which is that of an answer that is no longer valid ("" for none).
 
         Raises: ToolError when the file cannot be read or written.
         """
@@ -197,6 +200,10 @@ class LockFiles:
             raise ToolError(f"{self.display_path} cannot be written: {error.strerror or error}.") from error
 
     def _read(self, path: Path) -> Iterable[LockedTurn]:
+        """Return the turns of one lock file; none when the file does not exist.
+
+        Raises: ToolError.
+        """
         try:
             return _LockDocument.model_validate_json(read_resolved(path, MAX_LOCK_BYTES)).turns
         except FileNotFoundError:
@@ -222,6 +229,7 @@ def _find_lock_files(files: Files, folder: Path) -> list[Path]:
 
 
 def _is_same_turn(recorded: LockedTurn, turn: LockedTurn) -> bool:
+    """Return whether both turns have the same prompt with all that its answer depends on, or the same cell."""
     return recorded.key == turn.key or (turn.cell != "" and recorded.cell == turn.cell)
 
 

@@ -1,8 +1,8 @@
-"""Chooses the implementation of the port `Notebooks` that handles a notebook: the client that has it open, else the
-shared document or the file.
+"""Passes each call for a notebook to the implementation of the interface `Notebooks` that handles this notebook: the
+client that has it open, else the shared document or the file.
 
-It must not know how they work. `fronts/eca` implements the port for pages, and the modules beside it implement it for
-shared documents and files. See "The live notebook" in `workspace/ports.py`.
+It must not know how they work. `fronts/eca` implements the interface for browser pages. `shared_document.py` and
+`file.py` beside it implement it for shared documents and files. See "The live notebook" in `workspace/ports.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class NotebookRouter:
-    """Implements the port `Notebooks` by passing each call to another implementation.
+    """Implements the interface `Notebooks` by passing each call to another implementation.
 
     `live` are the clients. If one of them has the notebook open, it gets the call. If several have it open, the first
     in which the notebook is active gets the call. `fallback` gets the calls for notebooks that no client has open.
@@ -29,6 +29,8 @@ class NotebookRouter:
 
     async def list(self) -> tuple[NotebookInfo, ...]:
         infos = [info for notebooks in (*self._live, self._fallback) for info in await notebooks.list()]
+        # Of several entries with one path, the last is kept. So the active ones come last here. In the result they come
+        # first.
         once = {info.path: info for info in sorted(infos, key=lambda info: info.active)}
         return tuple(sorted(once.values(), key=lambda info: not info.active))
 
@@ -44,6 +46,7 @@ class NotebookRouter:
         return await (await self._find_owner(path)).run(chat, path, cells, observer)
 
     async def show(self, path: str, cell: str | None = None) -> None:
+        """Show the notebook in the first client only, so that it does not open in several pages."""
         for notebooks in self._live[:1]:
             await notebooks.show(path, cell)
 

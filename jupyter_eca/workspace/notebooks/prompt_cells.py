@@ -1,6 +1,8 @@
-"""Decides whether a cell is a prompt or code. In the kernel `eca`, cells are prompts by default.
+"""Decides whether a cell is a prompt or code. There is a kernel named `eca`, in which cells are prompts by default. In
+all other kernels they are code.
 
-The module is pure, and must not know IPython. `apps/kernel/prompt_kernel.py` passes it the cells. The rules:
+The module is pure, and must not know IPython. `apps/kernel/prompt_kernel.py` is that kernel, and passes its cells to
+this module. The rules in the kernel `eca`:
 
 | a cell that begins with | is |
 |---|---|
@@ -29,6 +31,7 @@ LANGUAGE: Final = "markdown"
 
 # Only `%%python` without arguments marks code. With arguments it is the magic of IPython, which starts a process.
 _PYTHON = re.compile(r"(\s*)%%python[ \t]*(?=\n|\Z)")
+# The beginning of a cell that is not a prompt: `%magic`, `%%magic`, `!command`, `?name`.
 _MAGIC = re.compile(r"\s*(%%?[^\W\d]|!\S|\?{1,2}\w)")
 
 

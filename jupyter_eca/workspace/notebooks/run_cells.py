@@ -64,7 +64,8 @@ async def run(
     ids: Sequence[str],
     observer: RunObserver | None = None,
 ) -> NotebookRunResult:
-    """Run cells and return the result. See `Notebooks.run`."""
+    """Run the cells with these ids, and return the result. See `Notebooks.run` in `workspace/ports.py`. `kernels` is
+    None where the program is itself inside of the kernel."""
     before = await notebooks.read_cells(path)
     for id in ids:
         find(before, id)
@@ -98,8 +99,8 @@ def _list_cells(document: NotebookDocument, ids: Sequence[str]) -> tuple[Noteboo
 
 
 async def _run_cell(notebooks: RunnableNotebooks, kernel: CellKernel, path: str, id: str, tail: Tail) -> RunStatus:
-    """Run one cell and store its outputs. The cell may have been edited since `run` was called, so its present source
-    is run."""
+    """Run one cell and store its outputs, also when it is cancelled. The cell may have been edited since `run` was
+    called, so its present source is run."""
     cells = await notebooks.read_cells(path)
     cell = cells[find(cells, id)]
     if cell.type is not CellType.CODE:

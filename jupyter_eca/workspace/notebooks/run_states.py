@@ -2,9 +2,9 @@
 
 It must not know how a kernel is asked: `kernels/run_history.py` does. It does not wait for a busy kernel.
 
-If it is unknown what ran in the kernel, the cells that have an execution count are marked as uncertain: in a notebook
-without a kernel, and if the kernel is busy and was not asked before. If this program knows no kernels at all, the cells
-keep the states that the client reported, which has a kernel for the notebook.
+It may be unknown what ran in the kernel: the notebook has no kernel, or the kernel is busy and was not asked before.
+Then the cells that have an execution count are marked as uncertain. Where this program has no access to kernels, but
+the client that reported the notebook has, the cells keep the states that the client reported.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument
     from jupyter_eca.workspace.ports import Kernels
 
+# A cell in one of these states keeps it: its run has not ended yet.
 _WAITING = frozenset({CellState.RUNNING, CellState.QUEUED})
 
 
@@ -49,6 +50,7 @@ async def mark_run_states(
 
 
 def _mark_cells(document: NotebookDocument, history: KernelHistory | KernelCount | None) -> NotebookDocument:
+    """Return the notebook with the states that follow from the history."""
     code = [cell for cell in document.cells if cell.cell_type is CellType.CODE]
     counts = Counter(cell.execution_count for cell in code)
     sources = {make_digest(cell.source) for cell in code}
@@ -72,15 +74,18 @@ def _mark_cells(document: NotebookDocument, history: KernelHistory | KernelCount
 
 
 def _make_uncertain(cell: NotebookCell) -> CellState:
+    """Return the state of a cell that ran in an unknown process. A cell that is known to be edited stays edited."""
     return CellState.EDITED if cell.state is CellState.EDITED else CellState.UNCERTAIN
 
 
 def _find_state(cell: NotebookCell, count: int, history: KernelHistory, sources: set[str]) -> CellState:
-    """Return the state of a cell that has an execution count. `sources` are the digests of the sources of all cells."""
+    """Return the state of a cell that has the execution count `count`. `sources` are the digests of the sources of all
+    code cells."""
     ran = history.ran.get(count)
     if ran == make_digest(cell.source):
         return CellState.EDITED if cell.state is CellState.EDITED else CellState.RAN
     if ran is None and not history.is_complete:
         return _make_uncertain(cell)
-    # In this process nothing ran with this execution count, or another cell of the notebook did.
+    # In this process nothing ran with this execution count, or another cell of the notebook did: the cell ran earlier.
+    # Otherwise a source ran that no cell has any more: the cell was edited since.
     return CellState.EARLIER if ran is None or ran in sources else CellState.EDITED

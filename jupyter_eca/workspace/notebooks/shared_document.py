@@ -1,9 +1,9 @@
-"""Edits notebooks that jupyter-collaboration shares, in the document that all their pages have, so that no page loses
-an edit.
+"""Edits notebooks that the server extension jupyter-collaboration shares between pages. The change is made in the
+shared document that all pages have (a Yjs document), so that no page loses an edit.
 
 A change is one transaction, which contains no await. So what a page types meanwhile comes after it, and is merged. The
 module is imported only where that extension is loaded. It must use only the extension's `get_document` and its list of
-rooms, which all versions have. `file.py` handles notebooks that are not shared.
+rooms (the documents that are open), which all versions have. `file.py` handles notebooks that are not shared.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _NOTEBOOK: Final = "json:notebook:"
 
 
 class SharedNotebooks:
-    """Implements the port `Notebooks` for shared documents. `sharing` is the server extension of jupyter-collaboration.
-    `fallback` handles the notebooks that are not shared now."""
+    """Implements the interface `Notebooks` of `workspace/ports.py` for shared documents. `sharing` is the server
+    extension of jupyter-collaboration. `fallback` handles the notebooks that are not shared now."""
 
     def __init__(self, sharing: Any, fallback: Notebooks, kernels: Kernels | None) -> None:
         self._sharing = sharing
@@ -107,6 +107,7 @@ class SharedNotebooks:
         return document
 
     async def _to_document(self, path: str, document: Any) -> NotebookDocument:
+        """Convert a shared document to the model for clients."""
         meta: Any = document.ydoc.get("meta", type=_import_pycrdt().Map).to_py() or {}
         kernel, status = await find_kernel(self._kernels, path)
         return NotebookDocument(
@@ -128,6 +129,7 @@ def _list_cells(document: Any) -> list[NbformatCell]:
 
 
 def _to_cell(document: Any, index: int, cell: NbformatCell) -> NotebookCell:
+    """Convert a cell to the model for clients, and mark it if it is running."""
     result = cells.to_notebook_cell(cell)
     is_running = result.cell_type is CellType.CODE and document.ycells[index].get("execution_state") == "running"
     return result.model_copy(update={"state": CellState.RUNNING}) if is_running else result
@@ -136,7 +138,8 @@ def _to_cell(document: Any, index: int, cell: NbformatCell) -> NotebookCell:
 def _apply_change(
     document: Any, change: CellChange, before: Sequence[NbformatCell], after: Sequence[NbformatCell]
 ) -> None:
-    """Apply one change to the shared document. No other cell is touched, since pages may be typing in it."""
+    """Apply one change to the shared document. `before` and `after` are all cells before and after the change. No other
+    cell is touched, since users may be typing in it."""
     ycells = document.ycells
     if isinstance(change, MoveCell):
         # The cell is removed and inserted again: Yjs has no move.
@@ -144,6 +147,7 @@ def _apply_change(
         del ycells[old_index]
         ycells.insert(cells.find(after, change.cell_id), document.create_ycell(before[old_index].node))
         return
+    # The index of the first cell that is not the same object as before.
     at = next((n for n, cell in enumerate(after) if n >= len(before) or cell is not before[n]), len(after))
     if len(after) > len(before):
         ycells.insert(at, document.create_ycell(after[at].node))
@@ -154,6 +158,7 @@ def _apply_change(
 
 
 def _replace_cell(document: Any, index: int, old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Replace a cell in the shared document. `old` and `new` are the cell as nbformat JSON."""
     if old | {"source": ""} == new | {"source": ""}:
         # This changes only the characters that differ. So cursors stay, and what others type in the cell is kept.
         document.set_cell(index, source=new["source"])
@@ -162,7 +167,8 @@ def _replace_cell(document: Any, index: int, old: dict[str, Any], new: dict[str,
 
 
 def _put_outputs(document: Any, id: str, outputs: list[dict[str, Any]], count: int | None, state: str) -> None:
-    """Store the outputs and the state of a cell, in one transaction."""
+    """Store the outputs and the state of a cell, in one transaction. `state` is the execution state that JupyterLab
+    shows: `running` or `idle`."""
     pycrdt = _import_pycrdt()
     ycell = document.ycells[cells.find(_list_cells(document), id)]
     shared: list[Any] = [
