@@ -14,8 +14,9 @@ MAX_ENTRIES: Final = 500
 
 def draw_tree(names: Iterable[str], sizes: Mapping[str, int] | None = None) -> str:
     """Draw the tree. If it is too long, the deepest entries are left out first, and dots mark each folder whose entries
-    are not all shown. `sizes` are the bytes of files, by name."""
+    are not all shown. `names` are paths of files, such as `src/app.py`, and `sizes` are the bytes of files, by name."""
     paths = {tuple(name.split("/")) for name in names}
+    # The files and all their folders: `src/app.py` gives `("src",)` and `("src", "app.py")`.
     every = {path[:depth] for path in paths for depth in range(1, len(path) + 1)}
     nearest = set(sorted(every, key=lambda path: (len(path), path))[:MAX_ENTRIES])
     cut = {path[:-1] for path in every - nearest}
@@ -26,6 +27,7 @@ def draw_tree(names: Iterable[str], sizes: Mapping[str, int] | None = None) -> s
 
 
 def _draw_line(path: tuple[str, ...], is_file: bool, is_cut: bool, sizes: Mapping[str, int]) -> str:
+    """Return the line of a file or a folder. `is_cut` means that not all entries of the folder are shown."""
     indent = "  " * (len(path) - 1)
     if not is_file:
         return f"{indent}{path[-1]}/{' ...' if is_cut else ''}"

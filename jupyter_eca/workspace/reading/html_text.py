@@ -9,7 +9,7 @@ import re
 from html.parser import HTMLParser
 from typing import Any, Final
 
-# Elements that have no text for a reader, or that are the same on every page of a site.
+# Elements without text for a reader, and elements that are the same on every page of a site.
 _NOISE: Final = ("script", "style", "noscript", "template", "svg", "iframe", "nav", "header", "footer", "aside", "form")
 _BLOCKS: Final = frozenset(
     (
@@ -53,6 +53,7 @@ class _WordCollector(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.parts: list[str] = []
+        # The ignored elements that are open, the outermost first.
         self._hidden: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002  # HTMLParser's

@@ -19,6 +19,7 @@ from jupyter_eca.errors import ToolError
 if TYPE_CHECKING:
     from pathlib import Path
 
+# The extensions of files that are images for us.
 EXTENSIONS: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp"})
 
 # Bytes of an image that is sent. Vendors refuse images with more than 5 MB in base64.
@@ -31,7 +32,7 @@ _MAX_SIDE: Final = 1568
 
 
 def load_file(real: Path, name: str) -> ImagePart:
-    """Load an image file.
+    """Load an image file. `real` is its resolved path, and `name` its name in errors, here and below.
 
     Raises: ToolError when it is no image, or too large; OSError.
     """
@@ -59,6 +60,7 @@ def load_bytes(data: bytes, name: str) -> ImagePart:
 
 
 def _make_part(data: bytes, name: str) -> ImagePart:
+    """Return the part of a message with this image, which is made smaller if it is too large."""
     media_type = _detect_media_type(data)
     if not media_type:
         raise ToolError(f"{name} is no PNG, JPEG, GIF or WebP picture, whatever it is called.")
@@ -68,6 +70,7 @@ def _make_part(data: bytes, name: str) -> ImagePart:
 
 
 def _detect_media_type(data: bytes) -> str:
+    """Return the type of an image from its first bytes; empty when it is none of the types that models accept."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -78,7 +81,10 @@ def _detect_media_type(data: bytes) -> str:
 
 
 def _shrink(data: bytes, name: str) -> bytes:
-    """Make an image smaller. This needs Pillow."""
+    """Make an image smaller, and return it as JPEG. This needs Pillow.
+
+    Raises: ToolError when it cannot be made smaller.
+    """
     problem = f"{name} is larger than {MAX_BYTES / 1e6:g} MB"
     if len(data) > MAX_READ:
         raise ToolError(f"{problem}, and too large to be made smaller.", "Crop it, or save it with fewer pixels.")

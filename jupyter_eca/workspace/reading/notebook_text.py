@@ -1,7 +1,8 @@
 """Renders a notebook file as text for a model.
 
 It is tolerant, because users also ask about notebooks that are old, half written or broken by a merge. It must not be
-used for edits: `notebooks/file.py`, which is strict, loads the notebooks that are edited.
+used for edits: `notebooks/file.py`, which is strict, loads the notebooks that are edited. `cell_text.py` renders the
+cells of notebooks that were loaded in that way, and the outputs of all cells.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ MAX_BYTES: Final = 10_000_000
 
 
 def load_file(real: Path, name: str) -> DocumentPart:
-    """Load a PDF file.
+    """Load a PDF file. `real` is its resolved path, and `name` its name in errors.
 
     Raises: ToolError when it is no PDF, or too large; OSError.
     """

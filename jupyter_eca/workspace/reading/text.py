@@ -7,7 +7,8 @@ import codecs
 from contextlib import suppress
 from typing import Final
 
-# The largest context (ECA 3.9). A longer text costs more than it helps, and the model can read the rest with tools.
+# The size of the largest context, which is a text that is sent with the user's prompt. ECA has the same limit (its
+# requirement 3.9). A longer text costs more than it helps, and the model can read the rest with tools.
 MAX_LINES: Final = 2000
 MAX_CHARACTERS: Final = 50_000
 
@@ -46,13 +47,14 @@ def _unify_line_ends(text: str) -> str:
 
 
 def truncate(text: str, first: int = 1, total: int | None = None) -> str:
-    """Return the beginning of a text. If this is not the whole text, the first line says which part it is.
+    """Return the beginning of a text. If this is not the whole text, a first line is added that says which part it is:
+    `[lines 1-2000 of 3500]`.
 
     When `text` is itself a part of a longer text, `first` is the number of its first line, and `total` the number of
     lines of the longer text.
     """
     lines = text.split("\n")
-    if lines[-1] == "":
+    if lines[-1] == "":  # behind the last line break
         lines.pop()
     total = first - 1 + len(lines) if total is None else total
     fitting = lines[: _count_fitting(lines)]

@@ -1,7 +1,8 @@
-"""Renders a variable of a kernel as text for a model. The user's configuration decides how much of its value is
-disclosed.
+"""Renders a variable of a kernel as text for a model. The user's configuration (`notebook.variables`) decides how much
+of its value the model sees.
 
-It must not ask kernels: the variables come from `kernels/`.
+It must not ask kernels: the variables come from `kernels/`. There, `profile.py` explains what a profile is, and
+`introspect.py` what a preview and a sample are.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ImagePart
     from jupyter_eca.protocol.notebook import Variable
 
-# The characters for the tables of a database: for all lines with columns, for one of them, and for names of others.
+# The characters for the tables of a database: for all lines of tables with their columns, for one such line, and for
+# the names of all other tables.
 _TABLES_CHARS: Final = 4_000
 _TABLE_CHARS: Final = 300
 _NAMES_CHARS: Final = 1_000
@@ -38,7 +40,7 @@ def describe(variable: Variable, config: VariablesConfig) -> list[str]:
     if variable.memory is not None:
         lines.append(f"memory: {variable.memory:,} bytes")
     is_full = disclosure is VariableDetail.FULL
-    # A profile names the columns too, with their types. One beside a sample is not complete.
+    # A profile names the columns too, with their types. A variable that also has a sample has an incomplete profile.
     if variable.columns and not (is_full and variable.profile and not variable.sample):
         lines.append("columns: " + ", ".join(f"{column.name}: {column.dtype}" for column in variable.columns))
     if is_full:
@@ -47,8 +49,8 @@ def describe(variable: Variable, config: VariablesConfig) -> list[str]:
 
 
 def _describe_tables(variable: Variable) -> list[str]:
-    """Return a line for each table of a database with its columns, as far as there is room, then names, then a
-    number."""
+    """Return the lines about the tables of a database. As far as there is room, each table has a line with its columns.
+    Then one line has the names of other tables, and one line the number of the rest."""
     lines: list[str] = []
     names: list[str] = []
     left_out = variable.tables_left_out
@@ -67,6 +69,7 @@ def _describe_tables(variable: Variable) -> list[str]:
 
 
 def _cut(text: str, limit: int) -> str:
+    """Return the text in one line of at most `limit` characters."""
     text = " ".join(text.split())
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 

@@ -27,7 +27,8 @@ TIMEOUT_S: Final = 20.0
 # Bytes of a page that are read. Most of a page is markup, so this is twenty times the text that a model gets.
 MAX_BYTES: Final = 2_000_000
 
-# Addresses of cloud metadata (Azure, Oracle). Python 3.11 counts them as public.
+# Addresses at which a cloud gives data about a virtual machine, and passwords too, to programs on it (Azure, Oracle).
+# Python 3.11 counts these addresses as public.
 _CLOUD_METADATA: Final = (ip_network("168.63.129.16/32"), ip_network("192.0.0.0/24"))
 # IPv6 addresses that a translator forwards to an IPv4 address, which may be a private one.
 _TRANSLATED: Final = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"), ip_network("2002::/16"))
@@ -51,6 +52,7 @@ def is_public(address: Address) -> bool:
 
 
 async def _look_up(host: str, port: int) -> list[str]:
+    """Return the IP addresses of a host."""
     addresses = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(address[0]) for *_, address in addresses]
 
@@ -62,7 +64,7 @@ class NetworkAccess:
     lookup: Callable[[str, int], Awaitable[list[str]]] = _look_up
     """Resolves a host and port to addresses."""
     allows: Callable[[Address], bool] = is_public
-    """Whether an address may be connected to. All addresses of a host must be allowed."""
+    """Returns whether an address may be connected to. All addresses of a host must be allowed."""
 
 
 PUBLIC: Final = NetworkAccess()
@@ -81,7 +83,7 @@ class WebPage:
 
 
 async def fetch(url: str, reach: NetworkAccess = PUBLIC) -> WebPage:
-    """Fetch a page.
+    """Fetch a page. `reach` decides which hosts may be reached.
 
     Raises: ToolError with the reason.
     """
