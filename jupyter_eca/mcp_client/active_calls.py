@@ -1,5 +1,5 @@
-"""Owns the calls of one connection that are in progress. A call ends at its timeout. The timeout pauses while the call
-waits for the user.
+"""Owns the calls of one connection to an MCP server that are in progress. A call ends at its timeout. The timeout
+pauses while the call waits for the user.
 
 It must not know what a call does: `connection.py` begins the calls, and `server_requests.py` asks the user.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jupyter_eca.mcp_client.caller import McpCaller
     from jupyter_eca.workspace.tool_result import Report
 
-# Each report of progress starts the timeout of a call again. All in all, a call takes at most so many timeouts.
+# Each report of progress starts the timeout of a call again. The whole call may take at most this many timeouts.
 _MAX_TIMEOUTS: Final = 30
 
 
@@ -51,7 +51,8 @@ class ActiveCall:
 
     @contextmanager
     def pause_clock(self) -> Generator[anyio.CancelScope]:
-        """Pause the timeout while the block waits for the user. If the call ends, the block is cancelled."""
+        """Pause the timeout while the block waits for the user. If the call ends, the block is cancelled by the scope
+        that is yielded."""
         began = _now()
         scope = anyio.CancelScope()
         self._scopes.add(scope)
@@ -97,7 +98,8 @@ class ActiveCalls:
 
     @contextmanager
     def begin(self, caller: McpCaller, timeout: float, limit: asyncio.Timeout) -> Generator[ActiveCall]:
-        """Register a call while the block runs. See `ActiveCall` for the arguments."""
+        """Register a call while the block runs. When the block ends, the call ends. See `ActiveCall` for the
+        arguments."""
         call = ActiveCall(caller, timeout, limit)
         self._calls.append(call)
         token = _CALL.set(call)
@@ -118,4 +120,5 @@ class ActiveCalls:
 
 
 def _now() -> float:
+    """Return the time of the event loop, in seconds."""
     return asyncio.get_running_loop().time()

@@ -1,9 +1,10 @@
-"""Limits the size of a message over stdio. It defines a text encoding that passes on only whole lines, and no line
-that is too long.
+"""Limits the size of a message from an MCP server that is a program and writes its messages to stdout, one a line. It
+defines a text encoding that passes on only whole lines, and no line that is too long.
 
-The SDK reads the output of a server as text, in an encoding that we choose. If a line arrives in many pieces, the SDK
-joins all of them again for each piece, so a line of 100 MB would block the loop for a minute. With this encoding, the
-SDK gets each line in one piece. The module must not know what the lines mean: `transports.py` uses the encoding.
+The SDK (the package `mcp`) reads the output of a server as text, in an encoding that we choose. If a line arrives in
+many pieces, the SDK joins all of them again for each piece, so a line of 100 MB would block the loop for a minute. With
+this encoding, the SDK gets each line in one piece. The module must not know what the lines mean: `transports.py` uses
+the encoding.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ MAX_BYTES: Final = 48 * 1024 * 1024
 """The size of the largest message. A file of 32 MiB in base64 fits into it. Our WebSockets have the same limit."""
 
 ON_OVERFLOW: ContextVar[Callable[[], None] | None] = ContextVar("ON_OVERFLOW", default=None)
-"""The function that is called when a line is too long. Set it before the SDK begins to read the stream."""
+"""The function that is called when a line is too long. Set it before the SDK begins to read the stream. It is a context
+variable because the SDK makes the decoder, and passes no arguments to it."""
 
 
 class _LineDecoder(codecs.IncrementalDecoder):
@@ -37,6 +39,8 @@ class _LineDecoder(codecs.IncrementalDecoder):
         self._overflow = ON_OVERFLOW.get()
 
     def decode(self, input: ReadableBuffer, final: bool = False) -> str:
+        """Return the lines that are complete now. The rest of `input` is kept until its line is complete, or until the
+        end of the stream (`final`)."""
         complete, newline, rest = bytes(input).rpartition(b"\n")
         text = ""
         if newline:
@@ -45,7 +49,7 @@ class _LineDecoder(codecs.IncrementalDecoder):
         return text + self._flush(b"") if final else text
 
     def _flush(self, data: bytes) -> str:
-        """Add `data`, and return the text of everything that was kept. Then nothing is kept."""
+        """Add `data` to the bytes that are kept, return all of them as text, and keep nothing."""
         self._add(data)
         lines = b"".join(self._pieces) if self._size <= MAX_BYTES else b""
         self._pieces, self._size = [], 0
@@ -63,6 +67,7 @@ class _LineDecoder(codecs.IncrementalDecoder):
 
 
 def _find_codec(name: str) -> codecs.CodecInfo | None:
+    """Return our encoding if it has this name. Python calls this function for each encoding that it does not know."""
     if name.replace("_", "-") != ENCODING:
         return None
     utf8 = codecs.lookup("utf-8")

@@ -1,4 +1,5 @@
-"""Defines who uses a server (`McpCaller`), and what the server may request from us during a call (`ClientFeatures`).
+"""Defines who uses an MCP server (`McpCaller`), and what the server may request from us during a call
+(`ClientFeatures`).
 
 MCP has two such client features. Elicitation is a question to the user, and sampling is a request to a model. The
 module must not know the SDK or the host. The host implements `ClientFeatures` in `host/turn/sampling.py`, and
@@ -78,7 +79,7 @@ class ClientFeatures(Protocol):
     """What a server may request from us while a chat uses it: elicitation and sampling."""
 
     def find_question_asker(self, chat: str) -> QuestionAsker | None:
-        """Return the port that asks the users of a chat; None when no client of the chat can answer."""
+        """Return what asks the users of a chat; None when no client of the chat can answer."""
         ...
 
     async def sample(self, chat: str, request: SamplingRequest, /) -> SamplingResult:

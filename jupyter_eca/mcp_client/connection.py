@@ -1,11 +1,12 @@
-"""Owns the connection to one server: it keeps the lists of tools, prompts and resources up to date, and sends calls,
-each with a timeout.
+"""Owns the connection to one MCP server: it keeps the lists of tools, prompts and resources up to date, and sends
+calls, each with a timeout.
 
-It must not know the status of the server, or reconnect: `server.py` does. `transports.py` moves the messages, and
-`server_requests.py` answers the requests of the server.
+It must not know the status of the server, or reconnect: `server.py` does. `session_run.py` handles the errors of a
+connection, `transports.py` moves the messages, and `server_requests.py` answers the requests of the server. The SDK is
+the package `mcp`, which implements the protocol.
 
-A protocol version is called modern if the SDK counts it so (`MODERN_PROTOCOL_VERSIONS`). In modern versions a server
-has no session, and sends changes only to clients that subscribe. Older versions are called legacy.
+The SDK calls some protocol versions modern (`MODERN_PROTOCOL_VERSIONS`). In these, a server has no session, and sends
+changes only to clients that subscribe. The older versions are called legacy.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ T = TypeVar("T", bound=BaseModel)
 
 # The largest number of pages that are fetched of one list. A server may send pages without end.
 _MAX_PAGES: Final = 100
-# Seconds to wait, after a call, for the lists that changed during the call. ECA waits as long.
+# Seconds to wait for a list that has changed, or for a subscription. ECA waits as long for a list.
 _LISTS_SECONDS: Final = 5.0
 # Seconds that a server without other work has to answer a ping.
 _PING_SECONDS: Final = 10.0
@@ -96,12 +97,13 @@ class ConnectionAttempt:
     is_http: bool = False
     """Whether the server is reached by a URL."""
     is_first: bool = False
-    """Whether this is the first attempt. If it fails for certain reasons, the second attempt follows."""
+    """Whether this is the first attempt. `session_run.py` decides whether the second attempt follows its failure."""
 
 
 def list_attempts(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tuple[ConnectionAttempt, ...]:
-    """Return the two ways to connect, in the order in which they are tried. The second way is needed because a program
-    may end when it receives a request of a modern version, and a URL may speak only the older transport (SSE)."""
+    """Return the two ways to connect, in the order in which they are tried. The second way is needed for older servers.
+    A program may end when it receives a request of a modern version. A URL may speak only the older transport (SSE,
+    server-sent events). `auth` signs in to a URL; None for no sign-in."""
     config = settings.config
     if config.url:
         return (
@@ -110,10 +112,10 @@ def list_attempts(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tup
         )
     folder = next(iter(settings.get_folders()), None)
 
-    def process(watch: transports.TransportWatch) -> AbstractAsyncContextManager[TransportStreams]:
+    def open_process(watch: transports.TransportWatch) -> AbstractAsyncContextManager[TransportStreams]:
         return transports.open_stdio(config, settings.get_environment(), folder, watch)
 
-    return (ConnectionAttempt(process, is_first=True), ConnectionAttempt(process, is_legacy=True))
+    return (ConnectionAttempt(open_process, is_first=True), ConnectionAttempt(open_process, is_legacy=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,7 @@ class ServerLists:
     prompts: tuple[Prompt, ...]
     resources: tuple[Resource, ...]
     templates: tuple[ResourceTemplate, ...]
+    """The addresses of further resources, with variables in them."""
     instructions: str
     """The instructions of the server for a model. Secrets that we gave to the server are removed."""
     left_out: str
@@ -137,6 +140,7 @@ class ServerConnection:
     client: Client
     """The client of the SDK."""
     watch: transports.TransportWatch
+    """Notes what arrives on the transport."""
     timeout: float
     """Seconds that a call has."""
     keep_alive: float
@@ -145,6 +149,7 @@ class ServerConnection:
     requests: ServerRequests
     """Answers the requests of the server."""
     calls: ActiveCalls
+    """The calls in progress."""
     tools: tuple[Tool, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     resources: tuple[Resource, ...] = ()
@@ -158,12 +163,13 @@ class ServerConnection:
     _fetching: str = ""
     """The name of the list that is being fetched; empty for none."""
     _fetched: anyio.Event = field(default_factory=anyio.Event)
-    """Set, and replaced by a new event, after each list that was fetched."""
+    """Set after each list that was fetched, and then replaced by a new event."""
     _roots_changed: anyio.Event = field(default_factory=anyio.Event)
     """Set when the server must be told that the roots changed."""
     _check_wanted: anyio.Event = field(default_factory=anyio.Event)
     """Set when the server must be pinged at once, because a call timed out."""
     _ended: anyio.Event = field(default_factory=anyio.Event)
+    """Set when the connection must end, or has ended."""
     _loss: ConnectionLostError | None = None
     """Why the connection ended."""
 
@@ -197,7 +203,7 @@ class ServerConnection:
         self._ended.set()
 
     def announce_roots(self) -> None:
-        """Have the server told that the folders of the workspace (its roots) changed."""
+        """Tell the server soon that the folders of the workspace (its roots) have changed."""
         self._roots_changed.set()
 
     @property
@@ -300,7 +306,7 @@ class ServerConnection:
         while True:
             await self.watch.lists_changed.wait()
             self.watch.lists_changed = anyio.Event()
-            for name in sorted(self.watch.stale_lists, reverse=True):
+            for name in sorted(self.watch.stale_lists, reverse=True):  # the tools first
                 self.watch.stale_lists.discard(name)
                 self._fetching = name
                 before = self.lists
@@ -312,8 +318,8 @@ class ServerConnection:
                 self._fetching = ""
                 if before != self.lists:
                     changed()
-                done, self._fetched = self._fetched, anyio.Event()
-                done.set()
+                fetched, self._fetched = self._fetched, anyio.Event()
+                fetched.set()
 
     async def await_list(self, name: str) -> None:
         """If a list has changed, wait until it is fetched, but not longer than `_LISTS_SECONDS`."""
@@ -322,8 +328,9 @@ class ServerConnection:
                 await self._fetched.wait()
 
     async def _listen_for_changes(self) -> None:
-        """Subscribe to changes, in modern versions. `subscribe` ends the subscription, because resources cannot be
-        added to it, and this task begins a new one."""
+        """Subscribe to changes, in modern versions. A resource cannot be added to a subscription. So `subscribe` ends
+        the present subscription, and this task begins a new one. What changed between the two is not reported, so
+        everything is then marked as changed."""
         while self.is_modern:
             with anyio.CancelScope() as self._subscription_scope, contextlib.suppress(SubscriptionLost, TimeoutError):
                 try:
@@ -371,11 +378,12 @@ class ServerConnection:
         self._mark_all_resources_changed()
 
     def _mark_all_resources_changed(self) -> None:
+        """Note that each resource of this server may have changed since a chat received it."""
         self.settings.resources.mark_changed(self.settings.name)
 
     async def complete(self, template: str, variable: str, value: str, known: Mapping[str, str]) -> tuple[str, ...]:
-        """Return completions for the value of a template's variable; nothing when the server offers none. `known` are
-        the values of the other variables.
+        """Return completions for the value of a template's variable; nothing when the server offers none. `value` is
+        what the user has typed of it, and `known` are the values of the other variables.
 
         Raises: CallTimeoutError, MCPError.
         """
@@ -391,8 +399,8 @@ class ServerConnection:
     async def call_with_timeout(
         self, work: Callable[[ProgressFnT], Awaitable[Any]], caller: McpCaller = NO_CALLER
     ) -> Any:
-        """Run `work` with the timeout. `work` gets a callback for progress. When it is cancelled or takes too long, the
-        SDK tells the server.
+        """Run `work` with the timeout, and return its result. `work` gets a callback for progress. When it is cancelled
+        or takes too long, the SDK tells the server.
 
         Raises: CallTimeoutError.
         """
@@ -431,8 +439,8 @@ class ServerConnection:
 
 
 def _hide_secrets(offer: T) -> T:
-    """Return a tool, prompt or resource without the secrets that we gave to the server. The server may repeat a secret
-    in any text. Names and addresses are kept as they are, because calls need them."""
+    """Return what a server offers (a tool, prompt or resource) without the secrets that we gave to the server. The
+    server may repeat a secret in any text. Names and addresses are kept as they are, because calls need them."""
     data = offer.model_dump(mode="json", by_alias=True, exclude_unset=True)
     hidden = redaction.redact_json(data)
     if hidden == data:

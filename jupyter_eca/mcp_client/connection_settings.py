@@ -1,4 +1,4 @@
-"""Defines the settings of a connection to a server.
+"""Defines the settings of a connection to an MCP server.
 
 It must not import the SDK or `server.py`, which makes the settings. `connection.py` reads them.
 """
@@ -43,6 +43,7 @@ class ConnectionSettings:
     get_folders: Callable[[], tuple[Path, ...]]
     """Returns the present folders of the workspace."""
     timing: ConnectionTiming
+    """The time limits and pauses."""
     on_change: Callable[[], None]
     """Called after the lists of the server changed."""
     client_features: ClientFeatures

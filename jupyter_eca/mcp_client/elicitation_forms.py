@@ -1,4 +1,5 @@
-"""Converts the form of an elicitation to questions, one for each field, and parses the answers.
+"""Converts the form of an elicitation to questions, one for each field, and parses the answers. An elicitation is a
+question that an MCP server has for the user during a call.
 
 A form is a JSON schema. MCP allows only a flat one: its fields are texts, numbers, yes or no, and choices. The module
 must not ask the user, which `server_requests.py` does, and must not know the SDK.
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     Value = str | int | float | bool | list[str]
 
+# The kind of a field, by its type in the JSON schema.
 _KINDS: Final = {
     "string": FieldKind.TEXT,
     "number": FieldKind.NUMBER,
@@ -49,7 +51,8 @@ class _Option(_Schema):
 
 
 class _Choice(_Schema):
-    """A choice between texts. The protocol has several ways to write it, with titles and without."""
+    """A choice between texts. The protocol has several ways to write it, with titles and without: `enum` with
+    `enumNames`, `oneOf`, and `anyOf`."""
 
     enum: tuple[str, ...] = ()
     enum_names: tuple[str, ...] = ()
@@ -58,7 +61,7 @@ class _Choice(_Schema):
 
     @property
     def choices(self) -> dict[str, str]:
-        """The values by their labels, which are the titles where there are any."""
+        """The values by their labels. A label is the title, or the value where there is no title."""
         titled = {option.title or option.const: option.const for option in (*self.one_of, *self.any_of)}
         return titled | dict(zip(self.enum_names or self.enum, self.enum, strict=False))
 
@@ -96,6 +99,7 @@ class FormQuestion:
     """The name of the field."""
     schema: _FieldSchema
     required: bool
+    """Whether the form cannot be sent without this field."""
     choices: Mapping[str, str | bool]
     """The values by their labels."""
 
@@ -132,7 +136,7 @@ class FormQuestion:
 
     @property
     def bounds(self) -> tuple[float | None, float | None]:
-        """The smallest and the largest value, length or number of choices, according to the kind."""
+        """The smallest and the largest value, length or number of choices, according to the kind; None for no limit."""
         schema = self.schema
         match self.kind:
             case FieldKind.TEXT:
@@ -160,6 +164,7 @@ class FormQuestion:
         return _READERS[self.schema.type](answer.strip(), self.schema)
 
     def _read_choice(self, answer: str) -> str | bool:
+        """Return the value that the answer names by its label or by itself. Upper and lower case do not matter."""
         folded = answer.strip().casefold()
         for label, value in self.choices.items():
             if folded in {label.casefold(), str(value).casefold()}:
@@ -167,6 +172,7 @@ class FormQuestion:
         raise ValueError(f"It must be one of {', '.join(self.choices)}.")
 
     def _read_multiple(self, answer: str) -> list[str]:
+        """Return the values in an answer such as `red, blue`, each once."""
         found = list(dict.fromkeys(str(self._read_choice(part)) for part in answer.split(",") if part.strip()))
         least, most = self.schema.min_items, self.schema.max_items
         if len(found) < least or (most is not None and len(found) > most):
@@ -191,6 +197,7 @@ def parse_form(schema: Mapping[str, Any]) -> tuple[FormQuestion, ...]:
 
 
 def _list_choices(schema: _FieldSchema) -> Mapping[str, str | bool]:
+    """Return the choices of a field: the values by their labels. `items` has those of an array."""
     if schema.type == "boolean":
         return {YES: True, NO: False}
     return schema.items.choices if schema.items is not None else schema.choices

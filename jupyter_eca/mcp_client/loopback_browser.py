@@ -1,5 +1,5 @@
-"""Implements the port `sign_in.Browser` for a user of this machine: we open their browser, and after the sign-in it
-calls a port of ours (RFC 8252).
+"""Implements the interface `sign_in.Browser` for a user of this machine. We open their browser. After the sign-in, the
+browser sends a request to a TCP port that we listen on (RFC 8252).
 
 It is used where there is no Jupyter server. A user of another machine gets the address of the sign-in too, but their
 browser reaches our port only if the port is forwarded. The module must not know OAuth: `oauth.py` does.
@@ -43,7 +43,8 @@ class Loopback:
 
 
 def _bind(port: int | None, used: Sequence[str]) -> socket.socket:
-    """Return a socket: on the configured port, else on a port of an address that was used before, else on any port.
+    """Return a socket that listens: on the configured port, else on a port of an address that was used before, else on
+    any free port.
 
     Raises: OSError when the configured port is not free.
     """
@@ -69,6 +70,7 @@ def _open(url: str) -> None:
 
 
 def _run(command: list[str]) -> None:
+    """Run a command to its end, without output."""
     nothing = subprocess.DEVNULL
     try:
         # There is no shell, and the scheme of the address was checked to be http or https.
@@ -78,8 +80,8 @@ def _run(command: list[str]) -> None:
 
 
 async def _answer(waiting_sign_ins: WaitingSignIns, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer one request of a browser. Only a request that brings the answer of an authorization server has an
-    effect."""
+    """Answer one request of a browser, in plain HTTP. Only a request that brings the answer of an authorization server
+    has an effect."""
     try:
         async with asyncio.timeout(_LINE_SECONDS):
             method, target, *_ = (await reader.readline()).decode("latin-1").split(" ")

@@ -1,8 +1,8 @@
-"""Owns all MCP servers, each with its own task. Servers can be added, changed and removed while the program runs.
-Implements the port `workspace.ports.McpServers`.
+"""Owns all MCP servers (Model Context Protocol), each with its own task. Servers can be added, changed and removed
+while the program runs. `McpManager` implements the interface `McpServers` of `workspace/ports.py`.
 
-It must not speak to a server itself: `server.py` does. It must not import the SDK either, so that the SDK is never
-imported when no server is configured.
+It must not speak to a server itself: `server.py` does. It must not import the SDK (the package `mcp`) either, so that
+the SDK is never imported when no server is configured.
 """
 
 from __future__ import annotations
@@ -56,25 +56,27 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Seconds that a prompt waits for a resource that may have changed, and that a user who types waits for completions.
+# Seconds that a prompt waits for a resource that may have changed.
 _CHANGED_SECONDS: Final = 5.0
+# Seconds that a user who types waits for completions.
 _COMPLETION_SECONDS: Final = 0.3
 
 # Seconds of waiting for servers that start, after which a warning says so. Most servers start within a second.
 _QUIET_SECONDS: Final = 2.0
 
 # The fields of a server's configuration that a client may write.
-
 _FIELDS = ("command", "args", "env", "url", "headers", "client_id", "client_secret", "oauth_port", "auth_scope")
 
 
 class McpManager:
     """Starts, stops and changes the configured servers, and passes calls to them.
 
-    `changed` is called with each server that changed, and `removed` with the name of each server that was removed.
-    `store` keeps the sign-ins, and `lists_folder` what each server offered when it last ran. `client_features` answers
-    what servers request from us. `keep_trust` runs a function that changes a file of a folder, and keeps the folder
-    trusted. `get_environment` returns the environment variables that programs inherit.
+    `folders` are the folders of the workspace. `changed` is called with each server that changed, and `removed` with
+    the name of each server that was removed. `store` keeps the sign-ins, and `lists_folder` what each server offered
+    when it last ran. `client_features` answers what servers request from us. `keep_trust` runs a function that changes
+    a file of a folder, and keeps the folder trusted. `timing` is given by tests; None for the times of the
+    configuration. `home` is the home folder of the user; None for the real one. `get_environment` returns the
+    environment variables that programs inherit.
     """
 
     def __init__(
@@ -107,7 +109,8 @@ class McpManager:
         self._start_queue = StartQueue()
         self._reserved = RESERVED
         self._servers: dict[str, McpServer] = {}
-        # The tasks of the servers, and those that write what they offer.
+        # The tasks that run the servers, also of servers that were removed and are still ending, and the tasks that
+        # write what the servers offer.
         self._unfinished: set[asyncio.Task[None]] = set()
         self._tasks: asyncio.TaskGroup | None = None
         # Held while servers are added, changed or removed.
@@ -185,7 +188,7 @@ class McpManager:
             server.configure(server.settings.model_copy(update={"disabled": not enabled}))
 
     async def add(self, params: McpAddServerParams) -> ToolServerUpdatedParams:
-        """Add a server to the configuration of the user or of the workspace, as `params.scope` says.
+        """Add a server to the configuration of the user or of the workspace, as `params.scope` says. Return its state.
 
         Raises: McpRefusal, ConfigError.
         """
@@ -273,6 +276,7 @@ class McpManager:
                 warning.cancel()
 
     def _warn_of_wait(self, within: float) -> None:
+        """Log which servers are still starting."""
         names = ", ".join(server.name for server in self._servers.values() if server.is_starting)
         _log.warning("waiting for the MCP server %s, for %g s at most (mcpTimeoutSeconds)", names, within)
 
@@ -311,7 +315,7 @@ class McpManager:
         return {server.name: lists.instructions for server, lists in self._list_offers() if lists.instructions}
 
     async def read_resource(self, server: str, uri: str, chat: str = "") -> tuple[str, tuple[ImagePart, ...]]:
-        """Return the text and the images of a resource. For a chat, subscribe to its changes too. See the port.
+        """Return the text and the images of a resource. For a chat, subscribe to its changes too. See `McpServers`.
 
         Raises: ToolError.
         """
@@ -367,7 +371,7 @@ class McpManager:
         """Return completions for the value that the user is typing; nothing if the server is slow or fails."""
         for server, connection in self._list_running():
             if server.name == template.server:
-                with suppress(Exception):  # the port promises that this never raises
+                with suppress(Exception):  # `McpServers` promises that this never raises
                     async with asyncio.timeout(_COMPLETION_SECONDS):
                         return await connection.complete(template.uri, typed.variable, typed.value, typed.known_values)
         return ()
@@ -419,6 +423,7 @@ class McpManager:
             raise McpRefusal("invalid-server", "A server needs either a command or a url.")
 
     def _is_reserved(self, name: str) -> bool:
+        """Return whether a name, up to its first `__`, stands for our own tools in rules. See `tool_names`."""
         return name.partition("__")[0] in self._reserved
 
     def _add(self, name: str, settings: McpServerConfig) -> McpServer:
@@ -456,6 +461,7 @@ class McpManager:
         self._removed(name)
 
     def _report_change(self, server: McpServer) -> None:
+        """Report a change of a server, unless the server was removed."""
         if self._servers.get(server.name) is server:
             if server.status is ServerStatus.RUNNING and self._tasks is not None:
                 self._track(self._tasks.create_task(server.keep_lists(), name=f"mcp lists of {server.name}"))
@@ -466,6 +472,7 @@ class McpManager:
         return [(server, lists) for server in self._servers.values() if (lists := server.lists) is not None]
 
     def _list_running(self) -> list[tuple[McpServer, ServerConnection]]:
+        """Return the servers that run now, with their connections."""
         return [
             (server, server.connection)
             for server in self._servers.values()
@@ -502,6 +509,7 @@ class McpManager:
         await self._write_file(file, partial(mcp_servers.change_server, file, name, fields))
 
     async def _write_file(self, file: Path, write: Callable[[], None]) -> None:
+        """Call `write`, which changes the file. Raises: McpRefusal when the file cannot be written."""
         try:
             await self._keep_trust(write)
         except OSError as error:
@@ -530,4 +538,5 @@ def _drop_unchanged(fields: dict[str, Any], info: ToolServerUpdatedParams) -> di
     return changed
 
 
+# The names of `_FIELDS` in ECA's configuration.
 _ALIASES = frozenset(McpServerConfig.model_fields[name].alias or name for name in _FIELDS)

@@ -1,8 +1,8 @@
-"""Owns the sign-in to one server by OAuth. The SDK implements the protocol. `ServerSignIn` is its token storage, and
-decides whether a user is sent to a browser.
+"""Owns the sign-in to one MCP server by OAuth. The SDK (the package `mcp`) implements OAuth. `ServerSignIn` is its
+token storage, and decides whether a user is sent to a browser.
 
 It must not know how a browser is opened: `sign_in.py` does. `sign_ins.py` makes one `ServerSignIn` for each server, and
-`sign_in_store.py` stores the tokens.
+`sign_in_store.py` stores the tokens. Tokens, with everything that is needed to renew them, are called a grant.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ logging.getLogger("mcp.client.auth.oauth2").addFilter(lambda record: record.msg 
 class ServerSignIn:
     """The sign-in to one server. It implements the SDK's protocol `TokenStorage`.
 
-    `stored` is what an earlier sign-in left. With an `attempt`, the user may be sent to a browser, once. Without one,
-    only the stored tokens are used. `stale` means that these must be renewed before they are used. `wanted_scope` is
-    the scope that was missing when the server refused a request.
+    `stored` is what an earlier sign-in left. With an `attempt`, the user may be sent to a browser, once. Without an
+    attempt, only the stored tokens are used. `stale` means that the stored tokens must be renewed before they are used.
+    `wanted_scope` is the scope that was missing when the server refused a request; None when none was missing.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class ServerSignIn:
 
     def _find_client(self, stored: StoredSignIn) -> OAuthClientInformationFull | None:
         """Return our stored registration as an OAuth client: the one that the tokens were issued to. For a new sign-in,
-        it is the one with the present redirect URI. None if there is none, or if its secret has expired."""
+        it is the registration with the present redirect URI; None if there is none, or if its secret has expired."""
         registered = stored.clients.get(self.attempt.landing.address) if self.attempt else None
         data = self.grant.client if self.grant else registered
         client = OAuthClientInformationFull.model_validate(data) if data else None
@@ -171,7 +171,9 @@ class ServerSignIn:
         )
         self.stale = False
         if (statuses := transports.REFUSED_STATUSES.get()) is not None:
-            statuses.clear()  # the sign-in answered these refusals. A later failure has another reason
+            # The server refused requests because nobody was signed in. This is over, so a later failure has another
+            # reason.
+            statuses.clear()
         survives_restart = await self._store.store_grant(self.url, self.grant)
         if self.attempt is not None:
             self.attempt.survives_restart = survives_restart
@@ -217,6 +219,7 @@ class ServerSignIn:
         return AuthorizationCodeResult.model_validate(found)
 
     def _refuse(self, why: str) -> NoReturn:
+        """Note why nobody is signed in, and raise OAuthFlowError."""
         self.refusal = why
         raise OAuthFlowError(why)
 
@@ -255,8 +258,10 @@ def _make_configured_client(settings: McpServerConfig, redirect_uri: str) -> OAu
 
 
 def _as_json(model: BaseModel, exclude: set[str] | None = None) -> dict[str, Any]:
+    """Return a model as JSON, without empty fields and without those in `exclude`."""
     return model.model_dump(mode="json", exclude_none=True, exclude=exclude)
 
 
 def _is_loopback(address: str) -> bool:
+    """Return whether an address leads to this machine."""
     return urlsplit(address).hostname in {"127.0.0.1", "localhost", "::1"}

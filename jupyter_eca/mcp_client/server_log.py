@@ -1,5 +1,5 @@
-"""Owns the log of one server, which clients can show. It contains the log messages of the server, the last lines of its
-stderr, and our own notes about it.
+"""Owns the log of one MCP server, which clients can show. It contains the log messages of the server, the last lines of
+its stderr, and our own notes about it.
 
 It must not contain secrets that we gave to the server: a function that `server.py` passes removes them.
 """

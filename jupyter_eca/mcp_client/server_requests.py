@@ -1,4 +1,5 @@
-"""Answers the requests of a server to its client: elicitation, sampling and roots.
+"""Answers the requests of an MCP server to its client, which is us. There are three kinds. Elicitation is a question to
+the user: a form, or a page to open. Sampling is a request to a model. The roots are the folders of the workspace.
 
 Elicitation and sampling are passed to the chat that uses the server at that moment. `active_calls.py` finds this chat.
 The module must not know how a chat asks its user or its model: the host implements `caller.ClientFeatures`.
@@ -85,6 +86,7 @@ class ServerRequests:
         return ElicitResult(action="cancel")
 
     async def _elicit(self, dialogue: _Dialogue, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+        """Ask the user to fill in a form or to open a page, and return the answer for the server."""
         try:
             if isinstance(params, ElicitRequestFormParams):
                 questions = elicitation_forms.parse_form(params.requested_schema)
@@ -143,6 +145,7 @@ class ServerRequests:
         return self._refuse("the call that it was for is over")
 
     def _refuse(self, why: str) -> ErrorData:
+        """Log that a sampling request is refused, and return the error for the server."""
         self._settings.log.write("warning", f"it wanted to ask a model: {why}")
         return ErrorData(code=INVALID_REQUEST, message=f"sampling was refused: {why}")
 
@@ -158,7 +161,8 @@ class _Dialogue:
     async def ask_form(
         self, message: str, questions: Sequence[elicitation_forms.FormQuestion]
     ) -> dict[str, elicitation_forms.Value]:
-        """Ask for the values of a form's fields. A form without fields only needs to be accepted.
+        """Ask for the values of a form's fields, and return them by the names of the fields. A form without fields only
+        needs to be accepted. `message` is what the server wants to know.
 
         Raises: _UnansweredError.
         """
@@ -213,7 +217,8 @@ class _Dialogue:
     async def _ask(
         self, text: str, options: list[QuestionOption], *, allow_freeform: bool, field: FormField | None = None
     ) -> str:
-        """Ask one question and return the answer.
+        """Ask one question and return the answer. With `allow_freeform`, the user may type an answer that is no option.
+        `field` describes the field for clients that can draw it.
 
         Raises: _UnansweredError.
         """

@@ -1,7 +1,10 @@
-"""Runs one session of a server, from its start to its end. It also runs the calls on the connection.
+"""Runs one session of an MCP server: it connects, and keeps the connection until it ends. It also runs the calls on the
+connection.
 
-It is the boundary to the SDK: here each error of the SDK becomes a sentence that says what happened. The module must
-not decide what follows a failure: `server.py` does.
+It is the boundary to the SDK (the package `mcp`): here each error of the SDK becomes a sentence that says what
+happened. The module must not decide what follows a failure: `server.py` does.
+
+These sentences call the server "it", because they are always shown together with the name of the server.
 """
 
 from __future__ import annotations
@@ -64,8 +67,8 @@ async def run_session(
     scope: anyio.CancelScope,
     on_ready: Callable[[ServerConnection], None],
 ) -> SessionEnd:
-    """Run one session, and return how it ended. `on_ready` is called when the tools are known. To end the session,
-    cancel `scope`: then the SDK ends a process in the right way."""
+    """Run one session, and return how it ended. `auth` signs in to a URL; None for no sign-in. `on_ready` is called
+    when the tools are known. To end the session, cancel `scope`: then the SDK ends a process in the right way."""
     is_url = bool(settings.config.url)
     ending = SessionEnd(f"it did not finish starting within {settings.timing.timeout:g} s", is_temporary=is_url)
     watch = transports.TransportWatch()
@@ -94,7 +97,7 @@ async def run_session(
 
 
 async def call_server(connection: ServerConnection, work: Callable[[ServerConnection], Awaitable[Any]]) -> Any:
-    """Run `work` on a connection.
+    """Run `work` on a connection, and return its result.
 
     Raises: SessionForgottenError; ToolError for every other failure.
     """
@@ -113,8 +116,8 @@ async def call_server(connection: ServerConnection, work: Callable[[ServerConnec
             connection.end("it wants credentials", is_refused=True)
             raise SessionForgottenError from None
         if _is_closed(error) and 403 in statuses:
-            # Here the user is signed in, and the SDK wanted to send them to sign in again for a larger scope. That
-            # closed the connection. Where nobody is signed in, a 403 is an ordinary answer, and closes nothing.
+            # The user is signed in. The SDK wanted to send them to sign in again for a larger scope, and that closed
+            # the connection. If nobody is signed in, a status 403 is an ordinary answer, and closes nothing.
             connection.end(_NEEDS_MORE, is_refused=True)
             raise ToolError(_NEEDS_MORE) from None
         if connection.watch.fault:

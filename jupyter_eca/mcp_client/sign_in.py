@@ -1,9 +1,10 @@
-"""Owns the way of a user through a sign-in with a browser. The browser is sent to an authorization server, comes back
-to us with a code (it lands), and shows a page at the end.
+"""Owns the steps of a sign-in that happen in the user's browser. First the browser is sent to an authorization server.
+Then it comes back to us with a code (it lands). At the end it shows a page of ours.
 
-The port `Browser` decides where the browser lands, and who opens it. There are two implementations:
+The interface `Browser` decides at which address the browser lands, and who opens it. There are two implementations:
 `loopback_browser.py`, and the Jupyter server (`apps/server`). When the browser lands, they call
-`WaitingSignIns.arrive`. The module must not know OAuth or the SDK: `oauth.py` does.
+`WaitingSignIns.arrive`. The module must not know OAuth or the SDK: `oauth.py` does. `sign_ins.py` keeps the sign-ins to
+all servers.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class SignInAttempt:
     say: Say
     """Shows a message to the user."""
     kind: str = "the MCP server "
-    """What stands before the name on the page."""
+    """The words before the name on the page. A sign-in to a provider has none."""
     sent: bool = False
     """Whether the browser was sent to the authorization server."""
     survives_restart: bool = True
@@ -103,7 +104,7 @@ class SignInAttempt:
     _returned: asyncio.Future[Mapping[str, str]] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
-    """What the browser brought."""
+    """The parameters that the browser brought."""
     _outcome: asyncio.Future[str | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """Why the sign-in failed; None when it worked."""
 
@@ -114,7 +115,8 @@ class SignInAttempt:
         self.say(MessageType.INFO, f"Sign in to the MCP server {self.name!r}: {url}")
 
     def expect(self, state: str) -> None:
-        """Wait for a browser that brings this `state`. Call it directly if the caller itself sends the browser."""
+        """Register this attempt for the browser that brings this `state`. `send` calls it. Call it directly if the
+        caller itself sends the browser."""
         self.sent = True
         self.landing.waiting_sign_ins.expect(state, self)
 
@@ -128,7 +130,8 @@ class SignInAttempt:
         return await asyncio.shield(self._returned)  # a cancelled caller must not cancel the future
 
     async def arrive(self, parameters: Mapping[str, str]) -> SignInPage:
-        """Take what the browser brought, wait for the end of the sign-in, and return the page to show."""
+        """Take the parameters that the browser brought, wait for the end of the sign-in, and return the page to
+        show."""
         if not self._returned.done():
             self._returned.set_result(parameters)
         try:
@@ -149,15 +152,18 @@ class SignInAttempt:
 
 
 class WaitingSignIns:
-    """The sign-ins that wait for a browser, by their `state`. Only the authorization server knows this random value."""
+    """The sign-ins that wait for a browser, by their `state`. This is a random value that we send to the authorization
+    server. It sends the value back with the browser, and nobody else knows it."""
 
     def __init__(self) -> None:
         self._attempts: dict[str, SignInAttempt] = {}
 
     def expect(self, state: str, attempt: SignInAttempt) -> None:
+        """Register an attempt for the browser that brings this `state`."""
         self._attempts[state] = attempt
 
     def forget(self, attempt: SignInAttempt) -> None:
+        """Stop waiting for the browser of an attempt."""
         self._attempts = {state: other for state, other in self._attempts.items() if other is not attempt}
 
     def hold(self, parameters: Mapping[str, str]) -> str:
@@ -175,4 +181,5 @@ class WaitingSignIns:
         attempt = self._attempts.pop(parameters.get("state", ""), None)
         if attempt is None:
             return SignInPage(404, "Nothing to do", _UNKNOWN)
+        # After a login to Jupyter, the browser brings only its `state`. See `hold`.
         return await attempt.arrive(attempt.held_parameters if set(parameters) == {"state"} else parameters)

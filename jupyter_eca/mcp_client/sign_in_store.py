@@ -1,7 +1,7 @@
-"""Stores the sign-ins to servers, by the address of the server. They are stored where the keys of providers are: in a
-keyring, or in the memory of this process.
+"""Stores the sign-ins to MCP servers, by the address of the server. They are stored where the keys of providers are: in
+the keyring of the system, or else in the memory of this process.
 
-It must not sign in to servers: `oauth.py` does.
+It must not sign in to servers: `oauth.py` does. `sign_ins.py` keeps the sign-ins that are used now.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ class SignInStore:
 
     def __init__(self, store: KeyStore) -> None:
         self._store = store
+        # Held while something is read, changed and stored again, so that no change is lost.
         self._writing = asyncio.Lock()
 
     async def load(self) -> None:

@@ -1,7 +1,8 @@
-"""Owns the sign-ins to all servers in this process, by the name of the server.
+"""Owns the sign-ins of this process to all MCP servers, by the name of the server.
 
 It must not decide the status of a server: `server.py` does. `oauth.py` has the sign-in to one server, and
-`sign_in_store.py` stores sign-ins by address. The SDK is imported only when a user signs in, or a sign-in is stored.
+`sign_in_store.py` stores sign-ins by address. The SDK (the package `mcp`) is imported only when a user signs in, or
+when a stored sign-in is used.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class SignIns:
 
     async def prepare(self, name: str, settings: McpServerConfig, browser: Browser, say: Say) -> None:
         """Prepare a sign-in with a browser, which the next start of the server uses. An attempt in progress is given
-        up.
+        up. `say` shows messages to the user.
 
         Raises: McpRefusal when no browser can come back.
         """

@@ -1,4 +1,4 @@
-"""Owns the lifecycle of one server, as a table: the status and a signal give the next status.
+"""Owns the lifecycle of one MCP server, as a table: the status and a signal give the next status.
 
 The module is pure. `server.py` sends the signals.
 """
@@ -20,9 +20,9 @@ class Signal(StrEnum):
     UP = "up"
     """The server is connected, and its tools are known."""
     STOP = "stop"
-    """The session is to end."""
+    """Somebody wants the session to end."""
     ENDED = "ended"
-    """The session has ended, because it was to end."""
+    """The session has ended after `STOP`."""
     FAILED = "failed"
     """The session has ended by itself."""
     REFUSED = "refused"
@@ -33,6 +33,8 @@ class Signal(StrEnum):
     """The configuration no longer disables the server."""
 
 
+# In this table, a session is the time from an attempt to connect to the end of the connection.
+#
 # starting       we connect, initialize the session and list the tools; a timeout limits this
 # running        the tools of the server are offered
 # stopping       the session is ending; whatever happens now, the next status is stopped

@@ -1,4 +1,4 @@
-"""Checks each tool that a server lists. A malformed tool is left out, and the other tools can still be used.
+"""Checks each tool that an MCP server lists. A malformed tool is left out, and the other tools can still be used.
 
 Without this check, the SDK would refuse the whole list because of one bad tool, and a vendor of models would refuse the
 whole request because of one bad schema. The module must not know transports: `transports.py` calls it with each list.
@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 def split_tools(result: dict[str, Any], version: str) -> tuple[list[Any], dict[str, str]]:
     """Return the usable tools of a `tools/list` result, and the reason for each tool that is left out, by its name.
+    `version` is the version of the protocol that is used.
 
     If the result itself is malformed, or each of its tools, all tools are returned. Then the SDK refuses the list with
     its own explanation.

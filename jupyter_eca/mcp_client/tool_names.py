@@ -1,5 +1,5 @@
-"""Makes the name by which a model calls the tool of a server. It is `server__tool` where vendors allow that, and else
-it contains a hash.
+"""Makes the name by which a model calls the tool of an MCP server. It is `server__tool` where vendors of models allow
+that, and else it contains a hash.
 
 A name depends only on its server and its tool. So a new server does not change the names of other tools, and the
 vendor's cache of the prompt stays valid. A name without a hash can be split at its first `__` into the server and the
@@ -16,11 +16,10 @@ import hashlib
 import re
 from typing import Final
 
-# The servers, in rules, of tools that no MCP server offers: our own tools, those that a client of the Agent Host
-# Protocol runs, and those that a client of ECA lends.
-OWN: Final = "eca"
-CLIENT: Final = "client"
-PYTHON: Final = "python"
+# The names that stand for a server in rules, for tools that no MCP server offers.
+OWN: Final = "eca"  # our own tools
+CLIENT: Final = "client"  # tools that a client of the Agent Host Protocol runs
+PYTHON: Final = "python"  # tools that a client of ECA lends: functions of Python
 RESERVED: Final = frozenset({OWN, CLIENT, PYTHON})
 
 # The longest name that vendors of models allow, and the characters that they do not allow.
@@ -34,6 +33,7 @@ def make_tool_name(server: str, tool: str) -> str:
     """Return the name of a tool for a model, such as `github__list_issues`."""
     joined = f"{server}__{tool}"
     clean = _FORBIDDEN.sub("_", joined)
+    # Whether the first `__` in the joined name is the one between the server and the tool.
     can_be_split = "__" not in f"{server}_" and not tool.startswith("_")
     if clean == joined and can_be_split and len(joined) <= MAX_LENGTH:
         return joined

@@ -1,8 +1,9 @@
-"""Opens the SDK's transports (stdio, streamable HTTP and SSE) and watches the messages that arrive. What it observes is
-noted in a `TransportWatch`, in the order of the messages.
+"""Opens the transports of the SDK (the package `mcp`), which connect to an MCP server: the standard streams of a
+program (stdio), streamable HTTP, and the older SSE (server-sent events). It watches the messages that arrive, and notes
+what it observes in a `TransportWatch`, in the order of the messages.
 
-It must not know sessions or calls: `connection.py` reads the watch. `bounded_lines.py` and `tool_checks.py` beside it
-limit the size of messages and check lists of tools.
+It must not know sessions or calls: `connection.py` reads the watch. `bounded_lines.py` beside it limits the size of
+messages, and `tool_checks.py` checks lists of tools.
 """
 
 from __future__ import annotations
@@ -40,16 +41,16 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config import McpServerConfig
 
-# The notifications that a list has changed, and the name of the list.
+# The list that has changed, by the notification.
 _LIST_CHANGES: Final = {
     "notifications/tools/list_changed": "tools",
     "notifications/prompts/list_changed": "prompts",
     "notifications/resources/list_changed": "resources",
 }
 
-# The bytes of stderr that are kept, and of a line of stderr that are logged.
+# The number of the last bytes of stderr that are kept. As many bytes of a line are logged.
 _MAX_TAIL: Final = 2_000
-# Lines that are logged of 64 KiB of stderr. The other lines of a server that writes more are not logged.
+# Stderr is read in pieces of at most 64 KiB. Of each piece, this many of its last lines are logged.
 _MAX_LINES: Final = 100
 
 # Seconds that an HTTP server has to accept a connection or a request. Calls have their own timeouts for the answer.
@@ -249,6 +250,7 @@ async def open_sse(
 
 
 def _check_url(url: str | None) -> None:
+    """Raises: LocalError when the URL is not one of a server."""
     parsed = httpx2.URL(url or "")
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise LocalError(f"{url!r} is no URL of a server: it must start with http:// or https://.")
@@ -266,6 +268,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         async for piece in self._body:
+            # An empty line ends an event. Then only the bytes behind it belong to the next event.
             end = max(piece.rfind(b"\n\n"), piece.rfind(b"\n\r\n")) if self._is_events else -1
             size = len(piece) - end if end >= 0 else size + len(piece)
             if size > MAX_BYTES:

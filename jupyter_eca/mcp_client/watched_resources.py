@@ -1,6 +1,7 @@
-"""Keeps the resources that chats have received, and notes which of them may have changed since then.
+"""Remembers which resources of MCP servers (texts and files that a server offers) chats have received, and notes which
+of them may have changed since then.
 
-It must not read resources: `manager.py` does, and compares their digests.
+It keeps digests, never contents. It must not read resources: `manager.py` does, and compares their digests.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class AttachedResources:
     def remember(self, chat: str, server: str, uri: str, text: str, images: Iterable[ImagePart]) -> None:
         """Note the content of a resource that a chat receives now."""
         digest = hashlib.sha256("\0".join((text, *(image.base64 for image in images))).encode("utf-8", "replace"))
-        # If it is suspected, this stays so: it may have changed after it was read.
+        # A suspected resource stays suspected, because it may have changed after it was read. The entry is removed
+        # first, so that it becomes the newest one.
         self._digests.pop((chat, server, uri), None)
         self._digests[chat, server, uri] = digest.hexdigest()
         for oldest in list(self._digests)[:-_MAX_RESOURCES]:
