@@ -237,7 +237,7 @@ class ServerConnection:
     async def _check_alive(self) -> None:
         """Ping the server once, and end the connection if it does not answer."""
         statuses: list[int] = []
-        transports.REFUSED_STATUSES.set(statuses)
+        transports.ERROR_STATUSES.set(statuses)
         with anyio.move_on_after(min(self.timeout, _PING_SECONDS)) as limit:
             try:
                 await self._ping()

@@ -170,7 +170,7 @@ class ServerSignIn:
             resource=_as_json(context.protected_resource_metadata) if context.protected_resource_metadata else None,
         )
         self.stale = False
-        if (statuses := transports.REFUSED_STATUSES.get()) is not None:
+        if (statuses := transports.ERROR_STATUSES.get()) is not None:
             # The server refused requests because nobody was signed in. This is over, so a later failure has another
             # reason.
             statuses.clear()

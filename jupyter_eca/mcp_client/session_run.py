@@ -79,7 +79,7 @@ async def run_session(
                 on_stderr=partial(settings.log.write, "stderr"), on_resource_updated=mark_changed
             )
             statuses: list[int] = []
-            transports.REFUSED_STATUSES.set(statuses)
+            transports.ERROR_STATUSES.set(statuses)
             try:
                 await connect_and_serve(attempt, settings, on_ready, watch)
             except Exception as error:  # noqa: BLE001  # the boundary to a server: its failure must end nothing else
@@ -102,7 +102,7 @@ async def call_server(connection: ServerConnection, work: Callable[[ServerConnec
     Raises: SessionForgottenError; ToolError for every other failure.
     """
     statuses: list[int] = []
-    token = transports.REFUSED_STATUSES.set(statuses)
+    token = transports.ERROR_STATUSES.set(statuses)
     try:
         return await work(connection)
     except ToolError:
@@ -126,7 +126,7 @@ async def call_server(connection: ServerConnection, work: Callable[[ServerConnec
             raise ToolError("it ended during the call, which may or may not have been done") from None
         raise ToolError(f"it answered HTTP {statuses[-1]}" if statuses else summarize_error(error)) from None
     finally:
-        transports.REFUSED_STATUSES.reset(token)
+        transports.ERROR_STATUSES.reset(token)
 
 
 def summarize_error(error: BaseException) -> str:

@@ -57,7 +57,7 @@ _MAX_LINES: Final = 100
 _CONNECT_SECONDS: Final = 30.0
 
 # The HTTP error statuses of the requests that are sent in this context. The list is set before a connection is used.
-REFUSED_STATUSES: ContextVar[list[int] | None] = ContextVar("REFUSED_STATUSES", default=None)
+ERROR_STATUSES: ContextVar[list[int] | None] = ContextVar("ERROR_STATUSES", default=None)
 
 # The SDK logs a traceback for each line that is not JSON-RPC. Instead, the watch counts these lines, and the error of
 # the server mentions them.
@@ -287,7 +287,7 @@ def _make_client(settings: McpServerConfig, auth: httpx2.Auth | None, watch: Tra
         is_events = response.headers.get("content-type", "").startswith("text/event-stream")
         if isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _BoundedStream(response.stream, watch, is_events=is_events)
-        statuses = REFUSED_STATUSES.get()
+        statuses = ERROR_STATUSES.get()
         if statuses is not None and response.status_code >= 400:
             statuses.append(response.status_code)
 
