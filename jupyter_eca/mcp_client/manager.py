@@ -117,7 +117,7 @@ class McpManager:
         self._changing = asyncio.Lock()
         # Set when the servers of the configuration are known. Before that, nothing may be changed: the configuration
         # would remove a server that was added, because it does not contain that server.
-        self.known = asyncio.Event()
+        self.servers_known = asyncio.Event()
 
     def reserve_names(self, names: Iterable[str]) -> None:
         """Keep servers from having the names of our own tools. Called before `run`."""
@@ -162,7 +162,7 @@ class McpManager:
                     self._add(name, settings)
                 elif self._servers[name].settings != settings:
                     self._servers[name].configure(settings)
-        self.known.set()
+        self.servers_known.set()
 
     # -- requests of a client about one server
 
@@ -236,7 +236,7 @@ class McpManager:
 
         Raises: McpRefusal for an unknown name, for a program, and when the sign-in cannot begin.
         """
-        await self.known.wait()
+        await self.servers_known.wait()
         server = self._get_server(name)
         if not server.settings.url:
             raise McpRefusal("invalid-server", f"{name!r} is a program: there is nothing to sign in to.")
@@ -267,7 +267,7 @@ class McpManager:
         warning = loop.call_later(_QUIET_SECONDS, self._warn_of_wait, within) if warns else None
         try:
             async with asyncio.timeout(within):
-                await self.known.wait()
+                await self.servers_known.wait()
                 await asyncio.gather(*(server.await_started(or_known=or_known) for server in self._servers.values()))
         except TimeoutError:
             pass
@@ -285,7 +285,7 @@ class McpManager:
         for its prompts, but not longer than `within` seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
-                await self.known.wait()
+                await self.servers_known.wait()
                 if name in self._servers:
                     await self._servers[name].await_started()
                     if (connection := self._servers[name].connection) is not None:
@@ -407,7 +407,7 @@ class McpManager:
     @asynccontextmanager
     async def _change(self) -> AsyncGenerator[None]:
         """Wait until the servers may be changed, and hold the lock while the block runs."""
-        await self.known.wait()
+        await self.servers_known.wait()
         async with self._changing:
             yield
 

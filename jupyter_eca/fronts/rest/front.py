@@ -119,7 +119,7 @@ class RestFront:
 
     async def list_servers(self) -> list[rest.Server]:
         """Return all configured tool servers. The tools of a server are known only while it runs."""
-        await self._host.mcp.known.wait()
+        await self._host.mcp.servers_known.wait()
         return [
             rest.Server(
                 id=server.name,
@@ -144,7 +144,7 @@ class RestFront:
         Raises: UnknownServer, NotConnected.
         """
         async with self._connecting:
-            await self._host.mcp.known.wait()
+            await self._host.mcp.servers_known.wait()
             server = self._find_server(name)
             if server is None:
                 raise UnknownServer(f"There is no server {name!r}.")

@@ -32,7 +32,7 @@ def form(folder: Path, properties: Json, *required: str) -> AbstractAsyncContext
 
 
 async def begun(at: Place) -> Client:
-    await at.host.mcp.known.wait()
+    await at.host.mcp.servers_known.wait()
     client = await at.connect()
     await client.create(S)
     await client.until(lambda: any(one["name"] == "puppet__do" for one in client.states[S]["serverTools"]))

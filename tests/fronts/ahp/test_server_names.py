@@ -23,7 +23,7 @@ async def test_a_server_whose_name_stands_for_other_tools_in_rules_does_not_star
     async with place(tmp_path, mcpServers={name: puppet("legacy"), "other": puppet("legacy")}) as at:
         client = await at.connect()
         await client.create(S)
-        await at.host.mcp.known.wait()
+        await at.host.mcp.servers_known.wait()
         await at.host.mcp.await_started(60)
         await client.until(lambda: any("do" in tool["name"] for tool in client.states[S]["serverTools"]))
         status = {server.name: (server.status, server.error) for server in at.host.mcp.list_servers()}

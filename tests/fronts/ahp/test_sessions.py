@@ -271,7 +271,7 @@ async def test_a_tool_server_that_is_switched_off_is_not_in_the_session(tmp_path
     rule = (tmp_path / ".eca" / "rules" / "units.md").resolve().as_uri()
     servers = {"far": {"url": "http://127.0.0.1:9/mcp", "disabled": True}}
     async with place(tmp_path, mcpServers=servers) as at:
-        await at.host.mcp.known.wait()
+        await at.host.mcp.servers_known.wait()
         client = await at.connect()
         state = await client.create(S)
         uris = {one["customization"]["uri"]: one["enabled"] for one in state["customizations"]}

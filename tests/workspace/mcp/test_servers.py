@@ -150,7 +150,7 @@ async def main():
     folder = Path({str(tmp_path)!r})
     manager = McpManager(Config(), (folder,), print, print, KeyStore(folder / "auth.json"), None, folder)
     running = asyncio.ensure_future(manager.run())
-    await asyncio.wait_for(manager.known.wait(), {PATIENCE})
+    await asyncio.wait_for(manager.servers_known.wait(), {PATIENCE})
     assert mcp_tools(manager) == [] and manager.list_servers() == ()
     running.cancel()
 asyncio.run(main())
