@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.recorded_turn import RecordedTurn, ReplayedTurn
     from jupyter_eca.host.store import ChatRow, UnseenChange
     from jupyter_eca.host.tools.progress import Reporter
-    from jupyter_eca.instructions.pinned import PinnedPrompt
+    from jupyter_eca.instructions.pinned_prompt import PinnedPrompt
     from jupyter_eca.plugins.tools.base import Tool
     from jupyter_eca.protocol.chat import ChatLock
     from jupyter_eca.protocol.context import ChatContext, CursorContext

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.system_prompt import SystemPrompts
     from jupyter_eca.host.turn.tool_context import ToolContexts
-    from jupyter_eca.instructions.pinned import PinnedPrompt
+    from jupyter_eca.instructions.pinned_prompt import PinnedPrompt
     from jupyter_eca.plugins.providers.catalog import Catalog
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
     from jupyter_eca.workspace.ports import Kernel

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca import instructions
 from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.instructions import environment
-from jupyter_eca.instructions.pinned import PinnedPrompt
+from jupyter_eca.instructions.pinned_prompt import PinnedPrompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
