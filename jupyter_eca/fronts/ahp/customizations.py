@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none, record
 from jupyter_eca.host.commands import markdown_commands, skills
 from jupyter_eca.instructions import rules
-from jupyter_eca.instructions.skills.model import SkillOrigin
+from jupyter_eca.instructions.skills.skill_file import SkillOrigin
 from jupyter_eca.protocol.mcp import ServerStatus
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Finds the skills. It searches `.eca/skills` and `.agents/skills` of the project, the paths of the configuration, the
 same two folders of the user, and this package. If two skills have the same name, the first in this order is used.
 
-It must not parse files: `model.py` does.
+It must not parse files: `skill_file.py` does.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config import folders
 from jupyter_eca.config.schema import Config, read_file_state
-from jupyter_eca.instructions.skills.model import FILE, Skill, SkillOrigin, read
+from jupyter_eca.instructions.skills.skill_file import FILE, Skill, SkillOrigin, read
 from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from jupyter_eca.instructions.skills.model import SkillFile
+    from jupyter_eca.instructions.skills.skill_file import SkillFile
     from jupyter_eca.workspace.ports import Files
 
 SHIPPED: Final = Path(__file__).parent / "shipped"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.config.disk.regular_file import get_size, open_resolved, read_whole
 from jupyter_eca.config.interpolation import Layer, ReadingNotes
 from jupyter_eca.errors import ToolError
-from jupyter_eca.instructions.skills.model import FILE, SkillOrigin
+from jupyter_eca.instructions.skills.skill_file import FILE, SkillOrigin
 
 if TYPE_CHECKING:
-    from jupyter_eca.instructions.skills.model import Skill
     from jupyter_eca.instructions.skills.registry import SkillRegistry
+    from jupyter_eca.instructions.skills.skill_file import Skill
 
 # The number of other files that are listed by name. A skill with more files should give an overview in its text.
 _MAX_LISTED: Final = 50

@@ -8,7 +8,7 @@ import pytest
 
 from jupyter_eca.config import Config
 from jupyter_eca.instructions import skills
-from jupyter_eca.instructions.skills.model import MAX_BYTES, SkillOrigin
+from jupyter_eca.instructions.skills.skill_file import MAX_BYTES, SkillOrigin
 from jupyter_eca.workspace.ports import Files
 from tests.instructions.skills.write import skill
 
