@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.config import Config
-    from jupyter_eca.instructions.base import InstructionContext
+    from jupyter_eca.instructions.instruction_context import InstructionContext
     from jupyter_eca.workspace.ports import Files
 
 NAME: Final = "AGENTS.md"

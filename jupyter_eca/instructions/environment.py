@@ -23,7 +23,7 @@ from jupyter_eca.instructions.installed_packages import PACKAGES
 from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
-    from jupyter_eca.instructions.base import InstructionContext
+    from jupyter_eca.instructions.instruction_context import InstructionContext
     from jupyter_eca.protocol.notebook import KernelState
     from jupyter_eca.workspace.ports import Kernel
 

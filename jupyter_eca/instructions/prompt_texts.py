@@ -16,7 +16,7 @@ from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.instructions.template import render
 
 if TYPE_CHECKING:
-    from jupyter_eca.instructions.base import InstructionContext
+    from jupyter_eca.instructions.instruction_context import InstructionContext
 
 _FOLDER: Final = Path(__file__).parent / "prompts"
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from jupyter_eca.config import Config
-    from jupyter_eca.instructions.base import InstructionContext
+    from jupyter_eca.instructions.instruction_context import InstructionContext
     from jupyter_eca.workspace.ports import Files
 
 FETCH: Final = "fetch_rule"

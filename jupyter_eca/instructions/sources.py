@@ -12,7 +12,7 @@ from jupyter_eca.instructions.skills import section as skills
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.texts import Section
-    from jupyter_eca.instructions.base import InstructionContext, Source
+    from jupyter_eca.instructions.instruction_context import InstructionContext, Source
 
 SOURCES: Final[tuple[Source, ...]] = (
     prompt_texts.list_sections,

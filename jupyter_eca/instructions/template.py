@@ -3,7 +3,7 @@ ECA uses the template library Selmer, and the `if` tags are those of Selmer.
 
 A fact is a named value that describes the turn, for example `isSubagent`. `{{name}}` is replaced by the value of a
 fact, and `{% if name %}` tests it. Everything else in braces stays as it is, because a rule may be about templates. The
-module is pure, and must not read files. `base.py` lists the facts.
+module is pure, and must not read files. `instruction_context.py` lists the facts.
 """
 
 from __future__ import annotations

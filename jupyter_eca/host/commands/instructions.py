@@ -12,7 +12,7 @@ from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
 from jupyter_eca.host.commands.base import NativeCommand
 from jupyter_eca.instructions import rules as the_rules
-from jupyter_eca.instructions.base import list_facts
+from jupyter_eca.instructions.instruction_context import list_facts
 from jupyter_eca.instructions.prompt_texts import read_prompt
 from jupyter_eca.instructions.template import render
 

@@ -17,7 +17,7 @@ from jupyter_eca.engine.model.request import ToolResultPart
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.tools.path_resolution import find_default_notebook
 from jupyter_eca.instructions import rules
-from jupyter_eca.instructions.base import list_facts
+from jupyter_eca.instructions.instruction_context import list_facts
 from jupyter_eca.workspace.ports import FetchedRule
 
 if TYPE_CHECKING:

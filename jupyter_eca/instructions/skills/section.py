@@ -13,7 +13,7 @@ from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.instructions import skills
 
 if TYPE_CHECKING:
-    from jupyter_eca.instructions.base import InstructionContext
+    from jupyter_eca.instructions.instruction_context import InstructionContext
 
 SKILL_TOOL: Final = ToolSpec("skill", "", {})
 """Stands for the tool that loads a skill, where approval rules are applied. The tool itself cannot be used here: it is
