@@ -68,7 +68,7 @@ from jupyter_eca.host.tools.path_resolution import find_call_targets, find_defau
 from jupyter_eca.host.tools.progress import Reporter
 from jupyter_eca.host.turn import path_rules
 from jupyter_eca.host.turn.open_notebooks import find_renamed_notebook
-from jupyter_eca.instructions import notebook_metadata
+from jupyter_eca.instructions import notebook_instructions
 from jupyter_eca.plugins.contexts.mcp_resource import describe_changed
 from jupyter_eca.plugins.contexts.resolve import as_model_input, find_mentioned_contexts, materials
 from jupyter_eca.protocol.changes import ReviewTime
@@ -238,7 +238,9 @@ class EffectRunner:
         text, images, documents = as_model_input(contexts, model_message) if contexts or model_message else ("", (), ())
         if turn.notebook:
             notebooks, warn = self._contexts.find_notebooks(prompt.chat), self._services.subscribers.warn
-            text += await notebook_metadata.find_news(notebooks, turn.notebook, chat.state.history, warn)
+            text += await notebook_instructions.find_new_instructions(
+                notebooks, turn.notebook, chat.state.history, warn
+            )
         lock = prompt.lock
         if lock is not None and (self._services.config.notebook.lock if lock.on is None else lock.on):
             turn.locking = await self._locked_answers.begin(chat, prompt, lock, model_message, contexts, now())

@@ -31,7 +31,9 @@ MAX_CHARS: Final = 20_000
 _NONE: Final = "(none any more)"
 
 
-async def find_news(notebooks: OpenNotebooks | None, path: str, history: History, warn: Callable[[str], None]) -> str:
+async def find_new_instructions(
+    notebooks: OpenNotebooks | None, path: str, history: History, warn: Callable[[str], None]
+) -> str:
     """Return the text to add to the user's prompt; empty when the model knows the present instructions already.
 
     `path` is the notebook in which the prompt was sent; empty for none. `history` is the conversation so far.
