@@ -1,6 +1,7 @@
 """Owns the parts of the system prompt, which a model reads first: our texts, `AGENTS.md`, rules and skills.
 
-It must not know chats. Its neighbour `host/turn/system_prompt.py` keeps the system prompt of a chat.
+Each part is a `Section`, which has a text and the name of its source. The room must not know chats. Its neighbour
+`host/turn/system_prompt.py` keeps the system prompt of a chat.
 """
 
 from jupyter_eca.instructions.installed_packages import Interpreters

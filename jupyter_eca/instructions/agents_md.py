@@ -1,5 +1,5 @@
-"""Reads the `AGENTS.md` of each folder of the workspace, and the user's own one. With `includeParentAgentsFiles` it
-also reads those of the folders above.
+"""Reads the `AGENTS.md` of each folder of the workspace, and the one in the user's folder. In these files, people write
+instructions for assistants. With the setting `includeParentAgentsFiles` it also reads those of the folders above.
 
 A file can include other files by `@path`. A file of the project may include only files of the workspace, because the
 author of a project must not make us read other files. The user's own file may also include files of its own folder. If
@@ -32,9 +32,10 @@ NAME: Final = "AGENTS.md"
 # The largest number of characters of all files together. Each request of a chat contains them.
 MAX_CHARS: Final = 200_000
 
-# A mention, as in ECA. Unlike in ECA, it does not begin in the middle of a word, so that an e-mail address is no
-# mention.
+# A mention of a file, as in ECA: `@docs/style.md`. Unlike in ECA, it does not begin in the middle of a word, so that an
+# e-mail address is no mention.
 _MENTION: Final = re.compile(r"(?<![\w@./])@([^\s)]+\.\w+)")
+# Code in Markdown: the line that begins or ends a block, and a part of a line.
 _FENCE: Final = re.compile(r"[ \t]*(```|~~~)")
 _SPAN: Final = re.compile(r"`[^`\n]*`")
 
@@ -47,7 +48,8 @@ async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
 
 
 def list_included(files: Files, config: Config) -> frozenset[Path]:
-    """Return the real paths of the files that are read, and of those that would be if they existed. Blocks."""
+    """Return the real paths of the files that are read, and of the files that are mentioned but do not exist. This
+    blocks."""
     reader = _AgentsFileReader(files, config, lambda _: None)
     reader.run()
     return frozenset(reader.seen | reader.missing)
@@ -70,6 +72,7 @@ class _AgentsFileReader:
     """The number of characters so far."""
 
     def run(self) -> None:
+        """Read all files, into `found`. This blocks."""
         roots = tuple(root.resolve() for root in self.files.roots)
         for root in roots:
             above = reversed(root.parents) if self.config.include_parent_agents_files else ()
@@ -82,7 +85,8 @@ class _AgentsFileReader:
         self._include_root(file, (*roots, user_folder.resolve(), file.resolve().parent))
 
     def _include_root(self, path: Path, allowed: tuple[Path, ...]) -> None:
-        """Include an `AGENTS.md`. If there is none, no warning is needed, because no file mentions it."""
+        """Include an `AGENTS.md`. `allowed` are the folders that it and the files that it mentions may lie in. If there
+        is no such file, no warning is needed, because no file mentions it."""
         if not path.is_file():
             return
         if not text_files.is_within(path, allowed):
@@ -139,7 +143,7 @@ def _find_mentions(text: str) -> list[tuple[int, str, bool]]:
     """Return the line number of each mention, its path, and whether it is certainly a mention. In code it is not
     certain, because an `@` may mean something else there."""
     found: list[tuple[int, str, bool]] = []
-    fenced = ""
+    fenced = ""  # the fence of the block of code that is open; empty for none
     for number, line in enumerate(text.splitlines(), 1):
         fence = _FENCE.match(line)
         if fence and fenced in {"", fence[1]}:

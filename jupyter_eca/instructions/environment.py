@@ -1,8 +1,8 @@
 """Writes the sections about the environment: the date, the operating system, the git branch, the Python of the shell,
 the working directory, the kernel and its packages, and the instructions of MCP servers.
 
-All of this is as it was when the chat began: `host/turn/system_prompt.py` keeps the text for the whole chat, so that a
-new day or another branch does not cost the vendor's cache.
+All of this is as it was when the chat began. `host/turn/system_prompt.py` keeps the text for the whole chat: vendors of
+models cache the beginning of a conversation, and a new date or branch would make this cache useless.
 
 It must not start a kernel, or send requests to a server. `installed_packages.py` beside it finds the packages.
 """
@@ -62,8 +62,8 @@ def name_server_source(name: str) -> str:
 
 
 def _describe_machine(folder: Path) -> list[str]:
-    """Describe the day, the operating system, the git branch and the Python of the shell. It starts no process, because
-    the prompt of the user waits for it. Blocks."""
+    """Describe the date, the operating system, the git branch and the Python of the shell. It starts no process,
+    because the prompt of the user waits for it. This blocks."""
     lines = [
         f"Date: {datetime.now().astimezone().date().isoformat()}",
         f"Operating system: {platform.system()} {platform.release()}",
@@ -76,14 +76,15 @@ def _describe_machine(folder: Path) -> list[str]:
 
 
 def _name_version(interpreter: Path) -> str:
-    """Return the name that an interpreter has after all links, such as ` (python3.12)`; empty when it says no more."""
+    """Return the name that an interpreter has after all links, such as ` (python3.12)`; empty when that is the same
+    name."""
     name = interpreter.resolve().name
     return f" ({name})" if name != interpreter.name else ""
 
 
 def find_branch(folder: Path) -> str:
-    """Return the git branch that is checked out in a folder: its name, or the commit without a branch. Empty outside of
-    a repository. Blocks.
+    """Return the git branch that is checked out in a folder. Where no branch is checked out, return the commit in
+    words. Return an empty text outside of a repository. This blocks.
 
     It reads `HEAD` itself, because a `git` process would take longer. In a worktree `.git` is a file that names the
     folder with `HEAD`.
@@ -124,8 +125,8 @@ async def _describe_kernel(context: InstructionContext, kernel: Kernel) -> list[
 
 
 async def _find_state(context: InstructionContext, kernel: Kernel) -> KernelState:
-    """Return the state of the kernel. If the prompt was sent in a notebook, ask the server that started its kernel: the
-    kernel of a cell that asks does not know its own interpreter.
+    """Return the state of the kernel. If the prompt was sent in a notebook, the server that started its kernel is
+    asked. The kernel of the cell that asked the assistant does not know the path of its own interpreter.
 
     Raises: ToolError.
     """

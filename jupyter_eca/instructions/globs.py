@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+# One part of a pattern. The name of the group says what it is.
 _PART: Final = re.compile(
     r"\\(?P<plain>.)|(?P<deep>\*\*+)|(?P<star>\*)|(?P<any>\?)|\[(?P<not>!?)(?P<set>[^\]/]+)\]"
     r"|(?P<open>\{)|(?P<close>\})|(?P<comma>,)|(?P<bad>\[|\\)|(?P<else>.)",
@@ -24,7 +25,7 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
     Raises: ValueError when it is not a valid pattern.
     """
     out: list[str] = []
-    grouped = False
+    grouped = False  # whether a `{` is open
     for part in _PART.finditer(pattern):
         match part.lastgroup:
             case "deep":
@@ -34,6 +35,7 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
             case "any":
                 out.append("[^/]")
             case "set":
+                # Characters with a meaning in a set of a regular expression, but not in a set of a glob, are escaped.
                 chars = re.sub(r"[\\\[^&~|]|(?<=-)-", r"\\\g<0>", part["set"])
                 out.append(f"(?!/)[{'^' if part['not'] else ''}{chars}]")
             case "open" if not grouped:

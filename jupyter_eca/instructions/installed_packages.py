@@ -48,7 +48,9 @@ class Interpreters:
     """Finds and keeps the facts about the interpreters of kernels, by the path of the interpreter."""
 
     def __init__(self) -> None:
+        # The facts, and when they were found (monotonic clock).
         self._known: dict[str, tuple[float, InterpreterFacts]] = {}
+        # Each is held while its interpreter is asked, so that it is asked once.
         self._asking: dict[str, asyncio.Lock] = {}
 
     async def find_facts(self, interpreter: str) -> InterpreterFacts:
@@ -62,6 +64,7 @@ class Interpreters:
 
 
 async def _ask_interpreter(interpreter: str) -> InterpreterFacts:
+    """Run the interpreter, and return its facts; empty when it does not answer."""
     try:
         process = await asyncio.create_subprocess_exec(
             interpreter, "-c", _LIST_VERSIONS, *PACKAGES,

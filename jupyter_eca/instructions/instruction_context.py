@@ -64,7 +64,7 @@ def list_facts(files: Files, tools: Iterable[str], *, subagent: bool) -> Mapping
 
 
 class Source(Protocol):
-    """A source of instructions.
+    """A source of instructions, such as `rules.list_sections`.
 
     A mistake in a file of the user must lead to a warning, not to an exception. The same files must give the same text,
     because providers cache the beginning of a prompt. All sections must have different values of `Section.source`.

@@ -3,7 +3,7 @@
 They are sent with a prompt of the user, and not in the system prompt: a chat may move from one notebook to another, and
 its beginning must not change. They are sent once, and again whenever they have changed.
 
-The author of a notebook that the user received must not control the assistant. So only the instructions of trusted
+If somebody else wrote the notebook, this person must not control the assistant. So only the instructions of trusted
 notebooks are sent. (This is Jupyter's own trust: the user has run or signed all code in the notebook.) Only the page
 knows whether a notebook is trusted, and it reports only the instructions of trusted notebooks. If no page has the
 notebook open, nothing is sent.
@@ -36,7 +36,8 @@ async def find_new_instructions(
 ) -> str:
     """Return the text to add to the user's prompt; empty when the model knows the present instructions already.
 
-    `path` is the notebook in which the prompt was sent; empty for none. `history` is the conversation so far.
+    `path` is the notebook in which the prompt was sent; empty for none. `history` is the conversation so far. `warn`
+    shows a warning to the user.
     """
     opened = await notebooks.list() if notebooks is not None and path else ()
     found = next((info for info in opened if info.path == path), None)
@@ -54,6 +55,7 @@ async def find_new_instructions(
 
 def _find_known(history: History, label: str) -> str:
     """Return the newest instructions with this label in the conversation; empty when there are none."""
+    # The pattern is the text as `format_context` writes it, with a group in place of the instructions.
     block = re.compile(re.escape(format_context(label, "\0")).replace("\0", "(.*?)"), re.DOTALL)
     found = [text for message in history if message.role == "user" for text in block.findall(message.text)]
     return found[-1] if found else ""

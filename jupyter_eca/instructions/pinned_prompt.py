@@ -26,5 +26,5 @@ class PinnedPrompt:
         return join_sections(self.sections)
 
     def has(self, source: str) -> bool:
-        """Return whether a section has this `source`."""
+        """Return whether a section has this `source`, such as `Skills`."""
         return any(section.source == source for section in self.sections)

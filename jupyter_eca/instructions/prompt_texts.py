@@ -1,5 +1,5 @@
-"""Reads our own prompts (`prompts/*.md`), and chooses the prompt of an agent. If the configuration has a prompt for the
-agent, that is used instead of ours.
+"""Reads our own prompts (`prompts/*.md`), and chooses the prompt of an agent. An agent is a way to work that the user
+chooses, such as `code` or `plan`. If the configuration has a prompt for the agent, it is used instead of ours.
 
 It must not fill in variables: `template.py` does.
 """
@@ -26,7 +26,7 @@ _READS_CELLS: Final = "toolEnabled_eca__notebook_read"
 
 @cache
 def read_prompt(name: str) -> str:
-    """Return one of our own prompts."""
+    """Return one of our own prompts. `name` is the name of its file without `.md`."""
     return (_FOLDER / f"{name}.md").read_text(encoding="utf-8").strip()
 
 

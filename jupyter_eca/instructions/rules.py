@@ -2,8 +2,8 @@
 to some of them (ECA's rules.md).
 
 Rules are in `.eca/rules` of a project, in the user's folder, and at the paths of the configuration key `rules`. The
-system prompt contains the whole text of a rule without `paths`. It only lists a rule with `paths`. The model fetches
-such a rule when it works on a file that the rule applies to.
+system prompt contains the whole text of a rule without `paths`. A rule with `paths` is a rule for certain paths. The
+system prompt only lists such a rule, and the model fetches it when it works on a file that the rule applies to.
 
 The module must not read `AGENTS.md`: `agents_md.py` does.
 """
@@ -130,6 +130,7 @@ def _format_entry(rule: InstructionRule) -> str:
 
 
 def _find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[InstructionRule, ...]:
+    """Return all rules. This blocks. See `find`."""
     found: dict[Path, InstructionRule] = {}
     for path in _list_files(files, config, warn):
         real = path.resolve()
@@ -162,7 +163,8 @@ def _list_files(files: Files, config: Config, warn: Callable[[str], None]) -> It
 
 
 def _parse(path: Path, name: str, root: Path | None, within: tuple[Path, ...] | None) -> InstructionRule:
-    """Parse the file of a rule. `within` are the folders that the file must lie in; None for any.
+    """Parse the file of a rule. `path` is its resolved path, and `root` the folder of the workspace that it lies in.
+    `within` are the folders that the file must lie in; None for any.
 
     Raises: ValueError with the mistake as its message.
     """
@@ -198,4 +200,5 @@ def _read_texts(front: dict[str, Any], name: str) -> tuple[str, ...]:
 
 @cache
 def _compile_glob(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern once. See `globs.compile_glob`."""
     return globs.compile_glob(pattern)

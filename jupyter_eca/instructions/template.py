@@ -4,6 +4,9 @@ ECA uses the template library Selmer, and the `if` tags are those of Selmer.
 A fact is a named value that describes the turn, for example `isSubagent`. `{{name}}` is replaced by the value of a
 fact, and `{% if name %}` tests it. Everything else in braces stays as it is, because a rule may be about templates. The
 module is pure, and must not read files. `instruction_context.py` lists the facts.
+
+For example, `Be brief.{% if isSubagent %} Ask nothing.{% else %} Ask first.{% endif %}` becomes `Be brief. Ask first.`
+in a turn that the user started.
 """
 
 from __future__ import annotations
@@ -30,11 +33,11 @@ _VALUE: Final = re.compile(r"\{\{\s*(?P<name>\w+)\s*\}\}")
 class _If:
     """One open `if`."""
 
-    on: bool
+    is_kept: bool
     """Whether the text of the current branch is kept."""
-    done: bool
-    """Whether the text of some branch was or is kept."""
-    last: bool = False
+    has_kept: bool
+    """Whether the text of the current branch or of an earlier one is kept."""
+    is_else: bool = False
     """Whether the current branch is the `else`."""
 
 
@@ -47,7 +50,7 @@ def render(text: str, facts: Facts) -> str:
     open_ifs: list[_If] = []
     at = 0
     for tag in _TAG.finditer(text):
-        if all(block.on for block in open_ifs):
+        if all(block.is_kept for block in open_ifs):
             out.append(_fill(text[at : tag.start()], facts))
         at = tag.end()
         _apply_tag(
@@ -64,19 +67,23 @@ def _apply_tag(open_ifs: list[_If], word: str, condition: list[str], facts: Fact
         holds = _holds(condition, facts)
         open_ifs.append(_If(holds, holds))
         return
-    if not open_ifs or (open_ifs[-1].last and word != "endif"):
+    if not open_ifs or (open_ifs[-1].is_else and word != "endif"):
         raise ValueError(f"an {{% {word} %}} has no {{% if %}}")
     if word == "endif":
         open_ifs.pop()
         return
     top = open_ifs[-1]
-    top.last = word == "else"
-    top.on = not top.done and (top.last or _holds(condition, facts))
-    top.done = top.done or top.on
+    top.is_else = word == "else"
+    top.is_kept = not top.has_kept and (top.is_else or _holds(condition, facts))
+    top.has_kept = top.has_kept or top.is_kept
 
 
 def _holds(condition: list[str], facts: Facts) -> bool:
-    """Return whether a condition is true. An unknown fact counts as false."""
+    """Return whether a condition is true: `[name]`, `[not, name]`, `[any, name, name]` or `[all, name, name]`. An
+    unknown fact counts as false.
+
+    Raises: ValueError for another condition.
+    """
     match condition:
         case ["not", *rest]:
             return not _holds(rest, facts)
@@ -89,7 +96,7 @@ def _holds(condition: list[str], facts: Facts) -> bool:
 
 
 def _fill(text: str, facts: Facts) -> str:
-    """Replace the variables in a text."""
+    """Replace the variables in a text. A variable without a fact stays as it is."""
 
     def fill(found: re.Match[str]) -> str:
         value = facts.get(found["name"])

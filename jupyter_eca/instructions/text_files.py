@@ -1,6 +1,7 @@
 """Reads text files that a user wrote for the model. A file is read as a whole, or refused with a reason.
 
-It must not know what the files are for. The functions block, so call them in a thread.
+It must not know what the files are for: `agents_md.py` and `rules.py` do. The functions block, so call them in a
+thread.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ MAX_BYTES: Final = 100_000
 
 
 def read_text(path: Path, folders: Iterable[Path] | None = None) -> str:
-    """Return the text of a file. The file must lie in one of `folders`, which are real paths; None allows any folder.
+    """Return the text of a file. The file must lie in one of `folders`, which are resolved paths; None allows any
+    folder.
 
     Raises: ValueError with the reason as its message.
     """
@@ -42,7 +44,8 @@ def read_text(path: Path, folders: Iterable[Path] | None = None) -> str:
 
 
 def is_within(path: Path, folders: tuple[Path, ...]) -> bool:
-    """Return whether a path lies in one of the folders when its links are followed. The folders must be real paths."""
+    """Return whether a path lies in one of the folders when its links are followed. The folders must be resolved
+    paths."""
     try:
         real = path.resolve()
     except (OSError, RuntimeError, ValueError):

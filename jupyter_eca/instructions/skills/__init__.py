@@ -1,5 +1,6 @@
-"""Owns the skills: folders with a `SKILL.md`, as agentskills.io and ECA (3.7) define them. `find` returns the skills,
-and `format_skill` returns one skill as a model reads it.
+"""Owns the skills. A skill is a folder with a file `SKILL.md`, which has instructions for one kind of work. The format
+is that of agentskills.io and ECA (3.7). `find` returns the skills, and `format_skill` returns one skill as a model
+reads it.
 
 The modules know only files. They must not decide which agent may load a skill: `section.py` and the tool `skill` do.
 """

@@ -1,7 +1,8 @@
 """Finds the skills. It searches `.eca/skills` and `.agents/skills` of the project, the paths of the configuration, the
 same two folders of the user, and this package. If two skills have the same name, the first in this order is used.
 
-It must not parse files: `skill_file.py` does.
+It must not parse files: `skill_file.py` does. In this module, a complaint is a warning for the user about a faulty
+file.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ class SkillRegistry:
 
 
 def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
+    """Return the skills, sorted by name, and the complaints. This blocks."""
     found: dict[str, tuple[Skill, SkillFile]] = {}
     complaints: list[str] = []
     within = tuple(folder.resolve() for folder in (*files.roots, *_find_user_folders()))
@@ -76,6 +78,7 @@ def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
         elif written.name not in found:
             skill = Skill(written.name, written.description, written.body, path.parent, origin, written.arguments)
             found[written.name] = (skill, written)
+    # Of several lines that load the same skill, the first is kept.
     loads = {name: dict(reversed(written.loads)) for name, (_, written) in found.items()}
     looped = [replace(skill, loops=_find_loop(skill.name, loads)) for skill, _ in found.values()]
     complaints += [
@@ -86,7 +89,7 @@ def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
 
 def _find_loop(name: str, loads: dict[str, dict[str, int]]) -> int:
     """Return the number of the line by which a skill loads itself, directly or through others; 0 if it does not.
-    `loads` are the lines by which each skill loads others."""
+    `loads` has for each skill the skills that it loads, with the numbers of the lines."""
     for first, line in loads[name].items():
         waiting, seen = [first], set[str]()
         while waiting:
@@ -120,6 +123,7 @@ def _find_paths(roots: Sequence[Path], config: Config, complaints: list[str]) ->
 
 
 def _find_user_folders() -> tuple[Path, ...]:
+    """Return the user's two folders for skills."""
     return folders.get_user_folder() / "skills", Path.home() / ".agents" / "skills"
 
 
@@ -133,7 +137,7 @@ def _walk(top: Path, complaints: list[str]) -> list[Path]:
     only once: a link to a parent folder would otherwise never end."""
     found: list[Path] = []
     seen = set[tuple[int, int]]()
-    for here, inside, files in os.walk(top, followlinks=True):
+    for here, inside, files in os.walk(top, followlinks=True):  # `inside` has the subfolders that are walked next
         folder, known = Path(here), len(seen)
         with suppress(OSError):
             at = folder.stat()

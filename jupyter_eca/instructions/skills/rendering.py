@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 # The number of other files that are listed by name. A skill with more files should give an overview in its text.
 _MAX_LISTED: Final = 50
+# Files in deeper subfolders are not listed.
 _MAX_DEPTH: Final = 3
 _MAX_FILE_BYTES: Final = 1_000_000
 
+# The reference by which a skill would include itself, and any reference to a file.
 _ITSELF: Final = re.compile(r"\$\{file:(?:\./)?SKILL\.md\}")
 _FILE: Final = re.compile(r"\$\{file:[^}]*\}")
 

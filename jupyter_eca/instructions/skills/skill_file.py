@@ -1,4 +1,5 @@
-"""Defines a skill, and parses a `SKILL.md`.
+"""Defines a skill, and parses a `SKILL.md`. Such a file begins with front matter (keys in YAML), and its text has
+instructions for one kind of work.
 
 It must not search folders, which `registry.py` does, or render skills, which `rendering.py` does.
 """
@@ -41,9 +42,13 @@ class SkillOrigin(StrEnum):
     """Where a skill was found, in order of precedence."""
 
     PROJECT = "project"
+    """In a folder of the workspace."""
     CONFIGURED = "configuration"
+    """At a path of the configuration."""
     USER = "user"
+    """In the user's folder."""
     SHIPPED = "shipped"
+    """In this package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ class Skill:
     """The folder that contains its `SKILL.md` and its other files."""
     origin: SkillOrigin = SkillOrigin.PROJECT
     arguments: Any = None
-    """`arguments` of the front matter. They are for the skill as a command."""
+    """`arguments` of the front matter. They are used when the user calls the skill as a command."""
     loops: int = 0
     """The number of the line by which the skill loads itself, directly or through other skills; 0 if it does not."""
 
@@ -84,7 +89,8 @@ class SkillFile:
 @lru_cache(maxsize=512)
 def read(path: Path, _state: FileState | None, within: tuple[Path, ...] | None) -> SkillFile | str:
     """Return the parsed file, or the reason why it is no skill. All files are checked before each turn, so the result
-    is cached for each `_state` of a file. `within` are the folders that the file must lie in; see `open_regular`.
+    is cached. `_state` is that of `read_file_state`: when it changes, the file is parsed again. `within` are
+    the folders that the file must lie in; None for any.
 
     Raises: OSError.
     """
