@@ -151,12 +151,14 @@ class ServerSignIn:
     # -- the methods of `TokenStorage`, which the SDK calls
 
     async def get_tokens(self) -> OAuthToken | None:
+        """Return the tokens; None when nobody is signed in. From now on they are redacted."""
         tokens = OAuthToken.model_validate(self.grant.tokens) if self.grant else None
         if tokens is not None:
             redaction.register_secret(tokens.access_token, tokens.refresh_token or "")
         return tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
+        """Store new tokens, after a sign-in or a renewal. This ends the attempt of the user."""
         redaction.register_secret(tokens.access_token, tokens.refresh_token or "")
         if self.dropped:
             return
@@ -180,9 +182,11 @@ class ServerSignIn:
         self.end(None)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """Return the OAuth client that we are; None when we must register first."""
         return self._client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Store our registration as an OAuth client, for the present redirect URI."""
         self._client = client_info
         if self.attempt is not None:
             await self._store.store_registration(self.url, self.attempt.landing.address, _as_json(client_info))
@@ -200,7 +204,7 @@ class ServerSignIn:
         self.attempt.send(url)
 
     def _choose_client_authentication(self) -> None:
-        """Choose how a configured client secret is sent. Without a registration nothing says it, so the metadata of the
+        """Choose how a configured client secret is sent. A registration would say it. Without one, the metadata of the
         authorization server decides (RFC 8414)."""
         client, metadata = self.provider.context.client_info, self.provider.context.oauth_metadata
         if client is not None and client.client_secret and client.token_endpoint_auth_method is None:

@@ -61,23 +61,23 @@ async def check_notebook(
         cells, (real, root) = await asyncio.gather(
             asyncio.to_thread(notebook_state.analyze_cells, document), asyncio.to_thread(_locate, files, document.path)
         )
-        linted = await _run_linters(document, cells, real, root, facts)
+        outcomes = await _run_linters(document, cells, real, root, facts)
         known = await facts
     finally:
         facts.cancel()
     notebook_problems = notebook_state.find_problems(document, cells, known.names)
     errors = await asyncio.to_thread(tracebacks.find_errors, document, lambda file: _find_uri(files, file))
     # Python's own parser is asked only where every linter failed, because ruff and ty report syntax errors too.
-    flaws = _list_flaws(document.path, cells) if linted and all(note for _, note in linted) else []
+    syntax_errors = _list_syntax_errors(document.path, cells) if outcomes and all(note for _, note in outcomes) else []
     diagnostics = [
         *notebook_problems,
         *errors,
-        *(diagnostic for of_linter, _ in linted for diagnostic in of_linter),
-        *flaws,
+        *(diagnostic for found, _ in outcomes for diagnostic in found),
+        *syntax_errors,
         *editor_diagnostics,
     ]
     return DiagnosticsReport(
-        tuple(merge(diagnostics, _list_bound_names(cells, known))), tuple(note for _, note in linted if note)
+        tuple(merge(diagnostics, _list_bound_names(cells, known))), tuple(note for _, note in outcomes if note)
     )
 
 
@@ -88,8 +88,8 @@ async def _run_linters(
     root: Path,
     facts: asyncio.Future[KernelFacts],
 ) -> list[_LinterOutcome]:
-    """Run ruff and ty at the same time. A notebook of another language is not linted. `real` is the resolved path of
-    the notebook, and `root` the folder of its project."""
+    """Run ruff and ty at the same time, and return the outcome of each; nothing for a notebook of another language.
+    `real` is the resolved path of the notebook, and `root` the folder of its project. `facts` are about its kernel."""
     if not (cells and notebook_state.is_python(document)):
         return []
 
@@ -119,13 +119,19 @@ async def check_file(
         raise ToolError(f"{files.shorten(real)} cannot be read: {error}.") from error
     root = next((folder.resolve() for folder in files.roots if real.is_relative_to(folder.resolve())), real.parent)
     python = await asyncio.to_thread(ty.choose_python, root)
-    linted = await asyncio.gather(
+    outcomes = await asyncio.gather(
         _try_linter(ruff.check_file(name, real, text)), _try_linter(ty.check_file(name, real, root, python))
     )
-    flaw = (await asyncio.to_thread(parse_cell, text[:MAX_SOURCE])).flaw if all(note for _, note in linted) else None
-    flaws = [make_diagnostic(name, flaw.line, flaw.character, Severity.ERROR, flaw.message, "python")] if flaw else []
-    merged = merge([*(diagnostic for of_linter, _ in linted for diagnostic in of_linter), *flaws, *editor_diagnostics])
-    return DiagnosticsReport(tuple(merged), tuple(note for _, note in linted if note))
+    syntax_errors: list[EditorDiagnostic] = []
+    if all(note for _, note in outcomes):
+        flaw = (await asyncio.to_thread(parse_cell, text[:MAX_SOURCE])).flaw
+        if flaw is not None:
+            position = flaw.line, flaw.character
+            syntax_errors.append(make_diagnostic(name, *position, Severity.ERROR, flaw.message, "python"))
+    merged = merge(
+        [*(diagnostic for found, _ in outcomes for diagnostic in found), *syntax_errors, *editor_diagnostics]
+    )
+    return DiagnosticsReport(tuple(merged), tuple(note for _, note in outcomes if note))
 
 
 async def _try_linter(run: Awaitable[list[EditorDiagnostic]]) -> _LinterOutcome:
@@ -136,7 +142,7 @@ async def _try_linter(run: Awaitable[list[EditorDiagnostic]]) -> _LinterOutcome:
         return [], str(error)
 
 
-def _list_flaws(path: str, cells: Sequence[AnalyzedCell]) -> list[EditorDiagnostic]:
+def _list_syntax_errors(path: str, cells: Sequence[AnalyzedCell]) -> list[EditorDiagnostic]:
     """List the errors of Python's own parser, for cells that no linter could check."""
     flaws = [(analyzed.cell, analyzed.flaw) for analyzed in cells if analyzed.flaw]
     return [
@@ -153,7 +159,7 @@ def _list_bound_names(cells: Sequence[AnalyzedCell], known: KernelFacts) -> set[
 
 def _locate(files: Files, path: str) -> tuple[Path, Path]:
     """Return the resolved path of a notebook, and the workspace folder that contains it. If the notebook is not on this
-    disk, it is linted as if it were in the first folder."""
+    disk, it is checked as if it were in the first folder."""
     root = files.roots[0].resolve()
     try:
         real = files.contents.resolve(path)

@@ -2,8 +2,8 @@ r"""Finds what a Markdown cell loads as soon as a page shows it: images, and add
 
 When a tool inserts or edits a Markdown cell, JupyterLab draws it at once. So each address in it is requested without a
 click. A model that was misled could send data away in such an address. So the user sees, before the change, what the
-cell would load. These count as harmless: data URLs, attachments, files of Jupyter itself, links, which load only when
-they are clicked, and all other text.
+cell would load. Data URLs, attachments, files of Jupyter itself and links (which load only when they are clicked) are
+harmless, and are not reported.
 
 The module is pure. It does not parse Markdown and HTML, because its parser and that of the page could disagree. Then
 the page could load something that is not found here. Instead, it searches for every place where something could be
@@ -35,14 +35,18 @@ _HARMLESS: Final = re.compile(
     r"|(?!//| )[\w./%@+~ -]*(?:[?#][\w./?#=,+~%@-]*)?)",
     re.IGNORECASE,
 )
+# The beginning of an image: `![alternative text](address)` or `![alternative text][name]`.
 _IMAGE: Final = re.compile(r"!\[")
 # An alternative text that surely ends at its first bracket: no other brackets, no escapes, code, HTML or formula.
 _PLAIN_IMAGE: Final = re.compile(r"!\[[^\[\]\\`<$]{0,500}\]")
 # What may follow it: `(address "title")`.
 _INLINE: Final = re.compile(r"""\(\s{0,9}(<[^<>\n]*>|[^\s()<>]*)\s{0,9}(?:"[^"\\]*"|'[^'\\]*')?\s{0,9}\)""")
+# The definition of a name: `[name]: address`.
 _DEFINITION: Final = re.compile(r"\]:\s*(<[^<>\n]*>|\S+)")
+# An address with a host, in any text: `https://x.org/b`, `//x.org/b`.
 _ADDRESS: Final = re.compile(r"(?:[a-z][a-z0-9+.-]{0,20}:)?//[^\s()<>\"']+", re.IGNORECASE)
 
+# The beginning of a tag of HTML: `<img`.
 _TAG: Final = re.compile(r"<([a-z][a-z0-9-]*)(?=[\s/>]|$)", re.IGNORECASE)
 # Tags that bring content of their own, or change what the addresses of others mean.
 _LOADING_TAGS: Final = frozenset(
@@ -60,6 +64,8 @@ _ATTRIBUTE: Final = re.compile(
     rf"(\"[^\"]{{0,{_MOST_OF_VALUE}}}\"?|'[^']{{0,{_MOST_OF_VALUE}}}'?|[^\s>]{{0,{_MOST_OF_VALUE}}}))",
     re.IGNORECASE,
 )
+# What makes a style suspicious: functions of CSS that load something, addresses, comments, and characters with which
+# a parser could read it in another way.
 _LOADING_STYLE: Final = re.compile(
     r"(?:url|image|image-set|src|element|cross-fade)\s*\(|//|/\*|[@\\&<>\n]", re.IGNORECASE
 )

@@ -133,6 +133,7 @@ async def _choose_address(url: URL, reach: NetworkAccess) -> str:
 
 
 async def _read(response: Response, url: URL) -> WebPage:
+    """Read the answer of a server, up to `MAX_BYTES`. Raises: ToolError for an error status."""
     if response.is_error:
         raise ToolError(f"{url} answered {response.status_code} {response.reason_phrase}.")
     data = bytearray()
