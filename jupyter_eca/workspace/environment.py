@@ -1,6 +1,7 @@
 """Owns the environment variables that programs inherit when we start them.
 
-It must not know which variables have keys of providers. The catalogue of providers knows them, and removes them.
+It must not know which variables have keys of providers: `plugins/providers/` does, and the host removes these variables
+for MCP servers.
 """
 
 from __future__ import annotations

@@ -81,13 +81,14 @@ def parse_cell(source: str) -> ParsedCell:
     if len(source) > MAX_SOURCE:
         return ParsedCell(ast.Module([], []), opaque=True)
     lines = source.split("\n")
-    first = next((at for at, line in enumerate(lines) if line.strip()), 0)
+    first = next((at for at, line in enumerate(lines) if line.strip()), 0)  # the first line that is not empty
     opaque = bool(_OPAQUE.search(source))
     if match := _CELL.match(lines[first]):
         name, rest = match[1], match[2]
         binds = {word for groups in _BINDS.findall(rest) for word in groups if word}
         if name not in _PYTHON_MAGICS:
-            return ParsedCell(ast.Module([], []), None, frozenset(binds), name not in _FOREIGN_MAGICS)
+            # An unknown cell magic may bind any name.
+            return ParsedCell(ast.Module([], []), None, frozenset(binds), opaque=name not in _FOREIGN_MAGICS)
         if name == "capture" and (into := _CAPTURE.search(rest)):
             binds.add(into[1])
         lines[first] = ""

@@ -86,6 +86,7 @@ class _Readers:
         self._stuck = 0
 
     def add(self, pending: _PendingRead) -> None:
+        """Queue a read, and start a thread for it if no idle thread can take it and the limit allows another one."""
         with self._lock:
             self._waiting += 1
             needs_thread = self._waiting > self._idle and self._threads < THREADS + min(self._stuck, MAX_STUCK)
@@ -121,6 +122,7 @@ class _Readers:
 
 
 def _run(pending: _PendingRead) -> None:
+    """Run a read in this thread, unless its caller has given up. The result or the error goes to the caller."""
     if not pending.result.set_running_or_notify_cancel():
         return
     try:

@@ -72,6 +72,7 @@ def _find_only(plain: str, sought: str) -> list[tuple[int, int]]:
 
 
 def _make_ambiguous_error(count: int, comparison: str) -> ToolError:
+    """Return the error for a passage that was found several times. `comparison` says how the texts were compared."""
     return ToolError(
         f"original_content fits {count} places {comparison}; nothing was changed.",
         "Add lines around it until it is unique, or set all_occurrences to replace exact ones.",
@@ -82,14 +83,14 @@ def _find_loosely(plain: str, sought: str, fresh: str) -> tuple[list[tuple[int, 
     """Find passages of whole lines that differ from `sought` only in the white space at both ends of a line. Return
     their spans, and `fresh` with the indentation of the first passage."""
     wanted, present = split_lines(sought), split_lines(plain)
-    bare, keys = [line.strip() for line in wanted], [line.strip() for line in present]
-    if not any(bare):
+    bare_wanted, bare_present = [line.strip() for line in wanted], [line.strip() for line in present]
+    if not any(bare_wanted):
         return [], fresh
     starts = list(accumulate(map(len, present), initial=0))  # of each line; the last is the end of the text
     spans: list[tuple[int, int]] = []
-    for first in range(len(keys) - len(bare) + 1):
-        last = first + len(bare)
-        if keys[first:last] == bare:
+    for first in range(len(bare_present) - len(bare_wanted) + 1):
+        last = first + len(bare_wanted)
+        if bare_present[first:last] == bare_wanted:
             # If the quote does not contain the line break at its end, the line break is not replaced either.
             line_end = plain[starts[last] - 1] == "\n" and not sought.endswith("\n")
             spans.append((starts[first], starts[last] - line_end))

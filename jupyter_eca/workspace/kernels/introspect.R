@@ -15,19 +15,20 @@ local({
   printed <- function(what) paste(utils::capture.output(what), collapse = "\n")
 
   # Methods that the user defined are not run, because R's time limit does not end code that waits outside of R, such as
-  # Sys.sleep. `theirs` returns whether a value has such a method. Of such a value only the
-  # basic type and the length are shown (`bare`).
+  # Sys.sleep. `has_users_method` returns whether a value, or a value inside of it down to `level` levels, has such a
+  # method. Of such a value only the basic type and the length are shown (`bare`).
   methods <- c(
     "str", "print", "format", "length", "dim", "names", "as.character", "as.data.frame", "head", "[", "[[", "$")
-  theirs <- function(value, level = 2) {
+  has_users_method <- function(value, level = 2) {
     named <- if (is.object(value)) outer(methods, class(value), paste, sep = ".") else character()
     (isS4(value) && identical(attr(class(value), "package"), ".GlobalEnv")) ||
       any(vapply(named, exists, NA, envir = globalenv(), inherits = FALSE)) ||
       (level > 0 && is.list(value) &&
-        any(vapply(utils::head(unclass(value), max_columns), theirs, NA, level = level - 1)))
+        any(vapply(utils::head(unclass(value), max_columns), has_users_method, NA, level = level - 1)))
   }
   bare <- function(value) if (isS4(value)) "S4" else paste0(typeof(value), " of length ", length(unclass(value)))
 
+  # Run `work` for a limited time, and return its result. If it fails or takes too long, return that of `failed`.
   limited <- function(work, failed, seconds = limit_s) {
     on.exit(setTimeLimit(elapsed = Inf))
     tryCatch({
@@ -38,6 +39,7 @@ local({
 
   signature_of <- function(value) sub("\\s*NULL\\s*$", "", printed(args(value)))
 
+  # A preview of a value, with at most `most` characters.
   glance <- function(value, most) {
     if (is.null(value)) return("NULL")
     if (is.atomic(value) && !is.object(value) && is.null(attributes(value))) {
@@ -116,6 +118,7 @@ local({
       if (length(firsts)) each), collapse = "\n")
   }
 
+  # Add the shape and the columns of a table to its description `about`. `rows` says whether the first rows are added.
   table_of <- function(about, value, rows) {
     about$shape <- I(dim(value))
     shown <- utils::head(seq_along(value), max_columns)
@@ -127,7 +130,8 @@ local({
     about
   }
 
-  # Reading a variable may run code of the user: that of a promise (`delayedAssign`). So this has a time limit.
+  # The types of variables that have no other description. Reading a variable may run code of the user: that of a
+  # promise (`delayedAssign`). So this has a time limit. A variable that cannot be read in time has the type "unknown".
   types_of <- function(names) {
     types <- rep("unknown", length(names))
     until <- proc.time()[["elapsed"]] + total_s
@@ -155,7 +159,7 @@ local({
       value <<- get(name, envir = globalenv())
       about$type <<- class(value)[[1]]
       if (much == 3) about$memory <<- as.numeric(utils::object.size(value))
-      if (theirs(value)) {
+      if (has_users_method(value)) {
         about$preview <<- paste0("(not shown, its class is the user's own: ", bare(value), ")")
         return(about)
       }
@@ -179,33 +183,36 @@ local({
     about
   }
 
+  # The descriptions of the variables with these names; without names, of all variables.
   variables <- function(names) {
     # R would compile our functions at each call, which takes longer than running them.
     before <- compiler::enableJIT(0)
     on.exit(compiler::enableJIT(before))
     wanted <- if (length(names)) names else ls(globalenv())
-    there <- if (length(names)) wanted[vapply(wanted, exists, NA, envir = globalenv(), inherits = FALSE)] else wanted
-    told <- utils::head(there, max_variables)
-    until <- proc.time()[["elapsed"]] + if (length(told) > max_shown) glance_s else total_s
+    existing <- if (length(names)) wanted[vapply(wanted, exists, NA, envir = globalenv(), inherits = FALSE)] else wanted
+    listed <- utils::head(existing, max_variables)
+    until <- proc.time()[["elapsed"]] + if (length(listed) > max_shown) glance_s else total_s
     found <- list()
-    for (name in utils::head(told, max_shown)) {
+    for (name in utils::head(listed, max_shown)) {
       if (proc.time()[["elapsed"]] > until) break
       much <- if (length(names)) 3 else if (length(found) < max_sampled) 2 else 1
       found <- c(found, list(described(name, much)))
     }
-    rest <- utils::tail(told, length(told) - length(found))
+    rest <- utils::tail(listed, length(listed) - length(found))
     # The types are returned as two columns. A thousand lists would take a tenth of a second to write.
     list(
       variables = found, types = list(name = I(rest), type = I(types_of(rest))),
-      missing = I(as.character(setdiff(names, there))), left_out = length(there) - length(told))
+      missing = I(as.character(setdiff(names, existing))), left_out = length(existing) - length(listed))
   }
 
+  # The help page of a name as text; empty when there is none.
   help_of <- function(name, package) tryCatch({
     found <- if (length(package)) utils::help((name), (package)) else utils::help((name))
     if (!length(found)) "" else
       printed(tools::Rd2txt(utils:::.getHelpFile(found[[1]]), options = list(underline_titles = FALSE)))
   }, error = function(error) "")
 
+  # What R knows about a name such as `mean` or `dplyr::filter`.
   inspected <- function(name) {
     parts <- regmatches(name, regexec("^(?:([A-Za-z0-9.]+):::?)?([^:]+)$", name, perl = TRUE))[[1]]
     package <- if (length(parts) && nzchar(parts[[2]])) parts[[2]]
@@ -216,8 +223,8 @@ local({
     help <- help_of(bare_name, package)
     signature <- if (is.function(value)) sub("^function", bare_name, signature_of(value)) else ""
     own <- is.function(value) && !nzchar(help) && !is.primitive(value)
-    about <- if (is.null(value) || is.function(value)) "" else if (theirs(value)) class(value)[[1]] else limited(
-      function() glance(value, sample_chars), function(error) class(value)[[1]])
+    about <- if (is.null(value) || is.function(value)) "" else if (has_users_method(value)) class(value)[[1]] else
+      limited(function() glance(value, sample_chars), function(error) class(value)[[1]])
     source <- if (own) paste0("Source:\n", printed(print(value, useSource = TRUE))) else ""
     text <- paste(Filter(nzchar, c(signature, about, cut_to(help, max_help), source)), collapse = "\n\n")
     list(found = nzchar(text), text = text)

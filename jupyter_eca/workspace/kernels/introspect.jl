@@ -8,6 +8,7 @@ let
 
     cut_to(text, most) = length(text) > most ? first(text, most - 1) * "…" : text
 
+    # A value as JSON.
     json(value::Nothing) = "null"
     json(value::Integer) = string(value)
     json(value::Union{AbstractVector,Tuple}) = "[" * join(map(json, value), ",") * "]"
@@ -30,6 +31,8 @@ let
         String(take!(out))
     end
 
+    # Whether Julia itself defines a type. A type is calm if Julia defines it and all its parameters: showing a value of
+    # such a type runs no code of the user.
     foreign(type) = any(within -> parentmodule(type) === within, (Base, Core)) || parentmodule(type) === parentmodule(Dict)
     calm(type::Type) = type isa DataType && foreign(type) && isconcretetype(type) && all(calm_parameter, type.parameters)
     calm_parameter(one) = one isa Type ? calm(one) : true
@@ -38,6 +41,7 @@ let
 
     shown(value, rows) = sprint(show, MIME("text/plain"), value; context=(:limit => true, :displaysize => (rows, 100)))
 
+    # Add the shape and the columns of a table to its description `about`. `rows` says whether the first rows are added.
     function table_of(about, value, rows)
         columns = first(names(value), max_columns)
         about["shape"] = collect(size(value))
@@ -82,16 +86,16 @@ let
 
     function variables(asked)
         wanted = isempty(asked) ? filter(users_own, names(Main; all=true)) : Symbol.(asked)
-        there = filter(name -> isdefined(Main, name), wanted)
-        told = first(there, max_variables)
+        existing = filter(name -> isdefined(Main, name), wanted)
+        listed = first(existing, max_variables)
         until = time() + total_s
-        found = map(enumerate(told)) do (place, name)
+        found = map(enumerate(listed)) do (place, name)
             late = time() > until || place > max_shown
             much = late ? 0 : !isempty(asked) ? 3 : place <= max_sampled ? 2 : 1
             described(name, getglobal(Main, name), much)
         end
-        missing_names = [String(name) for name in wanted if name ∉ there]
-        Dict("variables" => found, "missing" => missing_names, "left_out" => length(there) - length(told))
+        missing_names = [String(name) for name in wanted if name ∉ existing]
+        Dict("variables" => found, "missing" => missing_names, "left_out" => length(existing) - length(listed))
     end
 
     print(json(variables(String[ASKED])))

@@ -73,6 +73,7 @@ class _ShortRepr(reprlib.Repr):
     subclass of a built-in type."""
 
     def repr1(self, x: Any, level: int) -> str:
+        """Make the repr of the first items of `x`, converted to a built-in type. `level` is the depth that is left."""
         match x:
             case bytes() | bytearray():
                 x = bytes(x[: self.maxother])
@@ -128,22 +129,17 @@ def describe(
     known = [name for name in wanted if name in namespace or _is_table_name(name, namespace)]
     described = known[:MAX_VARIABLES]
     deadline = time.monotonic() + TOTAL_S
+    descriptions: dict[str, dict[str, Any]] = {}
     with _TimeLimit() as time_limit, contextlib.nullcontext() if names else _shorten_arrays():
-        descriptions = {
-            name: _describe_variable(
-                name,
-                namespace[name],
-                time_limit,
-                _choose_detail(place, bool(names), time.monotonic() > deadline),
-                profile,
-                database,
-            )
-            if name in namespace
-            else _describe_table(name, namespace, database if time.monotonic() <= deadline else None)
-            for place, name in enumerate(described)
-        }
+        for place, name in enumerate(described):
+            is_late = time.monotonic() > deadline
+            if name in namespace:
+                detail = _choose_detail(place, bool(names), is_late)
+                descriptions[name] = _describe_variable(name, namespace[name], time_limit, detail, profile, database)
+            else:
+                descriptions[name] = _describe_table(name, namespace, None if is_late else database)
     found = [description for description in descriptions.values() if description]
-    # A name is missing if it is neither a variable nor a table. A name that was left out is not missing.
+    # A name is missing if its description is empty. A name without a description was left out if it is known.
     missing = [name for name in names if not descriptions.get(name, name in known)]
     return json.dumps({"variables": found, "missing": missing, "left_out": len(known) - len(described)})
 
@@ -184,7 +180,7 @@ class _TimeLimit:
     and Windows has no alarms. Where no alarm is available, code of the user is not run."""
 
     def __init__(self) -> None:
-        self._armed = False
+        self._armed = False  # whether an alarm may raise now
         main = threading.current_thread() is threading.main_thread()
         self.is_available = hasattr(signal, "setitimer") and main and not any(signal.getitimer(signal.ITIMER_REAL))
 
@@ -205,9 +201,9 @@ class _TimeLimit:
             raise _TooSlowError
 
     def run(self, work: Callable[[], None], seconds: float) -> None:
-        """Run the work.
+        """Run the work for at most this many seconds. It may be called only where an alarm is available.
 
-        Raises: _TooSlowError when it takes too long.
+        Raises: _TooSlowError when the time is over.
         """
         self._armed = True
         signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -261,7 +257,8 @@ def _describe_variable(
 
 
 def _find_database(value: Any) -> str:
-    """Return what a connection leads to; empty for other values. See `_name_type`."""
+    """Return what a connection leads to, such as `SQLite`; empty for other values. Like `_name_type`, it runs no code
+    of the user."""
     for kind in type.__getattribute__(cast("type[object]", type(value)), "__mro__"):
         module, name = (type.__getattribute__(kind, attribute) for attribute in ("__module__", "__qualname__"))
         if (found := _DATABASES.get(f"{module}.{name}")) is not None:

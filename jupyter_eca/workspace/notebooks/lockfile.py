@@ -4,6 +4,9 @@ model.
 
 The module owns the format and the paths of lock files, and writes each file as a whole or not at all. It must not
 decide what is recorded, or whether a recorded answer is replayed: `host/turn/locked_answers.py` does.
+
+A lock file is JSON that people can compare in version control. So its models leave out fields with default values
+(`Brief`), and a long text is stored as a list of lines (`Lines`). A digest that an answer depends on is its key.
 """
 
 from __future__ import annotations
@@ -96,7 +99,7 @@ class LockedTurn(LockedPrompt):
     def _check_replies(self) -> Self:
         """Check that each reply calls tools, except the last one."""
         if not self.replies or self.replies[-1].calls or not all(reply.calls for reply in self.replies[:-1]):
-            raise ValueError("the last reply, and no other, is the one without calls")
+            raise ValueError("the last reply must have no calls, and all others must have some")
         return self
 
     @property
@@ -113,7 +116,9 @@ class _LockDocument(Model):
     """The content of a lock file."""
 
     version: int = Field(default=1, le=1)
+    """The version of the format. A file of a later version is refused."""
     about: str = _ABOUT
+    """An explanation for people who read the file."""
     turns: tuple[LockedTurn, ...] = ()
 
 
