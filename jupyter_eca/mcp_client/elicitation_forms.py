@@ -204,6 +204,7 @@ def _list_choices(schema: _FieldSchema) -> Mapping[str, str | bool]:
 
 
 def _read_text(answer: str, schema: _FieldSchema) -> str:
+    """Return the answer, if its length and its format fit. Raises: ValueError."""
     least, most = schema.min_length, schema.max_length
     if len(answer) < least or (most is not None and len(answer) > most):
         raise ValueError(f"It must have {_format_range(least, most)} characters.")
@@ -213,6 +214,7 @@ def _read_text(answer: str, schema: _FieldSchema) -> str:
 
 
 def _read_integer(answer: str, schema: _FieldSchema) -> int:
+    """Parse a whole number. Raises: ValueError."""
     with suppress(ValueError):
         if _is_in_range(value := int(answer), schema):
             return value
@@ -220,6 +222,7 @@ def _read_integer(answer: str, schema: _FieldSchema) -> int:
 
 
 def _read_number(answer: str, schema: _FieldSchema) -> float:
+    """Parse a number. Raises: ValueError."""
     with suppress(ValueError):
         if _is_in_range(value := float(answer), schema):
             return value
@@ -227,6 +230,7 @@ def _read_number(answer: str, schema: _FieldSchema) -> float:
 
 
 def _is_in_range(value: float, schema: _FieldSchema) -> bool:
+    """Return whether a number is finite, and within the bounds of the field."""
     least, most = schema.minimum, schema.maximum
     return isfinite(value) and (least is None or value >= least) and (most is None or value <= most)
 

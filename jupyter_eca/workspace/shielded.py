@@ -26,6 +26,7 @@ async def run_to_end(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _wait_for_end(task: asyncio.Future[Any]) -> None:
+    """Wait until a task has ended, however often this task is cancelled meanwhile."""
     while not task.done():
         try:
             await asyncio.wait((task,))

@@ -63,6 +63,7 @@ class AnalyzedCell:
 
 
 def is_python(document: NotebookDocument) -> bool:
+    """Return whether the cells of a notebook are Python."""
     return document.language.lower() in _PYTHON
 
 

@@ -116,6 +116,7 @@ def _find_cell_index(problem: dict[str, Any]) -> int:
 
 
 def _find_code(problem: dict[str, Any]) -> str:
+    """Return the rule of ruff that was broken, such as `F821`. A syntax error has none in older versions."""
     return str(problem.get("code") or SYNTAX_CODE)
 
 
@@ -126,10 +127,12 @@ def _find_spot(problem: dict[str, Any]) -> tuple[int, int]:
 
 
 def _choose_severity(problem: dict[str, Any]) -> Severity:
+    """Return an error for code that fails when it runs, and a warning for all else."""
     return Severity.ERROR if _find_code(problem).startswith(_ERROR_CODES) else Severity.WARNING
 
 
 def _make_diagnostic(path: str, cell: AnalyzedCell, problem: dict[str, Any]) -> EditorDiagnostic:
+    """Convert a problem in a cell to a diagnostic. `path` is that of the notebook."""
     return make_cell_diagnostic(
         path,
         cell.cell,

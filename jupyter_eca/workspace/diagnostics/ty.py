@@ -121,4 +121,5 @@ def _find_spot(problem: dict[str, str]) -> tuple[int, int]:
 
 
 def _choose_severity(problem: dict[str, str]) -> Severity:
+    """Return the severity that ty reports."""
     return _SEVERITY.get(problem["severity"], Severity.INFO)

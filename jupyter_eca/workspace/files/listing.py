@@ -52,6 +52,7 @@ def _build_ripgrep_command() -> list[str]:
 
 
 def _build_git_command() -> list[str]:
+    """Return the command for git. It lists the files of the repository, and new files that are not ignored."""
     unwanted = [f":(exclude,glob)**/{name}/**" for name in SKIPPED_FOLDERS]
     return programs.build_git_command(
         "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".", *unwanted

@@ -113,6 +113,7 @@ def _indent_like(fresh: str, wanted: list[str], present: list[str]) -> str:
 
 
 def _find_indentation(line: str) -> str:
+    """Return the white space at the beginning of a line."""
     return line[: len(line) - len(line.lstrip())]
 
 

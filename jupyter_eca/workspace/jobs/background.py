@@ -174,9 +174,11 @@ class BackgroundJobs:
         return None
 
     def list(self) -> tuple[Job, ...]:
+        """List the running jobs, and the last ones that ended."""
         return tuple(entry.snapshot() for entry in self._entries.values())
 
     def read(self, id: str) -> JobsReadOutputResult:
+        """Return the newest lines of a job and its status. The result is empty when there is no such job."""
         entry = self._entries.get(id)
         if entry is None:
             return JobsReadOutputResult()
@@ -264,6 +266,7 @@ class BackgroundJobs:
 
 
 def _make_job(spec: NewJob) -> Job:
+    """Return a new job that is running, as clients see it."""
     return Job(
         id=f"job-{uuid.uuid4().hex[:8]}",
         type=spec.type,

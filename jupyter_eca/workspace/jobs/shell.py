@@ -181,6 +181,7 @@ def _write_input(input_data: bytes) -> IO[bytes]:
 
 
 def _make_process(transport: asyncio.SubprocessTransport, protocol: _Protocol, record: ProcessRecord) -> ShellProcess:
+    """Combine what asyncio returned for a process with its record."""
     output: asyncio.StreamReader = protocol.stdout  # type: ignore[assignment]
     return ShellProcess(output, protocol.stderr, protocol.exited, transport, record)
 

@@ -363,4 +363,4 @@ def _discard(work: asyncio.Future[dict[str, Any]]) -> None:
 
 
 def _ignore(_message: dict[str, Any]) -> None:
-    pass
+    """Ignore a message, because nobody needs the outputs of the request."""

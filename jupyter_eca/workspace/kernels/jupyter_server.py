@@ -55,6 +55,7 @@ class ServerKernels:
         self._starting = asyncio.Lock()
 
     async def list(self) -> tuple[RunningKernel, ...]:
+        """List the running kernels, each with the path of its notebook or console."""
         paths: dict[str, str] = {}
         for session in await self._sessions.list_sessions():
             path, id = session["path"].removeprefix(_COLLABORATION_DRIVE), session["kernel"]["id"]
@@ -245,28 +246,35 @@ class ServerKernel:
         code: str,
         observer: RunObserver | None = None,
     ) -> KernelExecuteResult:
+        """Wait until the kernel is idle, run code, and return its outputs as text."""
         return await (await self._kernels.wait_until_idle(await self._find_id())).execute(code, observer)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
+        """Wait until the kernel is idle, and describe the variables with these names; without names, all of the
+        user."""
         id = await self._find_id()
         kernel = await self._kernels.wait_until_idle(id)
         return await kernel.variables(names, self._kernels.find_language(id))
 
     async def inspect(self, name: str) -> Inspection:
+        """Wait until the kernel is idle, and return what it knows about a name."""
         id = await self._find_id()
         kernel = await self._kernels.wait_until_idle(id)
         return await kernel.inspect(name, self._kernels.find_language(id))
 
     async def state(self) -> KernelState:
+        """Return what the kernel is doing. It does not wait."""
         return self._kernels.state(await self._find_id())
 
     async def history(self) -> KernelHistory | KernelCount | None:
+        """Return what ran since the process of the kernel started; None when it is unknown now."""
         return await self._kernels.history(await self._find_id())
 
     async def interrupt(self) -> None:
         await self._kernels.interrupt(await self._find_id())
 
     async def restart(self) -> None:
+        """Restart the kernel, and wait until it answers. Raises: ToolError when it does not start again."""
         await self._kernels.restart(await self._find_id())
 
     async def _find_id(self) -> str:

@@ -28,6 +28,7 @@ class CellKernels:
         self._others = others
 
     async def list(self) -> tuple[RunningKernel, ...]:
+        """List the running kernels that can be found by a path."""
         return () if self._others is None else await self._others.list()
 
     async def find(self, path: str | None) -> Kernel:

@@ -70,9 +70,11 @@ class LocalKernel:
         return self._others.setdefault(folder, LocalKernel(folder))
 
     async def find(self, path: str | None) -> LocalKernel:  # noqa: ARG002  # one kernel for all notebooks
+        """Return this kernel, whatever the notebook is."""
         return self
 
     async def find_idle(self, chat: str, path: str) -> ClientKernel:  # noqa: ARG002  # as above
+        """Return the client of this kernel, which runs the requests one after the other. It is started if needed."""
         return await self._ensure_started()
 
     async def execute(
@@ -81,6 +83,7 @@ class LocalKernel:
         code: str,
         observer: RunObserver | None = None,
     ) -> KernelExecuteResult:
+        """Run code, and return its outputs as text. The kernel is started if needed."""
         return await (await self._ensure_started()).execute(code, observer)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
@@ -90,6 +93,7 @@ class LocalKernel:
         return await self._kernel.variables(names)
 
     async def inspect(self, name: str) -> Inspection:
+        """Return what the kernel knows about a name. The kernel is started if needed."""
         return await (await self._ensure_started()).inspect(name)
 
     async def state(self) -> KernelState:
@@ -102,6 +106,7 @@ class LocalKernel:
         return state.model_copy(update={"python": sys.executable})
 
     async def history(self) -> KernelHistory | KernelCount | None:
+        """Return what ran since the process of the kernel started; None when it was not started."""
         return None if self._kernel is None else await self._kernel.history(_LANGUAGE, busy=False)
 
     async def interrupt(self) -> None:
@@ -109,6 +114,7 @@ class LocalKernel:
             await self._manager.interrupt_kernel()
 
     async def restart(self) -> None:
+        """End the kernel, and start a new one."""
         await self._end()
         await self._ensure_started()
 

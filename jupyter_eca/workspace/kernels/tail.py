@@ -53,6 +53,7 @@ class Tail:
         return as_plain_text("".join(self._parts)).strip("\n")[-MAX_CHARS:]
 
     def _add(self, text: str) -> None:
+        """Add output, and shorten the buffer if it has become too long."""
         if self._clear_next:
             self._clear()
         self._parts.append(text)

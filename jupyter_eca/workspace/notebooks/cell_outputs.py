@@ -59,6 +59,7 @@ class CellOutputs:
         ]
 
     def _add_stream(self, name: str, text: str) -> None:
+        """Add text of a stream (stdout or stderr), to the last output if that is of the same stream."""
         self._clear_if_pending()
         last = self._outputs[-1] if self._outputs else {}
         if last.get("name") == name:
@@ -67,6 +68,7 @@ class CellOutputs:
             self._outputs.append({"output_type": "stream", "name": name, "text": [text]})
 
     def _add_output(self, kind: str, content: dict[str, Any]) -> None:
+        """Add an output of another kind than a stream."""
         self._clear_if_pending()
         output: dict[str, Any] = {"output_type": kind}
         if kind == "error":
@@ -80,6 +82,7 @@ class CellOutputs:
         self._outputs.append(output)
 
     def _clear_if_pending(self) -> None:
+        """Remove all outputs if the code has asked to replace them by the next output."""
         if self._clear_next:
             self._clear()
 

@@ -86,12 +86,14 @@ class NotebookFiles:
         return ()
 
     async def read(self, path: str) -> NotebookDocument:
+        """Read a notebook. From now on it can be changed, as long as its file stays the same."""
         real = self._files.resolve(path)
         loaded = await self._load(real, path)
         self._remember(real, loaded)
         return await self._to_document(real, path, loaded)
 
     async def edit(self, chat: str, path: str, changes: Sequence[CellChange]) -> NotebookDocument:  # noqa: ARG002
+        """Make all changes, or none of them, and return the notebook read back. Raises: ToolError with the reason."""
         return await run_to_end(self._edit(self._files.resolve(path), path, changes))
 
     async def _edit(self, real: Path, path: str, changes: Sequence[CellChange]) -> NotebookDocument:
@@ -111,6 +113,7 @@ class NotebookFiles:
     async def run(
         self, chat: str, path: str, cells: Sequence[str], observer: RunObserver | None = None
     ) -> NotebookRunResult:
+        """Run cells one after the other until one fails, and store their outputs in the file."""
         return await run_cells.run(self, self._kernels, chat, path, cells, observer)
 
     async def show(self, path: str, cell: str | None = None) -> None:
@@ -119,6 +122,7 @@ class NotebookFiles:
     # -- for `run_cells`
 
     async def read_cells(self, path: str) -> list[NbformatCell]:
+        """Return the cells as they are in the file now."""
         real = self._files.resolve(path)
         loaded = await self._load(real, path)
         _check_writable(loaded, path)
@@ -162,6 +166,7 @@ class NotebookFiles:
             self._seen[real] = _LastSeen(digest, tuple(cell.id for cell in new_cells))
 
     async def _to_document(self, real: Path, path: str, loaded: _LoadedNotebook) -> NotebookDocument:
+        """Convert a notebook to the model for clients, with the id and the status of its kernel."""
         kernel, status = await find_kernel(self._kernels, path)
         return NotebookDocument(
             path=path,

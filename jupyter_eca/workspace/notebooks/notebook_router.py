@@ -28,6 +28,7 @@ class NotebookRouter:
         self._fallback = fallback
 
     async def list(self) -> tuple[NotebookInfo, ...]:
+        """List the open notebooks of all implementations, each once, the active ones first."""
         infos = [info for notebooks in (*self._live, self._fallback) for info in await notebooks.list()]
         # Of several entries with one path, the last is kept. So the active ones come last here. In the result they come
         # first.
@@ -35,14 +36,17 @@ class NotebookRouter:
         return tuple(sorted(once.values(), key=lambda info: not info.active))
 
     async def read(self, path: str) -> NotebookDocument:
+        """Read a notebook, with its outputs."""
         return await (await self._find_owner(path)).read(path)
 
     async def edit(self, chat: str, path: str, changes: Sequence[CellChange]) -> NotebookDocument:
+        """Make all changes, or none of them, and return the notebook read back."""
         return await (await self._find_owner(path)).edit(chat, path, changes)
 
     async def run(
         self, chat: str, path: str, cells: Sequence[str], observer: RunObserver | None = None
     ) -> NotebookRunResult:
+        """Run cells one after the other until one fails. Afterwards their outputs are in the notebook."""
         return await (await self._find_owner(path)).run(chat, path, cells, observer)
 
     async def show(self, path: str, cell: str | None = None) -> None:

@@ -38,15 +38,18 @@ class SharedNotebooks:
         self._kernels = kernels
 
     async def list(self) -> tuple[NotebookInfo, ...]:
+        """List the notebooks that are shared now."""
         names = [name for name in self._sharing.ywebsocket_server.rooms if name.startswith(_NOTEBOOK)]
         shared = [await self._sharing.get_document(room_id=name, copy=False) for name in names]
         return tuple(NotebookInfo(path=document.path) for document in shared if document is not None and document.path)
 
     async def read(self, path: str) -> NotebookDocument:
+        """Read a notebook, with its outputs."""
         document = await self._find_document(path)
         return await self._fallback.read(path) if document is None else await self._to_document(path, document)
 
     async def edit(self, chat: str, path: str, changes: Sequence[CellChange]) -> NotebookDocument:
+        """Make all changes in one transaction, or none of them, and return the notebook read back."""
         document = await self._find_document(path)
         if document is None:
             return await self._fallback.edit(chat, path, changes)
@@ -63,6 +66,7 @@ class SharedNotebooks:
     async def run(
         self, chat: str, path: str, cells: Sequence[str], observer: RunObserver | None = None
     ) -> NotebookRunResult:
+        """Run cells one after the other until one fails, and store their outputs in the document."""
         if await self._find_document(path) is None:
             return await self._fallback.run(chat, path, cells, observer)
         return await run_cells.run(self, self._kernels, chat, path, cells, observer)
@@ -73,12 +77,15 @@ class SharedNotebooks:
     # -- for `run_cells`
 
     async def read_cells(self, path: str) -> list[NbformatCell]:
+        """Return the cells as they are now."""
         return _list_cells(await self._require_document(path))
 
     async def begin_cell(self, path: str, id: str) -> None:
+        """Remove the outputs of a cell, and mark it as running."""
         _put_outputs(await self._require_document(path), id, [], None, "running")
 
     async def put_outputs(self, path: str, id: str, outputs: list[dict[str, Any]], count: int | None) -> None:
+        """Store the outputs and the execution count of a cell that ran."""
         _put_outputs(await self._require_document(path), id, outputs, count, "idle")
 
     # -- the document
