@@ -31,9 +31,9 @@ SHIPPED: Final = Path(__file__).parent / "shipped"
 _MAX_DEPTH: Final = 6
 _MAX_FOLDERS: Final = 1_000
 # Folders that are not searched.
-_PASSED_OVER: Final = frozenset({".git", "node_modules", "__pycache__", ".venv"})
+_SKIPPED_FOLDERS: Final = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 # The folders of a skill for its other files, according to the specification. They contain no other skills.
-_OWN: Final = frozenset({"scripts", "references", "assets"})
+_RESOURCE_FOLDERS: Final = frozenset({"scripts", "references", "assets"})
 
 
 def ignore(_message: str) -> None:
@@ -54,6 +54,7 @@ class SkillRegistry:
     """Finds the skills for callers that do not know the configuration."""
 
     files: Files
+    """The files of the workspace."""
     config: Config
     warn: Callable[[str], None] = ignore
     """Called with a message for each faulty file."""
@@ -142,11 +143,12 @@ def _walk(top: Path, complaints: list[str]) -> list[Path]:
         with suppress(OSError):
             at = folder.stat()
             seen.add((at.st_dev, at.st_ino))
+        # A folder that is `seen` already, or cannot be read, adds nothing to the set.
         if len(seen) == known or len(folder.relative_to(top).parts) > _MAX_DEPTH:
             inside.clear()
             continue
-        own = _OWN if FILE in files else frozenset[str]()
-        inside[:] = sorted(name for name in inside if name not in _PASSED_OVER | own)
+        own = _RESOURCE_FOLDERS if FILE in files else frozenset[str]()
+        inside[:] = sorted(name for name in inside if name not in _SKIPPED_FOLDERS | own)
         if FILE in files:
             found.append(folder / FILE)
         if len(seen) > _MAX_FOLDERS:

@@ -74,7 +74,7 @@ def render_line(line: str) -> str:
 
 
 @dataclass
-class _RunningJob:
+class _JobEntry:
     """A job that runs, or has ended."""
 
     job: Job
@@ -114,7 +114,7 @@ class BackgroundJobs:
         self._on_change = on_change
         self._on_end = on_end
         self._grace = grace
-        self._entries: dict[str, _RunningJob] = {}
+        self._entries: dict[str, _JobEntry] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._starting = asyncio.Lock()
         self._closed = False
@@ -128,7 +128,7 @@ class BackgroundJobs:
             self._check_capacity()
             process = await shell.start(command, folder, separate_errors=True, chat=chat)
             spec, output = NewJob(chat, label, command, call), _JobOutput()
-            entry = _RunningJob(_make_job(spec), spec, output.lines, process.kill)
+            entry = _JobEntry(_make_job(spec), spec, output.lines, process.kill)
             return self._track(entry, self._watch_process(entry, process, output))
 
     def adopt(
@@ -138,13 +138,17 @@ class BackgroundJobs:
         get_ending: Callable[[], JobEnding],
         read_lines: Callable[[], tuple[JobLine, ...]],
     ) -> Job:
-        """Register work that has already begun. See `Jobs.adopt`."""
+        """Register work that has already begun. Killing the job cancels `work`. `get_ending` is called when the work
+        ends by itself, and `read_lines` whenever somebody reads the output so far.
+
+        Raises: ToolError when too many jobs run.
+        """
         self._check_capacity()
 
         async def cancel(_grace: float = 0) -> None:
             work.cancel()
 
-        entry = _RunningJob(_make_job(spec), spec, read_lines, cancel, spec.began or time.monotonic())
+        entry = _JobEntry(_make_job(spec), spec, read_lines, cancel, spec.began or time.monotonic())
         return self._track(entry, self._watch_future(entry, work, get_ending))
 
     def _check_capacity(self) -> None:
@@ -154,7 +158,7 @@ class BackgroundJobs:
         if sum(not entry.ended.is_set() for entry in self._entries.values()) >= MAX_RUNNING:
             raise ToolError(f"{MAX_RUNNING} background jobs are running already.", "Kill one that is not needed.")
 
-    def _track(self, entry: _RunningJob, work: Coroutine[None, None, None]) -> Job:
+    def _track(self, entry: _JobEntry, work: Coroutine[None, None, None]) -> Job:
         """Start the task that waits for the end of a job, and report that the job started."""
         self._entries[entry.job.id] = entry
         task = asyncio.create_task(work, name=entry.job.id)
@@ -164,7 +168,8 @@ class BackgroundJobs:
         return entry.job
 
     def find_holder(self, kernel: str | None, path: str = "") -> Job | None:
-        """Return the job that uses this kernel or this notebook; None if there is no such job. See `Jobs`."""
+        """Return the job that uses this kernel or this notebook; None if there is no such job. A job whose kernel is
+        unknown counts as using every kernel. If `kernel` is None, every job that runs in a kernel counts."""
         for entry in self._entries.values():
             spec = entry.spec
             may_share_kernel = not (kernel and spec.kernel) or kernel == spec.kernel
@@ -186,7 +191,8 @@ class BackgroundJobs:
         return JobsReadOutputResult(lines=entry.read_lines()[-MAX_LINES:], status=job.status, exit_code=job.exit_code)
 
     async def kill(self, id: str) -> bool:
-        """End a job with all its child processes. Return when it has ended."""
+        """End a job with all its child processes, and wait for its end. Return False when it has already ended, or
+        there is no such job."""
         entry = self._entries.get(id)
         if entry is None or entry.ended.is_set():
             return False
@@ -206,7 +212,7 @@ class BackgroundJobs:
         await asyncio.gather(*self._tasks)
 
     async def _watch_future(
-        self, entry: _RunningJob, work: asyncio.Future[Any], get_ending: Callable[[], JobEnding]
+        self, entry: _JobEntry, work: asyncio.Future[Any], get_ending: Callable[[], JobEnding]
     ) -> None:
         """Wait for the end of work that was adopted, and store its result."""
         try:
@@ -224,7 +230,7 @@ class BackgroundJobs:
         finally:
             work.cancel()
 
-    async def _watch_process(self, entry: _RunningJob, process: shell.ShellProcess, output: _JobOutput) -> None:
+    async def _watch_process(self, entry: _JobEntry, process: shell.ShellProcess, output: _JobOutput) -> None:
         """Watch a process until it has ended and no other process has its output open any more. So `server &` is a
         running job for as long as the server runs."""
         streams = {"stdout": process.output, "stderr": process.errors}
@@ -237,6 +243,7 @@ class BackgroundJobs:
                 }
                 killed = tasks.create_task(_wait_for(entry.killed))
                 await process.exited.wait()
+                # The shell has exited. Wait until all its output is read, or somebody kills the job.
                 while reading and not killed.done():
                     finished, _ = await asyncio.wait({killed, *reading}, return_when=asyncio.FIRST_COMPLETED)
                     reading -= finished
@@ -249,7 +256,7 @@ class BackgroundJobs:
             note = " ".join(part for part in (f"exit code {code}.", *printed[-1:]) if part) if code else ""
             self._end(entry, JobStatus.COMPLETED if code == 0 else JobStatus.FAILED, note, code)
 
-    def _end(self, entry: _RunningJob, status: JobStatus, note: str = "", code: int | None = None) -> None:
+    def _end(self, entry: _JobEntry, status: JobStatus, note: str = "", code: int | None = None) -> None:
         """Store the result of a job, forget the oldest ended jobs, and report the end. `note` is the last error, for
         the user, and `code` the exit code of a process."""
         killed = entry.killed.is_set()

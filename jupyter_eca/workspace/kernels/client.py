@@ -100,7 +100,9 @@ class ClientKernel:
         # Held during a request. Two requests at a time would take each other's messages off the channels, and one of
         # them would never end.
         self._exclusive = asyncio.Lock()
+        # The number of requests that wait for another one to end.
         self._waiting = 0
+        # Set when the kernel is shut down.
         self._ended = asyncio.Event()
         # The id of the cell that runs, and when it began.
         self._running: tuple[str, float] | None = None
@@ -259,8 +261,10 @@ class ClientKernel:
             text = ast.literal_eval(result["data"]["text/plain"]) if result.get("status") == "ok" else ""
             self._history = (process, run_history.parse_history(text))
             return self._history[1]
-        known, history = self._history
-        return replace(history, is_complete=False) if history is not None and known == process else None
+        earlier_process, history = self._history
+        if history is None or earlier_process != process:
+            return None
+        return replace(history, is_complete=False)
 
     async def _run_program(self, program: str) -> str:
         """Run one of our programs in the kernel and return what it prints. No cell shows the output.
