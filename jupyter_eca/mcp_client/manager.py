@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.uri_templates import PartialUri
 
     KeepTrust = Callable[[Callable[[], None]], Awaitable[None]]
-    """Runs a function that changes a file of a folder, and keeps the folder trusted."""
+    """Runs a function that changes a file of a folder, and keeps the folder trusted. Without it, the user would have to
+    trust the folder again, because its configuration has changed."""
 
 _log = logging.getLogger(__name__)
 
@@ -71,20 +72,20 @@ _FIELDS = ("command", "args", "env", "url", "headers", "client_id", "client_secr
 class McpManager:
     """Starts, stops and changes the configured servers, and passes calls to them.
 
-    `folders` are the folders of the workspace. `changed` is called with each server that changed, and `removed` with
-    the name of each server that was removed. `store` keeps the sign-ins, and `lists_folder` what each server offered
-    when it last ran. `client_features` answers what servers request from us. `keep_trust` runs a function that changes
-    a file of a folder, and keeps the folder trusted. `timing` is given by tests; None for the times of the
-    configuration. `home` is the home folder of the user; None for the real one. `get_environment` returns the
-    environment variables that programs inherit.
+    `folders` are the folders of the workspace. `on_change` is called with each server that changed, and `on_remove`
+    with the name of each server that was removed. `store` keeps the sign-ins, and `lists_folder` what each server
+    offered when it last ran. `client_features` answers what servers request from us. `keep_trust` runs a function that
+    changes a file of a folder, and keeps the folder trusted. `timing` has other time limits than those of the
+    configuration, for tests. `home` is the home folder of the user; None for the real one. `get_environment` returns
+    the environment variables that programs inherit.
     """
 
     def __init__(
         self,
         config: Config,
         folders: tuple[Path, ...],
-        changed: Callable[[ToolServerUpdatedParams], None],
-        removed: Callable[[str], None],
+        on_change: Callable[[ToolServerUpdatedParams], None],
+        on_remove: Callable[[str], None],
         store: Store,
         client_features: ClientFeatures,
         lists_folder: Path,
@@ -97,8 +98,8 @@ class McpManager:
         self._config = config
         self._get_environment = get_environment
         self._folders = folders
-        self._changed = changed
-        self._removed = removed
+        self._on_change = on_change
+        self._on_remove = on_remove
         self._timing = timing or ConnectionTiming(config.mcp_timeout_seconds, config.mcp_keep_alive_seconds)
         self._home = home
         self._keep_trust = keep_trust
@@ -114,7 +115,7 @@ class McpManager:
         self._unfinished: set[asyncio.Task[None]] = set()
         self._tasks: asyncio.TaskGroup | None = None
         # Held while servers are added, changed or removed.
-        self._changing = asyncio.Lock()
+        self._change_lock = asyncio.Lock()
         # Set when the servers of the configuration are known. Before that, nothing may be changed: the configuration
         # would remove a server that was added, because it does not contain that server.
         self.servers_known = asyncio.Event()
@@ -150,7 +151,7 @@ class McpManager:
 
     async def apply(self, config: Config) -> None:
         """Apply a configuration: start new servers, restart those that changed, and remove the others."""
-        async with self._changing:
+        async with self._change_lock:
             self._config = config
             wanted = await asyncio.to_thread(mcp_servers.list_servers, config, self._sources)
             if any(settings.url for settings in wanted.values()):
@@ -182,6 +183,7 @@ class McpManager:
         """
         async with self._change():
             server = self._get_server(name)
+            # A server of a `.mcp.json` is written to our configuration as a whole, which then defines it.
             adopted = await asyncio.to_thread(mcp_servers.find_adoptable, self._sources, name) if enabled else None
             file, entry = adopted or (None, {})
             await self._write(name, {**entry, "disabled": not enabled}, file)
@@ -408,7 +410,7 @@ class McpManager:
     async def _change(self) -> AsyncGenerator[None]:
         """Wait until the servers may be changed, and hold the lock while the block runs."""
         await self.servers_known.wait()
-        async with self._changing:
+        async with self._change_lock:
             yield
 
     def _check_new(self, name: str, settings: McpServerConfig) -> None:
@@ -458,14 +460,14 @@ class McpManager:
         server = self._servers.pop(name)
         server.retire()
         self._credentials.drop(name, "the server was removed")
-        self._removed(name)
+        self._on_remove(name)
 
     def _report_change(self, server: McpServer) -> None:
         """Report a change of a server, unless the server was removed."""
         if self._servers.get(server.name) is server:
             if server.status is ServerStatus.RUNNING and self._tasks is not None:
                 self._track(self._tasks.create_task(server.keep_lists(), name=f"mcp lists of {server.name}"))
-            self._changed(server.info)
+            self._on_change(server.info)
 
     def _list_offers(self) -> list[tuple[McpServer, ServerLists]]:
         """Return the servers that offer something, with their lists."""
