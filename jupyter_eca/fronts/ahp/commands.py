@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp import completions
 from jupyter_eca.fronts.ahp.dialect import parse_chat, write_snapshot
-from jupyter_eca.fronts.ahp.reducers.base import items, record
+from jupyter_eca.fronts.ahp.reducers.base import get_list, record
 from jupyter_eca.fronts.ahp.resources.folders import find_folder
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.fronts.ahp.session.action_rules import refuse_config
@@ -150,7 +150,7 @@ async def _fork(front: AhpFront, source: requests.ForkSource, chat: str, folder:
             "workingDirectory: a fork works in the folder of its source. Leave the field out.",
             AhpErrorCode.INVALID_PARAMS,
         )
-    if not any(turn["id"] == source.turn_id for turn in items(origin.state, "turns")):
+    if not any(turn["id"] == source.turn_id for turn in get_list(origin.state, "turns")):
         raise RemoteError(f"There is no turn {source.turn_id!r} in {source.session}.", AhpErrorCode.SESSION_NOT_FOUND)
     await front.host.archive.copy(origin.chat, source.turn_id, chat)
 
@@ -165,7 +165,7 @@ async def list_sessions(caller: CommandCaller, params: requests.ListSessions) ->
 
 async def fetch_turns(caller: CommandCaller, params: requests.FetchTurns) -> Json:
     """Return a page of turns that ends before the turn `before`, or at the end if there is no such turn."""
-    turns = items((await _find_session(caller.front, params.session)).state, "turns")
+    turns = get_list((await _find_session(caller.front, params.session)).state, "turns")
     end = next((at for at, turn in enumerate(turns) if turn["id"] == params.before), len(turns))
     limit = DEFAULT_TURNS if params.limit is None else min(max(params.limit, 0), MAX_TURNS)
     start = max(0, end - limit)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none, record
 from jupyter_eca.host.commands import markdown_commands, skills
 from jupyter_eca.instructions import rules
 from jupyter_eca.instructions.skills.skill_file import SkillOrigin
@@ -40,7 +40,7 @@ def list_disabled(state: Json) -> set[str]:
     """Return the URIs of customizations that are disabled in a session."""
     return {
         str(customization["customization"]["uri"])
-        for customization in items(state, "customizations")
+        for customization in get_list(state, "customizations")
         if not customization["enabled"]
     }
 
@@ -106,11 +106,11 @@ def list_client_customizations(state: Json) -> list[Json]:
     client = record(state, "activeClient")
     known = {
         customization["customization"]["uri"]: customization
-        for customization in items(state, "customizations")
+        for customization in get_list(state, "customizations")
         if "clientId" in customization
     }
     customizations_now: list[Json] = []
-    for ref in items(client, "customizations"):
+    for ref in get_list(client, "customizations"):
         before = known.get(ref["uri"], {})
         same = before.get("customization") == ref and before.get("clientId") == client["clientId"]
         new = {"customization": ref, "enabled": True, "clientId": client["clientId"], "status": "loading"}

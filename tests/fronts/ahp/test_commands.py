@@ -174,19 +174,19 @@ async def test_contexts_and_commands_complete_a_message_in_utf_16_units(tmp_path
         client = await at.connect()
         await client.create(S)
 
-        async def items(text: str, offset: int) -> list[Json]:
+        async def get_list(text: str, offset: int) -> list[Json]:
             given = {"kind": "userMessage", "session": S, "text": text, "offset": offset}
             return (await client.request("completions", **given))["items"]
 
-        first = (await items("look 🙂 at @foo and", 15))[0]
+        first = (await get_list("look 🙂 at @foo and", 15))[0]
         assert (first["insertText"], first["rangeStart"], first["rangeEnd"]) == ("@foo.ts ", 11, 15)
         attachment = first["attachment"]
         assert (attachment["type"], attachment["label"]) == ("resource", "foo.ts")
         assert attachment["uri"] == (tmp_path / "foo.ts").as_uri()
-        commands = await items("/cos", 4)
+        commands = await get_list("/cos", 4)
         assert (commands[0]["insertText"], commands[0]["rangeStart"]) == ("/costs ", 0)
-        assert await items("nothing here", 7) == []
-        assert await items("mail@foo", 8) == []
+        assert await get_list("nothing here", 7) == []
+        assert await get_list("mail@foo", 8) == []
         given = {"kind": "userMessage", "session": S, "text": "x", "offset": 2}
         assert (await fails(client, "completions", **given)).code == -32602
         await client.ask(S, "t1", "look", attachments=[attachment])

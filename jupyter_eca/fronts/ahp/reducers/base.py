@@ -27,7 +27,7 @@ def put(state: Json, **fields: Any) -> Json:
     return {**remaining, **omit_none(**fields)}
 
 
-def items(state: Json, name: str) -> list[Json]:
+def get_list(state: Json, name: str) -> list[Json]:
     """Return a field that is a list, or an empty list."""
     value = state.get(name)
     return cast("list[Json]", value) if isinstance(value, list) else []

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.fronts.ahp.reducers import turns, waiting
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, merge_config, put, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, merge_config, put, record
 from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_modified
 from jupyter_eca.fronts.ahp.reducers.toolcall import CHANGES, reduce_tool_call
 
@@ -45,7 +45,7 @@ def _set_client_tools(state: Json, action: Json, now: int) -> Json:  # noqa: ARG
 
 
 def _toggle_customization(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
-    customizations = items(state, "customizations")
+    customizations = get_list(state, "customizations")
     changed = [
         put(customization, enabled=action.get("enabled"))
         if _uri_of(customization) == action.get("uri")
@@ -59,7 +59,7 @@ def _update_customization(state: Json, action: Json, now: int) -> Json:  # noqa:
     """Replace a customization, or add it if it is new."""
     ref = record(action, "customization")
     fields = {name: action[name] for name in ("enabled", "status", "statusMessage") if action.get(name) is not None}
-    customizations = items(state, "customizations")
+    customizations = get_list(state, "customizations")
     if any(_uri_of(customization) == ref.get("uri") for customization in customizations):
         changed = [
             put(customization, customization=ref, **fields)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from enum import IntFlag
 from typing import Final
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, put
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, put
 
 
 class SessionStatus(IntFlag):
@@ -30,7 +30,7 @@ WAITING: Final = frozenset({"pending-confirmation", "pending-result-confirmation
 
 def list_calls(turn: Json) -> list[Json]:
     """Return the tool calls of a turn."""
-    parts = items(turn, "responseParts")
+    parts = get_list(turn, "responseParts")
     return [part["toolCall"] for part in parts if part.get("kind") == "toolCall" and part.get("toolCall")]
 
 

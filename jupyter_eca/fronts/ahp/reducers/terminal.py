@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none, put
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ def reduce_terminal(state: Json, action: Json, now: int) -> Json:  # noqa: ARG00
 
 
 def _append_output(state: Json, action: Json) -> Json:
-    content, data = items(state, "content"), action.get("data") or ""
+    content, data = get_list(state, "content"), action.get("data") or ""
     last = content[-1] if content else {}
     if last.get("type") == "command" and not last.get("isComplete"):
         return put(state, content=[*content[:-1], put(last, output=last.get("output", "") + data)])
@@ -34,7 +34,7 @@ def _add_command(state: Json, action: Json) -> Json:
         timestamp=action.get("timestamp"),
         isComplete=False,
     )
-    return put(state, content=[*items(state, "content"), part], supportsCommandDetection=True)
+    return put(state, content=[*get_list(state, "content"), part], supportsCommandDetection=True)
 
 
 def _finish_command(state: Json, action: Json) -> Json:
@@ -43,7 +43,7 @@ def _finish_command(state: Json, action: Json) -> Json:
             return part
         return put(part, isComplete=True, exitCode=action.get("exitCode"), durationMs=action.get("durationMs"))
 
-    return put(state, content=[finish(part) for part in items(state, "content")])
+    return put(state, content=[finish(part) for part in get_list(state, "content")])
 
 
 _CHANGES: Final[Mapping[str, Callable[[Json, Json], Json]]] = {

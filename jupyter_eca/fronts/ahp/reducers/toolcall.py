@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none, put, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none, put, record
 from jupyter_eca.fronts.ahp.reducers.status import update_activity
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ def reduce_tool_call(state: Json, action: Json, now: int) -> Json:  # noqa: ARG0
         return state
     if kind == "session/toolCallStart":
         started = omit_none(**_pick(action, *_COMMON), status="streaming")
-        parts = [*items(turn, "responseParts"), {"kind": "toolCall", "toolCall": started}]
+        parts = [*get_list(turn, "responseParts"), {"kind": "toolCall", "toolCall": started}]
         return put(state, activeTurn=put(turn, responseParts=parts))
     changed = False
     new_parts: list[Json] = []
-    for part in items(turn, "responseParts"):
+    for part in get_list(turn, "responseParts"):
         call = record(part, "toolCall")
         if part.get("kind") == "toolCall" and call.get("toolCallId") == action.get("toolCallId"):
             after = CHANGES[kind](call, action)
@@ -84,7 +84,7 @@ def _make_ready(call: Json, action: Json) -> Json:
 def _find_option(call: Json, action: Json) -> Json:
     """Return the option that a user has selected, as the field `selectedOption`."""
     wanted = action.get("selectedOptionId")
-    selected = next((option for option in items(call, "options") if wanted and option.get("id") == wanted), None)
+    selected = next((option for option in get_list(call, "options") if wanted and option.get("id") == wanted), None)
     return omit_none(selectedOption=selected)
 
 

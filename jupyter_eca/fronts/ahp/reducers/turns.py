@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none, put, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none, put, record
 from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_modified, update_activity
 from jupyter_eca.fronts.ahp.reducers.toolcall import cancel_call
 
@@ -21,7 +21,7 @@ def start(state: Json, action: Json, now: int) -> Json:
         if state.get("queuedMessages"):
             remaining = [
                 queued_message
-                for queued_message in items(state, "queuedMessages")
+                for queued_message in get_list(state, "queuedMessages")
                 if queued_message.get("id") != queued
             ]
             state = put(state, queuedMessages=remaining or None)
@@ -38,7 +38,7 @@ def add_part(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     turn = find_active(state, action)
     if turn is None:
         return state
-    return put(state, activeTurn=put(turn, responseParts=[*items(turn, "responseParts"), action.get("part")]))
+    return put(state, activeTurn=put(turn, responseParts=[*get_list(turn, "responseParts"), action.get("part")]))
 
 
 def append_text(kind: str, state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
@@ -46,7 +46,7 @@ def append_text(kind: str, state: Json, action: Json, now: int) -> Json:  # noqa
     turn = find_active(state, action)
     if turn is None:
         return state
-    parts = items(turn, "responseParts")
+    parts = get_list(turn, "responseParts")
     wanted = action.get("partId")
     at = next((i for i, part in enumerate(parts) if _id(part) == wanted), None)
     if at is None or parts[at].get("kind") != kind:
@@ -75,12 +75,12 @@ def end(outcome: str, state: Json, action: Json, now: int) -> Json:
     ended = omit_none(
         id=turn.get("id"),
         userMessage=turn.get("userMessage"),
-        responseParts=[_close_part(part) for part in items(turn, "responseParts")],
+        responseParts=[_close_part(part) for part in get_list(turn, "responseParts")],
         usage=turn.get("usage"),
         state=outcome,
         error=action.get("error") if outcome == "error" else None,
     )
-    state = put(state, turns=[*items(state, "turns"), ended], activeTurn=None, inputRequests=None)
+    state = put(state, turns=[*get_list(state, "turns"), ended], activeTurn=None, inputRequests=None)
     return update_activity(set_modified(state, now), SessionStatus.ERROR if outcome == "error" else None)
 
 
@@ -91,7 +91,7 @@ def _close_part(part: Json) -> Json:
 
 def truncate(state: Json, action: Json, now: int) -> Json:
     """Remove all turns after the turn of the action, or all turns if the action names none."""
-    turns, wanted = items(state, "turns"), action.get("turnId")
+    turns, wanted = get_list(state, "turns"), action.get("turnId")
     count = 0
     if wanted is not None:
         count = next((i + 1 for i, turn in enumerate(turns) if turn.get("id") == wanted), 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none, put, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none, put, record
 from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_modified, update_activity
 
 
@@ -11,7 +11,7 @@ def set_message(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     message = omit_none(id=action.get("id"), userMessage=action.get("userMessage"))
     if action.get("kind") == "steering":
         return put(state, steeringMessage=message)
-    queue = items(state, "queuedMessages")
+    queue = get_list(state, "queuedMessages")
     if any(queued.get("id") == message.get("id") for queued in queue):
         queue = [message if queued.get("id") == message.get("id") else queued for queued in queue]
     else:
@@ -23,14 +23,14 @@ def remove_message(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     if action.get("kind") == "steering":
         steering = record(state, "steeringMessage")
         return put(state, steeringMessage=None) if steering.get("id") == action.get("id") else state
-    queue = items(state, "queuedMessages")
+    queue = get_list(state, "queuedMessages")
     remaining = [queued for queued in queue if queued.get("id") != action.get("id")]
     return state if len(remaining) == len(queue) else put(state, queuedMessages=remaining or None)
 
 
 def reorder_messages(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     """Put the queued messages into the order of the action. Messages that it does not name come last."""
-    queue = items(state, "queuedMessages")
+    queue = get_list(state, "queuedMessages")
     if not queue:
         return state
     by_id = {queued.get("id"): queued for queued in queue}
@@ -42,7 +42,7 @@ def reorder_messages(state: Json, action: Json, now: int) -> Json:  # noqa: ARG0
 def add_request(state: Json, action: Json, now: int) -> Json:
     """Add a question. If a question with this id exists, it is replaced. Its answers are kept, unless the new question
     has answers."""
-    request, requests = record(action, "request"), items(state, "inputRequests")
+    request, requests = record(action, "request"), get_list(state, "inputRequests")
     old = next((question for question in requests if question.get("id") == request.get("id")), None)
     if old is None:
         requests = [*requests, request]
@@ -55,7 +55,7 @@ def add_request(state: Json, action: Json, now: int) -> Json:
 
 def set_answer(state: Json, action: Json, now: int) -> Json:
     """Set or remove the draft of an answer to one question of a request."""
-    requests = items(state, "inputRequests")
+    requests = get_list(state, "inputRequests")
     request = next((question for question in requests if question.get("id") == action.get("requestId")), None)
     if request is None:
         return state
@@ -69,7 +69,7 @@ def set_answer(state: Json, action: Json, now: int) -> Json:
 
 
 def remove_request(state: Json, action: Json, now: int) -> Json:
-    requests = items(state, "inputRequests")
+    requests = get_list(state, "inputRequests")
     remaining = [request for request in requests if request.get("id") != action.get("requestId")]
     if len(remaining) == len(requests):
         return state

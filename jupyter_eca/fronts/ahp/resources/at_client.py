@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.customizations import list_disabled
-from jupyter_eca.fronts.ahp.reducers.base import Json, items
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list
 from jupyter_eca.fronts.ahp.resources import attachments
 from jupyter_eca.fronts.ahp.resources.files import MAX_FILE
 from jupyter_eca.protocol.ahp import actions
@@ -137,7 +137,7 @@ class ClientCustomizations:
 
     async def load(self, ask: Ask) -> None:
         """Read every file whose customization has the status `loading`."""
-        for customization in items(self._state(), "customizations"):
+        for customization in get_list(self._state(), "customizations"):
             uri = str(customization["customization"]["uri"])
             if "clientId" in customization and customization.get("status") == "loading" and uri not in self._loading:
                 self._loading.add(uri)
@@ -156,7 +156,7 @@ class ClientCustomizations:
             failed = str(error)
         if any(
             customization["customization"] == ref and "clientId" in customization
-            for customization in items(self._state(), "customizations")
+            for customization in get_list(self._state(), "customizations")
         ):
             status = "error" if failed else "loaded"
             self._dispatch(
@@ -170,7 +170,7 @@ class ClientCustomizations:
         off = list_disabled(self._state())
         known = {
             customization["customization"]["uri"]: customization
-            for customization in items(self._state(), "customizations")
+            for customization in get_list(self._state(), "customizations")
             if "clientId" in customization
         }
         self._texts = {uri: text for uri, text in self._texts.items() if uri in known}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, record
 from jupyter_eca.fronts.ahp.reducers.status import list_calls
 from jupyter_eca.fronts.ahp.session.config import AUTO
 from jupyter_eca.fronts.ahp.session.tool_calls import OPTIONS
@@ -68,7 +68,7 @@ def refuse_session_action(state: Json, action: actions.SessionAction, client: st
         case actions.ConfigChanged(config=config):
             return refuse_config(record(state, "config"), config)
         case actions.Truncated(turn_id=turn) if turn is not None:
-            known = any(known_turn["id"] == turn for known_turn in items(state, "turns"))
+            known = any(known_turn["id"] == turn for known_turn in get_list(state, "turns"))
             return None if known else "There is no such turn."
         case actions.PendingMessageSet(user_message=message):
             return _refuse_message(message)
@@ -111,11 +111,13 @@ def _refuse_turn(state: Json, action: actions.TurnStarted) -> str | None:
         return "The session could not be created."
     if state.get("activeTurn"):
         return "A turn is active: wait for its end, cancel it, or queue the message."
-    if any(turn["id"] == action.turn_id for turn in items(state, "turns")):
+    if any(turn["id"] == action.turn_id for turn in get_list(state, "turns")):
         return "There is already a turn of that id."
     if (queued := action.queued_message_id) is not None:
         waiting = {
-            message["id"] for message in (*items(state, "queuedMessages"), record(state, "steeringMessage")) if message
+            message["id"]
+            for message in (*get_list(state, "queuedMessages"), record(state, "steeringMessage"))
+            if message
         }
         if queued not in waiting:
             return "No queued message has that id."
@@ -184,7 +186,7 @@ def _refuse_claim(
 
 def _refuse_toggle(state: Json, uri: str) -> str | None:
     """Check that a customization can be disabled."""
-    for customization in items(state, "customizations"):
+    for customization in get_list(state, "customizations"):
         if customization["customization"]["uri"] == uri:
             return (
                 None
@@ -208,19 +210,23 @@ def refuse_config(config: Json, values: Mapping[str, Any]) -> str | None:
 
 def _refuse_removal(state: Json, action: actions.PendingMessageRemoved) -> str | None:
     steering = [record(state, "steeringMessage")] if state.get("steeringMessage") else []
-    messages = steering if action.kind == "steering" else items(state, "queuedMessages")
+    messages = steering if action.kind == "steering" else get_list(state, "queuedMessages")
     return None if any(message["id"] == action.id for message in messages) else "There is no such message."
 
 
 def _refuse_input(state: Json, action: actions.InputAnswerChanged | actions.InputCompleted) -> str | None:
     """Check an answer to an input request, or the end of the request."""
     request = next(
-        (input_request for input_request in items(state, "inputRequests") if input_request["id"] == action.request_id),
+        (
+            input_request
+            for input_request in get_list(state, "inputRequests")
+            if input_request["id"] == action.request_id
+        ),
         None,
     )
     if request is None:
         return "There is no such question."
-    questions = {question["id"]: question for question in items(request, "questions")}
+    questions = {question["id"]: question for question in get_list(request, "questions")}
     if isinstance(action, actions.InputAnswerChanged):
         return None if action.answer is None else _refuse_answer(questions.get(action.question_id), action.answer)
     for id, answer in (action.answers or {}).items():
@@ -250,7 +256,7 @@ def _refuse_answer(question: Json | None, answer: Answer) -> str | None:
     fitting = kind == _VALUES.get(str(question["kind"])) and isinstance(value, _PYTHON[kind])
     if not fitting or (kind == "number" and isinstance(value, bool)):
         return "The answer does not fit the question."
-    known = {option["id"] for option in items(question, "options")}
+    known = {option["id"] for option in get_list(question, "options")}
     if kind == "selected" and not answer.value.freeform_values and value not in known:
         return "That answer is not one of the options."
     if kind == "selected-many" and not known.issuperset(value):

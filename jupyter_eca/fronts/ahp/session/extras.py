@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.errors import EcaError
 from jupyter_eca.fronts.ahp.customizations import list_client_customizations, list_customizations, list_disabled
-from jupyter_eca.fronts.ahp.reducers.base import Json, items
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list
 from jupyter_eca.fronts.ahp.resources import uris
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.host.subscribers import ChatQuestions
@@ -51,13 +51,13 @@ class SessionExtras:
         offered = apply_switches(
             await list_customizations(self._host), list_disabled(state)
         ) + list_client_customizations(state)
-        if items(state, "customizations") != offered:
+        if get_list(state, "customizations") != offered:
             self._dispatch(actions.CustomizationsChanged(session=self._session, customizations=offered))
         server_tools = list_tools(self._host, self._chat, self._state())
-        if items(state, "serverTools") != server_tools:
+        if get_list(state, "serverTools") != server_tools:
             self._dispatch(actions.ServerToolsChanged(session=self._session, tools=server_tools))
         diffs_now = await list_diffs(self._host, self._chat, self._session)
-        if items(self._state()["summary"], "diffs") != diffs_now:
+        if get_list(self._state()["summary"], "diffs") != diffs_now:
             self._dispatch(actions.DiffsChanged(session=self._session, diffs=diffs_now))
 
 

@@ -10,7 +10,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none, record
 from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.question import ChatAskQuestionResult, FieldKind, FieldQuestion
 
@@ -57,7 +57,7 @@ class InputRequests:
             return await future
         finally:
             del self._open[id]
-            if any(pending["id"] == id for pending in items(self._state(), "inputRequests")):
+            if any(pending["id"] == id for pending in get_list(self._state(), "inputRequests")):
                 self._dispatch(actions.InputCompleted(session=self._session, request_id=id, response="cancel"))
 
     def resolve(self, request: Json, response: str, final: Json) -> None:
@@ -129,7 +129,7 @@ def read_answer(question: ChatAskQuestionParams, request: Json, response: str, f
     value = record(entry, "value")
     texts = [str(text) for text in value.get("freeformValues") or entry.get("freeformValues") or ()]
     if not texts and "value" in value:
-        options = {option["id"]: option["label"] for option in items(items(request, "questions")[0], "options")}
+        options = {option["id"]: option["label"] for option in get_list(get_list(request, "questions")[0], "options")}
         texts = _answer_texts(value["value"], options, field)
     if not texts and field is not None and not field.required:
         return ChatAskQuestionResult(answer=field.leave_out)

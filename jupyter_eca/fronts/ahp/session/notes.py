@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from jupyter_eca.fronts.ahp.customizations import list_disabled
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none, put, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none, put, record
 from jupyter_eca.fronts.ahp.reducers.status import ACTIVITY, SessionStatus
 
 if TYPE_CHECKING:
@@ -92,11 +92,11 @@ def apply_note(state: Json, note: Json) -> Json:
     about = state["summary"]
     status = int(about["status"]) & ACTIVITY | int(note.get("flags", 0))
     # The server ended before these turns began. Their messages become queued messages.
-    begun = {str(turn["id"]) for turn in items(state, "turns")}
+    begun = {str(turn["id"]) for turn in get_list(state, "turns")}
     lost = [{"id": id, "userMessage": message} for id, message in record(note, "starting").items() if id not in begun]
     return put(
         state,
         summary=put(about, status=status),
         steeringMessage=note.get("steering"),
-        queuedMessages=[*lost, *items(note, "queue")] or None,
+        queuedMessages=[*lost, *get_list(note, "queue")] or None,
     )

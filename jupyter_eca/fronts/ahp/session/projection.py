@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none
 from jupyter_eca.fronts.ahp.resources import uris
 from jupyter_eca.fronts.ahp.session.tool_calls import ToolCallProjection
 from jupyter_eca.protocol.ahp import actions
@@ -98,7 +98,7 @@ class SessionProjection:
         if active and active != turn:
             error = ErrorInfo(error_type="busy", message="The chat was prompted by another client first.")
             yield actions.AhpTurnError(session=self._session, turn_id=active, error=error)
-        if active != turn and all(known_turn["id"] != turn for known_turn in items(self._state(), "turns")):
+        if active != turn and all(known_turn["id"] != turn for known_turn in get_list(self._state(), "turns")):
             message = UserMessage.model_validate(self._messages.get(turn, {"text": text}))
             yield actions.TurnStarted(session=self._session, turn_id=turn, user_message=message)
 
@@ -143,7 +143,7 @@ class SessionProjection:
         client ahpx shows only the text in deltas.
         """
         is_markdown = kind == "markdown"
-        parts = items(self._state()["activeTurn"], "responseParts")
+        parts = get_list(self._state()["activeTurn"], "responseParts")
         last = parts[-1] if parts else {}
         if last.get("kind") == kind and id in {"", last.get("id")}:
             id = str(last["id"])

@@ -20,7 +20,7 @@ from jupyter_eca.errors import EcaError, NotSaved, UnknownChat
 from jupyter_eca.fronts.ahp.dialect import make_session_uri
 from jupyter_eca.fronts.ahp.locales import ENGLISH, LANGUAGES
 from jupyter_eca.fronts.ahp.reducers import reduce_session
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, put, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, put, record
 from jupyter_eca.fronts.ahp.reducers.status import list_calls
 from jupyter_eca.fronts.ahp.resources import at_client
 from jupyter_eca.fronts.ahp.resources.at_client import ClientCustomizations
@@ -254,7 +254,7 @@ class AhpSession:
         if stored_turns is not None:
             self.dispatch(actions.Truncated(session=self.uri, turn_id=stored_turns[-1] if stored_turns else None))
             self._projection.forget()
-        present = {*(str(turn["id"]) for turn in items(self.state, "turns")), self.turn}
+        present = {*(str(turn["id"]) for turn in get_list(self.state, "turns")), self.turn}
         new = (e for e in events if e.seq > self._last_seq or (e.turn and e.turn not in present))
         for event in merge_pieces(new):
             self._project(event)
@@ -262,7 +262,7 @@ class AhpSession:
     def _find_kept_turns(self, stored: list[str]) -> list[str] | None:
         """Return the turns of the state before the first one that is no longer stored. Return None if all are
         stored."""
-        known = [str(turn["id"]) for turn in items(self.state, "turns")] + ([self.turn] if self.turn else [])
+        known = [str(turn["id"]) for turn in get_list(self.state, "turns")] + ([self.turn] if self.turn else [])
         stored_turns: list[str] = []
         rest = iter(stored)
         for id in known:
@@ -371,7 +371,7 @@ class AhpSession:
             case actions.PendingMessageRemoved(kind="steering"):
                 self._host.turns.steer(self.chat, "")
             case actions.InputCompleted(request_id=id, response=response):
-                request = next(pending for pending in items(before, "inputRequests") if pending["id"] == id)
+                request = next(pending for pending in get_list(before, "inputRequests") if pending["id"] == id)
                 self.input_requests.resolve(request, response, record(raw, "answers"))
             case _:
                 pass
@@ -459,7 +459,7 @@ class AhpSession:
             self._client_customizations.forget()
             self._fail_turn(turn, str(error) if isinstance(error, EcaError) else redaction.redact(_FAILED % error))
             return
-        if state["summary"]["title"] and not items(state, "turns"):
+        if state["summary"]["title"] and not get_list(state, "turns"):
             # The user set this title before the chat existed.
             with suppress(EcaError):
                 await self._host.archive.rename(self.chat, state["summary"]["title"])
@@ -510,7 +510,7 @@ class AhpSession:
 
     def start_next_turn(self) -> None:
         """Start a turn with the first queued message, if no turn is active."""
-        queue = items(self.state, "queuedMessages")
+        queue = get_list(self.state, "queuedMessages")
         if not queue or self.turn or self.state["lifecycle"] != "ready":
             return
         first, turn = queue[0], uuid.uuid4().hex
@@ -536,7 +536,7 @@ class AhpSession:
         for turn, task in self._start_tasks.items():
             self._drop_starting(turn)
             task.cancel()
-        remaining = {str(turn["id"]) for turn in items(self.state, "turns")}
+        remaining = {str(turn["id"]) for turn in get_list(self.state, "turns")}
         self._host.turns.stop(self.chat)
         self._start(partial(self._keep_turns, remaining))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypedDict, cast
 
 from jupyter_eca.engine.approval.reason import add_warning
 from jupyter_eca.engine.text.exact_text import as_exact_json, as_exact_text
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none
 from jupyter_eca.fronts.ahp.resources import uris
 from jupyter_eca.mcp_client.tool_names import CLIENT
 from jupyter_eca.protocol.ahp import actions
@@ -115,7 +115,7 @@ class ToolCallProjection:
 
     def _find_status(self, id: str) -> str | None:
         turn: Json = self._state().get("activeTurn") or {}
-        calls = (part["toolCall"] for part in items(turn, "responseParts") if part["kind"] == "toolCall")
+        calls = (part["toolCall"] for part in get_list(turn, "responseParts") if part["kind"] == "toolCall")
         return next((str(call["status"]) for call in calls if call["toolCallId"] == id), None)
 
     def _make_start(self, about: _Ids, content: ToolCallContent) -> actions.ToolCallStart:

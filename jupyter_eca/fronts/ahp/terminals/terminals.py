@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import LocalError, RemoteError
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none
 from jupyter_eca.fronts.ahp.session.action_rules import refuse_terminal_action
 from jupyter_eca.fronts.ahp.terminals.shell_integration import (
     CommandFinished,
@@ -171,7 +171,7 @@ class Terminals:
     def _append_output(self, uri: str, text: str) -> None:
         """Append output to a terminal. If there is too much output, drop the older half."""
         self._dispatch(actions.TerminalData(terminal=uri, data=text))
-        content = items(self._front.hub.state(uri), "content")
+        content = get_list(self._front.hub.state(uri), "content")
         output = "".join(str(part.get("value", part.get("output", ""))) for part in content)
         if len(output) > MAX_OUTPUT:
             self._dispatch(actions.TerminalCleared(terminal=uri))
@@ -180,7 +180,7 @@ class Terminals:
     def _finish_command(self, uri: str, code: int | None) -> None:
         """Dispatch that a command has ended. A shell also reports an end at its first prompt and after an empty line,
         where no command has run; these reports are ignored."""
-        last = (items(self._front.hub.state(uri), "content") or [{}])[-1]
+        last = (get_list(self._front.hub.state(uri), "content") or [{}])[-1]
         if last.get("type") == "command" and not last["isComplete"]:
             duration = now() - last["timestamp"]
             self._dispatch(
