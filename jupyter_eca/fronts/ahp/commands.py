@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp import completions
 from jupyter_eca.fronts.ahp.dialect import parse_chat, write_snapshot
-from jupyter_eca.fronts.ahp.reducers.base import get_list, record
+from jupyter_eca.fronts.ahp.reducers.base import get_list, get_object
 from jupyter_eca.fronts.ahp.resources.folders import find_folder
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.fronts.ahp.session.action_rules import refuse_config
@@ -189,7 +189,7 @@ async def resolve_config(caller: CommandCaller, params: requests.ResolveSessionC
 async def complete_config(caller: CommandCaller, params: requests.SessionConfigCompletions) -> Json:
     """Return the values of one property of the configuration that contain the query."""
     resolved = await resolve_config(caller, params)
-    schema = record(record(resolved["schema"], "properties"), params.property)
+    schema = get_object(get_object(resolved["schema"], "properties"), params.property)
     if not schema:
         raise RemoteError(f"There is no property {params.property!r}.", AhpErrorCode.INVALID_PARAMS)
     labels = schema.get("enumLabels") or schema["enum"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, omit_none
 from jupyter_eca.host.commands import markdown_commands, skills
 from jupyter_eca.instructions import rules
 from jupyter_eca.instructions.skills.skill_file import SkillOrigin
@@ -103,7 +103,7 @@ SOURCES: Final[tuple[Source, ...]] = (_list_servers, _list_rules, _list_skills, 
 def list_client_customizations(state: Json) -> list[Json]:
     """Return the customizations of the active client. A customization that is new or changed has the status `loading`
     until its content is read."""
-    client = record(state, "activeClient")
+    client = get_object(state, "activeClient")
     known = {
         customization["customization"]["uri"]: customization
         for customization in get_list(state, "customizations")

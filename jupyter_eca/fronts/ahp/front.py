@@ -17,7 +17,7 @@ from jupyter_eca.fronts.ahp.customizations import list_customizations
 from jupyter_eca.fronts.ahp.dialect import make_session_uri, parse_chat
 from jupyter_eca.fronts.ahp.hub import Hub
 from jupyter_eca.fronts.ahp.persistence import NoteStore
-from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_object, omit_none
 from jupyter_eca.fronts.ahp.resources.files import Resources
 from jupyter_eca.fronts.ahp.session import config as settings
 from jupyter_eca.fronts.ahp.session import notes
@@ -157,7 +157,7 @@ class AhpFront:
         """Put a session into memory, and start to read its events from the store. New events that come meanwhile are
         applied after the stored ones."""
         note = self._notes.notes.get(chat, {})
-        session = AhpSession(self, chat, dict(record(note, "messages")))
+        session = AhpSession(self, chat, dict(get_object(note, "messages")))
         self.sessions[session.uri] = session
         self.start(self._load(session, note))
         return session
@@ -184,12 +184,12 @@ class AhpFront:
     async def _build_state(self, uri: str, row: ChatRow | None, note: Json) -> Json:
         """Build the state of a session without its turns, from the row of its chat and its note."""
         summary = notes.make_summary(uri, PROVIDER, row, note)
-        schema = settings.describe_schema(self.host, str(record(summary, "model").get("id", "")))
+        schema = settings.describe_schema(self.host, str(get_object(summary, "model").get("id", "")))
         values: Json = {"agent": row.agent, "effort": row.variant} if row else {}
         values |= {"approval": settings.AUTO} if row and row.trust else {}
         config = {
             "schema": schema,
-            "values": settings.complete_values(schema, {**values, **record(note, "values")}),
+            "values": settings.complete_values(schema, {**values, **get_object(note, "values")}),
         }
         offered = apply_switches(await list_customizations(self.host), set(note.get("off", ())))
         state: Json = {"summary": summary, "lifecycle": "ready", "turns": [], "config": config}

@@ -33,7 +33,7 @@ def get_list(state: Json, name: str) -> list[Json]:
     return cast("list[Json]", value) if isinstance(value, list) else []
 
 
-def record(state: Json, name: str) -> Json:
+def get_object(state: Json, name: str) -> Json:
     """Return a field that is an object, or an empty one."""
     value = state.get(name)
     return cast("Json", value) if isinstance(value, dict) else {}
@@ -42,5 +42,5 @@ def record(state: Json, name: str) -> Json:
 def merge_config(config: Json, action: Json) -> Json:
     """Return a configuration with the values of an action. If the action has `replace`, all earlier values are
     removed."""
-    values = {} if action.get("replace") else record(config, "values")
-    return {**config, "values": {**values, **record(action, "config")}}
+    values = {} if action.get("replace") else get_object(config, "values")
+    return {**config, "values": {**values, **get_object(action, "config")}}

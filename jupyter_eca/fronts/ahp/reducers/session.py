@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.fronts.ahp.reducers import turns, waiting
-from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, merge_config, put, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, merge_config, put
 from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_modified
 from jupyter_eca.fronts.ahp.reducers.toolcall import CHANGES, reduce_tool_call
 
@@ -57,7 +57,7 @@ def _toggle_customization(state: Json, action: Json, now: int) -> Json:  # noqa:
 
 def _update_customization(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     """Replace a customization, or add it if it is new."""
-    ref = record(action, "customization")
+    ref = get_object(action, "customization")
     fields = {name: action[name] for name in ("enabled", "status", "statusMessage") if action.get(name) is not None}
     customizations = get_list(state, "customizations")
     if any(_uri_of(customization) == ref.get("uri") for customization in customizations):
@@ -72,7 +72,7 @@ def _update_customization(state: Json, action: Json, now: int) -> Json:  # noqa:
 
 
 def _uri_of(customization: Json) -> object:
-    return record(customization, "customization").get("uri")
+    return get_object(customization, "customization").get("uri")
 
 
 _CHANGES: Final[Mapping[str, Reducer]] = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none, put, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, omit_none, put
 from jupyter_eca.fronts.ahp.reducers.status import update_activity
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def reduce_tool_call(state: Json, action: Json, now: int) -> Json:  # noqa: ARG0
     changed = False
     new_parts: list[Json] = []
     for part in get_list(turn, "responseParts"):
-        call = record(part, "toolCall")
+        call = get_object(part, "toolCall")
         if part.get("kind") == "toolCall" and call.get("toolCallId") == action.get("toolCallId"):
             after = CHANGES[kind](call, action)
             changed = changed or after is not call
@@ -108,7 +108,7 @@ def _complete(call: Json, action: Json) -> Json:
     status = "pending-result-confirmation" if action.get("requiresResultConfirmation") else "completed"
     base = _pick(call, *_COMMON, *_PARAMS, "selectedOption")
     confirmed = call.get("confirmed") if call.get("status") == "running" else "not-needed"
-    return {"status": status, **base, "confirmed": confirmed, **omit_none(**record(action, "result"))}
+    return {"status": status, **base, "confirmed": confirmed, **omit_none(**get_object(action, "result"))}
 
 
 def _confirm_result(call: Json, action: Json) -> Json:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none, put, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, omit_none, put
 from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_modified, update_activity
 from jupyter_eca.fronts.ahp.reducers.toolcall import cancel_call
 
@@ -58,7 +58,7 @@ def append_text(kind: str, state: Json, action: Json, now: int) -> Json:  # noqa
 def _id(part: Json) -> object:
     """Return the id of a part. A part without an id is its own id, so that no other part matches it."""
     if part.get("kind") == "toolCall":
-        return record(part, "toolCall").get("toolCallId")
+        return get_object(part, "toolCall").get("toolCallId")
     return part.get("id", part)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none, put, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, omit_none, put
 from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_modified, update_activity
 
 
@@ -21,7 +21,7 @@ def set_message(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
 
 def remove_message(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     if action.get("kind") == "steering":
-        steering = record(state, "steeringMessage")
+        steering = get_object(state, "steeringMessage")
         return put(state, steeringMessage=None) if steering.get("id") == action.get("id") else state
     queue = get_list(state, "queuedMessages")
     remaining = [queued for queued in queue if queued.get("id") != action.get("id")]
@@ -42,7 +42,7 @@ def reorder_messages(state: Json, action: Json, now: int) -> Json:  # noqa: ARG0
 def add_request(state: Json, action: Json, now: int) -> Json:
     """Add a question. If a question with this id exists, it is replaced. Its answers are kept, unless the new question
     has answers."""
-    request, requests = record(action, "request"), get_list(state, "inputRequests")
+    request, requests = get_object(action, "request"), get_list(state, "inputRequests")
     old = next((question for question in requests if question.get("id") == request.get("id")), None)
     if old is None:
         requests = [*requests, request]
@@ -59,7 +59,9 @@ def set_answer(state: Json, action: Json, now: int) -> Json:
     request = next((question for question in requests if question.get("id") == action.get("requestId")), None)
     if request is None:
         return state
-    answers = {name: answer for name, answer in record(request, "answers").items() if name != action.get("questionId")}
+    answers = {
+        name: answer for name, answer in get_object(request, "answers").items() if name != action.get("questionId")
+    }
     if action.get("answer") is not None:
         answers[str(action.get("questionId"))] = action["answer"]
     changed = put(request, answers=answers or None)

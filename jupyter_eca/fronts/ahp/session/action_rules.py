@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object
 from jupyter_eca.fronts.ahp.reducers.status import list_calls
 from jupyter_eca.fronts.ahp.session.config import AUTO
 from jupyter_eca.fronts.ahp.session.tool_calls import OPTIONS
@@ -52,7 +52,7 @@ def refuse_session_action(state: Json, action: actions.SessionAction, client: st
         case actions.TitleChanged(title=title):
             return _refuse_title(title)
         case actions.TurnCancelled(turn_id=turn):
-            return None if record(state, "activeTurn").get("id") == turn else "That turn is not active."
+            return None if get_object(state, "activeTurn").get("id") == turn else "That turn is not active."
         case actions.ToolCallApproved() | actions.ToolCallDenied():
             return _refuse_decision(state, action)
         case actions.ToolCallComplete() | actions.ToolCallContentChanged():
@@ -66,7 +66,7 @@ def refuse_session_action(state: Json, action: actions.SessionAction, client: st
         case actions.CustomizationToggled(uri=uri):
             return _refuse_toggle(state, uri)
         case actions.ConfigChanged(config=config):
-            return refuse_config(record(state, "config"), config)
+            return refuse_config(get_object(state, "config"), config)
         case actions.Truncated(turn_id=turn) if turn is not None:
             known = any(known_turn["id"] == turn for known_turn in get_list(state, "turns"))
             return None if known else "There is no such turn."
@@ -116,7 +116,7 @@ def _refuse_turn(state: Json, action: actions.TurnStarted) -> str | None:
     if (queued := action.queued_message_id) is not None:
         waiting = {
             message["id"]
-            for message in (*get_list(state, "queuedMessages"), record(state, "steeringMessage"))
+            for message in (*get_list(state, "queuedMessages"), get_object(state, "steeringMessage"))
             if message
         }
         if queued not in waiting:
@@ -138,7 +138,7 @@ def _refuse_message(message: UserMessage) -> str | None:
 
 
 def _find_call(state: Json, action: actions.CallScoped) -> Json | None:
-    turn = record(state, "activeTurn")
+    turn = get_object(state, "activeTurn")
     if turn.get("id") != action.turn_id:
         return None
     return next((call for call in list_calls(turn) if call["toolCallId"] == action.tool_call_id), None)
@@ -176,7 +176,7 @@ def _refuse_claim(
     state: Json, action: actions.ActiveClientChanged | actions.ActiveClientToolsChanged, client: str
 ) -> str | None:
     """Check a change of the active client, or of its tools."""
-    holder = record(state, "activeClient").get("clientId")
+    holder = get_object(state, "activeClient").get("clientId")
     if isinstance(action, actions.ActiveClientToolsChanged) or action.active_client is None:
         return None if holder == client else "You are not the active client."
     if holder not in {None, client}:
@@ -198,9 +198,9 @@ def _refuse_toggle(state: Json, uri: str) -> str | None:
 
 def refuse_config(config: Json, values: Mapping[str, Any]) -> str | None:
     """Refuse a change of a session's configuration that its schema does not allow."""
-    properties = record(record(config, "schema"), "properties")
+    properties = get_object(get_object(config, "schema"), "properties")
     for name, value in values.items():
-        schema = record(properties, name)
+        schema = get_object(properties, name)
         if not schema.get("sessionMutable"):
             return f"{name} cannot be changed."
         if not isinstance(value, str) or value not in schema.get("enum", ()):
@@ -209,7 +209,7 @@ def refuse_config(config: Json, values: Mapping[str, Any]) -> str | None:
 
 
 def _refuse_removal(state: Json, action: actions.PendingMessageRemoved) -> str | None:
-    steering = [record(state, "steeringMessage")] if state.get("steeringMessage") else []
+    steering = [get_object(state, "steeringMessage")] if state.get("steeringMessage") else []
     messages = steering if action.kind == "steering" else get_list(state, "queuedMessages")
     return None if any(message["id"] == action.id for message in messages) else "There is no such message."
 
@@ -233,14 +233,14 @@ def _refuse_input(state: Json, action: actions.InputAnswerChanged | actions.Inpu
         if reason := _refuse_answer(questions.get(id), answer):
             return reason
     if action.response == "accept":
-        return _refuse_incomplete(questions, record(request, "answers"), action.answers or {})
+        return _refuse_incomplete(questions, get_object(request, "answers"), action.answers or {})
     return None
 
 
 def _refuse_incomplete(questions: Mapping[str, Json], before: Json, now: Mapping[str, Answer]) -> str | None:
     """Check that all required questions are answered."""
     for id, question in questions.items():
-        state = now[id].state if id in now else record(before, id).get("state")
+        state = now[id].state if id in now else get_object(before, id).get("state")
         if question.get("required") and state != "submitted":
             return "A required question is not answered."
     return None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.engine.model.request import ImagePart, ToolSpec
 from jupyter_eca.errors import ToolError
-from jupyter_eca.fronts.ahp.reducers.base import record
+from jupyter_eca.fronts.ahp.reducers.base import get_object
 from jupyter_eca.fronts.ahp.reducers.status import list_calls
 from jupyter_eca.fronts.ahp.session.tool_calls import CLIENT_PREFIX, describe_denial
 from jupyter_eca.mcp_client.tool_names import CLIENT
@@ -130,7 +130,7 @@ def make_declined_result(state: Json, action: actions.ToolCallDenied, client: st
     The client denies the call when it is already running. This denial is refused as an action, but it must end the
     call, because no other client will end it (specification, section 14).
     """
-    turn = record(state, "activeTurn")
+    turn = get_object(state, "activeTurn")
     wanted = {"toolCallId": action.tool_call_id, "toolClientId": client, "status": "running"}
     if turn.get("id") != action.turn_id or not any(wanted.items() <= call.items() for call in list_calls(turn)):
         return None

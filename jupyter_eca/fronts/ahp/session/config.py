@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.fronts.ahp.customizations import list_disabled, make_server_uri
-from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_object, omit_none
 from jupyter_eca.host.chat.live_chat import Bounds, Choice
 from jupyter_eca.mcp_client.tool_names import CLIENT, OWN
 from jupyter_eca.protocol.ahp import PROVIDER
@@ -94,15 +94,15 @@ def complete_values(schema: Json, values: Mapping[str, object]) -> Json:
     """Return a value for each property of a schema: the value in `values` if it is valid, else the default."""
     return {
         name: values[name] if values.get(name) in property_schema["enum"] else property_schema["default"]
-        for name, property_schema in record(schema, "properties").items()
+        for name, property_schema in get_object(schema, "properties").items()
     }
 
 
 def read_choice(state: Json) -> Choice:
     """Return the model, agent and other choices that the turns of a session run with."""
-    model, values = record(record(state, "summary"), "model"), record(record(state, "config"), "values")
-    effort = record(model, "config").get("effort") or values.get("effort") or DEFAULT
-    folder = parse_file_uri(str(record(state, "summary").get("workingDirectory", "")))
+    model, values = get_object(get_object(state, "summary"), "model"), get_object(get_object(state, "config"), "values")
+    effort = get_object(model, "config").get("effort") or values.get("effort") or DEFAULT
+    folder = parse_file_uri(str(get_object(state, "summary").get("workingDirectory", "")))
     return Choice(
         model=str(model.get("id") or ""),
         agent=str(values.get("agent") or ""),

@@ -10,7 +10,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, omit_none
 from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.question import ChatAskQuestionResult, FieldKind, FieldQuestion
 
@@ -125,8 +125,8 @@ def read_answer(question: ChatAskQuestionParams, request: Json, response: str, f
         return ChatAskQuestionResult(answer=field.decline)
     if response != "accept":
         return ChatAskQuestionResult(cancelled=True)
-    entry: Json = record({**record(request, "answers"), **final}, _QUESTION_ID)
-    value = record(entry, "value")
+    entry: Json = get_object({**get_object(request, "answers"), **final}, _QUESTION_ID)
+    value = get_object(entry, "value")
     texts = [str(text) for text in value.get("freeformValues") or entry.get("freeformValues") or ()]
     if not texts and "value" in value:
         options = {option["id"]: option["label"] for option in get_list(get_list(request, "questions")[0], "options")}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from jupyter_eca.fronts.ahp.customizations import list_disabled
-from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none, put, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, omit_none, put
 from jupyter_eca.fronts.ahp.reducers.status import ACTIVITY, SessionStatus
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def make_note(state: Json, messages: dict[str, Json], starting: dict[str, Json])
         model=summary.get("model"),
         folder=summary.get("workingDirectory"),
         diffs=summary.get("diffs"),
-        values=record(record(state, "config"), "values"),
+        values=get_object(get_object(state, "config"), "values"),
         steering=state.get("steeringMessage"),
         queue=state.get("queuedMessages"),
         off=sorted(list_disabled(state)) or None,
@@ -93,7 +93,9 @@ def apply_note(state: Json, note: Json) -> Json:
     status = int(about["status"]) & ACTIVITY | int(note.get("flags", 0))
     # The server ended before these turns began. Their messages become queued messages.
     begun = {str(turn["id"]) for turn in get_list(state, "turns")}
-    lost = [{"id": id, "userMessage": message} for id, message in record(note, "starting").items() if id not in begun]
+    lost = [
+        {"id": id, "userMessage": message} for id, message in get_object(note, "starting").items() if id not in begun
+    ]
     return put(
         state,
         summary=put(about, status=status),

@@ -20,7 +20,7 @@ from jupyter_eca.errors import EcaError, NotSaved, UnknownChat
 from jupyter_eca.fronts.ahp.dialect import make_session_uri
 from jupyter_eca.fronts.ahp.locales import ENGLISH, LANGUAGES
 from jupyter_eca.fronts.ahp.reducers import reduce_session
-from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, put, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, put
 from jupyter_eca.fronts.ahp.reducers.status import list_calls
 from jupyter_eca.fronts.ahp.resources import at_client
 from jupyter_eca.fronts.ahp.resources.at_client import ClientCustomizations
@@ -133,7 +133,7 @@ class AhpSession:
     @property
     def turn(self) -> str:
         """The id of the active turn; "" if no turn is active."""
-        return str(record(self.state, "activeTurn").get("id", ""))
+        return str(get_object(self.state, "activeTurn").get("id", ""))
 
     def _wording(self) -> Wording:
         """Return the texts for users, in the language of the newest subscriber."""
@@ -225,14 +225,14 @@ class AhpSession:
         session shows."""
         live = self._host.chats.live(self.chat)
         model = live.state.setup.model if live else ""
-        if model and record(self.state["summary"], "model").get("id") != model:
+        if model and get_object(self.state["summary"], "model").get("id") != model:
             self.dispatch(actions.ModelChanged(session=self.uri, model=ModelSelection(id=model)))
 
     async def _publish_choice(self) -> None:
         """Show the model that the next turns will run with. If the chosen model does not exist, it is another one."""
         with suppress(EcaError):
             model = await self._host.turns.model(self.chat)
-            shown = record(self.state["summary"], "model").get("id") if self._front.hub.has(self.uri) else model
+            shown = get_object(self.state["summary"], "model").get("id") if self._front.hub.has(self.uri) else model
             if model and shown != model and not self.turn:
                 self.dispatch(actions.ModelChanged(session=self.uri, model=ModelSelection(id=model)))
 
@@ -290,7 +290,7 @@ class AhpSession:
         self._refresh_pending = False
         if self._front.hub.has(self.uri):
             await self._extras.refresh()
-            if ask := self._find_ask(record(self.state, "activeClient").get("clientId", "")):
+            if ask := self._find_ask(get_object(self.state, "activeClient").get("clientId", "")):
                 self._front.start(self._client_customizations.load(ask))
 
     def _find_ask(self, client: str) -> Ask | None:
@@ -372,7 +372,7 @@ class AhpSession:
                 self._host.turns.steer(self.chat, "")
             case actions.InputCompleted(request_id=id, response=response):
                 request = next(pending for pending in get_list(before, "inputRequests") if pending["id"] == id)
-                self.input_requests.resolve(request, response, record(raw, "answers"))
+                self.input_requests.resolve(request, response, get_object(raw, "answers"))
             case _:
                 pass
 
@@ -400,7 +400,7 @@ class AhpSession:
 
     def _list_tool_clients(self) -> dict[str, str]:
         """Return the clients that run the calls of the active turn, by the id of the call. "" stands for the server."""
-        calls = list_calls(record(self.state, "activeTurn"))
+        calls = list_calls(get_object(self.state, "activeTurn"))
         return {str(call["toolCallId"]): str(call.get("toolClientId", "")) for call in calls}
 
     def _find_tool_client(self, call: str) -> str:
@@ -584,7 +584,7 @@ class AhpSession:
     def remove_client(self, client: str) -> None:
         """Handle that a client has left. Its calls wait for a while, because it may come back. It may have calls
         although another client is active now."""
-        if record(self.state, "activeClient").get("clientId") == client:
+        if get_object(self.state, "activeClient").get("clientId") == client:
             self.dispatch(actions.ActiveClientChanged(session=self.uri, active_client=None))
             self.refresh()
         if client not in self._leaving and client in {self.client_tools.owner, *self._list_tool_clients().values()}:
