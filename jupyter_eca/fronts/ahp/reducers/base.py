@@ -21,7 +21,7 @@ def omit_none(**fields: Any) -> Json:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def put(state: Json, **fields: Any) -> Json:
+def replace_fields(state: Json, **fields: Any) -> Json:
     """Return the state with these fields replaced. None removes a field."""
     remaining = {name: value for name, value in state.items() if name not in fields}
     return {**remaining, **omit_none(**fields)}

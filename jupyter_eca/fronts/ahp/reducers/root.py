@@ -4,18 +4,18 @@ Pure.
 
 from __future__ import annotations
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, merge_config, put
+from jupyter_eca.fronts.ahp.reducers.base import Json, merge_config, replace_fields
 
 
 def reduce_root(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001  # all reducers are called alike
     match action.get("type"):
         case "root/agentsChanged":
-            return put(state, agents=action.get("agents"))
+            return replace_fields(state, agents=action.get("agents"))
         case "root/activeSessionsChanged":
-            return put(state, activeSessions=action.get("activeSessions"))
+            return replace_fields(state, activeSessions=action.get("activeSessions"))
         case "root/terminalsChanged":
-            return put(state, terminals=action.get("terminals"))
+            return replace_fields(state, terminals=action.get("terminals"))
         case "root/configChanged" if state.get("config"):
-            return put(state, config=merge_config(state["config"], action))
+            return replace_fields(state, config=merge_config(state["config"], action))
         case _:
             return state

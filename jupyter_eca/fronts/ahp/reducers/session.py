@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.fronts.ahp.reducers import turns, waiting
-from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, merge_config, put
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, merge_config, replace_fields
 from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_modified
 from jupyter_eca.fronts.ahp.reducers.toolcall import CHANGES, reduce_tool_call
 
@@ -27,32 +27,34 @@ def reduce_session(state: Json, action: Json, now: int) -> Json:
 
 def _set_ready(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     """Make the session ready. The protocol resets the whole status, together with its flags."""
-    return put(state, lifecycle="ready", summary=put(state["summary"], status=int(SessionStatus.IDLE)))
+    return replace_fields(
+        state, lifecycle="ready", summary=replace_fields(state["summary"], status=int(SessionStatus.IDLE))
+    )
 
 
 def _set_summary_field(name: str, state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
-    return put(state, summary=put(state["summary"], **{name: action.get(name)}))
+    return replace_fields(state, summary=replace_fields(state["summary"], **{name: action.get(name)}))
 
 
 def _change_config(state: Json, action: Json, now: int) -> Json:
     config = state.get("config")
-    return set_modified(put(state, config=merge_config(config, action)), now) if config else state
+    return set_modified(replace_fields(state, config=merge_config(config, action)), now) if config else state
 
 
 def _set_client_tools(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     client = state.get("activeClient")
-    return put(state, activeClient=put(client, tools=action.get("tools"))) if client else state
+    return replace_fields(state, activeClient=replace_fields(client, tools=action.get("tools"))) if client else state
 
 
 def _toggle_customization(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     customizations = get_list(state, "customizations")
     changed = [
-        put(customization, enabled=action.get("enabled"))
+        replace_fields(customization, enabled=action.get("enabled"))
         if _uri_of(customization) == action.get("uri")
         else customization
         for customization in customizations
     ]
-    return put(state, customizations=changed) if changed != customizations else state
+    return replace_fields(state, customizations=changed) if changed != customizations else state
 
 
 def _update_customization(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
@@ -62,13 +64,13 @@ def _update_customization(state: Json, action: Json, now: int) -> Json:  # noqa:
     customizations = get_list(state, "customizations")
     if any(_uri_of(customization) == ref.get("uri") for customization in customizations):
         changed = [
-            put(customization, customization=ref, **fields)
+            replace_fields(customization, customization=ref, **fields)
             if _uri_of(customization) == ref.get("uri")
             else customization
             for customization in customizations
         ]
-        return put(state, customizations=changed)
-    return put(state, customizations=[*customizations, {"customization": ref, "enabled": False, **fields}])
+        return replace_fields(state, customizations=changed)
+    return replace_fields(state, customizations=[*customizations, {"customization": ref, "enabled": False, **fields}])
 
 
 def _uri_of(customization: Json) -> object:
@@ -77,7 +79,7 @@ def _uri_of(customization: Json) -> object:
 
 _CHANGES: Final[Mapping[str, Reducer]] = {
     "session/ready": _set_ready,
-    "session/creationFailed": lambda state, action, _: put(
+    "session/creationFailed": lambda state, action, _: replace_fields(
         state, lifecycle="creationFailed", creationError=action.get("error")
     ),
     "session/turnStarted": turns.start,
@@ -100,14 +102,18 @@ _CHANGES: Final[Mapping[str, Reducer]] = {
     ),
     "session/activityChanged": partial(_set_summary_field, "activity"),
     "session/diffsChanged": partial(_set_summary_field, "diffs"),
-    "session/serverToolsChanged": lambda state, action, _: put(state, serverTools=action.get("tools")),
-    "session/activeClientChanged": lambda state, action, _: put(state, activeClient=action.get("activeClient")),
+    "session/serverToolsChanged": lambda state, action, _: replace_fields(state, serverTools=action.get("tools")),
+    "session/activeClientChanged": lambda state, action, _: replace_fields(
+        state, activeClient=action.get("activeClient")
+    ),
     "session/activeClientToolsChanged": _set_client_tools,
-    "session/customizationsChanged": lambda state, action, _: put(state, customizations=action.get("customizations")),
+    "session/customizationsChanged": lambda state, action, _: replace_fields(
+        state, customizations=action.get("customizations")
+    ),
     "session/customizationToggled": _toggle_customization,
     "session/customizationUpdated": _update_customization,
     "session/configChanged": _change_config,
-    "session/metaChanged": lambda state, action, _: put(state, _meta=action.get("_meta")),
+    "session/metaChanged": lambda state, action, _: replace_fields(state, _meta=action.get("_meta")),
     "session/truncated": turns.truncate,
     "session/pendingMessageSet": waiting.set_message,
     "session/pendingMessageRemoved": waiting.remove_message,

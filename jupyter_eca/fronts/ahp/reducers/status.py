@@ -7,7 +7,7 @@ from __future__ import annotations
 from enum import IntFlag
 from typing import Final
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, put
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, replace_fields
 
 
 class SessionStatus(IntFlag):
@@ -43,14 +43,16 @@ def update_activity(state: Json, activity: SessionStatus | None = None) -> Json:
         else:
             activity = SessionStatus.IN_PROGRESS if turn else SessionStatus.IDLE
     before = int(state["summary"].get("status") or 0)
-    return put(state, summary=put(state["summary"], status=int(before & ~ACTIVITY | activity)))
+    return replace_fields(state, summary=replace_fields(state["summary"], status=int(before & ~ACTIVITY | activity)))
 
 
 def set_modified(state: Json, now: int, **fields: object) -> Json:
     """Set the time of the last change, and other fields of the summary."""
-    return put(state, summary=put(state["summary"], modifiedAt=now, **fields))
+    return replace_fields(state, summary=replace_fields(state["summary"], modifiedAt=now, **fields))
 
 
 def set_flag(state: Json, flag: SessionStatus, *, on: bool) -> Json:
     before = int(state["summary"].get("status") or 0)
-    return put(state, summary=put(state["summary"], status=int(before | flag if on else before & ~flag)))
+    return replace_fields(
+        state, summary=replace_fields(state["summary"], status=int(before | flag if on else before & ~flag))
+    )

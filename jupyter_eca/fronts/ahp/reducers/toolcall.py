@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, omit_none, put
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, omit_none, replace_fields
 from jupyter_eca.fronts.ahp.reducers.status import update_activity
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def reduce_tool_call(state: Json, action: Json, now: int) -> Json:  # noqa: ARG0
     if kind == "session/toolCallStart":
         started = omit_none(**_pick(action, *_COMMON), status="streaming")
         parts = [*get_list(turn, "responseParts"), {"kind": "toolCall", "toolCall": started}]
-        return put(state, activeTurn=put(turn, responseParts=parts))
+        return replace_fields(state, activeTurn=replace_fields(turn, responseParts=parts))
     changed = False
     new_parts: list[Json] = []
     for part in get_list(turn, "responseParts"):
@@ -53,21 +53,21 @@ def reduce_tool_call(state: Json, action: Json, now: int) -> Json:  # noqa: ARG0
         if part.get("kind") == "toolCall" and call.get("toolCallId") == action.get("toolCallId"):
             after = CHANGES[kind](call, action)
             changed = changed or after is not call
-            new_parts.append(put(part, toolCall=after))
+            new_parts.append(replace_fields(part, toolCall=after))
         else:
             new_parts.append(part)
     if not changed:
         return state
-    state = put(state, activeTurn=put(turn, responseParts=new_parts))
+    state = replace_fields(state, activeTurn=replace_fields(turn, responseParts=new_parts))
     return state if kind in {"session/toolCallDelta", "session/toolCallContentChanged"} else update_activity(state)
 
 
 def _append_input(call: Json, action: Json) -> Json:
     if call.get("status") != "streaming":
         return call
-    call = put(call, partialInput=(call.get("partialInput") or "") + (action.get("content") or ""))
+    call = replace_fields(call, partialInput=(call.get("partialInput") or "") + (action.get("content") or ""))
     message = action.get("invocationMessage")
-    return call if message is None else put(call, invocationMessage=message)
+    return call if message is None else replace_fields(call, invocationMessage=message)
 
 
 def _make_ready(call: Json, action: Json) -> Json:
@@ -120,7 +120,7 @@ def _confirm_result(call: Json, action: Json) -> Json:
 
 
 def _set_content(call: Json, action: Json) -> Json:
-    return put(call, content=action.get("content")) if call.get("status") == "running" else call
+    return replace_fields(call, content=action.get("content")) if call.get("status") == "running" else call
 
 
 CHANGES: Final[Mapping[str, Callable[[Json, Json], Json]]] = {

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, omit_none, put
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, omit_none, replace_fields
 from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_modified, update_activity
 from jupyter_eca.fronts.ahp.reducers.toolcall import cancel_call
 
@@ -13,18 +13,18 @@ from jupyter_eca.fronts.ahp.reducers.toolcall import cancel_call
 def start(state: Json, action: Json, now: int) -> Json:
     """Start a turn. If its message was queued, remove it from the queue."""
     turn = omit_none(id=action.get("turnId"), userMessage=action.get("userMessage"), responseParts=[])
-    state = put(state, activeTurn=turn)
+    state = replace_fields(state, activeTurn=turn)
     if queued := action.get("queuedMessageId"):
         steering = state.get("steeringMessage")
         if steering and steering.get("id") == queued:
-            state = put(state, steeringMessage=None)
+            state = replace_fields(state, steeringMessage=None)
         if state.get("queuedMessages"):
             remaining = [
                 queued_message
                 for queued_message in get_list(state, "queuedMessages")
                 if queued_message.get("id") != queued
             ]
-            state = put(state, queuedMessages=remaining or None)
+            state = replace_fields(state, queuedMessages=remaining or None)
     return set_modified(set_flag(update_activity(state), SessionStatus.IS_READ, on=False), now)
 
 
@@ -38,7 +38,9 @@ def add_part(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     turn = find_active(state, action)
     if turn is None:
         return state
-    return put(state, activeTurn=put(turn, responseParts=[*get_list(turn, "responseParts"), action.get("part")]))
+    return replace_fields(
+        state, activeTurn=replace_fields(turn, responseParts=[*get_list(turn, "responseParts"), action.get("part")])
+    )
 
 
 def append_text(kind: str, state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
@@ -51,8 +53,8 @@ def append_text(kind: str, state: Json, action: Json, now: int) -> Json:  # noqa
     at = next((i for i, part in enumerate(parts) if _id(part) == wanted), None)
     if at is None or parts[at].get("kind") != kind:
         return state
-    grown = put(parts[at], content=(parts[at].get("content") or "") + (action.get("content") or ""))
-    return put(state, activeTurn=put(turn, responseParts=[*parts[:at], grown, *parts[at + 1 :]]))
+    grown = replace_fields(parts[at], content=(parts[at].get("content") or "") + (action.get("content") or ""))
+    return replace_fields(state, activeTurn=replace_fields(turn, responseParts=[*parts[:at], grown, *parts[at + 1 :]]))
 
 
 def _id(part: Json) -> object:
@@ -64,7 +66,7 @@ def _id(part: Json) -> object:
 
 def set_usage(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     turn = find_active(state, action)
-    return state if turn is None else put(state, activeTurn=put(turn, usage=action.get("usage")))
+    return state if turn is None else replace_fields(state, activeTurn=replace_fields(turn, usage=action.get("usage")))
 
 
 def end(outcome: str, state: Json, action: Json, now: int) -> Json:
@@ -80,13 +82,13 @@ def end(outcome: str, state: Json, action: Json, now: int) -> Json:
         state=outcome,
         error=action.get("error") if outcome == "error" else None,
     )
-    state = put(state, turns=[*get_list(state, "turns"), ended], activeTurn=None, inputRequests=None)
+    state = replace_fields(state, turns=[*get_list(state, "turns"), ended], activeTurn=None, inputRequests=None)
     return update_activity(set_modified(state, now), SessionStatus.ERROR if outcome == "error" else None)
 
 
 def _close_part(part: Json) -> Json:
     call = part.get("toolCall")
-    return put(part, toolCall=cancel_call(call)) if part.get("kind") == "toolCall" and call else part
+    return replace_fields(part, toolCall=cancel_call(call)) if part.get("kind") == "toolCall" and call else part
 
 
 def truncate(state: Json, action: Json, now: int) -> Json:
@@ -97,5 +99,5 @@ def truncate(state: Json, action: Json, now: int) -> Json:
         count = next((i + 1 for i, turn in enumerate(turns) if turn.get("id") == wanted), 0)
         if not count:
             return state
-    state = put(state, turns=turns[:count], activeTurn=None, inputRequests=None)
+    state = replace_fields(state, turns=turns[:count], activeTurn=None, inputRequests=None)
     return update_activity(set_modified(state, now))

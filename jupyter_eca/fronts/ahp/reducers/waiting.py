@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, omit_none, put
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, omit_none, replace_fields
 from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_modified, update_activity
 
 
@@ -10,22 +10,22 @@ def set_message(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     """Set the steering message, or add or replace a queued message."""
     message = omit_none(id=action.get("id"), userMessage=action.get("userMessage"))
     if action.get("kind") == "steering":
-        return put(state, steeringMessage=message)
+        return replace_fields(state, steeringMessage=message)
     queue = get_list(state, "queuedMessages")
     if any(queued.get("id") == message.get("id") for queued in queue):
         queue = [message if queued.get("id") == message.get("id") else queued for queued in queue]
     else:
         queue = [*queue, message]
-    return put(state, queuedMessages=queue)
+    return replace_fields(state, queuedMessages=queue)
 
 
 def remove_message(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     if action.get("kind") == "steering":
         steering = get_object(state, "steeringMessage")
-        return put(state, steeringMessage=None) if steering.get("id") == action.get("id") else state
+        return replace_fields(state, steeringMessage=None) if steering.get("id") == action.get("id") else state
     queue = get_list(state, "queuedMessages")
     remaining = [queued for queued in queue if queued.get("id") != action.get("id")]
-    return state if len(remaining) == len(queue) else put(state, queuedMessages=remaining or None)
+    return state if len(remaining) == len(queue) else replace_fields(state, queuedMessages=remaining or None)
 
 
 def reorder_messages(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
@@ -36,7 +36,7 @@ def reorder_messages(state: Json, action: Json, now: int) -> Json:  # noqa: ARG0
     by_id = {queued.get("id"): queued for queued in queue}
     first = [id for id in dict.fromkeys(action.get("order") or ()) if id in by_id]
     rest = [queued for queued in queue if queued.get("id") not in first]
-    return put(state, queuedMessages=[*(by_id[id] for id in first), *rest])
+    return replace_fields(state, queuedMessages=[*(by_id[id] for id in first), *rest])
 
 
 def add_request(state: Json, action: Json, now: int) -> Json:
@@ -47,9 +47,9 @@ def add_request(state: Json, action: Json, now: int) -> Json:
     if old is None:
         requests = [*requests, request]
     else:
-        new = put(request, answers=request.get("answers") or old.get("answers"))
+        new = replace_fields(request, answers=request.get("answers") or old.get("answers"))
         requests = [new if question is old else question for question in requests]
-    state = update_activity(put(state, inputRequests=requests))
+    state = update_activity(replace_fields(state, inputRequests=requests))
     return set_modified(set_flag(state, SessionStatus.IS_READ, on=False), now)
 
 
@@ -64,9 +64,10 @@ def set_answer(state: Json, action: Json, now: int) -> Json:
     }
     if action.get("answer") is not None:
         answers[str(action.get("questionId"))] = action["answer"]
-    changed = put(request, answers=answers or None)
+    changed = replace_fields(request, answers=answers or None)
     return set_modified(
-        put(state, inputRequests=[changed if question is request else question for question in requests]), now
+        replace_fields(state, inputRequests=[changed if question is request else question for question in requests]),
+        now,
     )
 
 
@@ -75,4 +76,4 @@ def remove_request(state: Json, action: Json, now: int) -> Json:
     remaining = [request for request in requests if request.get("id") != action.get("requestId")]
     if len(remaining) == len(requests):
         return state
-    return set_modified(update_activity(put(state, inputRequests=remaining or None)), now)
+    return set_modified(update_activity(replace_fields(state, inputRequests=remaining or None)), now)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from jupyter_eca.fronts.ahp.customizations import list_disabled
-from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, omit_none, put
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, omit_none, replace_fields
 from jupyter_eca.fronts.ahp.reducers.status import ACTIVITY, SessionStatus
 
 if TYPE_CHECKING:
@@ -96,9 +96,9 @@ def apply_note(state: Json, note: Json) -> Json:
     lost = [
         {"id": id, "userMessage": message} for id, message in get_object(note, "starting").items() if id not in begun
     ]
-    return put(
+    return replace_fields(
         state,
-        summary=put(about, status=status),
+        summary=replace_fields(about, status=status),
         steeringMessage=note.get("steering"),
         queuedMessages=[*lost, *get_list(note, "queue")] or None,
     )

@@ -20,7 +20,7 @@ from jupyter_eca.errors import EcaError, NotSaved, UnknownChat
 from jupyter_eca.fronts.ahp.dialect import make_session_uri
 from jupyter_eca.fronts.ahp.locales import ENGLISH, LANGUAGES
 from jupyter_eca.fronts.ahp.reducers import reduce_session
-from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, put
+from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, replace_fields
 from jupyter_eca.fronts.ahp.reducers.status import list_calls
 from jupyter_eca.fronts.ahp.resources import at_client
 from jupyter_eca.fronts.ahp.resources.at_client import ClientCustomizations
@@ -158,7 +158,7 @@ class AhpSession:
             for action in self._projection.actions(event):
                 self._draft = reduce_session(self._draft, action.wire(), event.at)
         modified = max(state["summary"]["modifiedAt"], self._draft["summary"]["modifiedAt"])
-        self._draft = put(self._draft, summary=put(self._draft["summary"], modifiedAt=modified))
+        self._draft = replace_fields(self._draft, summary=replace_fields(self._draft["summary"], modifiedAt=modified))
         self._front.add_to_hub(self, self._draft)
         self._catch_up(events)
         self._show_unsaved()
