@@ -1,7 +1,7 @@
 """Owns the reducer of a session: the table `_CHANGES` has a function for each type of action. Pure.
 
 The functions for turns are in `turns.py`, for tool calls in `toolcall.py`, for queued messages and questions in
-`waiting.py`.
+`pending_input.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.fronts.ahp.reducers import turns, waiting
+from jupyter_eca.fronts.ahp.reducers import pending_input, turns
 from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, merge_config, replace_fields
 from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_modified
 from jupyter_eca.fronts.ahp.reducers.toolcall import CHANGES, reduce_tool_call
@@ -115,10 +115,10 @@ _CHANGES: Final[Mapping[str, Reducer]] = {
     "session/configChanged": _change_config,
     "session/metaChanged": lambda state, action, _: replace_fields(state, _meta=action.get("_meta")),
     "session/truncated": turns.truncate,
-    "session/pendingMessageSet": waiting.set_message,
-    "session/pendingMessageRemoved": waiting.remove_message,
-    "session/queuedMessagesReordered": waiting.reorder_messages,
-    "session/inputRequested": waiting.add_request,
-    "session/inputAnswerChanged": waiting.set_answer,
-    "session/inputCompleted": waiting.remove_request,
+    "session/pendingMessageSet": pending_input.set_message,
+    "session/pendingMessageRemoved": pending_input.remove_message,
+    "session/queuedMessagesReordered": pending_input.reorder_messages,
+    "session/inputRequested": pending_input.add_request,
+    "session/inputAnswerChanged": pending_input.set_answer,
+    "session/inputCompleted": pending_input.remove_request,
 }
