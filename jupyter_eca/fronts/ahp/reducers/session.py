@@ -1,6 +1,6 @@
 """Owns the reducer of a session: the table `_CHANGES` has a function for each type of action. Pure.
 
-The functions for turns are in `turns.py`, for tool calls in `toolcall.py`, for queued messages and questions in
+The functions for turns are in `turns.py`, for tool calls in `tool_call.py`, for queued messages and questions in
 `pending_input.py`.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.fronts.ahp.reducers import pending_input, turns
 from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, merge_config, replace_fields
 from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_modified
-from jupyter_eca.fronts.ahp.reducers.toolcall import CHANGES, reduce_tool_call
+from jupyter_eca.fronts.ahp.reducers.tool_call import CHANGES, reduce_tool_call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

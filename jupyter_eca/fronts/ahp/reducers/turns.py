@@ -1,13 +1,13 @@
 """Owns the reducers of turns: a turn starts, gets parts and text, and ends; later turns can be cut off. Pure.
 
-`toolcall.py` owns the tool calls in a turn.
+`tool_call.py` owns the tool calls in a turn.
 """
 
 from __future__ import annotations
 
 from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, omit_none, replace_fields
 from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_modified, update_activity
-from jupyter_eca.fronts.ahp.reducers.toolcall import cancel_call
+from jupyter_eca.fronts.ahp.reducers.tool_call import cancel_call
 
 
 def start(state: Json, action: Json, now: int) -> Json:
