@@ -2,7 +2,7 @@
 commands and agents. Each function in `SOURCES` lists one kind of them.
 
 It must not know the session: states come in as JSON. Only tool servers can be disabled in a session.
-`resources/at_client.py` reads the customizations that a client brings.
+`resources/client_files.py` reads the customizations that a client brings.
 """
 
 from __future__ import annotations

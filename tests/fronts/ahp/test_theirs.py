@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.fronts.ahp.resources import at_client
+from jupyter_eca.fronts.ahp.resources import client_files
 from tests.fronts.ahp.place import place
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ async def test_what_a_client_does_not_have_or_does_not_tell_in_time_is_said_to_t
         await client.ask(S, "t1", "look", attachments=[resource("file:///nowhere/x")])
         await client.settled(S, 1)
         assert "could not be read: It is not there." in await sent(at)
-        monkeypatch.setattr(at_client, "ANSWER_SECONDS", 0.05)
+        monkeypatch.setattr(client_files, "ANSWER_SECONDS", 0.05)
         client.silent = True
         await client.ask(S, "t2", "look", attachments=[resource(FAR)])
         await client.settled(S, 2)
@@ -83,8 +83,8 @@ async def test_an_answer_that_is_no_content_is_none(answer: Json | None) -> None
     async def ask(_method: str, _params: Json) -> Json | None:
         return answer
 
-    with pytest.raises(at_client.RemoteError, match="not a resource"):
-        await at_client.read(ask, FAR)
+    with pytest.raises(client_files.RemoteError, match="not a resource"):
+        await client_files.read(ask, FAR)
 
 
 async def test_a_picture_at_the_client_is_a_picture() -> None:
@@ -93,7 +93,7 @@ async def test_a_picture_at_the_client_is_a_picture() -> None:
     async def ask(_method: str, _params: Json) -> Json:
         return {"data": png, "encoding": "base64", "contentType": "image/png"}
 
-    assert await at_client.read(ask, FAR) == (b"png", "image/png")
+    assert await client_files.read(ask, FAR) == (b"png", "image/png")
 
 
 def listed(client: Client) -> dict[str, Json]:

@@ -1,6 +1,6 @@
 """Owns the conversion between attachments of messages and contexts for the model, in both directions.
 
-It must not send requests to clients: `at_client.py` reads the files that only a client has.
+It must not send requests to clients: `client_files.py` reads the files that only a client has.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Owns the content of the URIs that a session's state contains: images, and files as they were before and after a tool
 call or the whole session.
 
-It must not know the files of clients (`at_client.py`) or of the workspace (`files.py`). `uris.py` makes and parses the
+It must not know the files of clients (`client_files.py`) or of the workspace (`files.py`). `uris.py` makes and parses the
 URIs.
 """
 

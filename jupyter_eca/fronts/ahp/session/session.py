@@ -22,8 +22,8 @@ from jupyter_eca.fronts.ahp.locales import ENGLISH, LANGUAGES
 from jupyter_eca.fronts.ahp.reducers import reduce_session
 from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, get_object, replace_fields
 from jupyter_eca.fronts.ahp.reducers.status import list_calls
-from jupyter_eca.fronts.ahp.resources import at_client
-from jupyter_eca.fronts.ahp.resources.at_client import ClientCustomizations
+from jupyter_eca.fronts.ahp.resources import client_files
+from jupyter_eca.fronts.ahp.resources.client_files import ClientCustomizations
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.fronts.ahp.session.action_rules import refuse_session_action
 from jupyter_eca.fronts.ahp.session.client_tools import GRACE, ClientTools, make_declined_result
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.hub import ActionOrigin
     from jupyter_eca.fronts.ahp.locales import Wording
     from jupyter_eca.fronts.ahp.ports import SessionFront
-    from jupyter_eca.fronts.ahp.resources.at_client import Ask
+    from jupyter_eca.fronts.ahp.resources.client_files import Ask
     from jupyter_eca.protocol.event import Event
 
 _log = logging.getLogger(__name__)
@@ -472,7 +472,7 @@ class AhpSession:
             return False
         contexts = (
             *self._client_customizations.take_contexts(),
-            *await at_client.read_contexts(message, self._find_ask(client)),
+            *await client_files.read_contexts(message, self._find_ask(client)),
         )
         if self.turn != turn:
             return False
