@@ -1,8 +1,11 @@
-"""Owns the front for the Agent Host Protocol (AHP). The plug `FRONT` serves it to any number of clients.
+"""Owns the front for the Agent Host Protocol (AHP), in which an editor shows and steers the agents of another program.
+The plug `FRONT` serves it to any number of clients.
 
 In this protocol, host and clients share states: one for the whole host (the root), one for each session, one for each
-terminal. A client subscribes to a state by its URI. A state changes only by actions. Every client applies the same
-actions in the same order with the same reducers, so that all have the same state.
+terminal. A state is a JSON object. A client subscribes to a state by its URI. A state changes only by actions, which
+are small JSON objects such as `{"type": "session/titleChanged", "session": "eca:/ID", "title": "Merge"}`. A reducer is
+the function that returns the state after an action. Every client applies the same actions in the same order with the
+same reducers, so that all have the same state. To dispatch an action means to apply it and to send it to the clients.
 
 - `connection.py` owns the connection to one client, and `commands.py` the requests that the client can send;
 - `hub.py` holds the states. It numbers each action, applies it, and sends it to the subscribers;
@@ -45,6 +48,8 @@ class AhpPlug:
             yield front
 
     async def serve(self, link: Link, shared: Callable[[], Awaitable[AhpFront]], *, approves: bool) -> None:
+        """Serve one client until it leaves. `shared` returns the front that `open` yielded. `approves` says whether the
+        client may approve tool calls and answer questions."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.ahp.connection")
         from jupyter_eca.fronts.ahp.connection import AhpConnection
 

@@ -1,5 +1,6 @@
-"""Owns the commands of the protocol: the table `COMMANDS` has one function for each command. A function returns the
-result of the request. If it raises an error, the client gets this error as the answer.
+"""Owns the commands of the Agent Host Protocol, which are the requests of clients. The table `COMMANDS` has one
+function for each command. A function returns the result of the request. If it raises an error, the client gets this
+error as the answer.
 
 It must not know the connection: a function sees it only as a `CommandCaller`. `connection.py` reads the requests and
 sends the answers.
@@ -51,7 +52,7 @@ class CommandCaller(Protocol):
 
     @property
     def approves(self) -> bool:
-        """Whether the client may approve."""
+        """Whether the client may approve tool calls and answer questions."""
         ...
 
     @property
@@ -93,25 +94,28 @@ class AhpCommand:
 
 
 async def _find_session(front: AhpFront, uri: str) -> AhpSession:
+    """Return the session with this URI. Raises: RemoteError when there is none."""
     if (session := await front.find_session(uri)) is None:
         raise RemoteError(f"There is no session {uri}.", AhpErrorCode.SESSION_NOT_FOUND)
     return session
 
 
 def _check_provider(name: str | None) -> None:
+    """Raises: RemoteError when a client names another provider than our only one. None means that it names none."""
     if name not in {None, PROVIDER}:
         raise RemoteError(f"There is no provider {name!r}; there is {PROVIDER!r}.", AhpErrorCode.PROVIDER_NOT_FOUND)
 
 
 async def subscribe(caller: CommandCaller, params: requests.Subscribe) -> Json:
+    """Subscribe the client to a state, and return the state as it is now."""
     if not await caller.subscribe(params.resource):
         raise RemoteError(f"There is no resource {params.resource}.", AhpErrorCode.SESSION_NOT_FOUND)
     return {"snapshot": write_snapshot(caller.front.hub.snapshot(params.resource))}
 
 
 async def create_session(caller: CommandCaller, params: requests.CreateSession) -> None:
-    """Create a session, or make one from a copy of another session's chat (`fork`). The client may become its active
-    client.
+    """Create a session, or make one from a copy of another session's chat (`fork`). With `activeClient`, the client
+    becomes the active client: the one whose tools the model can call in this session.
 
     Raises: RemoteError.
     """
@@ -142,10 +146,13 @@ async def create_session(caller: CommandCaller, params: requests.CreateSession) 
 
 
 async def _fork(front: AhpFront, source: requests.ForkSource, chat: str, folder: Path | None) -> None:
-    """Copy a chat up to the end of a turn, with the model, agent and folder that were chosen for it."""
+    """Copy the chat of a session up to the end of a turn, with the model, agent and folder that were chosen for it.
+
+    `chat` is the id of the copy. `folder` is the working directory that the client wants, or None. Raises: RemoteError.
+    """
     origin = await _find_session(front, source.session)
-    own = front.host.workspace.files.start.resolve()
-    if folder is not None and str(folder) != (config.read_choice(origin.state).folder or str(own)):
+    default_folder = front.host.workspace.files.start.resolve()
+    if folder is not None and str(folder) != (config.read_choice(origin.state).folder or str(default_folder)):
         raise RemoteError(
             "workingDirectory: a fork works in the folder of its source. Leave the field out.",
             AhpErrorCode.INVALID_PARAMS,
@@ -156,6 +163,7 @@ async def _fork(front: AhpFront, source: requests.ForkSource, chat: str, folder:
 
 
 async def dispose_session(caller: CommandCaller, params: requests.DisposeSession) -> None:
+    """Delete a session and its chat."""
     await caller.front.dispose(await _find_session(caller.front, params.session))
 
 
@@ -166,13 +174,14 @@ async def list_sessions(caller: CommandCaller, params: requests.ListSessions) ->
 async def fetch_turns(caller: CommandCaller, params: requests.FetchTurns) -> Json:
     """Return a page of turns that ends before the turn `before`, or at the end if there is no such turn."""
     turns = get_list((await _find_session(caller.front, params.session)).state, "turns")
-    end = next((at for at, turn in enumerate(turns) if turn["id"] == params.before), len(turns))
+    end = next((index for index, turn in enumerate(turns) if turn["id"] == params.before), len(turns))
     limit = DEFAULT_TURNS if params.limit is None else min(max(params.limit, 0), MAX_TURNS)
     start = max(0, end - limit)
     return {"turns": turns[start:end], "hasMore": start > 0}
 
 
-async def complete(caller: CommandCaller, params: requests.Completions) -> Json:
+async def complete_message(caller: CommandCaller, params: requests.Completions) -> Json:
+    """Return the completions of the message that the user is typing."""
     session = await _find_session(caller.front, params.session)
     host = caller.front.host
     files = host.tool_contexts.find_files(session.chat, config.read_choice(session.state).folder)
@@ -180,6 +189,7 @@ async def complete(caller: CommandCaller, params: requests.Completions) -> Json:
 
 
 async def resolve_config(caller: CommandCaller, params: requests.ResolveSessionConfig) -> Json:
+    """Return what a new session can be configured with: the schema, and the client's values completed by defaults."""
     _check_provider(params.provider)
     host = caller.front.host
     schema = config.describe_schema(host, await host.catalog.default())
@@ -202,12 +212,14 @@ async def complete_config(caller: CommandCaller, params: requests.SessionConfigC
     }
 
 
-async def authenticate(caller: CommandCaller, params: requests.Authenticate) -> Json:  # noqa: ARG001
+async def authenticate(caller: CommandCaller, params: requests.Authenticate) -> Json:  # noqa: ARG001  # all commands are called alike
+    """Refuse a token that a client offers. Raises: RemoteError, always: no agent of ours asks clients for a token."""
     raise RemoteError(f"No agent here asks for {params.resource}.", AhpErrorCode.INVALID_PARAMS)
 
 
 def _check_may_approve(caller: CommandCaller) -> None:
-    """A shell runs everything unasked. Raises: RemoteError for a client that may not approve."""
+    """Raises: RemoteError for a client that may not approve tool calls. Such a client may not use terminals either,
+    because a shell runs every command without approval."""
     if not caller.approves:
         raise RemoteError(MAY_NOT_APPROVE, AhpErrorCode.PERMISSION_DENIED)
 
@@ -256,7 +268,7 @@ COMMANDS: Final[Mapping[str, AhpCommand]] = {
     "disposeSession": AhpCommand(requests.DisposeSession, dispose_session),
     "listSessions": AhpCommand(requests.ListSessions, list_sessions),
     "fetchTurns": AhpCommand(requests.FetchTurns, fetch_turns),
-    "completions": AhpCommand(requests.Completions, complete, CommandOrder.AT_ONCE),
+    "completions": AhpCommand(requests.Completions, complete_message, CommandOrder.AT_ONCE),
     "resolveSessionConfig": AhpCommand(requests.ResolveSessionConfig, resolve_config, CommandOrder.AT_ONCE),
     "sessionConfigCompletions": AhpCommand(requests.SessionConfigCompletions, complete_config, CommandOrder.AT_ONCE),
     "authenticate": AhpCommand(requests.Authenticate, authenticate),

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 # The characters after which a client asks for completions.
 TRIGGERS: Final = ("@", "/")
 
+# A text that is only the beginning of a command: "/mod".
 _COMMAND: Final = re.compile(r"/(?P<query>\S*)")
+# A text that ends with the beginning of a context: "Look at @data/in".
 _CONTEXT: Final = re.compile(r"(?:.*\s)?(?P<token>@(?P<query>\S*))", re.DOTALL)
 
 
@@ -48,14 +50,16 @@ async def list_items(host: Host, chat: str, files: Files, text: str, offset: int
         ]
     if match := _CONTEXT.fullmatch(typed):
         root = host.workspace.files.roots[0]
+        # `live`: the contexts of an open notebook are offered too.
         contexts = await list_offers(host.tool_contexts.build_surroundings(chat, None), match["query"], live=True)
-        insertions = (
+        # The cursor is left out, because no client of this protocol says where its cursor is.
+        mentions = (
             (context, _format_mention(context, files)) for context in contexts if not isinstance(context, CursorContext)
         )
         return [
-            _make_item(offset, match["token"], f"@{word} ", attachments.make_attachment(context, root))
-            for context, word in insertions
-            if word
+            _make_item(offset, match["token"], f"@{mention} ", attachments.make_attachment(context, root))
+            for context, mention in mentions
+            if mention
         ]
     return []
 
@@ -75,5 +79,6 @@ def _make_command_attachment(name: str, description: str) -> Json:
 
 
 def _make_item(offset: int, token: str, insert: str, attachment: Json) -> Json:
+    """Make a completion that replaces `token`, the text before the offset, by the text `insert`."""
     start = offset - len(token.encode("utf-16-le", "surrogatepass")) // 2
     return {"insertText": insert, "rangeStart": start, "rangeEnd": offset, "attachment": attachment}

@@ -48,6 +48,7 @@ MAX_CLIENTS: Final = 1_000
 # Ends a sentence about an action or about params.
 _TOO_DEEP: Final = f"nested more than {dialect.MAX_DEPTH} levels deep"
 
+# The protocol's error codes of our own errors. All other errors of ours have the code INTERNAL.
 _CODES: Final[dict[type[EcaError], AhpErrorCode]] = {
     BusyError: AhpErrorCode.TURN_IN_PROGRESS,
     UnknownChat: AhpErrorCode.SESSION_NOT_FOUND,
@@ -57,7 +58,7 @@ _CODES: Final[dict[type[EcaError], AhpErrorCode]] = {
 class AhpConnection:
     """The connection to one client. It implements `hub.HubClient` and `commands.CommandCaller`.
 
-    `open_front` returns the front that all clients share. The first client's call opens the front.
+    `open_front` returns the front that all clients share. The first call by any client opens the front.
     """
 
     def __init__(self, link: Link, open_front: Callable[[], Awaitable[AhpFront]], *, approves: bool = True) -> None:
@@ -73,7 +74,7 @@ class AhpConnection:
         self._incoming: asyncio.Queue[Request | Notification] = asyncio.Queue()
         self._file_requests: asyncio.Queue[Request] = asyncio.Queue()
         self._outgoing: deque[Message | Envelope] = deque()
-        self._wake = asyncio.Event()
+        self._wake = asyncio.Event()  # set when messages wait to be sent
         self._ends_after_writing = False  # whether the connection ends after all messages were written
         self._abort = asyncio.Event()  # ends the connection at once
         # The tasks that run commands with the order `AT_ONCE`.
@@ -98,7 +99,8 @@ class AhpConnection:
         return [chat for uri in self.subscriptions if (chat := dialect.parse_chat(uri)) is not None]
 
     async def run(self) -> None:
-        """Serve the client until it leaves, or until it opens another connection."""
+        """Serve the client until it leaves, or until it opens another connection. Then end all tasks of this
+        connection."""
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 reading = self._tasks.create_task(self._read())
@@ -184,6 +186,7 @@ class AhpConnection:
             match message:
                 case Request(id=id, method="ping"):
                     self._enqueue(Result(id, None))  # `ping` does not wait for other requests: it tests the connection
+                # For example, a text with half of a surrogate pair cannot be stored.
                 case Request(id, method, params) if fault := find_fault(params):
                     self._enqueue(ErrorResponse(id, AhpErrorCode.INVALID_PARAMS, f"{method[:80]}: {fault}."))
                 case Request() | Notification():
@@ -248,7 +251,7 @@ class AhpConnection:
                 return self._initialize(_parse_params(requests.Initialize, values))
             case "reconnect":
                 return self._reconnect(_parse_params(requests.Reconnect, values))
-            case method if self.front and method in COMMANDS:
+            case method if self.front and method in COMMANDS:  # `front` raises an error before `initialize`
                 command = COMMANDS[method]
                 return command.run(self, _parse_params(command.params, values))
             case method:
@@ -257,10 +260,10 @@ class AhpConnection:
     async def _join_front(self, client: str) -> AhpFront:
         """Register the client with the front, and end its earlier connection.
 
-        An id also stands for what its client has: the files that its user has granted, and the calls that it runs. So a
-        client that may not approve cannot have the id of one that may, even if that one has left.
+        Files that a user has granted to a client, and tool calls that a client runs, belong to the client's id. So a
+        client that may not approve cannot take the id of a client that may, even if that client has left.
 
-        Raises: RemoteError, also the second time.
+        Raises: RemoteError for such an id, or when this connection has registered before.
         """
         if self._front is not None:
             raise RemoteError("This connection is open already.", AhpErrorCode.INVALID_REQUEST)
@@ -279,7 +282,10 @@ class AhpConnection:
         return front
 
     async def _initialize(self, params: requests.Initialize) -> Json:
-        """Answer `initialize`: choose the version and the language, and subscribe the client to its first resources."""
+        """Answer `initialize`: choose the version and the language, and subscribe the client to its first resources.
+
+        A client that offers no version of ours gets an error, and the connection ends. Raises: RemoteError.
+        """
         version = dialect.choose_version(params.protocol_versions)
         if version is None and self._front is None:
             self._ends_after_writing = True  # the connection ends after this answer
@@ -295,7 +301,7 @@ class AhpConnection:
             front.languages[self.client] = language
             if len(front.languages) > MAX_CLIENTS:
                 del front.languages[next(iter(front.languages))]
-        snapshots = await self._snapshots(params.initial_subscriptions)
+        snapshots = await self._subscribe_all(params.initial_subscriptions)
         return {
             "protocolVersion": version,
             "serverSeq": front.hub.seq,
@@ -305,21 +311,23 @@ class AhpConnection:
         }
 
     async def _reconnect(self, params: requests.Reconnect) -> Json:
-        """Answer `reconnect` with the actions that the client has missed, or with snapshots if they are not known any
-        more."""
+        """Answer `reconnect` with the actions that the client has missed. If these are not known any more, answer with
+        snapshots of the states that the client is subscribed to."""
         front = await self._join_front(params.client_id)
         wanted = [uri for uri in params.subscriptions if await self._exists(uri)]
         replay = front.hub.replay(self.client, params.last_seen_server_seq, params.subscriptions)
         if replay is None:
-            return {"type": "snapshot", "snapshots": await self._snapshots(wanted)}
+            return {"type": "snapshot", "snapshots": await self._subscribe_all(wanted)}
         for uri in wanted:
             self._subscribe(uri)
         return dialect.write_replay(replay)
 
-    async def _snapshots(self, uris: Iterable[str]) -> list[Json]:
+    async def _subscribe_all(self, uris: Iterable[str]) -> list[Json]:
+        """Subscribe the client to those resources that exist. Return a snapshot of each."""
         existing = [uri for uri in dict.fromkeys(uris) if await self._exists(uri)]
         for uri in existing:
             self._subscribe(uri)
+        # A session may have been deleted while a later one was read from the store.
         return [dialect.write_snapshot(self.front.hub.snapshot(uri)) for uri in existing if self.front.hub.has(uri)]
 
     async def _exists(self, uri: str) -> bool:
@@ -327,12 +335,15 @@ class AhpConnection:
         return self.front.hub.has(uri) or await self.front.find_session(uri) is not None
 
     async def subscribe(self, uri: str) -> bool:
+        """Subscribe the client to a resource. Return False if there is no such resource."""
         if not await self._exists(uri):
             return False
         self._subscribe(uri)
         return True
 
     def _subscribe(self, uri: str) -> None:
+        """Subscribe the client to a resource that exists. If the client had left, its tool calls in the session go on
+        waiting for it."""
         self.subscriptions.add(uri)
         if session := self.front.sessions.get(uri):
             session.return_client(self.client)
@@ -356,12 +367,14 @@ class AhpConnection:
             _log.exception("%s failed", message.method)
 
     async def _dispatch(self, front: AhpFront, params: requests.DispatchAction, fault: str) -> None:
-        """Handle an action, or refuse it if its text has a `fault`, which is described by that sentence.
+        """Handle an action of the client: apply it, or refuse it. An action on a state that does not exist is ignored.
 
-        A client that lost its connection may send an action again. The action is ignored if its number is known.
+        `fault` says what is wrong with the texts of the action; "" if nothing is wrong. A client that lost its
+        connection may send an action again. The action is ignored if its number is known.
         """
         if params.client_seq <= front.last_client_seqs.get(self.client, -1):
             return
+        # Removed and added again, so that the dict is ordered by the last action of each client.
         front.last_client_seqs.pop(self.client, None)
         front.last_client_seqs[self.client] = params.client_seq
         if len(front.last_client_seqs) > MAX_CLIENTS:
@@ -401,20 +414,21 @@ class AhpConnection:
 
 
 def _join_pieces(messages: Iterable[Message | Envelope]) -> Iterable[Message | Envelope]:
-    """Join consecutive pieces of the same text."""
+    """Yield the messages in their order. Consecutive pieces of the same text are joined to one message."""
     last: Message | Envelope | None = None
     for message in messages:
-        both = (
+        joined = (
             dialect.join_text(last, message) if isinstance(last, Envelope) and isinstance(message, Envelope) else None
         )
-        if last is not None and both is None:
+        if last is not None and joined is None:
             yield last
-        last = both or message
+        last = joined or message
     if last is not None:
         yield last
 
 
 def _parse_params(model: type[T], params: Any) -> T:
+    """Parse the params of a request. Raises: RemoteError, which names the first field that is wrong."""
     try:
         return model.model_validate(params)
     except ValidationError as error:
@@ -424,6 +438,7 @@ def _parse_params(model: type[T], params: Any) -> T:
 
 
 def _describe_error(raw: Json, error: ValidationError) -> str:
+    """Return why an action could not be parsed, in words for the client."""
     first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "union_tag_invalid" and not first["loc"]:
         return f"No client may send {raw['type']}."

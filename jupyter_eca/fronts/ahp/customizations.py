@@ -1,5 +1,5 @@
-"""Owns the list of customizations of a session. Customization is the protocol's word for tool servers, rules, skills,
-commands and agents. Each function in `SOURCES` lists one kind of them.
+"""Owns the list of customizations of a session. "Customization" is the protocol's word for what extends an agent: tool
+servers, rules and skills (texts for the model), commands, and agents. Each function in `SOURCES` lists one kind.
 
 It must not know the session: states come in as JSON. Only tool servers can be disabled in a session.
 `resources/client_files.py` reads the customizations that a client brings.
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     Source = Callable[[Host], Awaitable[Iterable[Json]]]
 
-# The protocol's status of a customization, for each status of an MCP server.
+# The protocol's status of a customization, for each status of an MCP server (Model Context Protocol: a program that
+# offers tools). A server with any other status has no status here.
 _STATUS: Final = {
     ServerStatus.STARTING: "loading",
     ServerStatus.RUNNING: "loaded",
@@ -104,6 +105,7 @@ def list_client_customizations(state: Json) -> list[Json]:
     """Return the customizations of the active client. A customization that is new or changed has the status `loading`
     until its content is read."""
     client = get_object(state, "activeClient")
+    # Only a customization that comes from a client has the field `clientId`.
     known = {
         customization["customization"]["uri"]: customization
         for customization in get_list(state, "customizations")
@@ -112,12 +114,13 @@ def list_client_customizations(state: Json) -> list[Json]:
     customizations_now: list[Json] = []
     for ref in get_list(client, "customizations"):
         before = known.get(ref["uri"], {})
-        same = before.get("customization") == ref and before.get("clientId") == client["clientId"]
+        is_same = before.get("customization") == ref and before.get("clientId") == client["clientId"]
         new = {"customization": ref, "enabled": True, "clientId": client["clientId"], "status": "loading"}
-        customizations_now.append(before if same else new)
+        customizations_now.append(before if is_same else new)
     return customizations_now
 
 
 def _make_customization(uri: str, name: str, description: str | None, status: str | None = "loaded") -> Json:
+    """Make an enabled customization. A description or a status that is None is left out."""
     ref = omit_none(uri=uri, displayName=name, description=description or None)
     return omit_none(customization=ref, enabled=True, status=status)

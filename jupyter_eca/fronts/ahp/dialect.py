@@ -1,5 +1,6 @@
-"""Owns the parts of the wire format of AHP 0.1.0 that are not models: how actions, snapshots and notifications of the
-hub are written as messages, how session URIs are written and parsed, and what is removed from clients' messages.
+"""Owns the parts of the wire format of AHP 0.1.0 (Agent Host Protocol) that are not models: how actions, snapshots and
+notifications of the hub are written as messages, how session URIs are written and parsed, and what is removed from
+clients' messages.
 
 It must not know a connection. The models are in `protocol/ahp/`, whose docstring says what later versions change.
 """
@@ -47,12 +48,14 @@ def parse_chat(uri: str) -> str | None:
 
 
 def find_resource(action: Json) -> str:
-    """Return the URI of the state that an action changes."""
+    """Return the URI of the state that an action changes. Its type names the field with the URI:
+    `{"type": "session/delta", "session": URI}`. An action of any other type changes the root."""
     kind = str(action.get("type", "")).partition("/")[0]
     return str(action.get(kind, "")) if kind in {"session", "terminal"} else ROOT
 
 
 def write_envelope(envelope: Envelope) -> Json:
+    """Write an action with its number, the client that sent it, and why it was refused."""
     message: Json = {"action": _write_action(envelope.action), "serverSeq": envelope.seq}
     if envelope.origin is not None:
         message["origin"] = {"clientId": envelope.origin.client, "clientSeq": envelope.origin.seq}
@@ -99,6 +102,7 @@ def is_nested_too_deeply(data: Any) -> bool:
 
 
 def _list_children(node: Any) -> Iterable[Any]:
+    """Return the values of an object or list; nothing for any other value."""
     if isinstance(node, dict):
         return cast("Json", node).values()
     return cast("list[Any]", node) if isinstance(node, list) else ()
@@ -114,7 +118,9 @@ def drop_nulls(data: Any) -> Any:
     """Return a client's message without nulls. In a message of a client, null means that the field is absent."""
     if isinstance(data, dict):
         fields = cast("Json", data)
-        return {k: v if k in _OPAQUE else drop_nulls(v) for k, v in fields.items() if v is not None}
+        return {
+            name: value if name in _OPAQUE else drop_nulls(value) for name, value in fields.items() if value is not None
+        }
     return [drop_nulls(item) for item in cast("list[Any]", data)] if isinstance(data, list) else data
 
 
@@ -124,10 +130,10 @@ def join_text(earlier: Envelope, later: Envelope) -> Envelope | None:
     Returns None if the envelopes are not pieces of the same text.
     """
     kind = earlier.action.get("type")
-    place = _TEXT.get(str(kind))
-    if place is None or earlier.resource != later.resource or later.action.get("type") != kind:
+    part_field = _TEXT.get(str(kind))
+    if part_field is None or earlier.resource != later.resource or later.action.get("type") != kind:
         return None
-    if any(earlier.action.get(field) != later.action.get(field) for field in (place, "turnId")):
+    if any(earlier.action.get(field) != later.action.get(field) for field in (part_field, "turnId")):
         return None
     name = "data" if kind == "terminal/data" else "content"
     action = {**later.action, name: earlier.action[name] + later.action[name]}

@@ -1,5 +1,5 @@
-"""Owns the sessions of all clients. Each chat of the host is one session. The front is one subscriber of the host, and
-passes the events of a chat on to its session.
+"""Owns the sessions of all clients of the Agent Host Protocol. Each chat of the host is one session. The front is one
+subscriber of the host, and passes the events of a chat on to its session.
 
 It must not know the connections: `connection.py` calls the front, and the front sends through `hub.py`.
 `persistence.py` writes to disk what must survive the server.
@@ -58,10 +58,12 @@ _MUTABLE: Final = ("title", "status", "activity", "modifiedAt", "model", "projec
 class AhpFront:
     """A subscriber of the host (`host/subscribers.py`), and the owner of all sessions and terminals."""
 
+    # A subscriber may offer these to the tools of the model. The clients of this protocol offer none of them.
     kernel: Kernel | None = None
     editor: Editor | None = None
     notebooks: Notebooks | None = None
     hub: Hub
+    """The states of all sessions and terminals. It is made by `run`."""
 
     def __init__(self, host: Host, shells: Shells | None = None) -> None:
         self.host = host
@@ -145,8 +147,8 @@ class AhpFront:
             row = await self.host.chats.read_row(chat)
             session = self.sessions.get(uri)  # another client may have opened it in the meantime
             if session is None:
-                foreign = row is not None and row.workspace != self.host.store.workspace
-                if foreign or (row is None and chat not in self._notes.notes):
+                is_foreign = row is not None and row.workspace != self.host.store.workspace
+                if is_foreign or (row is None and chat not in self._notes.notes):
                     return None
                 session = self._open_session(chat)
         session.is_needed = True
@@ -177,12 +179,18 @@ class AhpFront:
             self._drop_later(session)
 
     def add_to_hub(self, session: NotedSession, state: Json) -> None:
+        """Put the state of a session, which was built from stored events, into the hub. The fields that only the note
+        knows are added to it."""
         self.hub.add_session(
             make_session_uri(session.chat), notes.apply_note(state, self._notes.notes.get(session.chat, {}))
         )
 
     async def _build_state(self, uri: str, row: ChatRow | None, note: Json) -> Json:
-        """Build the state of a session without its turns, from the row of its chat and its note."""
+        """Build the state of a session without its turns.
+
+        `row` is the row of its chat in the store, or None before its first turn. `note` has what only this front stores
+        (see `session/notes.py`); {} if there is none.
+        """
         summary = notes.make_summary(uri, PROVIDER, row, note)
         schema = settings.describe_schema(self.host, str(get_object(summary, "model").get("id", "")))
         values: Json = {"agent": row.agent, "effort": row.variant} if row else {}
@@ -206,8 +214,8 @@ class AhpFront:
         if chat in self._notes.notes:
             raise RemoteError(f"{params.session} exists.", AhpErrorCode.SESSION_ALREADY_EXISTS)
         model = params.model.wire() if params.model else None
-        about = {"created": at, "modified": at, "title": "", "folder": folder and folder.as_uri()}
-        note = omit_none(**about, model=model, values=params.config)
+        folder_uri = folder.as_uri() if folder else None
+        note = omit_none(created=at, modified=at, title="", folder=folder_uri, model=model, values=params.config)
         self._notes.set_note(chat, note)
         session = AhpSession(self, chat)
         state = await self._build_state(session.uri, None, note)
@@ -221,12 +229,14 @@ class AhpFront:
         return session
 
     def _add_to_list(self, session: AhpSession) -> None:
+        """Tell all clients of a session that they do not see yet."""
         if session.chat not in self._chats:
             self._chats.add(session.chat)
             self.hub.notify({"type": "notify/sessionAdded", "summary": session.state["summary"]})
             self._publish_count()
 
     def _publish_count(self) -> None:
+        """Update the number of sessions in the root."""
         self.hub.dispatch(ROOT, actions.ActiveSessionsChanged(active_sessions=len(self._chats)), now())
 
     def _remove_session(self, chat: str) -> None:
@@ -234,7 +244,7 @@ class AhpFront:
         uri = make_session_uri(chat)
         self._notes.forget(chat)
         self._changed_summaries.pop(uri, None)
-        self.host.toolbox.lend(chat, ())
+        self.host.toolbox.lend(chat, ())  # the model gets no tools of clients in this chat any more
         if session := self.sessions.pop(uri, None):
             session.close()
         if self.hub.has(uri):
@@ -274,13 +284,17 @@ class AhpFront:
         await self.host.archive.delete(session.chat)
 
     def schedule_note(self, session: NotedSession) -> None:
+        """Write the note of a session to disk soon."""
         self._notes.schedule(session)
 
     async def save_note(self, session: NotedSession, state: Json) -> None:
+        """Write the note of a session to disk now. `state` is the state that the session will have next. Raises:
+        NotSaved."""
         self._notes.set_note(session.chat, notes.make_note(state, session.messages, session.starting))
         await self._notes.save()
 
     def _reserve_numbers(self) -> int:
+        """Start to reserve more numbers for actions. Return the number at which the hub must call this again."""
         self.start(self._notes.reserve_more())
         return self._notes.reserve_at
 
@@ -301,7 +315,7 @@ class AhpFront:
             for uri, before in changed.items():
                 after = self.hub.state(uri)["summary"]
                 # The notification cannot remove a field. So an activity that has ended is sent as an empty text.
-                changes = {k: after.get(k, "") for k in _MUTABLE if after.get(k) != before.get(k)}
+                changes = {name: after.get(name, "") for name in _MUTABLE if after.get(name) != before.get(name)}
                 if changes:
                     self.hub.notify({"type": "notify/sessionSummaryChanged", "session": uri, "changes": changes})
 
@@ -310,7 +324,7 @@ class AhpFront:
         for session in list(self.sessions.values()):
             await session.wait_until_done()
 
-    # -- the subscriber
+    # -- the subscriber: the host calls these methods, which `host/subscribers.py` describes
 
     def sees(self, chat: str) -> bool:
         """Return whether clients see the chat as a session. They do not see the chat of a subagent, because its result
@@ -318,6 +332,7 @@ class AhpFront:
         return not chat.startswith(SUBAGENT)
 
     def approves(self, chat: str) -> bool:
+        """Return whether a client that may approve tool calls is subscribed to the chat's session."""
         return self.hub.has_approver(make_session_uri(chat))
 
     # A client that may approve may answer questions too.
@@ -327,6 +342,7 @@ class AhpFront:
         return False
 
     def show(self, events: list[Event]) -> None:
+        """Pass new events to their sessions. A session that is not in memory is opened."""
         for event in events:
             session = self.sessions.get(make_session_uri(event.chat)) or self._open_session(event.chat)
             session.show([event])
@@ -355,6 +371,7 @@ class AhpFront:
             self._open_session(again.chat)
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        """Ask the users of a session a question, and wait for the answer. Raises: RemoteError."""
         session = await self.find_session(make_session_uri(str(question.chat_id)))
         if session is None:
             raise RemoteError("there is no such session")
@@ -384,12 +401,13 @@ class AhpFront:
             self._drop_later(session)
 
     def _drop_later(self, session: AhpSession) -> None:
+        """Start the task that drops a session from memory, unless it runs already."""
         if session.uri not in self.dropping:
             self.dropping[session.uri] = self.start(self._drop(session))
 
     async def _drop(self, session: AhpSession) -> None:
-        """Drop a session from memory when it has no subscriber and is idle. It is read from the store again when it is
-        needed. Ends without this if a client subscribes meanwhile."""
+        """Wait until a session has no subscriber and is idle, and drop it from memory. It is read from the store again
+        when it is needed. If a client subscribes while this waits, the session stays in memory."""
         uri = session.uri
         try:
             while self.sessions.get(uri) is session:

@@ -1,8 +1,10 @@
-"""Owns the states that the host shares with its clients. The hub numbers every action, applies it to a state, sends it
+"""Owns the states that the host shares with the clients of the Agent Host Protocol. A state is a JSON object with a
+URI: the whole host (the root), a session, or a terminal. The hub numbers every action, applies it to a state, sends it
 to the subscribers of this state, and keeps the last actions for clients that reconnect.
 
-It must not know what a state means: the reducers (`reducers/`) know it. Nothing here is awaited. So a snapshot always
-belongs to its number, and the actions are applied in the order of their numbers.
+It must not know what a state means: the reducers (`reducers/`) know it. They are the functions that return the state
+after an action. Nothing here is awaited. So a snapshot always belongs to its number, and the actions are applied in the
+order of their numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.ahp.actions import AhpAction
 
 # How many envelopes are kept for clients that reconnect. The protocol's own host keeps 1,000.
-MAX_KEPT: Final = 2_000
+MAX_RECENT: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,8 @@ class Hub:
         """Make a hub with the state `root` for the whole host. The first action gets the number after `start`.
 
         `on_change` is called after an action has changed a state, with the URI and the earlier state.
-        `reserve_numbers` is called when the numbers reach `reserve_at`. It returns the next value of `reserve_at`.
+        `reserve_numbers` is called when the numbers reach `reserve_at`. It returns the next value of `reserve_at`. The
+        default reserves nothing.
         """
         self.seq = start
         """The number of the last action."""
@@ -144,7 +147,7 @@ class Hub:
         beyond 2**53."""
         self._reserve_numbers = reserve_numbers
         self._replay_floor = start  # only actions with a higher number than this one can be replayed
-        self._kept: deque[Envelope] = deque()
+        self._recent: deque[Envelope] = deque()
         self._added_at: dict[str, int] = {ROOT: start}  # the number at which each resource was added
         self._states: dict[str, Json] = {ROOT: root}
         self._reducers: dict[str, Reducer] = {ROOT: reduce_root}
@@ -219,6 +222,7 @@ class Hub:
         return next((connection.language for connection in newest if uri in connection.subscriptions), None)
 
     def notify(self, notification: Json) -> None:
+        """Queue a notification for all clients, whatever they are subscribed to."""
         for connection in list(self._connections.values()):
             connection.notify(notification)
 
@@ -249,21 +253,23 @@ class Hub:
             connection.send(envelope)
 
     def _number_action(self, uri: str, action: Json, origin: ActionOrigin | None, refused: str | None) -> Envelope:
+        """Put an action into an envelope with the next number, and keep the envelope for clients that reconnect."""
         envelope = Envelope(uri, action, self._take_number(), origin, refused)
-        self._kept.append(envelope)
-        if len(self._kept) > MAX_KEPT:
-            self._replay_floor = self._kept.popleft().seq
+        self._recent.append(envelope)
+        if len(self._recent) > MAX_RECENT:
+            self._replay_floor = self._recent.popleft().seq
         return envelope
 
     def _take_number(self) -> int:
+        """Return the next number. Reserve more numbers if few are left."""
         self.seq += 1
         if self.seq >= self.reserve_at:
             self.reserve_at = self._reserve_numbers()
         return self.seq
 
     def replay(self, client: str, after: int, uris: Iterable[str]) -> MissedActions | None:
-        """Return the actions that a client has missed after a number. Return None if they are no longer known: then the
-        client needs snapshots."""
+        """Return the actions on the states `uris` that a client has missed: those with a higher number than `after`.
+        Return None if they are no longer known: then the client needs snapshots."""
         if not self._replay_floor <= after <= self.seq:
             return None
         wanted = list(dict.fromkeys(uris))
@@ -272,7 +278,7 @@ class Hub:
             return None
         missed = (
             envelope
-            for envelope in self._kept
+            for envelope in self._recent
             if envelope.seq > after and envelope.resource in existing and envelope.is_for(client)
         )
         return MissedActions(tuple(missed), tuple(uri for uri in wanted if uri not in existing))

@@ -1,4 +1,5 @@
-"""Owns the texts that users of clients see, in the languages that we have. Texts for the model are not here.
+"""Owns the texts that users see in clients of the Agent Host Protocol, in each language that we have. They are about
+the approval of tool calls. Texts for the model are not here.
 
 It must not know a session. `session/tool_calls.py` uses the texts.
 """

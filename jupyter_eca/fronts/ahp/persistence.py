@@ -1,7 +1,9 @@
-"""Owns what the front writes to disk: the note of each session, and up to which number actions may be numbered.
+"""Owns what the front for the Agent Host Protocol writes to disk: a note for each session, and reserved numbers.
 
-The protocol does not allow a number to be used twice, also not after a restart of the server. It must not know the
-sessions: it sees them only as `NotedSession`. `session/notes.py` makes the notes.
+The note of a session has what the events of its chat do not contain, such as queued messages (`session/notes.py` makes
+it). The numbers are those of actions. The protocol forbids that a number is used twice, even after the server was
+restarted. So numbers are reserved on disk before they are used. This module must not know the sessions: it sees them
+only as `NotedSession`.
 """
 
 from __future__ import annotations
@@ -34,9 +36,10 @@ class NoteStore:
         self.notes: dict[str, Json] = {}
         """The last note of each session."""
         self._store = store
-        # The chats whose notes must be written. With a session, its note is made from its state when it is written.
+        # The chats whose notes must be written. If the value is a session, the note is first made from its state. If it
+        # is None, the note is already in `notes`.
         self._changed: dict[str, NotedSession | None] = {}
-        self._wake = asyncio.Event()
+        self._wake = asyncio.Event()  # set when notes must be written
         self._reserved_up_to = 0
 
     async def open(self) -> int:

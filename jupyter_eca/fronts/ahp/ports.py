@@ -1,5 +1,6 @@
-"""Owns the interfaces between the parts of this front. `session/` and `terminals/` use the front through them, and
-`persistence.py` uses a session. Without them, these modules and `front.py` would import each other in a ring.
+"""Owns the interfaces between the parts of the front for the Agent Host Protocol. `session/` and `terminals/` use the
+front through them, and `persistence.py` uses a session. Without them, these modules and `front.py` would import each
+other in a ring.
 
 It must not know the parts. `front.py` and `session/session.py` implement the interfaces.
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.fronts.ahp.connection import AhpConnection
-from jupyter_eca.fronts.ahp.hub import MAX_KEPT
+from jupyter_eca.fronts.ahp.hub import MAX_RECENT
 from jupyter_eca.protocol.ahp import ROOT
 from jupyter_eca.protocol.jsonrpc import Notification, Request
 from jupyter_eca.transport.websocket import WebSocketLink
@@ -140,9 +140,9 @@ async def test_what_cannot_be_replayed_is_sent_whole(tmp_path: Path, seen: int) 
     async with place(tmp_path) as at:
         client = await at.connect()
         await client.create(S)
-        for number in range(MAX_KEPT + 1 if seen == 0 else 1):
+        for number in range(MAX_RECENT + 1 if seen == 0 else 1):
             await client.act("session/isReadChanged", S, isRead=number % 2 == 0)
-        await client.echo(MAX_KEPT + 1 if seen == 0 else 1)
+        await client.echo(MAX_RECENT + 1 if seen == 0 else 1)
         await client.close()
         client.seen = seen
         again, answer = await reconnect(at, client, S, "eca:/never")

@@ -1,8 +1,8 @@
 """Owns the content of the URIs that a session's state contains: images, and files as they were before and after a tool
 call or the whole session.
 
-It must not know the files of clients (`client_files.py`) or of the workspace (`files.py`). `uris.py` makes and parses the
-URIs.
+It must not know the files of clients (`client_files.py`) or of the workspace (`files.py`). `uris.py` makes and parses
+the URIs.
 """
 
 from __future__ import annotations
