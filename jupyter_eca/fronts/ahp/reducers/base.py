@@ -1,5 +1,5 @@
-"""Owns the helpers that all reducers use to read and replace fields of JSON objects. Pure. It must not know the
-protocol.
+"""Owns the helpers that all reducers use to read and replace fields of JSON objects. A reducer is a function that
+returns the state after an action. Pure. It must not know the meaning of the fields.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def omit_none(**fields: Any) -> Json:
 
 
 def replace_fields(state: Json, **fields: Any) -> Json:
-    """Return the state with these fields replaced. None removes a field."""
+    """Return a copy of the state with these fields replaced. None removes a field."""
     remaining = {name: value for name, value in state.items() if name not in fields}
     return {**remaining, **omit_none(**fields)}
 

@@ -1,4 +1,12 @@
-"""Owns the reducers of what waits in a session: queued messages, the steering message, and questions. Pure."""
+"""Owns the reducers of what waits in a session. Pure.
+
+- A queued message becomes the next turn.
+- The steering message is read by the model in the turn that runs now. There is at most one.
+- An input request contains questions to the user.
+
+Each function takes the state of the session, an action, and the time in milliseconds, and returns the state after the
+action.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +28,7 @@ def set_message(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
 
 
 def remove_message(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+    """Remove the steering message, or a queued message, if it has the id of the action."""
     if action.get("kind") == "steering":
         steering = get_object(state, "steeringMessage")
         return replace_fields(state, steeringMessage=None) if steering.get("id") == action.get("id") else state
@@ -29,7 +38,8 @@ def remove_message(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
 
 
 def reorder_messages(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
-    """Put the queued messages into the order of the action. Messages that it does not name come last."""
+    """Put the queued messages into the order of the ids in the action. Messages whose ids it does not contain come
+    last."""
     queue = get_list(state, "queuedMessages")
     if not queue:
         return state
@@ -40,23 +50,23 @@ def reorder_messages(state: Json, action: Json, now: int) -> Json:  # noqa: ARG0
 
 
 def add_request(state: Json, action: Json, now: int) -> Json:
-    """Add a question. If a question with this id exists, it is replaced. Its answers are kept, unless the new question
-    has answers."""
+    """Add an input request. If a request with this id exists, it is replaced. Its answers are kept, unless the new
+    request has answers."""
     request, requests = get_object(action, "request"), get_list(state, "inputRequests")
-    old = next((question for question in requests if question.get("id") == request.get("id")), None)
+    old = next((known for known in requests if known.get("id") == request.get("id")), None)
     if old is None:
         requests = [*requests, request]
     else:
         new = replace_fields(request, answers=request.get("answers") or old.get("answers"))
-        requests = [new if question is old else question for question in requests]
+        requests = [new if known is old else known for known in requests]
     state = update_activity(replace_fields(state, inputRequests=requests))
     return set_modified(set_flag(state, SessionStatus.IS_READ, on=False), now)
 
 
 def set_answer(state: Json, action: Json, now: int) -> Json:
-    """Set or remove the draft of an answer to one question of a request."""
+    """Set or remove the draft of an answer to one question of an input request."""
     requests = get_list(state, "inputRequests")
-    request = next((question for question in requests if question.get("id") == action.get("requestId")), None)
+    request = next((known for known in requests if known.get("id") == action.get("requestId")), None)
     if request is None:
         return state
     answers = {
@@ -66,12 +76,13 @@ def set_answer(state: Json, action: Json, now: int) -> Json:
         answers[str(action.get("questionId"))] = action["answer"]
     changed = replace_fields(request, answers=answers or None)
     return set_modified(
-        replace_fields(state, inputRequests=[changed if question is request else question for question in requests]),
+        replace_fields(state, inputRequests=[changed if known is request else known for known in requests]),
         now,
     )
 
 
 def remove_request(state: Json, action: Json, now: int) -> Json:
+    """Remove an input request that was answered or withdrawn."""
     requests = get_list(state, "inputRequests")
     remaining = [request for request in requests if request.get("id") != action.get("requestId")]
     if len(remaining) == len(requests):

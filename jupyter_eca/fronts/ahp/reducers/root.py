@@ -8,6 +8,7 @@ from jupyter_eca.fronts.ahp.reducers.base import Json, merge_config, replace_fie
 
 
 def reduce_root(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001  # all reducers are called alike
+    """Return the root after an action. Actions of other types change nothing."""
     match action.get("type"):
         case "root/agentsChanged":
             return replace_fields(state, agents=action.get("agents"))

@@ -1,7 +1,8 @@
-"""Owns the reducer of a session: the table `_CHANGES` has a function for each type of action. Pure.
+"""Owns the reducer of a session, which returns the state of the session after an action. The table `_CHANGES` has a
+function for each type of action. Pure.
 
 The functions for turns are in `turns.py`, for tool calls in `tool_call.py`, for queued messages and questions in
-`pending_input.py`.
+`pending_input.py`. A customization is something that extends the agent, such as a tool server or a rule.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 
 
 def reduce_session(state: Json, action: Json, now: int) -> Json:
+    """Return the state after an action. `now` is the time in milliseconds. An action of an unknown type changes
+    nothing."""
     change = _CHANGES.get(str(action.get("type")))
     return change(state, action, now) if change else state
 
 
 def _set_ready(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
-    """Make the session ready. The protocol resets the whole status, together with its flags."""
+    """Make the session ready. The protocol resets the whole status, also the flags for "read" and "archived"."""
     return replace_fields(
         state, lifecycle="ready", summary=replace_fields(state["summary"], status=int(SessionStatus.IDLE))
     )
@@ -37,6 +40,7 @@ def _set_summary_field(name: str, state: Json, action: Json, now: int) -> Json: 
 
 
 def _change_config(state: Json, action: Json, now: int) -> Json:
+    """Change values of the configuration, if the session has one."""
     config = state.get("config")
     return set_modified(replace_fields(state, config=merge_config(config, action)), now) if config else state
 
@@ -47,6 +51,7 @@ def _set_client_tools(state: Json, action: Json, now: int) -> Json:  # noqa: ARG
 
 
 def _toggle_customization(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+    """Enable or disable the customization with the URI of the action."""
     customizations = get_list(state, "customizations")
     changed = [
         replace_fields(customization, enabled=action.get("enabled"))

@@ -1,5 +1,5 @@
-"""Owns the status of a session, which is one number: its lower bits are the activity, the higher bits are independent
-flags. Pure.
+"""Owns the status of a session, which is one number. Its lower five bits are the activity: exactly one of idle, error,
+in progress, input needed. The higher bits are independent flags. Pure. The reducers of this folder use it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ class SessionStatus(IntFlag):
     IDLE = 1
     ERROR = 2
     IN_PROGRESS = 8
-    INPUT_NEEDED = 24
+    INPUT_NEEDED = 24  # 8 + 16: a session that needs input is also in progress
     IS_READ = 32
     IS_ARCHIVED = 64
 
 
-# The bits of the activity.
+# The bits of the activity: the lower five.
 ACTIVITY: Final = 31
 
-# The statuses in which a call waits for a user.
+# The statuses in which a tool call waits for a user.
 WAITING: Final = frozenset({"pending-confirmation", "pending-result-confirmation"})
 
 
@@ -35,7 +35,8 @@ def list_calls(turn: Json) -> list[Json]:
 
 
 def update_activity(state: Json, activity: SessionStatus | None = None) -> Json:
-    """Set the activity. Without `activity`, it follows from the active turn and the open questions."""
+    """Return the state with another activity, and with the same flags. Without `activity`, it follows from the active
+    turn and the open questions."""
     turn = state.get("activeTurn")
     if activity is None:
         if state.get("inputRequests") or (turn and any(call.get("status") in WAITING for call in list_calls(turn))):
@@ -47,11 +48,12 @@ def update_activity(state: Json, activity: SessionStatus | None = None) -> Json:
 
 
 def set_modified(state: Json, now: int, **fields: object) -> Json:
-    """Set the time of the last change, and other fields of the summary."""
+    """Return the state with `now` as the time of its last change, and with these other fields of the summary."""
     return replace_fields(state, summary=replace_fields(state["summary"], modifiedAt=now, **fields))
 
 
 def set_flag(state: Json, flag: SessionStatus, *, on: bool) -> Json:
+    """Return the state with a flag of the status set or removed."""
     before = int(state["summary"].get("status") or 0)
     return replace_fields(
         state, summary=replace_fields(state["summary"], status=int(before | flag if on else before & ~flag))

@@ -1,4 +1,8 @@
-"""Owns the reducer of a terminal: its output, its size, and which client or session it belongs to. Pure."""
+"""Owns the reducer of a terminal, which returns the state of the terminal after an action. The state has its output,
+its size, and its claim: the client or session that it belongs to. Pure.
+
+The output (`content`) is a list of parts. A part is a command with its output, or output that belongs to no command.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,13 @@ if TYPE_CHECKING:
 
 
 def reduce_terminal(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001  # all reducers are called alike
+    """Return the state after an action. An action of an unknown type changes nothing."""
     change = _CHANGES.get(str(action.get("type")))
     return change(state, action) if change else state
 
 
 def _append_output(state: Json, action: Json) -> Json:
+    """Append output to the command that runs, or to the output outside of commands."""
     content, data = get_list(state, "content"), action.get("data") or ""
     last = content[-1] if content else {}
     if last.get("type") == "command" and not last.get("isComplete"):
@@ -28,6 +34,7 @@ def _append_output(state: Json, action: Json) -> Json:
 
 
 def _add_command(state: Json, action: Json) -> Json:
+    """Add a command that has started."""
     part = omit_none(
         type="command",
         commandId=action.get("commandId"),
@@ -40,6 +47,8 @@ def _add_command(state: Json, action: Json) -> Json:
 
 
 def _finish_command(state: Json, action: Json) -> Json:
+    """Mark the command with the id of the action as complete."""
+
     def finish(part: Json) -> Json:
         if part.get("type") != "command" or part.get("commandId") != action.get("commandId"):
             return part

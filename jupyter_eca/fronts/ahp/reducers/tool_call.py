@@ -1,6 +1,13 @@
-"""Owns the reducer of a tool call in the active turn, from the status `streaming` to `completed` or `cancelled`. Pure.
+"""Owns the reducer of a tool call in the active turn. Pure.
 
-The table `CHANGES` has a function for each type of action. `turns.py` cancels the calls of a turn that ends.
+The table `CHANGES` has a function for each type of action. The statuses of a call follow each other like this:
+
+    streaming (its arguments arrive) -> pending-confirmation (a user decides) -> running -> completed
+                                                                                         -> cancelled
+
+A call that needs no user goes from `streaming` to `running`. A client may also ask its user to confirm the result; then
+`pending-result-confirmation` comes before the end. A function ignores an action that does not fit the status of the
+call: it returns the same object. `turns.py` cancels the calls of a turn that ends.
 """
 
 from __future__ import annotations
@@ -37,7 +44,8 @@ def cancel_call(call: Json) -> Json:
 
 
 def reduce_tool_call(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001  # all reducers are called alike
-    """Apply an action to the tool call that it names. Ignore it if the turn of the action is not active."""
+    """Return the state of the session after an action on the tool call that it names. An action of a turn that is not
+    active changes nothing."""
     kind = str(action.get("type"))
     turn = state.get("activeTurn")
     if not turn or turn.get("id") != action.get("turnId"):
@@ -59,10 +67,12 @@ def reduce_tool_call(state: Json, action: Json, now: int) -> Json:  # noqa: ARG0
     if not changed:
         return state
     state = replace_fields(state, activeTurn=replace_fields(turn, responseParts=new_parts))
+    # These two actions never change the status of a call, so the activity of the session stays the same.
     return state if kind in {"session/toolCallDelta", "session/toolCallContentChanged"} else update_activity(state)
 
 
 def _append_input(call: Json, action: Json) -> Json:
+    """Append a piece of the arguments, which the model is still writing."""
     if call.get("status") != "streaming":
         return call
     call = replace_fields(call, partialInput=(call.get("partialInput") or "") + (action.get("content") or ""))
@@ -71,7 +81,8 @@ def _append_input(call: Json, action: Json) -> Json:
 
 
 def _make_ready(call: Json, action: Json) -> Json:
-    """Set the arguments of a call. The call runs if it is already confirmed; otherwise it waits for a user."""
+    """Set the complete arguments of a call. If the action says that it is confirmed, the call runs. Otherwise the call
+    waits for a user."""
     if call.get("status") not in {"streaming", "running"}:
         return call
     base = {**_pick(call, *_COMMON), **omit_none(**_pick(action, *_PARAMS))}
@@ -82,7 +93,7 @@ def _make_ready(call: Json, action: Json) -> Json:
 
 
 def _find_option(call: Json, action: Json) -> Json:
-    """Return the option that a user has selected, as the field `selectedOption`."""
+    """Return the option that a user has selected: `{"selectedOption": OPTION}`, or {} if no option was selected."""
     wanted = action.get("selectedOptionId")
     selected = next((option for option in get_list(call, "options") if wanted and option.get("id") == wanted), None)
     return omit_none(selectedOption=selected)
@@ -97,8 +108,8 @@ def _confirm(call: Json, action: Json) -> Json:
         edited = action.get("editedToolInput")
         base = base if edited is None else {**base, "toolInput": edited}
         return {"status": "running", **base, **omit_none(confirmed=action.get("confirmed"))}
-    why = omit_none(**_pick(action, "reason", "reasonMessage", "userSuggestion"))
-    return {"status": "cancelled", **base, **why}
+    denial = omit_none(**_pick(action, "reason", "reasonMessage", "userSuggestion"))
+    return {"status": "cancelled", **base, **denial}
 
 
 def _complete(call: Json, action: Json) -> Json:
@@ -112,6 +123,7 @@ def _complete(call: Json, action: Json) -> Json:
 
 
 def _confirm_result(call: Json, action: Json) -> Json:
+    """Apply the decision of a user about a result: the model gets it, or the call is cancelled."""
     if call.get("status") != "pending-result-confirmation":
         return call
     if action.get("approved"):
@@ -120,6 +132,7 @@ def _confirm_result(call: Json, action: Json) -> Json:
 
 
 def _set_content(call: Json, action: Json) -> Json:
+    """Show the content that a running call has until now."""
     return replace_fields(call, content=action.get("content")) if call.get("status") == "running" else call
 
 

@@ -1,6 +1,8 @@
-"""Owns the reducers of turns: a turn starts, gets parts and text, and ends; later turns can be cut off. Pure.
+"""Owns the reducers of turns. A turn is one message of the user and the answer to it. It starts, gets parts and text,
+and ends. A client can also remove the last turns of a session. Pure.
 
-`tool_call.py` owns the tool calls in a turn.
+Each function takes the state of the session, an action, and the time in milliseconds, and returns the state after the
+action. An action of a turn that is not active changes nothing. `tool_call.py` owns the tool calls in a turn.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ def find_active(state: Json, action: Json) -> Json | None:
 
 
 def add_part(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+    """Add a part to the answer: for example an empty text, or an image."""
     turn = find_active(state, action)
     if turn is None:
         return state
@@ -44,21 +47,24 @@ def add_part(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
 
 
 def append_text(kind: str, state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
-    """Append text to the first part with the id of the action, if the part is of this kind."""
+    """Append text to the first part with the id of the action, if the part is of this kind (`markdown` or
+    `reasoning`)."""
     turn = find_active(state, action)
     if turn is None:
         return state
     parts = get_list(turn, "responseParts")
     wanted = action.get("partId")
-    at = next((i for i, part in enumerate(parts) if _id(part) == wanted), None)
-    if at is None or parts[at].get("kind") != kind:
+    index = next((index for index, part in enumerate(parts) if _find_id(part) == wanted), None)
+    if index is None or parts[index].get("kind") != kind:
         return state
-    grown = replace_fields(parts[at], content=(parts[at].get("content") or "") + (action.get("content") or ""))
-    return replace_fields(state, activeTurn=replace_fields(turn, responseParts=[*parts[:at], grown, *parts[at + 1 :]]))
+    part = parts[index]
+    longer = replace_fields(part, content=(part.get("content") or "") + (action.get("content") or ""))
+    new_parts = [*parts[:index], longer, *parts[index + 1 :]]
+    return replace_fields(state, activeTurn=replace_fields(turn, responseParts=new_parts))
 
 
-def _id(part: Json) -> object:
-    """Return the id of a part. A part without an id is its own id, so that no other part matches it."""
+def _find_id(part: Json) -> object:
+    """Return the id of a part. For a part without an id, return the part itself, which is equal to no id."""
     if part.get("kind") == "toolCall":
         return get_object(part, "toolCall").get("toolCallId")
     return part.get("id", part)
@@ -70,7 +76,8 @@ def set_usage(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
 
 
 def end(outcome: str, state: Json, action: Json, now: int) -> Json:
-    """End the active turn. Its tool calls that have not ended are cancelled."""
+    """End the active turn. Its tool calls that have not ended are cancelled. `outcome` is `complete`, `cancelled` or
+    `error`."""
     turn = find_active(state, action)
     if turn is None:
         return state
@@ -87,6 +94,7 @@ def end(outcome: str, state: Json, action: Json, now: int) -> Json:
 
 
 def _close_part(part: Json) -> Json:
+    """Return a part as it is after its turn has ended."""
     call = part.get("toolCall")
     return replace_fields(part, toolCall=cancel_call(call)) if part.get("kind") == "toolCall" and call else part
 
@@ -96,8 +104,8 @@ def truncate(state: Json, action: Json, now: int) -> Json:
     turns, wanted = get_list(state, "turns"), action.get("turnId")
     count = 0
     if wanted is not None:
-        count = next((i + 1 for i, turn in enumerate(turns) if turn.get("id") == wanted), 0)
+        count = next((number for number, turn in enumerate(turns, 1) if turn.get("id") == wanted), 0)
         if not count:
-            return state
+            return state  # there is no such turn
     state = replace_fields(state, turns=turns[:count], activeTurn=None, inputRequests=None)
     return update_activity(set_modified(state, now))
