@@ -1,4 +1,6 @@
-"""Owns the conversion between attachments of messages and contexts for the model, in both directions.
+"""Owns the conversion between attachments and contexts, in both directions. An attachment is what a client of the Agent
+Host Protocol adds to a message. A context is our model for what the model reads with a message: a file, an image, a
+text, or a web page.
 
 It must not send requests to clients: `client_files.py` reads the files that only a client has.
 """
@@ -56,12 +58,13 @@ def _parse_attachment(attachment: MessageAttachment) -> Iterator[ChatContext]:
             if text:
                 yield TextContext(label=attachment.label, content=text)
         case EmbeddedAttachment():
-            yield _make_embedded(attachment)
+            yield _make_embedded_context(attachment)
         case ResourceAttachment(uri=uri):
             yield _make_resource_context(uri, read_lines(attachment.selection))
 
 
-def _make_embedded(attachment: EmbeddedAttachment) -> ChatContext:
+def _make_embedded_context(attachment: EmbeddedAttachment) -> ChatContext:
+    """Make the context of an attachment that contains its content, in base64."""
     if attachment.content_type.startswith("image/"):
         return ImageContext(media_type=attachment.content_type, base64=attachment.data)
     try:
@@ -81,13 +84,15 @@ def read_lines(selected: Selected | None) -> LinesRange | None:
     return LinesRange(start=start.line + 1, end=last)
 
 
-def _make_resource_context(uri: str, within: LinesRange | None) -> ChatContext:
+def _make_resource_context(uri: str, lines: LinesRange | None) -> ChatContext:
+    """Make the context of a URI: a web page, a folder, or a file of this machine, of which only `lines` are read if
+    they are given. The model gets any other URI as a text."""
     path = parse_file_uri(uri)
     if path is None:
         return WebContext(url=uri) if is_web_address(uri) else TextContext(label=uri, content=uri)
-    if within is None and os.path.isdir(path):  # noqa: PTH112  # `Path.is_dir` raises an error for a path that is too long
+    if lines is None and os.path.isdir(path):  # noqa: PTH112  # `Path.is_dir` raises an error for a path that is too long
         return DirectoryContext(path=str(path))
-    return FileContext(path=str(path), lines_range=within)
+    return FileContext(path=str(path), lines_range=lines)
 
 
 def is_web_address(uri: str) -> bool:

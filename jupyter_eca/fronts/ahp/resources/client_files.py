@@ -1,5 +1,5 @@
-"""Owns the files that are read from a client: attached files, and the Markdown files with which it customizes a
-session.
+"""Owns the files that the server reads from a client of the Agent Host Protocol: files that its user has attached to a
+message, and Markdown files with which the client customizes a session.
 
 It must not know connections: an `Ask` sends a request to the client. `files.py` is the other direction: it owns the
 files of the server that clients read.
@@ -59,16 +59,18 @@ async def read(ask: Ask, uri: str) -> tuple[bytes, str]:
         raw = await _request(ask, ANSWER_SECONDS, "resourceRead", uri=uri)
     try:
         answer = ResourceContent.model_validate(raw)
-        if len(answer.data) > MAX_FILE * 4 // 3 + 4:
+        if len(answer.data) > MAX_FILE * 4 // 3 + 4:  # base64 has 4 characters for 3 bytes
             raise RemoteError(f"it has more than {MAX_FILE} bytes")
-        plain = answer.encoding == "utf-8"
-        data = answer.data.encode() if plain else base64.b64decode(answer.data, validate=True)
+        is_text = answer.encoding == "utf-8"
+        data = answer.data.encode() if is_text else base64.b64decode(answer.data, validate=True)
     except (ValidationError, binascii.Error, ValueError) as error:
         raise RemoteError("the client's answer is not a resource") from error
     return data, answer.content_type or ""
 
 
 async def _request(ask: Ask, seconds: float, method: str, **params: object) -> Any:
+    """Send a request to the client, and return its result. Raises: RemoteError, also when the client does not answer in
+    time."""
     try:
         async with asyncio.timeout(seconds):
             return await ask(method, params)
@@ -77,16 +79,16 @@ async def _request(ask: Ask, seconds: float, method: str, **params: object) -> A
 
 
 async def read_contexts(message: UserMessage, ask: Ask | None) -> tuple[ChatContext, ...]:
-    """Return the attachments of a message as contexts. `ask` sends requests to the client that sent the message; None
-    if that client has left."""
+    """Return the attachments of a message as contexts, which are what the model reads with it. `ask` sends requests to
+    the client that sent the message; None if that client has left."""
     contexts: list[ChatContext] = []
     for attachment in message.attachments or ():
-        is_remote = isinstance(attachment, ResourceAttachment) and attachments.OURS not in (attachment.meta or {})
         if (
-            isinstance(attachment, ResourceAttachment)
-            and is_remote
-            and ask
-            and await asyncio.to_thread(_is_elsewhere, attachment.uri)
+            ask
+            and isinstance(attachment, ResourceAttachment)
+            # An attachment that we offered ourselves has its context, so nothing needs to be read.
+            and attachments.OURS not in (attachment.meta or {})
+            and await asyncio.to_thread(_is_at_client, attachment.uri)
         ):
             contexts.append(await _read_context(ask, attachment))
         else:
@@ -96,7 +98,7 @@ async def read_contexts(message: UserMessage, ask: Ask | None) -> tuple[ChatCont
     return tuple(contexts)
 
 
-def _is_elsewhere(uri: str) -> bool:
+def _is_at_client(uri: str) -> bool:
     """Return whether a URI must be read from the client: it is no web address, and no file of this machine."""
     path = parse_file_uri(uri)
     # `Path.exists` raises an error for a path that is too long.
@@ -122,9 +124,11 @@ async def _read_context(ask: Ask, attachment: ResourceAttachment) -> ChatContext
 
 
 class ClientCustomizations:
-    """The Markdown files with which the active client customizes one session. The model gets each of them once.
+    """The Markdown files with which the active client customizes one session. The active client is the one whose tools
+    and texts the model gets in this session. The model gets each file once, together with the next prompt.
 
-    `state` returns the current state of the session, `dispatch` dispatches an action.
+    `session` is the URI of the session. `state` returns its current state. `dispatch` applies an action and sends it to
+    all clients.
     """
 
     def __init__(self, session: str, state: Callable[[], Json], dispatch: Callable[[actions.AhpAction], None]) -> None:
@@ -133,7 +137,7 @@ class ClientCustomizations:
         self._dispatch = dispatch
         self._texts: dict[str, str] = {}  # by URI
         self._sent_to_model: set[str] = set()
-        self._loading: set[str] = set()
+        self._loading: set[str] = set()  # the URIs of the files that are being read
 
     async def load(self, ask: Ask) -> None:
         """Read every file whose customization has the status `loading`."""
@@ -147,34 +151,36 @@ class ClientCustomizations:
                     self._loading.discard(uri)
 
     async def _load(self, ask: Ask, ref: Json) -> None:
-        """Read the file of one customization, and dispatch its new status."""
-        uri, failed = str(ref["uri"]), None
+        """Read the file of one customization, and dispatch its new status. `ref` is the customization as the client
+        describes it: its URI and its name."""
+        uri, failure = str(ref["uri"]), None
         self._sent_to_model.discard(uri)
         try:
             self._texts[uri] = await _read_markdown(ask, uri)
         except RemoteError as error:
-            failed = str(error)
+            failure = str(error)
+        # The client may have removed or changed the customization while its file was read.
         if any(
             customization["customization"] == ref and "clientId" in customization
             for customization in get_list(self._state(), "customizations")
         ):
-            status = "error" if failed else "loaded"
+            status = "error" if failure else "loaded"
             self._dispatch(
                 actions.CustomizationUpdated(
-                    session=self._session, customization=ref, status=status, status_message=failed
+                    session=self._session, customization=ref, status=status, status_message=failure
                 )
             )
 
     def take_contexts(self) -> tuple[ChatContext, ...]:
         """Return the files that the model has not got yet. From now on they count as sent."""
-        off = list_disabled(self._state())
+        disabled = list_disabled(self._state())
         known = {
             customization["customization"]["uri"]: customization
             for customization in get_list(self._state(), "customizations")
             if "clientId" in customization
         }
         self._texts = {uri: text for uri, text in self._texts.items() if uri in known}
-        new = [uri for uri in self._texts if uri not in off | self._sent_to_model]
+        new = [uri for uri in self._texts if uri not in disabled | self._sent_to_model]
         self._sent_to_model.update(new)
         return tuple(
             TextContext(label=str(known[uri]["customization"]["displayName"]), content=self._texts[uri]) for uri in new

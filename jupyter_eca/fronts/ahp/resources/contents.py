@@ -1,5 +1,5 @@
-"""Owns the content of the URIs that a session's state contains: images, and files as they were before and after a tool
-call or the whole session.
+"""Owns the content behind the URIs that a session's state contains: images, and files as they were before and after a
+tool call or the whole session. A client of the Agent Host Protocol reads them to show a change.
 
 It must not know the files of clients (`client_files.py`) or of the workspace (`files.py`). `uris.py` makes and parses
 the URIs.
@@ -14,6 +14,7 @@ from jupyter_eca.config.disk.regular_file import read_resolved
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.fronts.ahp.dialect import parse_chat
 from jupyter_eca.fronts.ahp.resources import unified_diff, uris
+from jupyter_eca.host.store.rows import UNKEPT
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.changes import ChangeExtent
 from jupyter_eca.protocol.content import FileChangeDetails, ImageContent, ToolCallContent, ToolCalledContent
@@ -47,7 +48,7 @@ async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
             return text.encode("utf-8"), "text/plain"
     elif parts := uris.parse_change(uri):
         session, side, id = parts
-        await _read_events(host, session)
+        await _read_events(host, session)  # raises an error if there is no such session
         changes = await host.changes.list(parse_chat(session) or "", extent=ChangeExtent.CHAT)
         text = next((change.text for change in changes if change.id == id), None)
         if text is not None and (content := text.before if side == "before" else text.after) is not None:
@@ -56,6 +57,7 @@ async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
 
 
 async def _read_events(host: Host, session: str) -> list[Event]:
+    """Return the events of a session's chat. Raises: RemoteError when there is no such session in this workspace."""
     chat = parse_chat(session)
     row = await host.chats.read_row(chat) if chat else None
     if row is None or row.workspace != host.store.workspace:
@@ -64,50 +66,55 @@ async def _read_events(host: Host, session: str) -> list[Event]:
 
 
 async def _read_side(host: Host, chat: str, events: Sequence[Event], side: str, call: str) -> str | None:
-    """Return the file before or after a tool call. Return None if the call does not change a file.
+    """Return the text of a file before or after a tool call. Return None if the call does not change a file.
 
-    The checkpoint has the file before the turn. The diffs of the turn's calls are applied to it, up to this call. If
-    that is impossible, only the lines that the diff of the call contains are returned.
+    `side` is "before" or "after", `call` is the id of the call. For a call that has ended, the file before the turn is
+    known, and the diffs of the turn's earlier calls are applied to it. A call that waits for approval would change the
+    file as it is now. If the whole text cannot be computed, only the lines that the call's diff contains are returned.
     """
-    call_events = [e for e in events if isinstance(e.content, ToolCallContent) and e.content.id == call]
-    if not call_events or not isinstance(details := _get_details(call_events[-1]), FileChangeDetails):
+    call_events = [event for event in events if isinstance(event.content, ToolCallContent) and event.content.id == call]
+    if not call_events:
         return None
-    ended = isinstance(call_events[-1].content, ToolCalledContent)
-    text = (
-        None
-        if details.cells is not None
-        else await _content_before(host, chat, call_events[-1].turn, details.path, ended=ended)
-    )
-    if text is not None and ended:
+    last = call_events[-1]
+    details = _get_details(last)
+    if not isinstance(details, FileChangeDetails):
+        return None
+    has_ended = isinstance(last.content, ToolCalledContent)
+    before = None
+    if details.cells is None:  # the diff of a notebook shows its cells, and not the lines of its file
+        before = await _read_start(host, chat, last.turn, details.path, has_ended=has_ended)
+    if before is not None and has_ended:
         for event in events:
-            earlier = _get_details(event)
-            if event.content is call_events[-1].content:
+            if event.content is last.content:
                 break
-            same = isinstance(earlier, FileChangeDetails) and earlier.path == details.path
+            earlier = _get_details(event)
             succeeded = isinstance(event.content, ToolCalledContent) and not event.content.error
-            if event.turn == call_events[-1].turn and succeeded and same and isinstance(earlier, FileChangeDetails):
-                text = unified_diff.apply_diff(text, earlier.diff) if text is not None else None
-    after = None if text is None else unified_diff.apply_diff(text, details.diff)
+            is_same_file = isinstance(earlier, FileChangeDetails) and earlier.path == details.path
+            if event.turn == last.turn and succeeded and is_same_file and isinstance(earlier, FileChangeDetails):
+                before = unified_diff.apply_diff(before, earlier.diff) if before is not None else None
+    after = None if before is None else unified_diff.apply_diff(before, details.diff)
     if after is None:
         return unified_diff.read_side(details.diff, "-" if side == "before" else "+")
-    return text if side == "before" else after
+    return before if side == "before" else after
 
 
 def _get_details(event: Event) -> object:
+    """Return the details of the tool call that an event is about; None for other events."""
     return event.content.details if isinstance(event.content, ToolCallContent) else None
 
 
-async def _content_before(host: Host, chat: str, turn: str, path: str, *, ended: bool) -> str | None:
-    """Return the file before the turn if the call has ended. For a call that waits for approval, return the file as it
-    is now. Return None if it is not known."""
+async def _read_start(host: Host, chat: str, turn: str, path: str, *, has_ended: bool) -> str | None:
+    """Return the text of a file from which the diffs start. If the call has ended, this is the file before its turn,
+    which is kept as a checkpoint. For a call that waits for approval, it is the file as it is now. Return None if it is
+    not known."""
     try:
         real = host.workspace.files.resolve(path)
     except ToolError:
         return None
-    if ended:
+    if has_ended:
         checkpoints = await host.store.do(lambda tables: tables.list_checkpoints(chat))
         of_turn = [checkpoint for checkpoint in checkpoints if (checkpoint.turn, checkpoint.path) == (turn, str(real))]
-        if not of_turn or (of_turn[0].before is None and of_turn[0].after == "unkept"):
+        if not of_turn or (of_turn[0].before is None and of_turn[0].after == UNKEPT):
             return None
         return (of_turn[0].before or b"").decode("utf-8", "replace")
     try:

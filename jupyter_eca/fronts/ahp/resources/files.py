@@ -1,5 +1,5 @@
-"""Owns access of clients to the files of the server: all files of the workspace, and the files outside of it that a
-user has granted to a client.
+"""Owns the access of clients of the Agent Host Protocol to the files of the server: all files of the workspace, and the
+files outside of it that a user has granted to a client.
 
 Two paths are compared only after their symbolic links were followed. `contents.py` owns the resources that are not
 files.
@@ -67,6 +67,7 @@ class Resources:
     """The grants, by the id of the client."""
 
     async def read(self, params: commands.ResourceRead, client: str) -> Json:
+        """Return a file, or other content with a URI of ours, as text or base64. Raises: RemoteError."""
         content = await contents.read(self._host, params.uri)
         if content is None:
             path = self._resolve_allowed(params.uri, client)
@@ -75,14 +76,18 @@ class Resources:
         data, kind = content
         return omit_none(**_encode(data, params.encoding, kind), contentType=kind or None)
 
+    # The methods that change files have the argument `approves`: whether the client may approve tool calls. The result
+    # {} says that the change was made.
+
     async def write(self, params: commands.ResourceWrite, client: str, *, approves: bool) -> Json:
-        if len(params.data) > MAX_FILE * 4 // 3 + 4:
+        """Write a file. Raises: RemoteError."""
+        if len(params.data) > MAX_FILE * 4 // 3 + 4:  # base64 has 4 characters for 3 bytes
             raise RemoteError(f"The content has more than {MAX_FILE} bytes.", AhpErrorCode.INVALID_PARAMS)
         path = self._resolve_allowed(params.uri, client, write=True)
         data = _decode(params.data, params.encoding)
         await self._check_rights(path, approves=approves)
         await asyncio.to_thread(_write, path, data, params.uri, create_only=params.create_only)
-        self._host.index.mark_stale()
+        self._host.index.mark_stale()  # the list of the workspace's files is made again before its next use
         return {}
 
     async def list(self, params: commands.ResourceList, client: str) -> Json:
@@ -117,14 +122,14 @@ class Resources:
         real = self._resolve(params.uri)
         if self._is_allowed(real, client, write=write):
             return {}
-        for chat in chats:
-            if await self._ask_user(chat, client, real, write=write):
-                self._grants.setdefault(client, []).append(ResourceGrant(real, write))
-                return {}
-            break
+        if chats and await self._ask_user(chats[0], client, real, write=write):
+            self._grants.setdefault(client, []).append(ResourceGrant(real, write))
+            return {}
         raise _make_permission_error(params.uri, write=write, read=bool(params.read) or not write)
 
     async def _ask_user(self, chat: str, client: str, path: Path, *, write: bool) -> bool:
+        """Ask the users of a chat whether a client may read or, with `write`, also change a file. Return whether they
+        allow it."""
         access = "read and change" if write else "read"
         options = (QuestionOption(label=_ALLOW), QuestionOption(label="Deny"))
         # The path comes first and the name last: a client chooses its name, and may put a question of its own into it.
@@ -135,9 +140,10 @@ class Resources:
         return (await self._host.subscribers.ask(chat, question)).answer == _ALLOW
 
     async def _check_rights(self, *paths: Path, approves: bool) -> None:
-        """Raises: RemoteError when a client that may not approve would change what may run without asking."""
-        if not approves and (found := await find_protected(self._host.workspace.files, self._host.config, paths)):
-            raise RemoteError(f"{found} decides what may run. {MAY_NOT_APPROVE}", AhpErrorCode.PERMISSION_DENIED)
+        """Check that the client may change these paths. Some files, such as the configuration, decide which tools may
+        run without approval. Raises: RemoteError when a client that may not approve would change such a file."""
+        if not approves and (path := await find_protected(self._host.workspace.files, self._host.config, paths)):
+            raise RemoteError(f"{path} decides what may run. {MAY_NOT_APPROVE}", AhpErrorCode.PERMISSION_DENIED)
 
     # -- paths
 
@@ -174,6 +180,7 @@ class Resources:
             raise RemoteError(f"{uri} is not a usable path.", AhpErrorCode.NOT_FOUND) from error
 
     def _is_allowed(self, real: Path, client: str, *, write: bool) -> bool:
+        """Return whether a client may read or, with `write`, change a path whose symbolic links were followed."""
         if any(real.is_relative_to(root) for root in self._roots):
             return True
         granted = self._grants.get(client, ())
@@ -196,8 +203,9 @@ def _make_not_found_error(uri: str, error: OSError | None = None) -> RemoteError
 
 
 def _encode(data: bytes, encoding: str | None, kind: str) -> Json:
-    """Write content as UTF-8 or base64. `encoding` is what the client asked for. Bytes that are not valid UTF-8 are
-    always written as base64, and so are pictures, sound and video unless the client asked for UTF-8."""
+    """Return content as the fields `data` and `encoding` of an answer: UTF-8 or base64. `encoding` is what the client
+    asked for, or None. `kind` is the media type. Bytes that are not valid UTF-8 are always written as base64, and so
+    are pictures, sound and video unless the client asked for UTF-8."""
     if encoding != "base64" and not (encoding is None and kind.startswith(("image/", "audio/", "video/"))):
         try:
             return {"data": data.decode("utf-8"), "encoding": "utf-8"}
@@ -207,6 +215,7 @@ def _encode(data: bytes, encoding: str | None, kind: str) -> Json:
 
 
 def _decode(data: str, encoding: str) -> bytes:
+    """Return the bytes that a client wants to write. Raises: RemoteError when the data is not in this encoding."""
     try:
         return base64.b64decode(data, validate=True) if encoding == "base64" else data.encode("utf-8")
     except (binascii.Error, ValueError) as error:
@@ -214,6 +223,7 @@ def _decode(data: str, encoding: str) -> bytes:
 
 
 def _read(path: Path, uri: str) -> bytes:
+    """Return a whole file. Like the functions below, it raises a RemoteError that names the client's URI."""
     try:
         with open_resolved(path) as file:
             if get_size(file) > MAX_FILE:
@@ -247,7 +257,7 @@ def _list_folder(path: Path, uri: str) -> list[Json]:
 
 
 def _transfer_entry(source: Path, destination: Path, params: commands.ResourceCopy, *, move: bool) -> None:
-    """Copy or move a file or folder. It is complete under a temporary name before it replaces the destination."""
+    """Copy or move a file or folder. The copy is complete under a temporary name before it replaces the destination."""
     if not os.path.lexists(source):
         raise _make_not_found_error(params.source)
     if os.path.lexists(destination) and params.fail_if_exists:
@@ -295,6 +305,7 @@ def _remove_copy(path: Path) -> None:
 
 
 def _delete(path: Path, params: commands.ResourceDelete) -> None:
+    """Delete a file, a link, or a folder. A folder that is not empty is deleted only if the client asks for it."""
     try:
         if path.is_symlink() or path.is_file():
             path.unlink()

@@ -1,4 +1,4 @@
-"""Owns the check of the folder that a client chooses as the working directory of a session.
+"""Owns the check of the folder that a client of the Agent Host Protocol chooses as the working directory of a session.
 
 It must not know sessions. `files.py` owns the files that clients read.
 """

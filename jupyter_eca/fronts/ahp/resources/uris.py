@@ -1,5 +1,12 @@
-"""Owns the URIs of content that a session's state refers to: images, and files before and after a tool call or the
-whole session. Pure. `contents.py` reads the content.
+"""Owns the URIs of content that a session's state refers to, and the descriptions of changes that contain such URIs.
+Pure. `contents.py` reads the content.
+
+The content is an image, or one of the two sides of a change: the file `before` it or `after` it. A change is made by
+one tool call, or by the whole session. Examples, for the session `eca:/ID`:
+
+    eca:/ID/content/image/17                 the image in event 17
+    eca:/ID/content/before/CALL              a file before the tool call CALL
+    eca:/ID/content/changes/after/CHANGE     a file or cell after all that the session has changed in it
 """
 
 from __future__ import annotations
@@ -44,8 +51,9 @@ def parse_change(uri: str) -> tuple[str, str, str] | None:
 
 
 def make_change(session: str, id: str, uri: str, kind: str, text: ChangedText | None) -> Json:
-    """Describe what the whole session has changed in a file or cell, if nobody has reverted it. `text` is None for a
-    file that is not text: it has no line counts."""
+    """Describe what the whole session has changed in a file or cell, as the protocol describes an edit. `id` and `kind`
+    are those of the change, `uri` is that of the file or cell. `text` is None for a file that is not text: it has no
+    line counts."""
     before, after = (
         {"uri": uri, "content": {"uri": f"{session}/content/changes/{side}/{quote(id, safe='')}"}}
         for side in ("before", "after")
@@ -58,7 +66,9 @@ def make_change(session: str, id: str, uri: str, kind: str, text: ChangedText | 
 
 
 def make_edit(session: str, call: str, change: FileChangeDetails, root: Path) -> Json:
-    """Describe what a tool call changes in a file. The first line of the diff shows whether the file is new."""
+    """Describe what a tool call changes in a file, as the protocol describes an edit. The first line of the diff shows
+    whether the file is new. `call` is the id of the call, `root` the folder that the path of the change is relative
+    to."""
     uri = (root / change.path).as_uri()
     before, after = (
         {"uri": uri, "content": {"uri": f"{session}/content/{side}/{quote(call, safe='')}"}}
