@@ -21,7 +21,7 @@ from jupyter_eca.fronts.ahp.reducers.base import Json, get_object, omit_none
 from jupyter_eca.fronts.ahp.resources.files import Resources
 from jupyter_eca.fronts.ahp.session import config as settings
 from jupyter_eca.fronts.ahp.session import notes
-from jupyter_eca.fronts.ahp.session.extras import apply_switches, list_tools
+from jupyter_eca.fronts.ahp.session.extras import disable_customizations, list_tools
 from jupyter_eca.fronts.ahp.session.session import AhpSession
 from jupyter_eca.fronts.ahp.terminals.terminals import Terminals
 from jupyter_eca.host.chat.live_chat import now
@@ -199,7 +199,7 @@ class AhpFront:
             "schema": schema,
             "values": settings.complete_values(schema, {**values, **get_object(note, "values")}),
         }
-        offered = apply_switches(await list_customizations(self.host), set(note.get("off", ())))
+        offered = disable_customizations(await list_customizations(self.host), set(note.get("off", ())))
         state: Json = {"summary": summary, "lifecycle": "ready", "turns": [], "config": config}
         state |= {"customizations": offered}
         return {**state, "serverTools": list_tools(self.host, parse_chat(uri) or "", state)}

@@ -3,10 +3,10 @@
 The table `CHANGES` has a function for each type of action. The statuses of a call follow each other like this:
 
     streaming (its arguments arrive) -> pending-confirmation (a user decides) -> running -> completed
-                                                                                         -> cancelled
 
-A call that needs no user goes from `streaming` to `running`. A client may also ask its user to confirm the result; then
-`pending-result-confirmation` comes before the end. A function ignores an action that does not fit the status of the
+A call that needs no user goes from `streaming` to `running`. If a user has to confirm the result too,
+`pending-result-confirmation` comes before `completed`. A call that is denied, or whose turn ends, is `cancelled`. A
+function ignores an action that does not fit the status of the
 call: it returns the same object. `turns.py` cancels the calls of a turn that ends.
 """
 

@@ -1,5 +1,5 @@
-"""Owns the rules that decide whether an action of a client is allowed in the current state (specification, section 9).
-Pure.
+"""Owns the rules that decide whether an action of a client is allowed in the current state (section 9 of the
+specification of the Agent Host Protocol). Pure.
 
 Each function `refuse_...` returns the reason why the action is refused, or None if it is allowed. It must not change
 anything: `session.py` and `terminals/` apply the allowed actions.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAX_MESSAGE: Final = 8 * 1024 * 1024
 
 # For each kind of question, the kind of value that answers it.
-_VALUES: Final = {
+_VALUE_KINDS: Final = {
     "text": "text",
     "number": "number",
     "integer": "number",
@@ -35,7 +35,7 @@ _VALUES: Final = {
     "multi-select": "selected-many",
 }
 # For each kind of value, its types in Python.
-_PYTHON: Final[dict[str, tuple[type, ...]]] = {
+_PYTHON_TYPES: Final[dict[str, tuple[type, ...]]] = {
     "text": (str,),
     "number": (int, float),
     "boolean": (bool,),
@@ -45,7 +45,8 @@ _PYTHON: Final[dict[str, tuple[type, ...]]] = {
 
 
 def refuse_session_action(state: Json, action: actions.SessionAction, client: str) -> str | None:
-    """Check an action on a session. Actions that are not mentioned are always allowed."""
+    """Check an action on a session. `client` is the id of the client that sent it. Actions that are not mentioned here
+    are always allowed."""
     match action:
         case actions.TurnStarted():
             return _refuse_turn(state, action)
@@ -93,7 +94,7 @@ def is_approval(action: actions.SessionAction) -> bool:
 
 
 def refuse_terminal_action(state: Json, action: actions.TerminalAction, client: str) -> str | None:
-    """Check an action on a terminal."""
+    """Check an action on a terminal. `client` is the id of the client that sent it."""
     if isinstance(action, actions.TerminalClaimed):
         claim = state["claim"]
         if not (claim["kind"] == "client" and claim["clientId"] == client):
@@ -129,6 +130,7 @@ def _refuse_title(title: str) -> str | None:
 
 
 def _refuse_message(message: UserMessage) -> str | None:
+    """Check that a message is neither empty nor too long. Only attachments that contain their data add to its size."""
     if not message.text.strip() and not message.attachments:
         return "The message is empty."
     size = len(message.text) + sum(
@@ -138,6 +140,7 @@ def _refuse_message(message: UserMessage) -> str | None:
 
 
 def _find_call(state: Json, action: actions.CallScoped) -> Json | None:
+    """Return the tool call of the active turn that an action is about; None if there is no such call."""
     turn = get_object(state, "activeTurn")
     if turn.get("id") != action.turn_id:
         return None
@@ -175,7 +178,8 @@ def _refuse_result(
 def _refuse_claim(
     state: Json, action: actions.ActiveClientChanged | actions.ActiveClientToolsChanged, client: str
 ) -> str | None:
-    """Check a change of the active client, or of its tools."""
+    """Check a change of the active client, or of its tools. Only the active client itself may end this or change its
+    tools. Another client can become the active client when there is none."""
     holder = get_object(state, "activeClient").get("clientId")
     if isinstance(action, actions.ActiveClientToolsChanged) or action.active_client is None:
         return None if holder == client else "You are not the active client."
@@ -185,7 +189,7 @@ def _refuse_claim(
 
 
 def _refuse_toggle(state: Json, uri: str) -> str | None:
-    """Check that a customization can be disabled."""
+    """Check that a customization can be disabled: it is an MCP server, or comes from a client."""
     for customization in get_list(state, "customizations"):
         if customization["customization"]["uri"] == uri:
             return (
@@ -197,7 +201,7 @@ def _refuse_toggle(state: Json, uri: str) -> str | None:
 
 
 def refuse_config(config: Json, values: Mapping[str, Any]) -> str | None:
-    """Refuse a change of a session's configuration that its schema does not allow."""
+    """Check that the schema of a session's configuration (`config["schema"]`) allows these values."""
     properties = get_object(get_object(config, "schema"), "properties")
     for name, value in values.items():
         schema = get_object(properties, name)
@@ -209,6 +213,7 @@ def refuse_config(config: Json, values: Mapping[str, Any]) -> str | None:
 
 
 def _refuse_removal(state: Json, action: actions.PendingMessageRemoved) -> str | None:
+    """Check that the message to remove is queued, or is the steering message."""
     steering = [get_object(state, "steeringMessage")] if state.get("steeringMessage") else []
     messages = steering if action.kind == "steering" else get_list(state, "queuedMessages")
     return None if any(message["id"] == action.id for message in messages) else "There is no such message."
@@ -238,7 +243,8 @@ def _refuse_input(state: Json, action: actions.InputAnswerChanged | actions.Inpu
 
 
 def _refuse_incomplete(questions: Mapping[str, Json], before: Json, now: Mapping[str, Answer]) -> str | None:
-    """Check that all required questions are answered."""
+    """Check that all required questions are answered, either by the answers that were stored `before` or by those that
+    the client sends `now`. Both have the ids of the questions as keys."""
     for id, question in questions.items():
         state = now[id].state if id in now else get_object(before, id).get("state")
         if question.get("required") and state != "submitted":
@@ -247,14 +253,14 @@ def _refuse_incomplete(questions: Mapping[str, Json], before: Json, now: Mapping
 
 
 def _refuse_answer(question: Json | None, answer: Answer) -> str | None:
-    """Check that an answer fits its question."""
+    """Check that an answer fits its question. `question` is None if there is no question with this id."""
     if question is None:
         return "There is no such question."
     if not isinstance(answer, FilledAnswer):
-        return None
+        return None  # the user has skipped the question
     kind, value = answer.value.kind, answer.value.value
-    fitting = kind == _VALUES.get(str(question["kind"])) and isinstance(value, _PYTHON[kind])
-    if not fitting or (kind == "number" and isinstance(value, bool)):
+    fitting = kind == _VALUE_KINDS.get(str(question["kind"])) and isinstance(value, _PYTHON_TYPES[kind])
+    if not fitting or (kind == "number" and isinstance(value, bool)):  # in Python, a bool is an int
         return "The answer does not fit the question."
     known = {option["id"] for option in get_list(question, "options")}
     if kind == "selected" and not answer.value.freeform_values and value not in known:
@@ -265,7 +271,8 @@ def _refuse_answer(question: Json | None, answer: Answer) -> str | None:
 
 
 def _refuse_value(question: Json, value: Any) -> str | None:
-    """Refuse a submitted value that is out of bounds. A draft may be out of bounds: the user may still be typing."""
+    """Check that a submitted value is within the bounds `min` and `max`. They are for the number itself, for the length
+    of a text, or for how many options are selected. A draft may be out of bounds, because the user is still typing."""
     size = value if isinstance(value, int | float) else len(value)
     if question["kind"] == "integer" and isinstance(size, float) and not size.is_integer():
         return "The answer is not a whole number."

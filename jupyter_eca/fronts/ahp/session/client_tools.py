@@ -1,5 +1,5 @@
-"""Owns the tools that the active client of a session offers. The model calls them like any other tool, and the client
-runs them.
+"""Owns the tools that a client offers to the model in one session. The client that does so is the active client of the
+session. The model calls these tools like any other tool, and the client runs them.
 
 It must not know the session. `host/tools/registry.py` offers the tools to the model.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.tools.base import ToolContext
     from jupyter_eca.protocol.ahp import actions, content
 
-# The form of tool names that all vendors of models accept, when our prefix stands before it.
+# The form of tool names that all vendors of models accept: up to 64 of these characters, with our prefix before it.
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,55}")
 
 # For how many seconds a call waits when its client has left. The client may come back.
@@ -39,8 +39,8 @@ GRACE: Final = 30.0
 
 @dataclass
 class ClientTools:
-    """The tools that the active client offers in one session, and the calls of these tools and of those of earlier
-    active clients."""
+    """The tools that the active client offers in one session, and the running calls of client tools. Earlier active
+    clients may still have running calls."""
 
     find_client: Callable[[str], str]
     """Returns the id of the client that runs a call, "" if no client runs it."""
@@ -49,7 +49,7 @@ class ClientTools:
     """The id of the client that runs the tools; "" if no client offers any."""
 
     waiting: dict[str, asyncio.Future[ToolResult]] = field(default_factory=dict[str, "asyncio.Future[ToolResult]"])
-    """The results of the calls, by the id of the call."""
+    """The results of the running calls, by the id of the call."""
 
     departed: set[str] = field(default_factory=set[str])
     """The clients that have left and have not come back in time."""
@@ -99,13 +99,13 @@ def _make_left_error() -> ToolError:
 
 @dataclass(frozen=True, slots=True)
 class ClientTool(Plain):
-    """A tool of a client, as a `Tool`. We do not know whether it changes anything, so the model does not get it in plan
-    mode."""
+    """A tool of a client, as a `Tool` of the host. We do not know whether it changes anything, so the model does not
+    get it in plan mode, in which it may only read."""
 
     client_tools: ClientTools
     spec: ToolSpec
 
-    async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002  # the client has them
+    async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002  # the client knows them from the state
         return await self.client_tools.run(context.call)
 
 
@@ -119,7 +119,7 @@ def make_spec(definition: content.ToolDefinition) -> ToolSpec:
         schema,
         CLIENT,
         Origin.UNKNOWN,
-        client_asks=True,
+        client_asks=True,  # the client can ask its user before it runs the tool
     )
 
 
@@ -131,6 +131,7 @@ def make_declined_result(state: Json, action: actions.ToolCallDenied, client: st
     call, because no other client will end it (specification, section 14).
     """
     turn = get_object(state, "activeTurn")
+    # A call is the denied one if it has all of these fields with these values.
     wanted = {"toolCallId": action.tool_call_id, "toolClientId": client, "status": "running"}
     if turn.get("id") != action.turn_id or not any(wanted.items() <= call.items() for call in list_calls(turn)):
         return None
@@ -141,7 +142,8 @@ def make_declined_result(state: Json, action: actions.ToolCallDenied, client: st
 
 
 def _convert_result(result: content.AhpToolResult) -> ToolResult:
-    """Make a result for our model from the result that a client sent."""
+    """Make the result for the model from the result that a client sent: its texts and images. If it has no text, its
+    structured content or its message is the text."""
     texts = [part.text for part in result.content or () if isinstance(part, TextResult)]
     images = tuple(
         ImagePart(part.content_type, part.data)

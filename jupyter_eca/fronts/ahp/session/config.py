@@ -1,7 +1,6 @@
-"""Owns the configuration of a session: the schema of what a user can choose (agent, effort, approval), and how the
-choices become the `Choice` and `Bounds` that the turns run with.
-
-It must not know the session: states come in as JSON.
+"""Owns the configuration of a session: the schema of what a user can choose (agent, effort, approval), and how these
+become a `Choice` (the model and other settings of a turn) and `Bounds` (the limits of a turn). It must not know the
+session: states come in as JSON.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
 
     from jupyter_eca.host.host import Host
 
-# The value of `effort` that leaves the choice to the model.
+# The value of `effort` with which the model decides itself how much it thinks.
 DEFAULT: Final = "default"
-# The values of `approval`: ask about calls that the rules do not allow, or allow them.
+# The values of `approval`: ask the user about tool calls that the rules do not allow, or allow them too.
 ASK, AUTO = "ask", "auto"
 
 
@@ -32,7 +31,7 @@ async def list_agents(host: Host) -> list[Json]:
     It may take half a second, because providers search this machine for models.
     """
     models, default = await host.catalog.list_models()
-    ordered = sorted(models, key=lambda name: name != default)
+    ordered = sorted(models, key=lambda name: name != default)  # the default model comes first
     return [
         {
             "provider": PROVIDER,
@@ -44,6 +43,8 @@ async def list_agents(host: Host) -> list[Json]:
 
 
 def _describe_model(host: Host, name: str) -> Json:
+    """Describe a model. `name` is its full name, `provider/model`. Its variants are the efforts that a user can
+    choose."""
     variants = host.catalog.variants(name)
     schema = {"type": "object", "properties": {"effort": _describe_effort(variants)}} if variants else None
     return omit_none(id=name, provider=PROVIDER, name=name.partition("/")[2] or name, configSchema=schema)
@@ -60,7 +61,8 @@ def _describe_effort(variants: tuple[str, ...]) -> Json:
 
 
 def describe_schema(host: Host, model: str) -> Json:
-    """Return the JSON schema of a session's configuration. All properties can be changed while the session exists."""
+    """Return the JSON schema of a session's configuration. The efforts are those of `model`, its full name or "". All
+    properties can be changed while the session exists."""
     names = host.current.resolved.list_primary()
     known = host.current.resolved.agents
     properties: Json = {
@@ -113,12 +115,12 @@ def read_choice(state: Json) -> Choice:
 
 
 def make_bounds(host: Host, state: Json) -> Bounds:
-    """Return the bounds that the turns of a session run with: tool servers that are disabled in the session are left
-    out."""
-    off = list_disabled(state)
+    """Return the limits of a session's turns: they may not use tool servers that are disabled in the session. Our own
+    tools and those of clients are always allowed."""
+    disabled = list_disabled(state)
     servers = {
         OWN,
         CLIENT,
-        *(server.name for server in host.mcp.list_servers() if make_server_uri(server.name) not in off),
+        *(server.name for server in host.mcp.list_servers() if make_server_uri(server.name) not in disabled),
     }
-    return Bounds(frozenset(servers) if off else None)
+    return Bounds(frozenset(servers) if disabled else None)

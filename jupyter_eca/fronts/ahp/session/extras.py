@@ -1,5 +1,6 @@
-"""Owns the parts of a session's state other than its turns: its customizations, its tools, and the files that it
-changed.
+"""Owns the parts of a session's state other than its turns: its customizations (what extends the agent, such as tool
+servers and rules), its tools, and the files that it changed. They follow from the host, and not from events of the
+chat.
 
 It must not know the turns: `projection.py` owns them.
 """
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 
 class SessionExtras:
-    """Keeps these parts of one session up to date. `state` returns its current state, `dispatch` dispatches an
-    action."""
+    """Keeps these parts of one session up to date. `chat` is the id of its chat and `session` its URI. `state` returns
+    its current state. `dispatch` applies an action and sends it to all clients."""
 
     def __init__(
         self,
@@ -48,11 +49,10 @@ class SessionExtras:
     async def refresh(self) -> None:
         """Compute the parts again, and dispatch an action for each part that has changed."""
         state = self._state()
-        offered = apply_switches(
-            await list_customizations(self._host), list_disabled(state)
-        ) + list_client_customizations(state)
-        if get_list(state, "customizations") != offered:
-            self._dispatch(actions.CustomizationsChanged(session=self._session, customizations=offered))
+        customizations = disable_customizations(await list_customizations(self._host), list_disabled(state))
+        customizations += list_client_customizations(state)
+        if get_list(state, "customizations") != customizations:
+            self._dispatch(actions.CustomizationsChanged(session=self._session, customizations=customizations))
         server_tools = list_tools(self._host, self._chat, self._state())
         if get_list(state, "serverTools") != server_tools:
             self._dispatch(actions.ServerToolsChanged(session=self._session, tools=server_tools))
@@ -61,11 +61,11 @@ class SessionExtras:
             self._dispatch(actions.DiffsChanged(session=self._session, diffs=diffs_now))
 
 
-def apply_switches(offered: list[Json], off: set[str]) -> list[Json]:
-    """Return the customizations. Those whose URIs are in `off` are marked as disabled."""
+def disable_customizations(customizations: list[Json], disabled: set[str]) -> list[Json]:
+    """Return the customizations. Those whose URIs are in `disabled` are marked as disabled."""
     return [
-        {**customization, "enabled": customization["enabled"] and customization["customization"]["uri"] not in off}
-        for customization in offered
+        {**customization, "enabled": customization["enabled"] and customization["customization"]["uri"] not in disabled}
+        for customization in customizations
     ]
 
 
@@ -78,6 +78,7 @@ def list_tools(host: Host, chat: str, state: Json) -> list[Json]:
 
 
 def _describe_tool(tool: Tool) -> Json:
+    """Describe a tool as the protocol does, which takes this from MCP (Model Context Protocol)."""
     schema: dict[str, Any] = {"type": "object", **tool.spec.parameters}
     about = {"name": tool.spec.name, "description": tool.spec.description}
     return {**about, "inputSchema": schema, "annotations": {"readOnlyHint": tool.reads}}
@@ -93,6 +94,8 @@ async def list_diffs(host: Host, chat: str, session: str) -> list[Json]:
 
 
 def _describe_change(host: Host, session: str, change: Change) -> Json:
+    """Describe a change of a file, or of a cell, whose URI is that of its notebook with the id of the cell after
+    `#`."""
     uri = (host.workspace.files.roots[0] / change.path).as_uri()
     if isinstance(change, ChangedCell):
         uri = f"{uri}#{change.cell_id}"

@@ -1,4 +1,5 @@
-"""Owns the questions to the user, as input requests of a session. Any client of the session may answer.
+"""Owns the questions to the user, as input requests of a session. An input request is the protocol's list of questions;
+ours always has one. Any client of the session may answer it.
 
 It must not know the session. `session.py` passes the answers of clients here.
 """
@@ -27,12 +28,14 @@ _KINDS: Final = {FieldKind.ONE: "single-select", FieldKind.SEVERAL: "multi-selec
 
 
 class InputRequests:
-    """The open questions of one session. `state` returns its current state, `dispatch` dispatches an action."""
+    """The open questions of one session. `session` is its URI, `state` returns its current state, and `dispatch`
+    applies an action and sends it to all clients."""
 
     def __init__(self, session: str, state: Callable[[], Json], dispatch: Callable[[actions.AhpAction], None]) -> None:
         self._session = session
         self._state = state
         self._dispatch = dispatch
+        # The open questions and their answers, by the id of the input request.
         self._open: dict[str, tuple[ChatAskQuestionParams, asyncio.Future[ChatAskQuestionResult]]] = {}
 
     @property
@@ -57,6 +60,7 @@ class InputRequests:
             return await future
         finally:
             del self._open[id]
+            # If a client has answered, the request is already removed from the state.
             if any(pending["id"] == id for pending in get_list(self._state(), "inputRequests")):
                 self._dispatch(actions.InputCompleted(session=self._session, request_id=id, response="cancel"))
 
@@ -81,45 +85,55 @@ def make_request(question: ChatAskQuestionParams) -> Json:
         kind = _describe_field(question.field)
     elif question.options:
         options = ((option.label, option.description, None) for option in question.options)
-        kind = {"kind": "single-select", "options": _options(options), "allowFreeformInput": question.allow_freeform}
+        kind = {
+            "kind": "single-select",
+            "options": _make_options(options),
+            "allowFreeformInput": question.allow_freeform,
+        }
     else:
         kind = {"kind": "text"}
     return {"id": uuid.uuid4().hex, "message": question.question, "questions": [{**about, **kind}]}
 
 
 def _describe_field(field: FormField) -> Json:
-    """Describe the field of a form as a question of the protocol."""
+    """Describe the field of a form as a question of the protocol. The default of a field is a text, as a user would
+    type it; the question has it as a value of its kind."""
     default: Any = field.default
     about: Json = {"title": field.title, "message": field.description or field.title, "required": field.required}
     match field.kind:
         case FieldKind.ONE | FieldKind.SEVERAL:
+            # The options that are the default are marked as recommended instead.
             chosen = set((field.default or "").split(", ")) if field.kind is FieldKind.SEVERAL else {field.default}
             default = None
-            about["options"] = _options((choice, None, choice in chosen or None) for choice in field.choices)
+            about["options"] = _make_options((choice, None, choice in chosen or None) for choice in field.choices)
         case FieldKind.YES_OR_NO if default is not None:
             default = default == field.choices[0]
         case FieldKind.NUMBER | FieldKind.INTEGER if default is not None:
             default = float(default) if field.kind is FieldKind.NUMBER else int(default)
         case _:
             pass
+    # `least` and `most` are for a number, for the length of a text, or for how many choices are selected.
     bounds = {} if field.kind is FieldKind.ONE else {"min": field.least, "max": field.most}
     kind = _KINDS.get(field.kind, field.kind.value)
     return omit_none(kind=kind, **about, **bounds, format=field.format or None, defaultValue=default)
 
 
-def _options(choices: Iterable[tuple[str, str | None, bool | None]]) -> list[Json]:
+def _make_options(choices: Iterable[tuple[str, str | None, bool | None]]) -> list[Json]:
+    """Make the options of a question from triples of label, description, and True for a recommended option. Their ids
+    are "1", "2" and so on."""
     return [
-        omit_none(id=str(at), label=label, description=description, recommended=recommended)
-        for at, (label, description, recommended) in enumerate(choices, 1)
+        omit_none(id=str(number), label=label, description=description, recommended=recommended)
+        for number, (label, description, recommended) in enumerate(choices, 1)
     ]
 
 
 def read_answer(question: ChatAskQuestionParams, request: Json, response: str, final: Json) -> ChatAskQuestionResult:
     """Return what a client answered to a request.
 
-    `response` is `accept`, `decline` or `cancel`. `final` has the answers that the client sent together with it. They
-    replace the drafts in the request.
+    `request` is the input request as the state has it. `response` is `accept`, `decline` or `cancel`. `final` has the
+    answers that the client sent together with it, by the id of the question. They replace the drafts in the request.
     """
+    # A question about a field of a form has the answers that decline the form, and that leave the field empty.
     field = question.field if isinstance(question, FieldQuestion) else None
     if response == "decline" and field is not None:
         return ChatAskQuestionResult(answer=field.decline)
@@ -130,14 +144,15 @@ def read_answer(question: ChatAskQuestionParams, request: Json, response: str, f
     texts = [str(text) for text in value.get("freeformValues") or entry.get("freeformValues") or ()]
     if not texts and "value" in value:
         options = {option["id"]: option["label"] for option in get_list(get_list(request, "questions")[0], "options")}
-        texts = _answer_texts(value["value"], options, field)
+        texts = _convert_value(value["value"], options, field)
     if not texts and field is not None and not field.required:
         return ChatAskQuestionResult(answer=field.leave_out)
     return ChatAskQuestionResult(answer=", ".join(texts), cancelled=not texts)
 
 
-def _answer_texts(value: Any, options: Json, field: FormField | None) -> list[str]:
-    """Return the answer as a user would type it."""
+def _convert_value(value: Any, options: Json, field: FormField | None) -> list[str]:
+    """Return the value of an answer as the texts that a user would type. `options` has the labels of the options, by
+    their ids: for the value ["1", "3"], the texts are the labels of the first and the third option."""
     if isinstance(value, bool):
         return [field.choices[0 if value else 1]] if field is not None else [str(value)]
     if isinstance(value, float) and value.is_integer():

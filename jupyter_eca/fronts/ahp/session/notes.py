@@ -1,5 +1,5 @@
-"""Owns the note of a session: what the events of its chat do not contain, such as flags, choices and queued messages.
-Pure.
+"""Owns the note of a session. A note has what the events of the session's chat do not contain, such as flags, choices
+and queued messages. Pure.
 
 A note is one JSON object. A session without a turn consists only of its note, because its chat begins with the first
 prompt. It must not know how notes are stored: `persistence.py` writes them to disk.
@@ -71,8 +71,11 @@ def make_note(state: Json, messages: dict[str, Json], starting: dict[str, Json])
 
 
 def make_summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Json:
-    """Make the summary of a session that is not in memory. Such a session is idle. `row` is the row of its chat in the
-    store, or None before its first turn."""
+    """Make the summary of a session that is not in memory. Such a session is idle.
+
+    `uri` is that of the session, `provider` the protocol's name of our agent. `row` is the row of its chat in the
+    store, or None before its first turn. `note` is {} if there is none.
+    """
     model = note.get("model") or (row and row.model and {"id": row.model}) or None
     return omit_none(
         resource=uri,
@@ -88,17 +91,18 @@ def make_summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Js
 
 
 def apply_note(state: Json, note: Json) -> Json:
-    """Add the fields that only the note contains to a state that was built from events."""
-    about = state["summary"]
-    status = int(about["status"]) & ACTIVITY | int(note.get("flags", 0))
-    # The server ended before these turns began. Their messages become queued messages.
+    """Return a state that was built from events, with the fields that only the note contains."""
+    summary = state["summary"]
+    status = int(summary["status"]) & ACTIVITY | int(note.get("flags", 0))
+    # The server ended before these turns began: their messages were noted, but their events were not stored. The
+    # messages become queued messages.
     begun = {str(turn["id"]) for turn in get_list(state, "turns")}
     lost = [
         {"id": id, "userMessage": message} for id, message in get_object(note, "starting").items() if id not in begun
     ]
     return replace_fields(
         state,
-        summary=replace_fields(about, status=status),
+        summary=replace_fields(summary, status=status),
         steeringMessage=note.get("steering"),
         queuedMessages=[*lost, *get_list(note, "queue")] or None,
     )

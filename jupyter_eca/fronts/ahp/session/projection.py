@@ -1,5 +1,5 @@
-"""Owns the projection of a chat's events to actions of its session. Events that are read from the store again give the
-same turns as they did when they were new.
+"""Owns the projection of a chat's events to actions of its session: which actions of the Agent Host Protocol show a
+client what an event says. Events that are read from the store again give the same turns as they did when they were new.
 
 It must not know the session, which dispatches the actions. `tool_calls.py` projects the events of tool calls.
 """
@@ -77,7 +77,7 @@ class SessionProjection:
                 yield actions.TitleChanged(session=self._session, title=content.title)
         elif event.role is Role.USER and isinstance(content, TextContent):
             yield from self._start_turn(event.turn, content.text)
-        elif self._active_turn() == event.turn != "":
+        elif event.turn and self._active_turn() == event.turn:
             yield from self._add_content(event)
         if event.outcome is not None and self._active_turn() == event.turn:
             yield from self._end_turn(event.turn, event.outcome)
@@ -103,7 +103,8 @@ class SessionProjection:
             yield actions.TurnStarted(session=self._session, turn_id=turn, user_message=message)
 
     def _add_steering(self, turn: str, text: str) -> Iterator[actions.AhpAction]:
-        """Add a steering message to the turn. If it was the pending one, it is pending no more."""
+        """Add a steering message, which the model reads while the turn runs. If the state still shows it as pending,
+        remove it there."""
         steering = self._state().get("steeringMessage")
         if steering is not None and steering["userMessage"]["text"] in text:
             yield actions.PendingMessageRemoved(session=self._session, kind="steering", id=steering["id"])
@@ -114,8 +115,10 @@ class SessionProjection:
         turn, content = event.turn, event.content
         match content:
             case ToolCallContent():
+                # The aside is what only the model reads. For a rejected call, it says why.
                 refusal = event.aside.text if isinstance(event.aside, RejectionAside) else ""
                 yield from self._calls.actions(turn, content, refusal)
+            # A local event is the answer of a command, such as `/costs`, which no model reads.
             case TextContent(text=text) if event.role is Role.ASSISTANT or event.local:
                 yield from self._add_text(turn, "markdown", "", text)
             case TextContent(text=text):
@@ -137,7 +140,8 @@ class SessionProjection:
                 pass
 
     def _add_text(self, turn: str, kind: str, id: str, text: str) -> Iterator[actions.AhpAction]:
-        """Append text to the last part, or to a new part.
+        """Append text to the last part if that is of the same kind, `markdown` or `reasoning`. Otherwise append it to a
+        new part. `id` is the id of the reasoning, or "".
 
         A new part is empty, and all of its text follows in deltas. The protocol's own host does the same, and the
         client ahpx shows only the text in deltas.
@@ -169,6 +173,7 @@ class SessionProjection:
             yield actions.ActivityChanged(session=self._session)
 
     def _active_turn(self) -> str:
+        """Return the id of the active turn; "" if there is none."""
         turn = self._state().get("activeTurn")
         return str(turn["id"]) if turn else ""
 
@@ -177,6 +182,7 @@ class SessionProjection:
 
 
 def _describe_usage(content: UsageContent) -> Json:
+    """Describe the tokens of a model's reply. `_meta` has what the protocol has no field for: costs and the context."""
     about = {"cost": content.last_message_cost, "sessionCost": content.session_cost}
     about |= {"contextTokens": content.session_tokens, "contextWindow": content.limit and content.limit.context}
     tokens = {"inputTokens": content.message_input_tokens, "outputTokens": content.message_output_tokens}

@@ -1,4 +1,5 @@
-"""Owns one session: events of its chat become actions for the clients, and actions of clients become calls of the host.
+"""Owns one session of the Agent Host Protocol: events of its chat become actions for the clients, and actions of
+clients become calls of the host.
 
 It must not know the front: it sees it only as `ports.SessionFront`. `projection.py` makes actions of events,
 `action_rules.py` decides which actions of clients are allowed, `input_requests.py` owns the questions to the user, and
@@ -57,7 +58,7 @@ _USER_TEXTS: Final = (actions.TurnStarted, actions.PendingMessageSet, actions.Ti
 # The client sees this text when it approves a call of its own tool that has to wait for earlier calls.
 QUEUED: Final = "This call is approved. It starts when the calls before it have ended."
 
-# Ends a turn that could not begin because of a bug.
+# The error of a turn that could not begin because of a bug.
 _FAILED: Final = "The turn could not begin: %r"
 
 # The actions that change the tools or the customizations of a session.
@@ -65,7 +66,8 @@ _SETUP_ACTIONS: Final = (actions.ConfigChanged, actions.CustomizationToggled, ac
 
 
 class AhpSession:
-    """One session. It is also the `Asker` of the turns that its clients start: the host sends questions to it."""
+    """One session. It is also the `Asker` of the turns that its clients start: the host's name for the client that has
+    sent a prompt."""
 
     def __init__(self, front: SessionFront, chat: str, messages: dict[str, Json] | None = None) -> None:
         """Make a session of a chat. `messages` are the stored messages with attachments, by the id of the turn."""
@@ -88,7 +90,7 @@ class AhpSession:
         # The number of the last event that was projected.
         self._last_seq = 0
         # Operations on the chat run in the order in which clients requested them.
-        self._order = asyncio.Lock()
+        self._order = asyncio.Lock()  # a lock of asyncio is given to the tasks in the order in which they ask for it
         # The turns that clients have started and that have no event yet. A prompt that is refused never has one.
         self._unseen: set[str] = set()
         self.starting: dict[str, Json] = {}
@@ -119,7 +121,7 @@ class AhpSession:
         """Whether the session can be dropped from memory: nothing runs in it, and everything about it is on disk. A
         session that `is_needed` may be used at any moment, so it is not idle."""
         live = self._host.chats.live(self.chat)
-        under_way = (
+        has_work = (
             self._order.locked()
             or self._start_tasks
             or self.input_requests.has_open
@@ -127,7 +129,7 @@ class AhpSession:
             or self._waiting_events
         )
         return self.opened.is_set() and not (
-            self.is_needed or self.turn or under_way or (live is not None and live.busy)
+            self.is_needed or self.turn or has_work or (live is not None and live.busy)
         )
 
     @property
@@ -174,7 +176,8 @@ class AhpSession:
             self.show_message(unsaved.message)
 
     def _catch_up(self, events: list[Event]) -> None:
-        """Project the events that came while `events` were read, without those that are among them."""
+        """Project the events that came while the stored `events` were read. An event that is stored too is not
+        projected a second time."""
         self._last_seq = max([self._last_seq, *(event.seq for event in events)])
         new_events, self._waiting_events = self._waiting_events or [], None
         self.show(new_events)
@@ -208,8 +211,8 @@ class AhpSession:
             self.start_next_turn()
 
     def _echo_rename(self, event: Event) -> bool:
-        """If the event is a title that a client has set, send the client's own action to all clients. Return whether it
-        is."""
+        """If the event is a title that a client has set, send the client's own action to all clients. Return whether
+        that is so. The protocol wants that a client recognises its own action when it comes back."""
         if not isinstance(event.content, MetadataContent):
             return False
         for rename in self._pending_renames:
@@ -276,6 +279,8 @@ class AhpSession:
         self._apply(action.wire(), now() if at is None else at)
 
     def _apply(self, action: Json, at: int, origin: ActionOrigin | None = None) -> None:
+        """Apply an action and send it to all clients. If the note of the session contains something that it changes,
+        write the note soon. `origin` is None for an action of the server."""
         self._front.hub.apply(self.uri, action, at, origin)
         if str(action["type"]) in NOTED_ACTIONS:
             self._front.schedule_note(self)
@@ -287,6 +292,8 @@ class AhpSession:
             self._start(self._refresh)
 
     async def _refresh(self) -> None:
+        """Refresh all parts except the turns, and read the files with which the active client customizes the
+        session."""
         self._refresh_pending = False
         if self._front.hub.has(self.uri):
             await self._extras.refresh()
@@ -301,8 +308,8 @@ class AhpSession:
     # -- from a client
 
     async def save_before_echo(self, raw: Json, action: actions.SessionAction, client: str) -> None:
-        """Write the user's text in an action to disk, before `handle` sends the action to the clients. A client that
-        gets its action back may rely on it that the text is not lost."""
+        """Write the user's text in an action to disk, before `handle` sends the action to the clients. So a client that
+        gets its action back knows that the text cannot be lost. `raw` is the same action as JSON."""
         if not isinstance(action, _USER_TEXTS) or refuse_session_action(self.state, action, client):
             return
         if isinstance(action, actions.TurnStarted):
@@ -311,17 +318,17 @@ class AhpSession:
             await self._front.save_note(self, reduce_session(self.state, raw, now()))
 
     def handle(self, raw: Json, action: actions.SessionAction, origin: ActionOrigin) -> None:
-        """Apply an action of a client, or refuse it."""
+        """Apply an action of a client, or refuse it. `raw` is the same action as JSON, as the client sent it."""
         if reason := refuse_session_action(self.state, action, origin.client):
             self._front.hub.refuse(self.uri, raw, origin, reason)
             if isinstance(action, actions.ToolCallDenied) and (
-                failed := make_declined_result(self.state, action, origin.client)
+                declined := make_declined_result(self.state, action, origin.client)
             ):
-                call = action.tool_call_id
+                turn, call = action.turn_id, action.tool_call_id
                 self.dispatch(
-                    actions.ToolCallComplete(session=self.uri, turn_id=action.turn_id, tool_call_id=call, result=failed)
+                    actions.ToolCallComplete(session=self.uri, turn_id=turn, tool_call_id=call, result=declined)
                 )
-                self.client_tools.complete(action.tool_call_id, failed)
+                self.client_tools.complete(call, declined)
             return
         if isinstance(action, actions.TitleChanged):
             self._start(partial(self._rename, action.title, raw, origin))
@@ -343,6 +350,7 @@ class AhpSession:
         self._carry_out(raw, action, before, origin.client)
         if isinstance(action, _SETUP_ACTIONS):
             self.refresh()
+        # An activity that was shown between turns, such as an earlier message, is outdated now.
         if not self.turn and self.state["summary"].get("activity"):
             self.dispatch(actions.ActivityChanged(session=self.uri))
             self._show_unsaved()
@@ -404,6 +412,7 @@ class AhpSession:
         return {str(call["toolCallId"]): str(call.get("toolClientId", "")) for call in calls}
 
     def _find_tool_client(self, call: str) -> str:
+        """Return the id of the client that runs a call of the active turn; "" if no client runs it."""
         return self._list_tool_clients().get(call, "")
 
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
@@ -432,7 +441,8 @@ class AhpSession:
     # -- turns
 
     def _begin_turn(self, turn: str, message: Json, client: str = "") -> None:
-        """Start a turn for a client, or for a queued message."""
+        """Start a turn in the host, after the state already shows it as started. `client` is the id of the client that
+        sent the message; "" for a queued message."""
         if message.get("attachments"):
             self.messages[turn] = message
         self._unseen.add(turn)
@@ -443,6 +453,7 @@ class AhpSession:
         task.add_done_callback(lambda ended: self._forget_start(turn, ended))
 
     def _forget_start(self, turn: str, task: asyncio.Task[None]) -> None:
+        """Forget the task that has started a turn."""
         # A client can begin a turn again, with the same id, once it was cut off: then the task is another one.
         if self._start_tasks.get(turn) is task:
             del self._start_tasks[turn]
@@ -495,12 +506,14 @@ class AhpSession:
             self._front.schedule_note(self)
 
     def _fail_turn(self, turn: str, message: str) -> None:
+        """Show that a turn could not begin, if it is still active."""
         self._drop_starting(turn)
         if self.turn == turn:
             error = ErrorInfo(error_type="refused", message=message)
             self.dispatch(actions.AhpTurnError(session=self.uri, turn_id=turn, error=error))
 
     def _cancel_turn(self, turn: str) -> None:
+        """Stop a turn in the host, or cancel its start."""
         self._drop_starting(turn)
         if task := self._start_tasks.get(turn):
             task.cancel()
@@ -522,8 +535,8 @@ class AhpSession:
         self._begin_turn(turn, first["userMessage"])
 
     def _steer(self) -> None:
-        """Give the steering message to the host. A session has at most one, and a new message replaces the old one. So
-        the old one is removed first."""
+        """Give the steering message, which the model reads while the turn runs, to the host. A session has at most one,
+        and a new message replaces the old one. So the old one is removed first."""
         steering = self.state.get("steeringMessage")
         live = self._host.chats.live(self.chat)
         if steering and live is not None and live.state.turn == self.turn:
@@ -566,12 +579,13 @@ class AhpSession:
     # -- the `Asker` of its turns
 
     def sees(self, chat: str) -> bool:  # noqa: ARG002  # clients list all sessions
+        """Return whether the clients may know of a chat."""
         return True
 
     def resume(self, chat: str) -> None:
         """Do nothing, because each client decides itself which session it shows."""
 
-    # -- the active client
+    # -- the active client: the client whose tools the model can call in this session
 
     def offer_client_tools(self) -> None:
         """Offer the tools of the active client to the model. Without an active client, no client tools are offered."""
@@ -597,6 +611,7 @@ class AhpSession:
             leaving.cancel()
 
     async def _abandon(self, client: str) -> None:
+        """Wait a while for a client that has left. Then fail its calls, and no longer offer its tools."""
         await asyncio.sleep(min(GRACE, self._host.unattended_calls.grace))
         del self._leaving[client]
         self.client_tools.abandon(client)

@@ -1,4 +1,5 @@
-"""Owns the projection of events about tool calls, whose contents are ECA's, to actions of the Agent Host Protocol.
+"""Owns the projection of events about tool calls to actions of the Agent Host Protocol (AHP). The contents of the
+events are those of ECA, the protocol of our own clients.
 
 It must not know the session. `projection.py` projects all other events.
 """
@@ -50,6 +51,7 @@ def list_options(wording: Wording, remembers: Sequence[str]) -> list[Json]:
     `remembers` describes which calls the option "allow in this session" would allow. If it is empty, this option is
     left out.
     """
+    # An empty label leaves the option out.
     remember = f"{wording.remember}: {', '.join(remembers)}" if remembers else ""
     labels = zip(OPTIONS.items(), (wording.allow, as_exact_text(remember), wording.deny), strict=True)
     return [
@@ -89,10 +91,10 @@ class ToolCallProjection:
         self._wording = wording
 
     def actions(self, turn: str, content: ToolCallContent, refusal: str) -> Iterator[actions.AhpAction]:
-        """Yield the actions of an event. The caller must dispatch each action before it takes the next one, because the
-        next one is made from the state after it.
+        """Yield the actions of an event of the turn with the id `turn`. The caller must dispatch each action before it
+        takes the next one, because the next one is made from the state after it.
 
-        `refusal` is the text that the model gets about a rejected call.
+        `refusal` is the text that the model gets about a rejected call; "" for other events.
         """
         about = _Ids(session=self._session, turn_id=turn, tool_call_id=content.id)
         if self._find_status(content.id) is None:
@@ -114,6 +116,7 @@ class ToolCallProjection:
                 pass
 
     def _find_status(self, id: str) -> str | None:
+        """Return the status of a call in the current state; None if the state does not have the call yet."""
         turn: Json = self._state().get("activeTurn") or {}
         calls = (part["toolCall"] for part in get_list(turn, "responseParts") if part["kind"] == "toolCall")
         return next((str(call["status"]) for call in calls if call["toolCallId"] == id), None)
@@ -121,8 +124,9 @@ class ToolCallProjection:
     def _make_start(self, about: _Ids, content: ToolCallContent) -> actions.ToolCallStart:
         """Make the action that adds a call to the turn."""
         name = content.name.removeprefix(CLIENT_PREFIX)
+        # Only a tool of a client has an owner, the client that runs it.
         owner = (self._owner() or None) if content.server == CLIENT and content.origin is Origin.UNKNOWN else None
-        bare_name = name.removeprefix(f"{content.server}__")
+        bare_name = name.removeprefix(f"{content.server}__")  # a tool of another server is named `server__tool`
         display_name = bare_name.replace("_", " ").strip().capitalize() or name
         return actions.ToolCallStart(**about, tool_name=name, display_name=display_name, tool_client_id=owner)
 
@@ -133,8 +137,12 @@ class ToolCallProjection:
         options: list[Json] | None = None,
         confirmed: Confirmed | None = None,
     ) -> actions.ToolCallReady:
-        """Return the action that shows the arguments of a call. The file change that the call would make is added only
-        if a user has to decide about the call."""
+        """Make the action that shows the arguments of a call. The change of a file that the call would make is added
+        only if a user has to decide about the call.
+
+        `options` are what the user can choose; None if nobody is asked. `confirmed` says why the call runs without a
+        question; None if it does not run yet.
+        """
         edit = None if confirmed else self._make_edit(content)
         message = content.summary or f"Calling {content.name.removeprefix(CLIENT_PREFIX)}"
         if options and isinstance(content, ToolCallRunContent):
@@ -164,7 +172,7 @@ class ToolCallProjection:
             yield actions.ToolCallComplete(**about, result=AhpToolResult.model_validate(self._make_result(content)))
 
     def _make_result(self, content: ToolCalledContent) -> Json:
-        """Make the result of a call that has ended."""
+        """Make the result of a call that has ended: its texts, the change of a file, and its structured content."""
         texts = [{"type": "text", "text": output.text} for output in content.outputs if output.text]
         edit = self._make_edit(content)
         summary = content.summary or f"Called {content.name.removeprefix(CLIENT_PREFIX)}"
@@ -207,6 +215,7 @@ class ToolCallProjection:
                 return None
 
     def _make_edit(self, content: ToolCallContent) -> Json | None:
+        """Describe the change of a file that a call makes; None if it changes no file."""
         if not isinstance(content.details, FileChangeDetails):
             return None
         return uris.make_edit(self._session, content.id, content.details, self._root)

@@ -3,6 +3,11 @@
 A shell with a shell integration writes such marks between its output. They are escape sequences: `OSC 133` comes from
 FinalTerm, `OSC 633` from VS Code, `OSC 1337` from iTerm, and `OSC 7` is written by many shells. It must not know
 terminals: `terminals.py` makes actions of the parsed pieces.
+
+A mark looks like this: ESC `]133;D;0` BEL. OSC is the name of the two characters at its beginning. `133` is its kind.
+The letter says what happens: A the prompt begins, B the prompt ends and the user types, C the command starts, D the
+command has ended (here with exit code 0). VS Code adds E, which contains the command line, and P, which contains a
+property such as the folder.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ _MARK: Final = re.compile(r"\x1b\](?P<kind>133|633|1337|7);(?P<words>[^\x07\x1b]
 _MARK_START: Final = re.compile(r"\x1b(?:\](?:[0-9]{0,4}|(?:133|633|1337|7);[^\x07\x1b]{0,8192}\x1b?))?\Z")
 # An escaped character in a mark of VS Code.
 _ESCAPE: Final = re.compile(r"\\(?:\\|x(?P<code>[0-9a-fA-F]{2}))")
-# Control characters and sequences, which are removed from a typed command line.
+# Control characters and sequences, such as colours. They are removed from a typed command line.
 _CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -60,6 +65,7 @@ class FolderChanged:
     """The working directory of the shell has changed."""
 
     folder: str
+    """The path of the new working directory."""
 
 
 OutputPiece = TerminalText | PromptStarted | CommandStarted | CommandFinished | FolderChanged
@@ -69,31 +75,32 @@ class OutputParser:
     """Parses the output of one terminal, which comes in pieces of any length."""
 
     def __init__(self) -> None:
-        self._rest = ""  # the start of a mark whose end has not come yet
+        self._held_back = ""  # the start of a mark whose end has not come yet
         self._line = ""  # the command line that the shell has reported
         self._typed: str | None = None  # the text after the prompt, for shells that do not report the command line
 
     def feed(self, data: str) -> Iterator[OutputPiece]:
         """Yield the output and the marks in the next piece of output."""
-        text = self._rest + data
+        text = self._held_back + data
         start = _MARK_START.search(text)
-        self._rest = start.group() if start else ""
-        text = text.removesuffix(self._rest)
-        at = 0
+        self._held_back = start.group() if start else ""
+        text = text.removesuffix(self._held_back)
+        position = 0
         for mark in _MARK.finditer(text):
-            yield from self._emit_text(text[at : mark.start()])
+            yield from self._emit_text(text[position : mark.start()])
             yield from self._read_mark(mark["kind"], mark["words"])
-            at = mark.end()
-        yield from self._emit_text(text[at:])
+            position = mark.end()
+        yield from self._emit_text(text[position:])
 
     def _emit_text(self, text: str) -> Iterator[OutputPiece]:
+        """Yield output that is not a mark. After a prompt, it is also what the user types, which the shell echoes."""
         if text:
             if self._typed is not None:
                 self._typed += text
             yield TerminalText(text)
 
     def _read_mark(self, kind: str, words: str) -> Iterator[OutputPiece]:
-        """Yield what a mark says. `kind` is the number after `OSC`."""
+        """Yield what a mark says. `kind` is the number after `OSC`, and `words` are what follows: "D;0"."""
         name, _, rest = words.partition(";")
         match kind, name:
             case "133" | "633", "A":
@@ -122,4 +129,5 @@ class OutputParser:
 
 
 def _unescape(words: str) -> str:
+    """Replace the escapes of VS Code: `\\\\` stands for a backslash, `\\x3b` for a semicolon."""
     return _ESCAPE.sub(lambda match: chr(int(match["code"], 16)) if match["code"] else "\\", words)

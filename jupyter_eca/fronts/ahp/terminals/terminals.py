@@ -1,5 +1,6 @@
-"""Owns the terminals of all clients. A terminal is a state that clients share, as they share a session, with a shell
-behind it.
+"""Owns the terminals of all clients of the Agent Host Protocol. A terminal is a shell that runs on the server, and a
+state that shows its output. All clients share the state, as they share a session. The claim of a terminal says which
+client or session it belongs to.
 
 It must not know the front, which it sees only as `ports.TerminalFront`, or how shells are started: a `base.Shells`
 starts them.
@@ -59,6 +60,7 @@ class Terminals:
         return self._shells is not None
 
     def has(self, uri: str) -> bool:
+        """Return whether a terminal with this URI is open."""
         return uri in self._open
 
     async def create(self, params: commands.CreateTerminal, client: str) -> None:
@@ -119,6 +121,7 @@ class Terminals:
                 await self.dispose(uri)
 
     async def close(self) -> None:
+        """End all shells, because the server ends."""
         for uri in list(self._open):
             await self._open.pop(uri).end()
 
@@ -190,6 +193,7 @@ class Terminals:
             )
 
     def _dispatch(self, action: actions.TerminalScoped) -> None:
+        """Apply an action of the server to the terminal that it names, and send it to the subscribers."""
         self._front.hub.dispatch(action.terminal, action, now())
 
     def _handle_exit(self, uri: str, code: int | None) -> None:
