@@ -1,4 +1,5 @@
-"""Starts the kernel `eca`. Its kernelspec calls `python -m jupyter_eca.apps.kernel -f FILE`."""
+"""Starts the kernel `eca`, a Python kernel whose cells can be prompts. Its kernelspec calls `python -m
+jupyter_eca.apps.kernel -f FILE`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Checks that the agent and the variant of a question exist. The engine would use its default for an unknown name, and
-then a mistyped `plan` would let the assistant make changes.
+"""Checks that the agent and the variant of a question exist. An agent is a set of instructions and tools, such as
+`code` or `plan`. A variant is a setting of a model, such as how much it thinks. The engine would use its default for an
+unknown name, and then a mistyped `plan` would let the assistant make changes.
 
 It must not know the connection: `magic` passes the setup of the server.
 """
@@ -19,20 +20,22 @@ async def check_choice(setup: ServerSetup, model: str, agent: str, variant: str 
     """Refuse an agent or a variant that does not exist. An empty name means the default. Raises: CellError, which lists
     the names that exist.
 
-    `model` is not checked. It is needed because each model has its own variants.
+    `model` is its full name, or "" for the default. It is not checked. It is needed because each model has its own
+    variants.
     """
     if not (agent or variant):
         return
-    await setup.known.wait()
+    await setup.known.wait()  # until the server has sent the names that exist
     if agent and ALIASES.get(agent, agent) not in setup.agents:
         raise CellError(f"There is no agent {agent!r}. Write {_format_options('-b', setup.agents)}.")
-    # The variant is checked only if the variants of its model are known here. If no model is set up, only a recorded
-    # answer is possible, which has its own model. For a model that is not the selected one, only the engine knows the
-    # variants.
+    # The variant is checked only if the variants of its model are known here. They are not known in two cases. If no
+    # model is set up, only a recorded answer can be replayed, which has its own model. And the server has sent only the
+    # variants of the selected model.
     if variant and setup.models and model in {"", setup.model} and variant not in setup.variants:
         advice = f"Write {_format_options('-v', setup.variants)}" if setup.variants else "It has none"
         raise CellError(f"{setup.model or 'The model'} has no variant {variant!r}. {advice}.")
 
 
 def _format_options(option: str, names: tuple[str, ...]) -> str:
+    """Return what a user can write: "`-b code` or `-b plan`"."""
     return " or ".join(f"`{option} {name}`" for name in names)

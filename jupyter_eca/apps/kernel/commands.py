@@ -1,7 +1,10 @@
 """Owns the line commands of `%eca`, for example `%eca status`. Each is a function that returns the text to show.
 
-They must not know the shell, only the `CellSession`. `magic` calls them and shows their texts. `options` has their
-descriptions, and parses a line into a command and its argument.
+Each function has two arguments: the session of the cells, and the words after the command's name ("" if there are
+none). They must not know the shell, only the `CellSession`. `magic` calls them and shows their texts. `options` has
+their descriptions, and parses a line into a command and its argument.
+
+A request to the engine is awaited by `wait_with_heartbeat`, so that the user can interrupt it.
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ async def _get_ready_client(session: CellSession) -> EcaClient:
 
 
 async def _status(session: CellSession, _argument: str) -> str:
+    """Say where the engine runs, which model answers, and the id of the chat."""
     client = await _get_ready_client(session)
     place = "this kernel" if session.engine.embedded else "the Jupyter server"
     model = session.model or (await session.read_selection(client)).model or "none, see `%eca doctor`"
@@ -50,6 +54,7 @@ async def _status(session: CellSession, _argument: str) -> str:
 
 
 async def _models(session: CellSession, _argument: str) -> str:
+    """List the models that can answer."""
     client = await _get_ready_client(session)
     chosen = session.model or (await session.read_selection(client)).model
     lines = [f"- `{model}`{' (in use)' if model == chosen else ''}" for model in client.setup.models]
@@ -72,6 +77,7 @@ async def _use(session: CellSession, argument: str) -> str:
 
 
 async def _new(session: CellSession, _argument: str) -> str:
+    """Let the next question start a new chat."""
     await session.get_client()
     session.new_chat()
     return "The next question starts a new chat."
@@ -116,7 +122,8 @@ def describe_cost(cost: Cost) -> str:
 
 
 async def _lock(session: CellSession, argument: str) -> str:
-    """Switch the locking of answers on or off, and show its state."""
+    """Switch the locking of answers on or off, and show its state. A locked answer is recorded in a file beside the
+    notebook. When the same question is asked again, the recorded answer is replayed."""
     locking = session.locking
     if argument not in {"", "on", "off", "status"}:
         return "Write `%eca lock on` or `%eca lock off`, or `%eca lock` to see the state."
@@ -130,7 +137,7 @@ async def _lock(session: CellSession, argument: str) -> str:
 
 
 async def _cells(session: CellSession, argument: str) -> str:
-    """Choose what a cell without a marker is."""
+    """Choose what a cell without a magic such as `%%eca` in its first line is: a prompt or code."""
     kernel = session.prompt_kernel
     if kernel is None:
         return "The cells of this kernel are code. With the kernel ECA (Python) they can be prompts."
@@ -158,13 +165,14 @@ async def _to_python(session: CellSession, argument: str) -> str:
 
 
 async def _doctor(session: CellSession, _argument: str) -> str:
+    """Report what is set up and what is missing."""
     client = await session.get_client()
     result = await wait_with_heartbeat(asyncio.ensure_future(client.request("workspace/doctor", Empty(), DoctorResult)))
     return result.text
 
 
 async def _diff(session: CellSession, argument: str) -> CommandText:
-    """Show changes of the assistant."""
+    """Show changes that the assistant has made to files and cells."""
     selection = undo.parse_selection(argument)
     if selection is None:
         return "Write `%eca diff`, or `%eca diff all` for the whole chat."
@@ -194,6 +202,7 @@ async def _undo(session: CellSession, argument: str) -> CommandText:
 
 
 async def _list_changes(session: CellSession, selection: undo.ChangeSelection) -> tuple[Change, ...]:
+    """Return the changes of the last turn or of the whole chat, as the selection needs them."""
     client = await session.get_client()
     params = ChatChangesParams(chat_id=session.engine.chat, extent=selection.extent)
     request = client.request("chat/changes", params, ChatChangesResult)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 # for the first time.
 PATIENCE: Final = 1.0
 
+# A cell, or a line, that asks the assistant. `%eca?` asks IPython for help instead.
 _CELL = re.compile(r"\s*%%eca(?![\w?])")
 _LINE = re.compile(r"\s*%eca(?![\w?])")
 # A `/` command is at the beginning of the message. A file may be anywhere, and may be in quotes.
@@ -40,7 +41,7 @@ _MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<']))[@#](?:"(?P<quoted>[^"\n]*)|(?P<p
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class TypedWord:
     """The word that is being typed: a `/` command, or a file after `@` or `#`."""
 
     mark: str
@@ -53,8 +54,9 @@ class Word:
     """Whether the text is in quotes that are still open."""
 
 
-def find_word(code: str, cursor: int) -> Word | None:
-    """Return the command or the file at the cursor; None if there is none, or if the code asks nothing."""
+def find_word(code: str, cursor: int) -> TypedWord | None:
+    """Return the command or the file that ends at the offset `cursor`. Return None if there is none, or if the code
+    does not ask the assistant."""
     before = code[:cursor]
     begin = before.rfind("\n") + 1
     line = before[begin:]
@@ -63,10 +65,10 @@ def find_word(code: str, cursor: int) -> Word | None:
         return None
     is_first_line = not in_cell or not before.partition("\n")[2].rpartition("\n")[0].strip()
     if is_first_line and (match := _COMMAND.match(line)):
-        return Word("/", match["word"][1:], begin + match.start("word") + 1)
+        return TypedWord("/", match["word"][1:], begin + match.start("word") + 1)
     if match := _MENTION.search(line):
         group = "plain" if match["quoted"] is None else "quoted"
-        return Word("@", match[group], begin + match.start(group), group == "quoted")
+        return TypedWord("@", match[group], begin + match.start(group), group == "quoted")
     return None
 
 
@@ -76,8 +78,8 @@ class Completion:
     def __init__(self, session: CellSession) -> None:
         self._shell = session.shell
         self._session = session
-        self._suggestions: dict[str, list[str]] = {}
-        self._connecting: asyncio.Task[Any] | None = None
+        self._suggestions: dict[str, list[str]] = {}  # for a terminal: the names that Tab shows, by the mark
+        self._connecting: asyncio.Task[Any] | None = None  # the task that connects to the engine, started by Tab
 
     def install(self) -> None:
         """Replace the kernel's completion by ours, and add hooks for a terminal."""
@@ -95,7 +97,10 @@ class Completion:
             self._connecting.cancel()
 
     async def _complete(self, code: str, cursor_pos: int) -> dict[str, Any]:
-        """Complete our words. This replaces ipykernel's `do_complete`, and calls it for all other words."""
+        """Complete our words. This replaces ipykernel's `do_complete`, and calls it for all other words. It returns the
+        content of a `complete_reply` message of Jupyter."""
+        # In the kernel `eca`, a cell without a magic is a prompt. `%%eca` is written before it here: `before` is the
+        # number of characters that this adds.
         add_prompt_magic = getattr(get_kernel(self._shell), "add_prompt_magic", None)
         prompt, before = add_prompt_magic(code) if add_prompt_magic is not None else (code, 0)
         word = find_word(prompt, cursor_pos + before)
@@ -121,7 +126,7 @@ class Completion:
             self._connecting = asyncio.ensure_future(self._session.connect(unattended=False))
         return await asyncio.shield(self._connecting)
 
-    async def _request_names(self, client: EcaClient, word: Word) -> list[str]:
+    async def _request_names(self, client: EcaClient, word: TypedWord) -> list[str]:
         """Ask the engine for the names that complete a word."""
         chat = self._session.engine.chat
         if word.mark == "/":
@@ -138,7 +143,7 @@ class Completion:
             try:
                 async with asyncio.timeout(PATIENCE):
                     for mark in "/@":
-                        self._suggestions[mark] = await self._request_names(client, Word(mark, "", 0))
+                        self._suggestions[mark] = await self._request_names(client, TypedWord(mark, "", 0))
             except (EcaError, TimeoutError):
                 return
 
@@ -148,6 +153,7 @@ class Completion:
         if word is not None:
             return _adapt_to_symbol(self._suggestions.get(word.mark, ()), word, event.symbol)
         words = event.line.split()
+        # The word before the one that is being typed decides what can follow.
         before = words[-1] if event.line.endswith(" ") else (words[-2] if len(words) > 1 else "")
         setup = self._session.engine.setup
         match before:
@@ -162,7 +168,7 @@ class Completion:
 
 
 def _format_context(context: ChatContext, folder: str, *, quoted: bool) -> str:
-    """Return how a message names a context; empty if only a page can send it."""
+    """Return how a message names a context, such as a file; empty for a context that only a page can send."""
     if context.type in {"file", "directory"}:
         return _format_path(getattr(context, "path", ""), folder, quoted=quoted)
     return _format_path(getattr(context, "label", ""), "", quoted=quoted)
@@ -174,8 +180,8 @@ def _format_path(path: str, folder: str, *, quoted: bool) -> str:
     return f'"{path}"' if " " in path and not quoted else path
 
 
-def _adapt_to_symbol(names: Iterable[str], word: Word, symbol: str) -> list[str]:
-    """Return the names in the form that IPython needs. It replaces `symbol`, which may begin before our word (with the
-    `/`) or after it (after a `"`)."""
+def _adapt_to_symbol(names: Iterable[str], word: TypedWord, symbol: str) -> list[str]:
+    """Return the names in the form that IPython needs. IPython replaces `symbol` by a name. The symbol may begin before
+    our word, with the `/`: then each name must begin with the `/`, too. Or it may begin later, after a `"`."""
     prefix = symbol[: len(symbol) - len(word.text)] if symbol.endswith(word.text) else ""
     return [f"{prefix}{name}" for name in names]

@@ -6,27 +6,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.apps.kernel.completion import Word, find_word
+from jupyter_eca.apps.kernel.completion import TypedWord, find_word
 
 
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ("%eca /", Word("/", "", 6)),
-        ("%eca /co", Word("/", "co", 6)),
-        ("  %eca /co", Word("/", "co", 8)),
-        ("%eca -n -b plan /co", Word("/", "co", 17)),
-        ("x = 1\n%eca /co", Word("/", "co", 12)),
-        ("%%eca\n/co", Word("/", "co", 7)),
-        ("%%eca /docs:as", Word("/", "docs:as", 7)),
-        ("%eca read @", Word("@", "", 11)),
-        ("%eca read @a/b.c", Word("@", "a/b.c", 11)),
-        ("%eca read #a", Word("@", "a", 11)),
-        ('%eca read @"two wo', Word("@", "two wo", 12, quoted=True)),
-        ("%%eca\nfirst\nread (@a", Word("@", "a", 19)),
+        ("%eca /", TypedWord("/", "", 6)),
+        ("%eca /co", TypedWord("/", "co", 6)),
+        ("  %eca /co", TypedWord("/", "co", 8)),
+        ("%eca -n -b plan /co", TypedWord("/", "co", 17)),
+        ("x = 1\n%eca /co", TypedWord("/", "co", 12)),
+        ("%%eca\n/co", TypedWord("/", "co", 7)),
+        ("%%eca /docs:as", TypedWord("/", "docs:as", 7)),
+        ("%eca read @", TypedWord("@", "", 11)),
+        ("%eca read @a/b.c", TypedWord("@", "a/b.c", 11)),
+        ("%eca read #a", TypedWord("@", "a", 11)),
+        ('%eca read @"two wo', TypedWord("@", "two wo", 12, quoted=True)),
+        ("%%eca\nfirst\nread (@a", TypedWord("@", "a", 19)),
     ],
 )
-def test_a_command_or_what_is_pointed_at(code: str, expected: Word) -> None:
+def test_a_command_or_what_is_pointed_at(code: str, expected: TypedWord) -> None:
     assert find_word(code, len(code)) == expected
 
 
@@ -52,7 +52,7 @@ def test_other_words_are_somebody_elses(code: str) -> None:
 
 
 def test_what_stands_behind_the_cursor_does_not_matter() -> None:
-    assert find_word("%eca /co and more", 8) == Word("/", "co", 6)
+    assert find_word("%eca /co and more", 8) == TypedWord("/", "co", 6)
 
 
 @given(st.text(alphabet="%eca /@#\"' -nmb\n(", max_size=40), st.integers(0, 40))

@@ -1,8 +1,9 @@
 """Owns the card below a cell: a widget that shows the tool calls and questions of a turn which wait for the user. It
 uses the same JavaScript bundle as the panel, so it looks the same.
 
-A page that shows the card gets only what waits: the contents of those calls, and the questions. This module must not
-decide anything: it passes what the user decides to a `DecisionHandler`, which is `questions`.
+A page that shows the card gets only what waits: the contents of those calls, and the questions. A content is one piece
+of an answer, as the server sends it in a message `chat/contentReceived`. This module must not decide anything: it
+passes what the user decides to a `DecisionHandler`, which is `questions`.
 """
 
 from __future__ import annotations
@@ -54,17 +55,19 @@ class Card(MultiPageWidget):
         self, publisher: Publisher, chat: str, handler: DecisionHandler, contents: Sequence[ChatContentReceivedParams]
     ) -> None:
         """Create the card in the cell in which it is shown. `contents` are the contents about its calls, which a page
-        gets when it connects."""
+        gets when it connects. The caller may add to them later."""
         super().__init__()
         self.opened = asyncio.Event()
+        """Set when the first page has connected."""
         self.handler = handler
         self.contents = contents
         self.questions: list[tuple[ChatAskQuestionParams, asyncio.Future[ChatAskQuestionResult]]] = []
+        """The questions that wait, and the futures of their answers."""
         self._publisher = publisher
         self._chat = chat
-        self._id = uuid.uuid4().hex
+        self._id = uuid.uuid4().hex  # the display id of the output
         self._published = self._shown = False
-        self._pages: dict[str, _Page] = {}
+        self._pages: dict[str, _Page] = {}  # by the id of the channel over which a page is connected
 
     # -- in the notebook
 
@@ -92,6 +95,7 @@ class Card(MultiPageWidget):
             super().close()
 
     def _publish(self, data: dict[str, Any]) -> None:
+        """Publish data as the output of the card, or replace the earlier data."""
         publish = partial(self._publisher.publish, data, transient={"display_id": self._id}, update=self._published)
         # Publish in the context of the cell, because this may be called by a task of another context.
         self._context.copy().run(publish)
@@ -100,7 +104,7 @@ class Card(MultiPageWidget):
     # -- messages to pages
 
     def send_content(self, received: ChatContentReceivedParams) -> None:
-        """Send a content to all pages."""
+        """Send one content to all pages."""
         for page in self._pages.values():
             self.start_task(page.send_content(received))
 
@@ -119,7 +123,8 @@ class Card(MultiPageWidget):
     # -- messages of pages
 
     async def _serve(self, channel: str) -> None:
-        """Serve a page until it leaves or the card is closed."""
+        """Serve the page that is connected over a channel, until it leaves or the card is closed. The base class calls
+        this when a page connects."""
         page = self._pages[channel] = _Page(self, partial(self._send_to_page, channel))
         self._links[channel] = page.link
         Card.drawn = True
@@ -141,8 +146,8 @@ class _UndelayedLink(CommLink):
 
 
 class _Page:
-    """The connection to a page that shows the card. For the page this is a server with one chat, which began when the
-    page connected."""
+    """The connection to a page that shows the card. The page speaks ECA, the protocol of our panel. It believes that it
+    speaks to a server with one chat, which began when the page connected."""
 
     def __init__(self, card: Card, write: partial[None]) -> None:
         self.link = _UndelayedLink(write, lambda: None)
@@ -152,9 +157,11 @@ class _Page:
         """Whether the page has sent `initialized`."""
 
     async def run(self) -> None:
+        """Read the messages of the page until its link ends."""
         await self._peer.run()
 
     async def send_content(self, received: ChatContentReceivedParams) -> None:
+        """Send a content to the page, if it is ready."""
         if self._ready:
             await self._peer.notify("chat/contentReceived", received.wire())
 
@@ -183,6 +190,8 @@ class _Page:
                 raise RemoteError(f"there is no {method!r} here", ErrorCode.METHOD_NOT_FOUND)
 
     def _handle_notification(self, method: str, params: Any) -> None:
+        """Handle a notification of the page. After `initialized`, the page gets everything that waits. All others are
+        decisions of the user."""
         if method != "initialized":
             self._card.handler.handle_decision(method, params)
             return

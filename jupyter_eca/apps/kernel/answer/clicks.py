@@ -1,5 +1,6 @@
-"""Finds out whether clicks in a page reach a kernel while a cell is running. A click on a widget is a comm message. It
-depends on the version of ipykernel whether the kernel receives it while a cell awaits:
+"""Finds out whether clicks in a page reach a kernel while a cell is running. A click on a widget is a comm message: a
+message of Jupyter between a page and a kernel. It depends on the version of ipykernel whether the kernel receives it
+while a cell awaits:
 
 | ipykernel | receives clicks while a cell awaits |
 |---|---|
@@ -7,8 +8,9 @@ depends on the version of ipykernel whether the kernel receives it while a cell 
 | 7.0 to 7.3 | only in a subshell, which JupyterLab creates for its widgets, and other front ends do not |
 | from 7.4 on | always |
 
-Some pages do not know our widget. JupyterLab then closes its comm, and no click will come. This module must not know
-what is clicked: `questions` and `engine/client` use it.
+A subshell is a second thread of the kernel that handles messages. Some pages do not know our widget. JupyterLab then
+closes its comm, and no click will come. This module must not know what is clicked: `questions` and `engine/client` use
+it.
 """
 
 from __future__ import annotations
@@ -43,28 +45,28 @@ def can_arrive() -> bool:
 
 
 class ClickWatcher:
-    """Watches whether clicks on a widget can arrive. Create it when the widget is shown."""
+    """Watches whether clicks on a widget can still arrive. Create it when the widget is shown."""
 
     def __init__(self, widget: Any) -> None:
         from IPython.core.getipython import get_ipython
 
         self._kernel = get_kernel(get_ipython())
         self._closed = False
-        self._until = monotonic() + PATIENCE
+        self._deadline = monotonic() + PATIENCE  # until then, the page may still create its subshell
         widget.comm.on_close(self._close)
 
     @property
     def is_lost(self) -> bool:
         """Whether no click can arrive any more."""
         return self._closed or (
-            monotonic() > self._until and not can_reach_running_cell() and not self._list_subshells()
+            monotonic() > self._deadline and not can_reach_running_cell() and not self._list_subshells()
         )
 
     async def wait_for_page(self, opened: asyncio.Event, seconds: float) -> bool:
         """Wait until a page has connected, which sets `opened`. Return False if no page has connected after `seconds`,
         or as soon as no page can connect any more."""
-        until = monotonic() + seconds
-        while not (opened.is_set() or self.is_lost or monotonic() > until):
+        deadline = monotonic() + seconds
+        while not (opened.is_set() or self.is_lost or monotonic() > deadline):
             with suppress(TimeoutError):
                 await asyncio.wait_for(opened.wait(), _HEARTBEAT)
         return opened.is_set()
@@ -73,11 +75,13 @@ class ClickWatcher:
         self._closed = True
 
     def _list_subshells(self) -> list[str]:
+        """Return the ids of the kernel's subshells; [] for a kernel that has none."""
         thread = getattr(self._kernel, "shell_channel_thread", None)
         return thread.manager.list_subshell() if thread is not None else []
 
 
 def _read_version() -> tuple[int, ...]:
+    """Return the version of ipykernel: (7, 4)."""
     from ipykernel._version import version_info
 
     return tuple(int(str(part)) for part in version_info[:2])

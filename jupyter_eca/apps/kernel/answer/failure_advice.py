@@ -1,7 +1,8 @@
-"""Owns what a cell adds to the reason why its turn failed: a line that says what to type, and a mark in the output, by
-which Lab shows buttons below the cell. Pure.
+"""Owns what a cell adds to the reason why its turn failed. Pure.
 
-It must not know the reason in words: the server sends it. `turn` raises both as the error of the cell.
+It adds a line that says what to type. It also adds a mark to the metadata of the output, by which JupyterLab knows that
+it should show buttons below the cell. This module must not know the reason in words, because the server sends that.
+`turn` raises the reason and the line as the error of the cell.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _SIGN_IN = "To set a key or to sign in, run `%eca /login`."
 _OTHER_MODEL = "To ask another model, add `-m PROVIDER/MODEL` after `%eca`."
 _COSTS = "To see what was spent, run `%eca /costs`."
 
-# The other kinds say what to do in their own words: to ask again, or how to get a model.
+# For the other kinds of failure, the reason itself says what to do: to ask again, or how to get a model.
 _ADVICE = {
     FailureKind.AUTH: _SIGN_IN,
     FailureKind.MODEL: _OTHER_MODEL,

@@ -26,13 +26,16 @@ from jupyter_eca.engine.text.exact_text import drop_control_characters
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# The line that begins a block of code: three or more backticks or tildes, and the language: "```python".
 _FENCE = re.compile(r"([ \t]*)(?:(`{3,})([^`]*)|(~{3,})(.*))$")
 # The address of a link. It has no character with a meaning in Markdown, HTML or TeX. Brackets must be balanced, as in
 # addresses of encyclopaedias.
-_PLACE = r"(?:[\w.~:/?#@!*+,;=%{0}-]|\([\w.~:/?#@!*+,;=%{0}-]*\))+"
+_ADDRESS = r"(?:[\w.~:/?#@!*+,;=%{0}-]|\([\w.~:/?#@!*+,;=%{0}-]*\))+"
 # An address without a scheme must not have `&`: mistune decodes entities twice, and could find a scheme in it then.
-_WEB = r"(?:https?://|mailto:)" + _PLACE.format("&")
-_URL = rf"(?:{_WEB}|(?![^\s/?#)]*:){_PLACE.format('')})"
+_WEB = r"(?:https?://|mailto:)" + _ADDRESS.format("&")
+_URL = rf"(?:{_WEB}|(?![^\s/?#)]*:){_ADDRESS.format('')})"
+# Everything in a text that must change. The groups, in order: an escaped character, inline code, a formula in a line of
+# its own, a formula in a line, a link or image, an address in `<>`, the box of a task, and any other special character.
 _TOKEN = re.compile(
     r"\\(?P<escaped>[!-/:-@\[-`{-~])"
     r"|(?P<ticks>(?<!`)`+(?!`))(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
@@ -46,6 +49,7 @@ _TOKEN = re.compile(
     r"|(?P<special>[&<`$\\\[\]\"]|~{3,}|!(?=<)|(?<!http)(?<!https):(?=//)|@(?=@))",
     re.IGNORECASE,
 )
+# An environment of TeX that is complete.
 _ENVIRONMENT = re.compile(r"\\begin\{([a-z]*\*?)\}.*?\\end\{\1\}", re.IGNORECASE)
 # An open bracket without its partner. The renderer `marked` searches for the partner even in the next block of code.
 _UNCLOSED = re.compile(r"\[(?!(?:\\.|[^\[\]\\])*\])")
@@ -55,7 +59,7 @@ def as_inert_markdown(text: str) -> str:
     """Return a text as inert Markdown, with its formatting and its blocks of code."""
     out: list[str] = []
     paragraph: list[str] = []
-    outdent = 0
+    outdent = 0  # how many characters of indentation are removed from the next lines
     lines = iter(re.split(r"\r\n|\r|\n", text))
     for line in lines:
         if fence := _FENCE.match(line):
@@ -100,13 +104,14 @@ def _escape_found(match: re.Match[str]) -> str:
         case "display" | "inline":
             return _as_formula("$" if match.lastgroup == "inline" else "$$", match[match.lastgroup])
         case "url":
+            # An image is written `![label](url)`. It becomes a link, because only marks beyond the first stay.
             label, url = match["label"].strip() or match["url"], match["url"]
             return f"{_as_entities(match['bangs'][1:])}[{as_inert_prose(label)}]({html.escape(url)})"
         case "bare":
             return f"[{as_inert_prose(match['bare'])}]({html.escape(match['bare'])})"
         case "box":
             return match["box"]
-        case group:
+        case group:  # an escaped or a special character
             return _as_entities(match[group or 0])
 
 
@@ -114,6 +119,7 @@ def _as_formula(mark: str, source: str) -> str:
     """Return a formula on one line. Spaces are added, which have no meaning in TeX, so that Markdown finds no links,
     entities or other formulas in it."""
     source = " ".join(source.split())
+    # An environment that is not complete makes the formula end at an unexpected place. So it is shown as a text.
     if re.search(r"\\(begin|end)\{", _ENVIRONMENT.sub("", source)):
         return f"{_as_entities(mark)}{as_inert_prose(source)}{_as_entities(mark)}"
     source = re.sub(r"([!\]\\:])(?=[\[(:/])|(&)(?=[#\w])|(\\)$", r"\g<0> ", source)
@@ -143,4 +149,5 @@ def _take_until_closed(lines: Iterator[str], fence: str, indent: int) -> Iterato
 
 
 def _measure_indent(line: str) -> int:
+    """Return how many spaces and tabs a line begins with."""
     return len(line) - len(line.lstrip(" \t"))

@@ -26,6 +26,7 @@ def repeats_text(json_text: str, text: str) -> bool:
         value = json.loads(json_text)
     except ValueError:
         return json_text == text
+    # All values whose text could be the text of the result.
     values = [value]
     if isinstance(value, dict) and list(cast("dict[str, Any]", value)) == ["result"]:
         values.append(value["result"])
@@ -37,6 +38,7 @@ def repeats_text(json_text: str, text: str) -> bool:
 
 
 def _as_text(value: Any) -> str:
+    """Return a text unchanged, and any other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

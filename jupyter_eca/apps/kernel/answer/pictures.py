@@ -1,4 +1,5 @@
-"""Converts pictures of tools into MIME bundles for a page. Pure.
+"""Converts pictures of tools into MIME bundles for a page. A MIME bundle is the form in which a kernel publishes an
+output: `{"image/png": BASE64, "text/plain": TEXT}`. Pure.
 
 It must not display them: `screen` does.
 """

@@ -1,7 +1,8 @@
-"""Asks the user, at the cell of a turn, to decide about tool calls and to answer questions. It uses a card if the page
-draws widgets, and otherwise `input()`.
+"""Asks the user, at the cell of a turn, to decide about tool calls and to answer questions. It uses a card, which is a
+widget with buttons, if the page draws widgets, and otherwise `input()`.
 
 It must not know which calls need an approval: the engine decides that, and `turn` passes the contents that it receives.
+A content is one piece of an answer; a tool call has a content for each of its states.
 The card is in `card`, the texts for `input()` are in `terminal_approval` and `terminal_question`.
 """
 
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.transport.eca_client import EcaClient
 
-# Seconds to wait until a page has drawn the first card of a kernel. For it the page loads half a megabyte, perhaps on a
-# busy machine. A front end that cannot draw it does not tell that, so this wait is the only way to find out.
+# Seconds to wait until a page has drawn the first card of a kernel. To draw it, the page loads half a megabyte, perhaps
+# on a busy machine. A front end that cannot draw it does not say so. So this wait is the only way to find out.
 PATIENCE: Final = 20.0
 
 _NO_BUTTONS: Final = "If no buttons appear here, a field to type into will follow in a moment."
@@ -61,8 +62,9 @@ class CellQuestions:
         draw: Callable[[], None],
         stop: Callable[[], None],
     ) -> None:
-        """Call this in the cell of the turn, because the card appears in the cell that calls it. `draw()` redraws the
-        answer, so that the user sees what led to a question. `stop()` stops the turn."""
+        """Call this in the cell of the turn, because the card appears in the cell that calls it. `publisher` publishes
+        outputs in this cell. `chat` is the id of the chat. `draw()` redraws the answer, so that the user sees what led
+        to a question. `stop()` stops the turn."""
         self._front_end = front_end
         self._publisher = publisher
         self._client = client
@@ -89,9 +91,11 @@ class CellQuestions:
 
     def receive(self, received: ChatContentReceivedParams, transcript: CellTranscript) -> None:
         """Handle a content that was just added to the transcript: ask about new calls, and withdraw what is over."""
+        # A tool may have asked a question, whose id is that of its call.
         self.withdraw({call.id for call in transcript.calls if call.is_over})
         waiting = {call.key: call for call in transcript.undecided_calls}
         new = {key: call for key, call in waiting.items() if key not in self._calls}
+        # A call that was decided here keeps its None until the engine reports that it no longer waits.
         self._calls = {key: self._calls.get(key, call) for key, call in waiting.items()}
         self._update_card(received, asks=bool(new))
         self._show_or_hide_card()
@@ -100,7 +104,8 @@ class CellQuestions:
             self._ask(call)
 
     def _update_card(self, received: ChatContentReceivedParams, *, asks: bool) -> None:
-        """Send a content to the card if it is about a call that waits, or has waited, for a decision."""
+        """Send a content to the card if it is about a call that waits, or has waited, for a decision. `asks`: a new
+        call waits because of this content."""
         content = received.content
         if not isinstance(content, ToolCallContent) or isinstance(content, ToolCallPrepareContent):
             return
@@ -126,6 +131,7 @@ class CellQuestions:
                 self._decide(call, CallDecision(approved=False, reason="Nobody is there to approve this call."))
 
     async def _ask_on_card(self, call: TranscriptCall) -> None:
+        """Show the card, which asks about all calls that wait. If no page draws it, ask in another way."""
         if await self._show_card() is None:
             self._ask_in_terminal(call)
 
@@ -139,6 +145,7 @@ class CellQuestions:
             self._interrupt()
 
     def _decide(self, call: TranscriptCall, decision: CallDecision) -> None:
+        """Send the decision about a call to the engine."""
         self._calls[call.key] = None
         self._start(self._client.decide(call.chat or self._chat, call.id, decision))
 
@@ -150,8 +157,8 @@ class CellQuestions:
     # -- questions
 
     async def answer(self, question: ChatAskQuestionParams, id: str) -> ChatAskQuestionResult:
-        """Ask a question and return the answer. `id` identifies who asks, for example a tool call. A new question with
-        the same id replaces the earlier one, which was answered elsewhere."""
+        """Ask a question and return the answer. `id` is that of the tool call that asks, or "". A new question with the
+        same id replaces the earlier one, which was answered elsewhere."""
         id = id or uuid.uuid4().hex
         self.withdraw({id})
         task = self._questions[id] = self._start(self._answer(question))

@@ -1,5 +1,5 @@
-"""Owns the screens on which an answer is shown: an output in a notebook, which is redrawn at most ten times a second, a
-terminal, or one output at the end if nobody watches.
+"""Owns the three screens on which an answer can be shown: an output in a notebook, which is redrawn at most ten times a
+second; a terminal; or one output at the end if nobody watches.
 
 It must not render anything: `transcript` returns the text. `front_end` chooses the screen.
 """
@@ -54,9 +54,9 @@ class NotebookScreen:
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
-        self._id = uuid.uuid4().hex
-        self._drawn = ""
-        self._next = 0.0
+        self._id = uuid.uuid4().hex  # the display id
+        self._drawn = ""  # the Markdown that is shown now
+        self._next = 0.0  # the earliest time of the next redraw
 
     def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:
         if now or time.monotonic() >= self._next:
@@ -68,6 +68,7 @@ class NotebookScreen:
         _show_pictures(self._publisher, transcript)
 
     def _show(self, transcript: CellTranscript, *, final: bool = False) -> None:
+        """Publish the answer if it has changed. `final`: it is complete, and is saved with its metadata."""
         text = transcript.as_markdown(final=final)
         metadata = transcript.metadata if final else {}
         if text != self._drawn or metadata:
@@ -96,7 +97,7 @@ class TerminalScreen:
     """Prints new text when it arrives, and a line for a tool call when its state changes."""
 
     def __init__(self) -> None:
-        self._printed: dict[int, str] = {}
+        self._printed: dict[int, str] = {}  # what was printed of each part of the answer, by its index
 
     def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:  # noqa: ARG002  # text is cheap
         for number, part in enumerate(transcript.visible_parts):

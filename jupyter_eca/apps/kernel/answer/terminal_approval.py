@@ -1,7 +1,7 @@
 """Asks the user to approve a tool call by `input()`: in a terminal, on the command line, and in a page that draws no
 widgets.
 
-It must not send the decision: `questions` and `apps/process.py` do. `terminal_question` asks other questions.
+It must not send the decision: `questions` and `apps/process.py` do that. `terminal_question` asks other questions.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 
 
 def ask_decision(call: TranscriptCall) -> CallDecision:
-    """Ask for a decision about a call. This blocks the loop, which is acceptable: nothing else can be shown meanwhile.
+    """Ask for a decision about a call. This blocks the event loop until the user has answered. That is acceptable,
+    because nothing else can be shown meanwhile.
 
     Raises: KeyboardInterrupt.
     """
     session = f"yes for this [s]ession ({', '.join(call.remembers)}), " if call.remembers else ""
-    about = "\n".join(filter(None, (describe_call_as_text(call.arguments, call.details), call.why)))
+    description = "\n".join(filter(None, (describe_call_as_text(call.arguments, call.details), call.cause)))
     name = " ".join(call.name.split())
-    question = f"\n{name} wants to run:\n{about}\nRun it? [y]es, {session}[n]o, or why not: "
+    question = f"\n{name} wants to run:\n{description}\nRun it? [y]es, {session}[n]o, or why not: "
     try:
         with handle_interrupts_in_input():
             answer = input(as_typed_text(question))

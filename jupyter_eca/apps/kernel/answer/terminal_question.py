@@ -1,7 +1,7 @@
 """Asks a question by `input()`: a question of the assistant, or of a dialogue such as `/login`. A secret is read
 without an echo, if the terminal can do that.
 
-It must not send the answer: `questions` and `apps/process.py` do. `terminal_approval` asks about tool calls.
+It must not send the answer: `questions` and `apps/process.py` do that. `terminal_approval` asks about tool calls.
 """
 
 from __future__ import annotations
@@ -48,13 +48,15 @@ def _read_secret(prompt: str) -> str:
 
 
 def _parse_answer(question: ChatAskQuestionParams, words: str) -> ChatAskQuestionResult:
-    """Parse an answer: the number of an option, its label, the beginning of exactly one label, or a free text."""
+    """Parse an answer: the number of an option, its label, or a free text. If no free text is allowed, the beginning of
+    exactly one label is enough."""
     labels = [option.label for option in question.options or ()]
     if words.isdecimal() and 1 <= int(words) <= len(labels):
         return ChatAskQuestionResult(answer=labels[int(words) - 1])
-    free = question.allow_freeform or not labels
-    equal = [label for label in labels if label.lower() == words.lower()]
-    longer = [label for label in labels if words and not free and label.lower().startswith(words.lower())]
-    if len(matches := equal or longer) == 1:
+    allows_text = question.allow_freeform or not labels
+    matches = [label for label in labels if label.lower() == words.lower()]
+    if not matches and words and not allows_text:
+        matches = [label for label in labels if label.lower().startswith(words.lower())]
+    if len(matches) == 1:
         return ChatAskQuestionResult(answer=matches[0])
-    return ChatAskQuestionResult(answer=words) if words and free else NO_ANSWER
+    return ChatAskQuestionResult(answer=words) if words and allows_text else NO_ANSWER

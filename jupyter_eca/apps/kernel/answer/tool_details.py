@@ -1,5 +1,5 @@
-"""Describes the details of a tool call as Markdown and as text: for example a change of a file, a command, or a plan.
-Pure.
+"""Describes the arguments and the details of a tool call as Markdown and as text. The details say what a call does: for
+example a change of a file, a command of a shell, or a plan. Pure.
 
 It must not know the state of a call: `transcript` adds the state, and puts it and the details into the answer.
 """
@@ -36,7 +36,7 @@ SHOWN_CHARS: Final = 2_000
 # The most lines of a change that a cell shows: about one screen. The user can open the file to see more.
 SHOWN_LINES: Final = 40
 
-# The arguments that the details of a call show in a better way. They are not shown again.
+# The arguments that the details of a call show in a better way, by the type of the details. They are not shown again.
 _SHOWN_BY_DETAILS: Final[dict[type, frozenset[str]]] = {
     FileChangeDetails: frozenset({"path", "content", "original_content", "new_content"}),
     ShellCommandDetails: frozenset({"command", "background"}),
@@ -133,10 +133,13 @@ def as_folded_markdown(text: str, summary: str) -> str:
 
 
 def shorten(text: str) -> str:
+    """Return the first `SHOWN_CHARS` characters of a text, and how many more there are."""
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}\n… {len(text) - SHOWN_CHARS} characters more"
 
 
 def _shorten_exact(text: str) -> str:
+    """Shorten a text, and make characters visible that are not drawn or look like others. The user approves by this
+    text."""
     return as_exact_text(shorten(text))
 
 
@@ -145,6 +148,7 @@ def _as_json(value: Any) -> str:
 
 
 def _shorten_lines(text: str) -> str:
+    """Return the first `SHOWN_LINES` lines of a text, and how many more there are."""
     lines = text.rstrip("\n").split("\n")
     hidden = len(lines) - SHOWN_LINES
     return shorten("\n".join(lines if hidden <= 0 else [*lines[:SHOWN_LINES], f"… {hidden} lines more"]))
@@ -158,9 +162,11 @@ def _format_command(arguments: dict[str, Any], details: ShellCommandDetails) -> 
 
 
 def _join_words(part: ShellCommandPart) -> str:
+    """Return one command as a line of a shell."""
     return shlex.join((part.command, *part.args)) if part.args else part.command
 
 
 def _format_subject(subject: str, status: TaskStatus) -> str:
+    """Return the subject of a task as Markdown on one line. It is bold for a task in progress."""
     text = as_inert_prose(" ".join(subject.split()))
     return f"**{text}**" if status is TaskStatus.IN_PROGRESS and text else text

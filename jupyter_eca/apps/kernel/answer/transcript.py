@@ -1,7 +1,9 @@
 """Owns the transcript of one answer in a cell. It collects the contents that are received, and renders them as Markdown
 and as text, also while the answer is not complete. Pure.
 
-It must not know a display or a clock: `turn` adds the contents, and `screen` shows the text.
+A content is what the server sends in one message `chat/contentReceived`: a piece of text, a step of a tool call, a
+picture, and so on. Contents become the parts of the transcript. It must not know a display or a clock: `turn` adds the
+contents, and `screen` shows the text.
 """
 
 from __future__ import annotations
@@ -60,6 +62,8 @@ class AnswerText:
 
 @dataclass
 class Reasoning:
+    """The model's thinking before a part of its answer."""
+
     id: str
     text: str = ""
     took_ms: int | None = None
@@ -76,8 +80,10 @@ class TranscriptCall:
     """The last content about the call. It says in which state the call is."""
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
     details: ToolCallDetails | None = None
+    """What the call does, for readers: for example the change of a file."""
     progress: ChatToolCallProgressParams | None = None
-    why: str = ""
+    """How far the call is; None if it has not reported it."""
+    cause: str = ""
     """The rule or default by which the call runs, needs an approval or is forbidden, in words."""
     remembers: tuple[str, ...] = ()
     """What an approval for the session would remember, in words."""
@@ -107,7 +113,7 @@ class TranscriptCall:
 
     @property
     def state(self) -> str:
-        """The state of the call in words."""
+        """The state of the call in words. They begin with a sign, which is "…" before the call runs."""
         match self.last:
             case ToolCallPrepareContent():
                 return "… preparing"
@@ -130,6 +136,7 @@ class TranscriptCall:
         progress = None if self.is_over else self.progress
         if progress is None:
             return ""
+        # For example "3 of 10 · downloading": the count, and the last line of the text.
         count = "" if progress.progress is None else f"{progress.progress:g}"
         count = f"{count} of {progress.total:g}" if count and progress.total is not None else count
         lines = [line for line in progress.text.splitlines() if line.strip()]
@@ -155,7 +162,7 @@ class Picture:
 
 @dataclass
 class Flag:
-    """A mark that the user set in the chat."""
+    """A named mark that the user has set in the chat, to return to it later."""
 
     text: str
 
@@ -182,13 +189,14 @@ class CellTranscript:
     """The transcript of one answer, or of a subagent within an answer."""
 
     def __init__(self, command: str = "", chat: str = "") -> None:
-        """`command` is the name of the `/` command in the prompt. The answer of a command is a text of the server.
-        `chat` is the chat of a subagent; empty for an answer."""
+        """`command` is the name of the `/` command in the prompt; empty if it is not a command. The answer of a command
+        is a text of the server. `chat` is the chat of a subagent; empty for an answer."""
         self._chat = chat
         self.parts: list[Part] = []
         self._command = command
         self.usage: UsageContent | None = None
         self.outcome: Outcome | None = None
+        """How the turn ended; None while it runs."""
         self.note = ""
         """A note that is shown until the answer has ended. It is not a part of the answer."""
         self.metadata: dict[str, Any] = {}
@@ -199,7 +207,7 @@ class CellTranscript:
         """Whether the answer is a plan, which `%eca go` carries out."""
 
     def add(self, received: ChatContentReceivedParams) -> None:
-        """Add a content that was received."""
+        """Add one content. A content of a subagent is added to the transcript of the subagent."""
         if received.parent_chat_id is not None and not self._chat:
             self._add_to_subagent(received)
             return
@@ -242,12 +250,13 @@ class CellTranscript:
                 call.subagent.add(received)
 
     def set_progress(self, params: ChatToolCallProgressParams) -> None:
+        """Set the progress of a running tool call."""
         for call in self.calls:
             if call.id == params.id:
                 call.progress = params
 
     def _add_text(self, role: Role, text: str) -> None:
-        """Add a text, or add it to the last one if the assistant goes on."""
+        """Add a text as a new part, or append it to the last part if the assistant goes on."""
         last = self.parts[-1] if self.parts else None
         # A model's text comes in pieces, which are joined. Each remark of the server is complete.
         if not (isinstance(last, AnswerText) and last.role is role is Role.ASSISTANT):
@@ -256,6 +265,7 @@ class CellTranscript:
         last.text += text
 
     def _find_reasoning(self, id: str) -> list[Reasoning]:
+        """Return the reasoning with this id in a list, or [] if there is none."""
         return [part for part in self.parts if isinstance(part, Reasoning) and part.id == id]
 
     def _update_call(self, content: ToolCallContent) -> None:
@@ -267,7 +277,7 @@ class CellTranscript:
         call.last = content
         call.arguments = getattr(content, "arguments", call.arguments)
         call.details = content.details or call.details
-        call.why = _describe_cause(content) or call.why
+        call.cause = _describe_cause(content) or call.cause
         if isinstance(content, ToolCallRunContent):
             call.remembers = content.remembers or ()
 
@@ -278,10 +288,13 @@ class CellTranscript:
     @property
     def undecided_calls(self) -> list[TranscriptCall]:
         """The calls that wait for a decision, with those of subagents."""
-        waiting = [
-            [call] if call.is_waiting else call.subagent.undecided_calls if call.subagent else [] for call in self.calls
-        ]
-        return [call for calls in waiting for call in calls]
+        waiting: list[TranscriptCall] = []
+        for call in self.calls:
+            if call.is_waiting:
+                waiting.append(call)
+            elif call.subagent:
+                waiting += call.subagent.undecided_calls
+        return waiting
 
     @property
     def text(self) -> str:
@@ -308,9 +321,12 @@ class CellTranscript:
         return self.parts[:-1] if self.outcome is Outcome.STOPPED else self.parts
 
     def as_markdown(self, *, final: bool = False) -> str:
-        """Return the answer as Markdown. `final`: the text that is saved. It does not have the progress of calls and
-        the reasons why they run, which are only for people who watch. So the text is the same when a locked answer is
-        replayed under other rules."""
+        """Return the answer as Markdown.
+
+        `final`: return the text that is saved in the notebook. It leaves out the progress of calls and the reasons why
+        they run, which are only for people who watch. So the text is the same when a recorded answer is replayed under
+        other approval rules.
+        """
         parts = [_as_markdown(part, self._command, final=final) for part in self.visible_parts]
         if plan := self.plan:
             parts.append(tool_details.format_checklist(plan))
@@ -365,19 +381,20 @@ def _as_markdown(part: Part, command: str, *, final: bool) -> str:
                 f"<details><summary>{head}</summary>\n\n{as_inert_markdown(text)}\n\n</details>" if text.strip() else ""
             )
         case TranscriptCall():
-            return _call_as_markdown(part, "" if final else part.progress_line, "" if final else part.why)
+            return _call_as_markdown(part, "" if final else part.progress_line, "" if final else part.cause)
         case Picture():
             return html.escape(part.words)
         case Flag(text=text):
             return f"⚑ {as_inert_prose(' '.join(text.split()))}"
 
 
-def _call_as_markdown(call: TranscriptCall, progress: str, why: str) -> str:
-    """Return a call as Markdown: a line with its name and state, under which its details are folded."""
+def _call_as_markdown(call: TranscriptCall, progress: str, cause: str) -> str:
+    """Return a call as Markdown: a line with its name and state, under which its details are folded. `progress` and
+    `cause` are added if they are not empty."""
     headline = tool_details.format_headline(call.details)
     head = f"{as_inline_code(as_exact_text(call.name))}{headline} {html.escape(call.state)}"
     head += f" · {as_inline_code(progress)}" if progress else ""
-    body = tool_details.describe_call(call.arguments, call.details) + (f"\n\n{as_inert_prose(why)}" if why else "")
+    body = tool_details.describe_call(call.arguments, call.details) + (f"\n\n{as_inert_prose(cause)}" if cause else "")
     if call.output and not isinstance(call.details, TaskDetails):
         body += as_code_block(shorten(call.output))
     body += tool_details.describe_results(call.details, call.output)
@@ -388,7 +405,7 @@ def _call_as_markdown(call: TranscriptCall, progress: str, why: str) -> str:
     # user should see everything before they decide.
     undecided = call.subagent.undecided_calls if call.subagent else []
     return "\n\n".join(
-        [head_and_body, *(_call_as_markdown(inner, inner.progress_line, inner.why) for inner in undecided)]
+        [head_and_body, *(_call_as_markdown(inner, inner.progress_line, inner.cause) for inner in undecided)]
     )
 
 

@@ -1,5 +1,5 @@
-"""Owns one turn in a cell: it follows the events of the turn, draws the answer, asks about tool calls, and ends cleanly
-whatever happens.
+"""Owns one turn in a cell, which is one question and its answer. It receives the answer piece by piece, draws it, asks
+the user about tool calls, and ends cleanly whatever happens.
 
 It must not parse cells: `magic` creates the turn, and `cell_session` holds it while it runs.
 """
@@ -108,7 +108,9 @@ class CellTurn:
         chat: str,
         command: str = "",
     ) -> None:
-        """`command` is the name of the `/` command in the prompt; empty if it is not a command."""
+        """`shell` is that of IPython. `client` is connected to the engine, `kernel` runs the code of the assistant, and
+        `chat` is the id of the chat. `command` is the name of the `/` command in the prompt; empty if it is not a
+        command."""
         self._shell = shell
         self._front_end = front_end
         self._client = client
@@ -117,13 +119,15 @@ class CellTurn:
         self.chat = chat
         self._screen = create_screen(front_end, shell)
         self._transcript = CellTranscript(command)
-        self._changed = asyncio.Event()
-        self._interrupted = asyncio.Event()
+        self._changed = asyncio.Event()  # set when something was added to the transcript
+        self._interrupted = asyncio.Event()  # set when the user has interrupted the cell, and the turn must stop
         self._questions = CellQuestions(front_end, shell.display_pub, client, chat, self._draw, self._interrupted.set)
-        self._following: asyncio.Task[None] | None = None
+        self._following: asyncio.Task[None] | None = None  # the task that asks, and receives the answer
 
     async def run(self, ask: Ask, model: str, lock: ChatLock | None = None) -> None:
-        """Ask the question and wait for the end of its turn. Raises: CellError when the turn failed or was stopped."""
+        """Ask the question and wait for the end of its turn. `model` is its full name, or "" for the default. With
+        `lock`, a recorded answer is replayed, or a new one is recorded. Raises: CellError when the turn failed or was
+        stopped."""
         self._kernel.begin(self._show_running)
         following = self._following = asyncio.ensure_future(self._follow(ask, model, lock))
         try:
@@ -191,6 +195,7 @@ class CellTurn:
             self._questions.receive(received, self._transcript)
 
     def _draw(self) -> None:
+        """Draw what there is of the answer, without waiting for the next redraw."""
         self._screen.draw(self._transcript, now=True)
 
     async def answer(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:

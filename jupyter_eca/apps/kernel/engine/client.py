@@ -1,9 +1,10 @@
 """Owns the kernel's connection to an engine. It uses the engine of the Jupyter server if there is one, and otherwise
 starts an engine in this process (`embedded_host`).
 
-How the server is found: this kernel sends a hello message on its iopub channel, under a topic that only our server
-extension subscribes to. The server answers by opening a comm to the kernel. No address and no token is sent to the
-kernel. The server's side is `apps/server/kernel_comms.py`.
+The engine is the program that calls the model and runs tools. A comm is Jupyter's channel for messages between a kernel
+and others. How the server is found: this kernel sends a hello message on its iopub channel, under a topic that only our
+server extension subscribes to. The server answers by opening a comm to the kernel. No address and no token is sent to
+the kernel. The server's side is `apps/server/kernel_comms.py`.
 
 This module must not know cells: `cell_session` owns the connection.
 """
@@ -45,16 +46,16 @@ class EngineConnection:
     def __init__(self, shell: Any, answer_questions: QuestionHandler) -> None:
         self._shell = shell
         self._answer_questions = answer_questions
-        self._connecting = asyncio.Lock()
+        self._connecting = asyncio.Lock()  # so that two cells do not connect at the same time
         self._id = uuid.uuid4().hex
         """Identifies the cells of this kernel in hello messages, so that the server opens only one comm for them."""
         self._server_link: CommLink | None = None
         """The comm for the cells, which the server has opened."""
-        self._comm_opened: asyncio.Event | None = None
+        self._comm_opened: asyncio.Event | None = None  # set when the server has opened a comm; None before a hello
         self._client: EcaClient | None = None
         self._tasks: list[asyncio.Task[Any]] = []
         self._door: EmbeddedDoor | None = None
-        """The door of the engine in this process, if there is one."""
+        """Gives the links of this process access to the engine in it; None if the engine runs in the server."""
         self._requested: dict[str, asyncio.Future[CommLink]] = {}
         """The comms that were requested for panels, by the ids in their hello messages."""
         self.embedded = False
@@ -146,7 +147,7 @@ class EngineConnection:
         return client
 
     async def _embed(self) -> Link:
-        """Start a host in this process, which has the rights of this kernel, and return a link in memory to it."""
+        """Start an engine in this process, which has the rights of this kernel, and return a link in memory to it."""
         from jupyter_eca.apps.kernel.engine.embedded_host import EmbeddedDoor
         from jupyter_eca.fronts.eca.session import EcaSession
         from jupyter_eca.transport.memory import make_link_pair
@@ -159,7 +160,7 @@ class EngineConnection:
         await asyncio.wait((running, ready), return_when=asyncio.FIRST_COMPLETED)
         if running.done():
             ready.cancel()
-            running.result()
+            running.result()  # raises the error with which the engine could not start
         self._door = door
         client_link, server_link = make_link_pair()
         self._start_task(EcaSession(server_link, door, door.own_chats).run())

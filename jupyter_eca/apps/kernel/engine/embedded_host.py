@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 
 class EmbeddedDoor:
-    """The `Door` of the sessions of this kernel. It also runs their host."""
+    """The `Door` of the sessions of this kernel: it gives each of them the host, and says what its client may do. It
+    also runs the host. See `fronts/eca/door.py` for the meaning of the attributes."""
 
     sees_all = False
     approves = True
@@ -39,7 +40,7 @@ class EmbeddedDoor:
     kernel = None
 
     def __init__(self, folder: Path, shell: Any) -> None:
-        """Raises: ConfigError."""
+        """`folder` becomes the workspace of the host. `shell` is that of IPython. Raises: ConfigError."""
         files = Files((folder,))
         workspace = Workspace(files, notebooks=ExecutedNotebooks(files, shell))
         self.own_chats: dict[str, ChatId] = {}
@@ -64,11 +65,13 @@ class EmbeddedDoor:
         """Wait until the host is ready."""
         await self._host.ready.wait()
 
-    async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # the kernel's own options are its files
+    async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # the kernel is configured by files only
+        """Return the host for a client."""
         return self._host
 
     async def interrupt(self) -> None:
         """Do nothing. A turn in this process is stopped by an interrupt of the kernel, which stops its code, too."""
 
     async def doctor(self, host: Host) -> str:
+        """Return the report of what is set up and what is missing."""
         return await report(host.services, "in this kernel (no Jupyter server with jupyter_eca was found)")

@@ -1,4 +1,5 @@
-"""Protects a notebook that a program runs from its first cell to its last: nbclient, papermill or nbval.
+"""Owns the notebooks as the tools of the model see them in an engine inside a kernel. It protects the notebook that a
+program (nbclient, papermill or nbval) runs from its first cell to its last.
 
 Such a program has the notebook in memory, where nobody else can change it, and writes it at the end. A change that the
 assistant made in the file would be lost then, although it was reported as made. So this notebook is read from its file,

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def handle_interrupts_in_code() -> AbstractContextManager[None]:
-    """While the assistant's code runs, raise KeyboardInterrupt in it. Other interrupts are handled as before.
+    """While the assistant's code runs, raise KeyboardInterrupt in it at an interrupt. At other times, the former
+    handler is called.
 
     This is needed because ipykernel handles SIGINT in another way while a cell awaits: it cancels the cell. Code that
     blocks would never notice that.
@@ -35,7 +36,7 @@ def handle_interrupts_in_code() -> AbstractContextManager[None]:
 
 
 def handle_interrupts_in_input() -> AbstractContextManager[None]:
-    """While `input()` waits, raise KeyboardInterrupt in it."""
+    """While `input()` waits, raise KeyboardInterrupt in it at an interrupt."""
     return _handle_interrupts(signal.default_int_handler)
 
 
@@ -65,8 +66,8 @@ def _handle_interrupts(handle: Callable[[int, FrameType | None], object]) -> Gen
 
 
 def _is_running_code(frame: FrameType | None) -> bool:
-    """Return whether a cell is executing code and not awaiting. While it executes code, `run_cell_async` of IPython is
-    on the stack."""
+    """Return whether a cell is executing code and not awaiting. While it executes code, the method `run_cell_async` of
+    IPython is among the callers of `frame`."""
     from IPython.core.interactiveshell import InteractiveShell
 
     shell: Any = InteractiveShell  # its methods have no complete types

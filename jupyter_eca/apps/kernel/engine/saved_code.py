@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# The key of our entry in the metadata of an output.
+# The key of our entry in the metadata of an output, which is `{"jupyter_eca": {"runs": [RUN, …]}}`.
 KEY: Final = "jupyter_eca"
 
 # The most characters of an output that are saved: a notebook is not the place for a log.
 MAX_CHARS: Final = 20_000
 
+# The beginnings of the MIME types that a page shows in an output of their own.
 _SHOWN_TYPES = ("image/", "text/html", "application/")
 
 
@@ -27,6 +28,7 @@ def has_own_output(data: Mapping[str, Any]) -> bool:
 
 
 def build_metadata(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the metadata of the answer's output. Each of `runs` comes from `describe_run`."""
     return {KEY: {"runs": list(runs)}} if runs else {}
 
 
@@ -46,6 +48,7 @@ def describe_run(code: str, captured: Any, error: BaseException | None) -> dict[
     for number, output in enumerate(cast("list[Any]", captured.outputs)):
         visible = has_own_output(output.data)
         data = {} if visible else {mime: _shorten(str(text)) for mime, text in output.data.items()}
+        # The number of this run is not known yet: -1 is replaced when the run is added to the others.
         metadata = mark_output(-1, number) if visible else {}
         outputs.append({"output_type": "display_data", "data": data, "metadata": metadata})
     # An error is saved without its traceback, which names files of this machine.
