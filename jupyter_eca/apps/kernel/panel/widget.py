@@ -3,7 +3,7 @@ JupyterLab.
 
 Each page that shows the widget is connected to the engine by a link of its own. After the widget there is an output
 with the text of the chat, for readers of the saved notebook. This module must not import anything heavy before a page
-connects: `link` has what is needed then.
+connects: `recorder` has what is needed then.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class Panel(MultiPageWidget):
         """Serve a page until the page or the engine closes its link."""
         # These imports take a second (pydantic and what depends on it). They are done in a thread, when the panel is on
         # the page already.
-        await asyncio.to_thread(importlib.import_module, "jupyter_eca.apps.kernel.panel.link")
-        from jupyter_eca.apps.kernel.panel.link import Recorder, make_bridge
+        await asyncio.to_thread(importlib.import_module, "jupyter_eca.apps.kernel.panel.recorder")
+        from jupyter_eca.apps.kernel.panel.recorder import Recorder, make_bridge
 
         try:
             await self._session.connect(unattended=False)
