@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.apps.kernel.magic import Magic
 
+# The magics of each shell, by the id of the shell object.
 _loaded: dict[int, Magic] = {}
 
 
@@ -26,5 +27,6 @@ def load(shell: InteractiveShell) -> None:
 
 
 def unload(shell: InteractiveShell) -> None:
+    """Remove `%eca` from a shell. A second call changes nothing."""
     if magic := _loaded.pop(id(shell), None):
         magic.uninstall()

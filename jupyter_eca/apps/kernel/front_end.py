@@ -1,7 +1,8 @@
 """Finds out what the front end of the running cell can do: redraw an output, show buttons, or ask by `input()`.
 
-A front end does not tell this to a kernel, so it must be guessed. All such guesses are here. This module must not show
-anything: `answer/screen.py` does.
+A front end is the program in which the user works: JupyterLab, a console, a terminal, or a program such as nbclient
+that runs a notebook. It does not tell the kernel what it can do, so the kernel must guess. All such guesses are here.
+This module must not show anything: `answer/screen.py` does that.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
 
 
 class FrontEndKind(StrEnum):
-    """NOTEBOOK: a page that redraws outputs and shows widgets. TERMINAL: text and `input()` only. UNATTENDED: nobody is
-    there to answer."""
+    """What a front end can do."""
 
     NOTEBOOK = "notebook"
+    """It is a page that redraws outputs and shows widgets."""
     TERMINAL = "terminal"
+    """It has only text and `input()`."""
     UNATTENDED = "unattended"
+    """Nobody is there to answer."""
 
 
 def find_front_end(shell: Any) -> FrontEndKind:
@@ -38,13 +41,13 @@ def find_front_end(shell: Any) -> FrontEndKind:
     request: dict[str, Any] = kernel.get_parent() or {}
     if not request.get("content", {}).get("allow_stdin", False):
         return FrontEndKind.UNATTENDED
-    widgets = importlib.util.find_spec("anywidget") is not None
-    return FrontEndKind.NOTEBOOK if widgets and "cellId" in request.get("metadata", {}) else FrontEndKind.TERMINAL
+    has_widgets = importlib.util.find_spec("anywidget") is not None
+    return FrontEndKind.NOTEBOOK if has_widgets and "cellId" in request.get("metadata", {}) else FrontEndKind.TERMINAL
 
 
 def find_front_end_for_panels(shell: Any) -> FrontEndKind:
-    """Guess the front end of a widget that outlives its cell. The result differs from `find_front_end` only under
-    Voila: it runs all cells before anybody is there, and later shows their widgets to a visitor."""
+    """Guess the front end of a widget that stays after its cell has ended. The result differs from `find_front_end`
+    only under Voila, which runs all cells before anybody is there, and later shows their widgets to a visitor."""
     front_end = find_front_end(shell)
     return (
         FrontEndKind.NOTEBOOK if front_end is FrontEndKind.UNATTENDED and "VOILA_KERNEL_ID" in os.environ else front_end

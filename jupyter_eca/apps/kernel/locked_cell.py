@@ -1,5 +1,6 @@
 """Owns what only the kernel knows about a locked question: the notebook, the cell, and which cells ask the same
-question. A locked question is answered from a lock file, if the file has a recorded answer.
+question. A locked question is answered from a lock file beside the notebook, if the file has a recorded answer.
+Otherwise the model is asked, and its answer is recorded.
 
 It must not read a lock file: the host does that (`host/turn/locked_answers.py`).
 """
@@ -23,7 +24,7 @@ class CellLocking:
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
-        self._folder = str(Path.cwd())
+        self._folder = str(Path.cwd())  # taken now, because a cell may change the current folder later
         self._execution = ""
         """The id of the execute request of the current cell."""
         self._earlier_asks = 0
@@ -37,7 +38,7 @@ class CellLocking:
         self.recorded = 0
         """How many answers were recorded."""
         self.notes: list[str] = []
-        """Why locked questions were asked again."""
+        """Why the model was asked although a question was locked, in words, for each such question."""
 
     @property
     def notebook(self) -> str:
@@ -52,7 +53,7 @@ class CellLocking:
 
         cell = self._number_question()
         return ChatLock(
-            on=True if ask.lock else self.on,
+            on=True if ask.lock else self.on,  # None leaves the decision to the configuration
             file=ask.lock_file,
             notebook=self.notebook,
             folder=self._folder,
@@ -83,8 +84,8 @@ class CellLocking:
         return f"{cell}.{self._earlier_asks}" if cell and self._earlier_asks else cell
 
     def _count_occurrence(self, message: str, cell: str) -> int:
-        """Return how many other cells asked the same message before. A cell that runs again is not another cell. If
-        cells have no ids, each run counts as another cell."""
+        """Return how many other cells have asked the same message before this one. `cell` is the id of this cell, or
+        "". A cell that runs again is not another cell. If cells have no ids, each run counts as another cell."""
         cells = self._cells_by_message.setdefault(message, [])
         if not cell or cell not in cells:
             cells.append(cell)

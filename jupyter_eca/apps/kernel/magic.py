@@ -1,5 +1,6 @@
-"""Owns the magics `%eca` and `%%eca`: it installs them in a shell, and runs a cell from its text to the finished
-answer.
+"""Owns the magics `%eca` and `%%eca`: it installs them in an IPython shell, and runs a cell from its text to the
+finished answer. A cell with a magic is first transformed into a call of `Magic.run` that is awaited (`transform.py`
+says why).
 
 It must not know how an answer is shown: `answer/` does that. `options` parses the text, `commands` has the line
 commands, and `cell_session` has the state that cells share.
@@ -86,6 +87,7 @@ class Magic:
 
         Raises: CellError.
         """
+        # The panel needs an engine only when a page shows it, so it can be shown here.
         match parsed:
             case options.LineCommand(name="help"):
                 self._session.say(options.HELP)
@@ -125,6 +127,7 @@ class Magic:
                 from jupyter_eca.apps.kernel.commands import COMMANDS
 
                 if text := await COMMANDS[name](self._session, argument):
+                    # A command returns Markdown, or a pair of Markdown and a text for terminals.
                     self._session.say(*([text] if isinstance(text, str) else text))
             case options.Misuse(message=message):
                 raise CellError(message)
@@ -140,7 +143,7 @@ class Magic:
         await session.announce_model(client)
         if ask.agent or ask.variant:
             setup = client.setup
-            if ask.variant and not model:
+            if ask.variant and not model:  # the variants of the model that answers by default must be known
                 selection = await session.read_selection(client)
                 setup = replace(setup, model=selection.model or "", variants=selection.variants)
             await wait_with_heartbeat(asyncio.ensure_future(check_choice(setup, model, ask.agent, ask.variant)))

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from keyword import iskeyword
 
+# The commands of `%eca` with their arguments, and what each does, as `%eca help` shows it. The first word of a key is
+# the name of the command. A key of only one word is a command without an argument.
 COMMANDS = {
     "status": "show which engine answers, with which model, in which chat",
     "models": "list the models that can answer now",
@@ -83,6 +85,7 @@ class LineCommand:
 
     name: str
     argument: str = ""
+    """The words after the name; empty if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +95,28 @@ class Misuse:
     message: str
 
 
-# How much a word must be like a command to be taken for a mistyped one, from 0 to 1. `docter` is; `look` is not like
-# `lock`.
-_ALIKE = 0.8
+# How similar a word must be to a command, from 0 to 1, to be taken for a mistyped command. With 0.8, `docter` is taken
+# for `doctor`, and `look` is not taken for `lock`.
+_SIMILARITY = 0.8
 
+# The variable at the end of a line: "-> name".
 _NAME = re.compile(r"(?:^|\s)->\s*(\w+)\s*$")
+# A single word that may be a mistyped command.
 _WORD = re.compile(r"[a-z][a-z-]*")
+# The numbers of changes, which are the only argument with spaces: "2 5", "all".
 _NUMBERS = re.compile(r"(?:all\b)?[\d\s,]*")
+# "--lock", "--relock", "--lock=FILE".
 _LOCK = re.compile(r"--(re)?lock(?:=(\S+))?")
+# A `/` command at the beginning of a message.
 _SLASH = re.compile(r"/([A-Za-z][\w.:-]*)(?=\s|$)")
 
 
 def parse(line: str, body: str | None = None) -> Ask | LineCommand | Misuse:
-    """Parse the text of `%eca`, or of `%%eca` with its `body`. A line that begins like a command, but has more words
-    than the command takes, is a question. A single word that looks like a mistyped command is sent to nobody."""
+    """Parse the text of `%eca`, or of `%%eca` with its `body`, which is None for `%eca`.
+
+    A line that begins like a command, but has more words than the command takes, is a question. A single word that
+    looks like a mistyped command is not sent to a model: the result is a `Misuse`.
+    """
     if body is None:
         if (command := _parse_command(line)) is not None:
             return command
@@ -149,7 +160,7 @@ def _guess_command(word: str) -> str:
     if not _WORD.fullmatch(word):
         return ""
     names = [name.partition(" ")[0] for name in COMMANDS | CHAT_COMMANDS]
-    return next(iter(get_close_matches(word, names, n=1, cutoff=_ALIKE)), "")
+    return next(iter(get_close_matches(word, names, n=1, cutoff=_SIMILARITY)), "")
 
 
 def _parse_command(line: str) -> LineCommand | None:
@@ -157,8 +168,10 @@ def _parse_command(line: str) -> LineCommand | None:
     word, _, argument = line.strip().partition(" ")
     if not word:
         return LineCommand("help")
-    takes = {name.partition(" ")[0]: bool(name.partition(" ")[2]) for name in COMMANDS}
+    has_argument = {name.partition(" ")[0]: bool(name.partition(" ")[2]) for name in COMMANDS}
     argument = argument.strip()
-    if word not in takes or (argument and not takes[word]) or (" " in argument and not _NUMBERS.fullmatch(argument)):
+    if word not in has_argument or (argument and not has_argument[word]):
+        return None
+    if " " in argument and not _NUMBERS.fullmatch(argument):
         return None
     return LineCommand(word, argument)

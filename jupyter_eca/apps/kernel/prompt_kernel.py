@@ -20,7 +20,8 @@ from jupyter_eca.workspace.notebooks.prompt_cells import (
     is_prompt,
 )
 
-# The language of the kernel while its cells are prompts.
+# The language of the kernel while its cells are prompts, as the field `language_info` of a kernel_info_reply. It is a
+# kind of Markdown for Jupyter's editors.
 _PROMPT_LANGUAGE = {
     # The name is not Python's. Otherwise linters and language servers would read prompts as code.
     "name": LANGUAGE,
@@ -55,12 +56,14 @@ class EcaKernel(IPythonKernel):
 
     @property
     def banner(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # a property there, too; untyped
+        """The text that a console shows when it starts the kernel."""
         cells = (
             "prompts; %%python begins one with code" if self.cells is DefaultCellKind.PROMPTS else "code; %%eca asks"
         )
         return f"jupyter_eca {__version__}: cells are {cells}. %eca help\n"
 
     def start(self) -> None:
+        """Load `%eca`, and start the kernel."""
         load(cast("Any", self.shell))
         super().start()
 
@@ -83,8 +86,8 @@ class EcaKernel(IPythonKernel):
         return cast("Any", super()).do_complete(code, cursor_pos)
 
     def do_is_complete(self, code: str) -> dict[str, str]:
-        """Return whether a cell is complete, so that Enter in a console sends it. A prompt is complete unless it ends
-        with a backslash or has an open block of code."""
+        """Return whether a cell is complete, so that Enter in a console sends it. A prompt is complete, except when it
+        ends with a backslash or has an open block of code."""
         if not is_prompt(code, self.cells):
             return cast("Any", super()).do_is_complete(code)
         fences = sum(line.lstrip().startswith("```") for line in code.splitlines())

@@ -1,8 +1,8 @@
 """Converts a notebook with prompts into a notebook of plain Python, which runs without this package.
 
 Questions and answers become Markdown cells. Code that the assistant ran becomes code cells with its outputs. That code
-is in the metadata of the answers, where `engine/saved_code.py` put it. The converter needs no engine and no kernel. It
-never overwrites a file.
+is in the metadata of the answers, where `engine/saved_code.py` put it: `{"jupyter_eca": {"runs": [RUN, …]}}`. A run is
+one piece of code with its outputs. The converter needs no engine and no kernel. It never overwrites a file.
 """
 
 from __future__ import annotations
@@ -24,17 +24,20 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+# The kernelspec of the new notebook.
 KERNEL: Final = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
 
+# The first line of a question: "%%eca -n Why?".
 _CELL = re.compile(r"\s*%%eca(?![\w?])([^\n]*)\n?")
+# A line of ours: a question or command of `%eca`, or the line that loads the extension.
 _LINE = re.compile(r"(\s*)(%eca(?![\w?])|%(?:re)?load_ext\s+jupyter_eca\b)(.*)")
 # Matches a folded tool call. Texts of the assistant contain no tags, because they are made inert (`inert_markdown`).
 _CALL = re.compile(r"^<details><summary>.*?^</details>$", re.M | re.S)
 
 
 def write(source: Path, target: Path | None = None) -> Path:
-    """Write the notebook as plain Python and return the new path. Raises: LocalError when the file is not a notebook,
-    or when the new file exists already."""
+    """Write the notebook as plain Python and return the new path. By default it is NAME-python.ipynb in the same
+    folder. Raises: LocalError when the file is not a notebook, or when the new file exists already."""
     target = target or source.with_name(f"{source.stem}-python.ipynb")
     try:
         notebook = json.loads(source.read_text("utf-8"))
@@ -67,8 +70,8 @@ def convert(notebook: Json) -> Json:
 
 
 def _convert_cells(old: list[Json], cells: DefaultCellKind) -> Iterator[Json]:
-    """Yield the new cells. `cells` says what a cell without a marker is. `%eca cells` in a cell changes it for the
-    cells after it."""
+    """Yield the new cells. `cells` says what a cell without a magic in its first line is: a prompt or code. The line
+    `%eca cells` in a cell changes this for the cells after it."""
     for number, cell in enumerate(old):
         id = str(cell.get("id", f"cell-{number}"))
         source = _join_lines(cell["source"])
@@ -76,6 +79,7 @@ def _convert_cells(old: list[Json], cells: DefaultCellKind) -> Iterator[Json]:
             yield cell | {"id": id}
             continue
         for part_number, part in enumerate(_convert_cell(cell, as_ipython_source(source, cells))):
+            # The id of a cell may have at most 64 characters.
             yield part | {"id": f"{id[:50]}-{part_number}" if part_number else id}
         for line in source.splitlines() if not is_prompt(source, cells) else ():
             parsed = options.parse(match[3]) if (match := _LINE.match(line)) else None
@@ -88,7 +92,11 @@ def _convert_cells(old: list[Json], cells: DefaultCellKind) -> Iterator[Json]:
 
 
 def _convert_cell(cell: Json, source: str) -> Iterator[Json]:
-    """Yield the new cells for a code cell. `source` is the code that IPython ran for it."""
+    """Yield the new cells for a code cell. `source` is the code that IPython ran for it.
+
+    There are three cases: the cell is a question with `%%eca`; it has only lines of ours; or it has code, perhaps with
+    questions between.
+    """
     outputs: list[Json] = cell.get("outputs", [])
     if match := _CELL.match(source):
         parsed = options.parse(match[1].strip(), source[match.end() :])
@@ -100,17 +108,20 @@ def _convert_cell(cell: Json, source: str) -> Iterator[Json]:
         yield from map(_create_markdown_cell, questions)
         yield from _convert_answer(outputs) if questions else ()
         return
-    assistant_outputs = {id(output) for output in outputs if KEY in output.get("metadata", {})}
-    users_outputs = [output for output in outputs if id(output) not in assistant_outputs]
-    tags = {"metadata": cell.get("metadata", {}), "execution_count": cell.get("execution_count")}
-    yield _create_code_cell(code.removeprefix("# %%python\n"), users_outputs) | tags
+    own_outputs = [output for output in outputs if KEY not in output.get("metadata", {})]
+    old_fields = {"metadata": cell.get("metadata", {}), "execution_count": cell.get("execution_count")}
+    # In a notebook of prompts, code begins with `%%python`, which IPython ran as a comment.
+    yield _create_code_cell(code.removeprefix("# %%python\n"), own_outputs) | old_fields
     if questions:
         yield from _convert_runs(outputs)
 
 
 def _remove_our_lines(source: str) -> tuple[str | None, list[str]]:
-    """Return the code without the lines of `%eca`, and the questions of those lines. The code is None if nothing else
-    is in the cell."""
+    """Return the code without our lines, and the questions of those lines. The code is None if nothing else is in the
+    cell.
+
+    Our lines become comments: "%eca Why?\\nx = 1" -> ("# %eca Why?\\nx = 1", ["Why?"]).
+    """
     lines, texts = source.splitlines(), list[str]()
     question_lines = set(find_questions(source.splitlines(keepends=True)))
     has_code = False
@@ -131,6 +142,7 @@ def _convert_answer(outputs: list[Json]) -> Iterator[Json]:
     yield from _convert_runs(outputs)
     for output in outputs:
         text = _join_lines(output.get("data", {}).get("text/markdown", ""))
+        # An output with our key and no runs is a figure, which belongs to a run.
         if KEY not in output.get("metadata", {}) or "runs" in output["metadata"][KEY]:
             answer = _CALL.sub("", text).strip()
             yield from [_create_markdown_cell(re.sub(r"\n{3,}", "\n\n", answer))] if answer else ()
@@ -139,6 +151,7 @@ def _convert_answer(outputs: list[Json]) -> Iterator[Json]:
 def _convert_runs(outputs: list[Json]) -> Iterator[Json]:
     """Yield a code cell for each run of code that the outputs of an answer keep."""
     marks = [(output.get("metadata", {}).get(KEY, {}), output) for output in outputs]
+    # The figures that the page has shown, by the number of their run and their number in the run.
     own_outputs = {(mark["run"], mark["output"]): output for mark, output in marks if "run" in mark}
     for runs in (mark["runs"] for mark, _ in marks if "runs" in mark):
         for number, run in enumerate(runs):
@@ -152,8 +165,9 @@ def _convert_runs(outputs: list[Json]) -> Iterator[Json]:
 
 
 def _find_output(run: int, output: Json, own_outputs: dict[tuple[int, int], Json]) -> Json | None:
-    """Return a kept output. If the notebook has shown it in an output of its own, return that, or None if the user has
-    removed it."""
+    """Return an output of a run as the new notebook has it. `run` is the number of the run, `output` the output as it
+    is saved there. If the page has shown it in an output of its own (`own_outputs`), return that, or None if the user
+    has removed it."""
     mark = output.get("metadata", {}).get(KEY)
     if mark is None:
         return output
@@ -173,4 +187,5 @@ def _create_code_cell(source: str, outputs: list[Json]) -> Json:
 
 
 def _join_lines(text: str | list[str]) -> str:
+    """Return a text that a notebook may save as a list of its lines."""
     return text if isinstance(text, str) else "".join(text)

@@ -1,5 +1,5 @@
 """Transforms `%%eca` and `%eca` in the source of a cell into a call that is awaited. IPython calls this before it
-parses a cell as Python.
+parses a cell as Python. For example `%eca Why?` becomes `await __eca__('Why?')`.
 
 The reason: while a cell awaits, the kernel's loop runs. A magic that blocks would delay clicks, stops and interrupts
 until it has ended (ipykernel 7.4). This module must not know what the call does: `magic` runs it.
@@ -27,31 +27,34 @@ _LINE = re.compile(r"(\s*)%eca(?![\w?])(.*)")
 def transform(lines: list[str]) -> list[str]:
     """Return the lines of a cell with our magics transformed. It is one of IPython's `input_transformers_cleanup`.
     `%eca` in a string or in a cell of another magic is not transformed."""
-    first = next((i for i, line in enumerate(lines) if line.strip()), None)
+    first = next((index for index, line in enumerate(lines) if line.strip()), None)
     if first is None:
         return lines
     if match := _CELL.match(lines[first]):
         return [f"await {FUNCTION_NAME}({match[1].strip()!r}, {''.join(lines[first + 1 :])!r})\n"]
     if lines[first].startswith("%%") or not any("%eca" in line for line in lines):
         return lines
-    next_line = 0
     # Transform one line at a time, and then search again. Otherwise the quotes and brackets in a question would be read
     # as Python in the search for the next line.
-    while (
-        at := next((i for i in _find_statements(lines) if i >= next_line and _LINE.match(lines[i])), None)
-    ) is not None:
-        lines = [*lines[:at], _transform_line(lines[at]), *lines[at + 1 :]]
-        next_line = at + 1
+    start = 0
+    while (found := _find_line(lines, start)) is not None:
+        lines = [*lines[:found], _transform_line(lines[found]), *lines[found + 1 :]]
+        start = found + 1
     return lines
+
+
+def _find_line(lines: list[str], start: int) -> int | None:
+    """Return the index of the first line, from `start` on, that is a statement with `%eca`; None if there is none."""
+    return next((index for index in _find_statements(lines) if index >= start and _LINE.match(lines[index])), None)
 
 
 def find_questions(lines: list[str]) -> list[int]:
     """Return the indexes of the lines in which `%eca` is a statement, and not a part of a string or of a cell of
     another magic."""
     transformed = transform(lines)
-    return [
-        number for number, line in enumerate(lines) if len(transformed) == len(lines) and transformed[number] != line
-    ]
+    if len(transformed) != len(lines):
+        return []  # the whole cell is a question with `%%eca`
+    return [index for index, line in enumerate(lines) if transformed[index] != line]
 
 
 def _find_statements(lines: list[str]) -> Iterator[int]:
@@ -69,5 +72,6 @@ def _find_statements(lines: list[str]) -> Iterator[int]:
 
 
 def _transform_line(line: str) -> str:
+    """Return a line with `%eca` as the call that is awaited. Any other line is returned unchanged."""
     match = _LINE.match(line)
     return f"{match[1]}await {FUNCTION_NAME}({match[2].strip()!r})\n" if match else line

@@ -48,7 +48,7 @@ def describe_run(code: str, captured: Any, error: BaseException | None) -> dict[
     for number, output in enumerate(cast("list[Any]", captured.outputs)):
         visible = has_own_output(output.data)
         data = {} if visible else {mime: _shorten(str(text)) for mime, text in output.data.items()}
-        # The number of this run is not known yet: -1 is replaced when the run is added to the others.
+        # An output inside of a run needs no number of its run, so -1 is written.
         metadata = mark_output(-1, number) if visible else {}
         outputs.append({"output_type": "display_data", "data": data, "metadata": metadata})
     # An error is saved without its traceback, which names files of this machine.

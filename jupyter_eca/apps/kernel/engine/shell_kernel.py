@@ -1,8 +1,8 @@
 """Runs the assistant's code and describes variables in the live kernel, from inside the cell that waits for the answer.
-An execute request would wait in the kernel's queue until that cell has ended.
+An execute request of Jupyter would wait in the kernel's queue until that cell has ended.
 
-It must not know the engine: `transport/eca_client.py` passes the engine's requests to it. `cell_session` creates one
-for each shell.
+It must not know the engine, the program that calls the model: `transport/eca_client.py` passes the engine's requests to
+a `ShellKernel`. `cell_session` creates one for each IPython shell.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class ShellKernel:
     def __init__(self, shell: Any, sibling: ShellKernel | None = None) -> None:
         """`sibling` is another `ShellKernel` of the same shell. Only one of the two runs code at a time."""
         self._shell = shell
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()  # the tasks that run code, or wait to run it
         # Only one run at a time is possible, because the capture of printed text applies to the whole shell.
         self._lock = sibling._lock if sibling is not None else asyncio.Lock()
-        self._stopped = False
-        self._context = contextvars.copy_context()
+        self._stopped = False  # whether the turn was stopped, so that its later code is refused
+        self._context = contextvars.copy_context()  # the context of the cell that asks
         self._before_code: Callable[[], Awaitable[None]] | None = None
-        self._runs: list[dict[str, Any]] = []
+        self._runs: list[dict[str, Any]] = []  # the runs of this turn, as the notebook saves them
 
     def begin(self, before_code: Callable[[], Awaitable[None]]) -> None:
         """Begin a turn, in the cell that asks. From now on the turn's code may run. `before_code()` is awaited each
@@ -133,14 +133,16 @@ class ShellKernel:
         return KernelExecuteResult(status=RunStatus.ERROR, text=outputs.text)
 
     def _show_pictures(self, output: Any, mark: dict[str, Any]) -> None:
-        """Show an output on the page if it is a figure or similar, for the user. Texts are for the model, and are shown
-        with the tool call."""
+        """Show an output on the page if it is a figure or similar. Texts are for the model, and are shown with the tool
+        call. `mark` is the metadata by which the saved run refers to the output."""
         if saved_code.has_own_output(output.data):
             self._shell.display_pub.publish(output.data, metadata={**(output.metadata or {}), **mark})
 
 
 @dataclass(frozen=True)
 class _Failure:
+    """An error of the code that ran."""
+
     error: BaseException
     traceback: list[str]
     """The lines of the formatted traceback."""
@@ -152,6 +154,7 @@ def _collect_failures(shell: Any) -> Generator[list[_Failure]]:
     waiting cell, and nbclient would stop the notebook there."""
     failures: list[_Failure] = []
 
+    # The arguments and the result are those of a custom exception handler of IPython. [] means that it shows nothing.
     def record(
         shell: Any, kind: type[BaseException], error: BaseException, tb: TracebackType | None, tb_offset: Any = None
     ) -> list[str]:

@@ -1,8 +1,9 @@
-"""Connects a page of a panel to the engine: messages pass unchanged in both directions.
+"""Connects a page with a panel to the engine, the program that calls the model. Most messages pass unchanged in both
+directions.
 
-The exceptions are what only the kernel can do. It answers the engine's requests to run code, to describe variables and
-to call Python functions, and it lends these functions to the engine as tools. This module must not know how a link is
-opened: `widget` opens both.
+The exceptions are what only the kernel can do. The bridge answers the engine's requests to run code, to describe
+variables and to call Python functions of the user. It also lends these functions to the engine, so that the model can
+call them as tools. This module must not know how a link is opened: `widget` opens both.
 """
 
 from __future__ import annotations
@@ -31,9 +32,13 @@ _ID_PREFIX = "eca-kernel-"
 class MessageObserver(Protocol):
     """Observes the messages that pass between a page and the engine."""
 
-    def add_page_message(self, method: str, params: Any) -> None: ...
+    def add_page_message(self, method: str, params: Any) -> None:
+        """Observe a request or notification of the page."""
+        ...
 
-    def add_engine_message(self, method: str, params: Any) -> None: ...
+    def add_engine_message(self, method: str, params: Any) -> None:
+        """Observe a notification of the engine."""
+        ...
 
 
 class PanelBridge:
@@ -42,14 +47,15 @@ class PanelBridge:
     def __init__(
         self, page: Link, engine: Link, kernel: LiveKernel, lending: ToolLender, observer: MessageObserver
     ) -> None:
-        """`lending` has the Python functions that are lent as tools."""
+        """`page` and `engine` are the links to both sides. `kernel` runs code, and `lending` has the Python functions
+        that are lent as tools."""
         self._page = page
         self._engine = engine
         self._kernel = kernel
         self._lending = lending
         self._observer = observer
-        self._lent_version = 0
-        self._serving: dict[Id, asyncio.Task[None]] = {}
+        self._lent_version = 0  # the version of the functions that were lent last
+        self._serving: dict[Id, asyncio.Task[None]] = {}  # the engine's requests that are being answered here, by id
 
     async def run(self) -> None:
         """Pass messages until one side closes its link. Then close the other link, too."""
@@ -98,7 +104,7 @@ class PanelBridge:
                 case Notification(method, {"id": str() | int() as id}) if method == CANCEL and id in self._serving:
                     self._serving[id].cancel()
                 case Result(str() as id) | ErrorResponse(str() as id) if id.startswith(_ID_PREFIX):
-                    pass
+                    pass  # the answer to a request of this bridge, which the page does not know
                 case FrameError():
                     pass
                 case _:
@@ -122,16 +128,20 @@ class PanelBridge:
         await self._engine.send(answer)
 
     async def execute(self, params: Any) -> Any:
+        """Run code in this kernel, and return its output."""
         return (await self._kernel.execute(KernelExecuteParams.model_validate(params).code)).wire()
 
     async def variables(self, params: Any) -> Any:
+        """Describe variables of this kernel."""
         return (await self._kernel.variables(KernelVariablesParams.model_validate(params).names)).wire()
 
     async def call(self, params: Any) -> Any:
+        """Call a Python function that was lent as a tool."""
         called = ToolCallParams.model_validate(params)
         return (await self._lending.call(called.name, called.arguments)).wire()
 
 
+# The engine's requests that only the kernel can answer.
 _HANDLERS: dict[str, Callable[[PanelBridge, Any], Coroutine[Any, Any, Any]]] = {
     "kernel/execute": PanelBridge.execute,
     "kernel/variables": PanelBridge.variables,

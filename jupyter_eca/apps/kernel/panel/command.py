@@ -1,5 +1,5 @@
-"""Owns `%eca panel`. In a page that shows widgets, it shows the panel. In a terminal, it begins a conversation by
-`input()`. If nobody watches, it shows a sentence.
+"""Owns `%eca panel`, which shows the chat with the assistant. In a page that shows widgets, it shows the panel. In a
+terminal, it begins a conversation by `input()`. If nobody watches, it shows a sentence.
 
 It must not know the panel's messages: `widget` is the panel itself.
 """
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     Run = Callable[[str, str | None], Awaitable[None]]
     """Runs `%%eca` with its line and its body, or `%eca` if the body is None."""
 
-_CHAT: Final = re.compile(r"[\w-]{8,}")
+# What the id of a chat looks like.
+_CHAT_ID: Final = re.compile(r"[\w-]{8,}")
 
 _NO_WIDGETS: Final = "This front end shows no widgets, so the chat is text here. An empty line ends it.\n"
 _NOBODY_WATCHES: Final = (
@@ -30,7 +31,8 @@ _NOBODY_WATCHES: Final = (
 
 
 async def show(session: CellSession, chat: str, run: Run) -> str:
-    """Show a panel. Return a sentence to show instead; empty if a panel was shown. Raises: CellError."""
+    """Show a panel. `chat` is the id of the chat to continue; "" for the chat of the cells. Return a sentence to show
+    instead of a panel; empty if a panel was shown. Raises: CellError."""
     if find_front_end_for_panels(session.shell) is not FrontEndKind.TERMINAL:
         return show_at_once(session, chat)
     _check_chat_id(chat)
@@ -54,7 +56,8 @@ def show_at_once(session: CellSession, chat: str) -> str:
 
 
 def _check_chat_id(chat: str) -> None:
-    if chat and not _CHAT.fullmatch(chat):
+    """Raises: CellError when a text cannot be the id of a chat, and is not empty."""
+    if chat and not _CHAT_ID.fullmatch(chat):
         raise CellError("Write `%eca panel`, or `%eca panel CHAT` with the id of a chat, as a saved panel names it.")
 
 
@@ -70,7 +73,7 @@ def _display(chat: str) -> None:
 
 
 async def _converse(run: Run, chat: str) -> None:
-    """Talk with the user by `input()`. Raises: CellError."""
+    """Answer questions that the user types for `input()`, until an empty line. Raises: CellError."""
     if chat:
         await run(f"/resume {chat}", None)
     print(_NO_WIDGETS)  # noqa: T201  # a terminal
@@ -82,6 +85,7 @@ async def _converse(run: Run, chat: str) -> None:
 
 
 def _read_line() -> str:
+    """Return the line that the user types; empty if the user wants to end the conversation."""
     try:
         with handle_interrupts_in_input():
             return input("You: ").strip()

@@ -1,7 +1,8 @@
-"""Owns the base class of our widgets. A widget may be shown on several pages at the same time, and each page speaks ECA
-with the kernel on a channel of its own.
+"""Owns the base class of our widgets. A widget may be shown on several pages at the same time. Each page speaks ECA,
+the protocol of the panel, with the kernel on a channel of its own.
 
-All channels use the messages of the one widget, so each message names its channel. This module must not know chats: the
+All channels use the messages of the one widget, so each message names its channel: `{"channel": ID, "open": True}`
+opens a channel, `{"channel": ID, "messages": [...]}` carries messages. This module must not know chats: the
 panel (`widget.py`) and the card of a cell (`answer/card.py`) are subclasses. The page's end of a channel is
 `labextension/src/widget/channel.ts`.
 """
@@ -48,6 +49,7 @@ class MultiPageWidget(AnyWidget):
         """Handle a message that belongs to no channel."""
 
     def _receive(self, _widget: object, content: Any, _buffers: object) -> None:
+        """Receive a message of a page, in any thread."""
         # JupyterLab sends the message to a subshell, which has a thread of its own. The message is handled on the
         # kernel's loop, and in the context of the cell: its outputs belong to the cell, and in the context of the
         # message the server's answers would go to the subshell's thread, too.
@@ -74,14 +76,17 @@ class MultiPageWidget(AnyWidget):
         task.add_done_callback(self._tasks.discard)
 
     def _send_to_page(self, channel: str, content: dict[str, Any]) -> None:
+        """Send a message on a channel, unless the widget is closed."""
         if self.comm is not None:
             self.send({"channel": channel, **content})  # pyright: ignore[reportUnknownMemberType]  # untyped library
 
     def _end_channel(self, channel: str) -> None:
+        """End the link of a channel, if it is still connected."""
         if link := self._links.get(channel):
             link.end()
 
     def close(self) -> None:
+        """End all channels, and close the widget on all pages."""
         for channel in list(self._links):
             self._end_channel(channel)
         super().close()

@@ -1,7 +1,7 @@
-"""Creates what a panel needs when a page connects: the bridge between page and engine, and the recorder of their
-messages.
+"""Owns the recorder of a panel, which decides when the record of the chat (`record`) is written into the notebook.
 
-It imports pydantic, which takes a second. So `widget` imports it when the first page connects, and not earlier.
+`make_bridge` is here too, so that `widget` imports all that a connected page needs with this one module. The imports
+take a second (pydantic). So `widget` imports it when the first page connects, and not earlier.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # During an answer, the record is written each time its size has grown by this factor. So the total that is written
 # stays in proportion to the length of the answer. It is also written at the end of each turn.
 _GROWTH: Final = 2
+# The characters of texts after which it is written for the first time.
 _FIRST_SIZE: Final = 500
 
 # Seconds from the end of a turn until the record is written. In a replay many turns end within this time, and the
@@ -32,6 +33,7 @@ _DELAY: Final = 0.2
 
 
 def make_bridge(session: CellSession, page: Link, engine: Link, observer: MessageObserver) -> PanelBridge:
+    """Make the bridge that passes messages between the links to a page and to the engine."""
     return PanelBridge(page, engine, ShellKernel(session.shell, sibling=session.kernel), LENT_TOOLS, observer)
 
 
@@ -39,6 +41,7 @@ class Recorder:
     """Adds the messages between page and engine to the record, and writes the record when enough of it is new."""
 
     def __init__(self, write: Callable[[Record], None], loop: asyncio.AbstractEventLoop) -> None:
+        """`write` writes the record into the notebook."""
         self.record = Record()
         self._write = write
         self._loop = loop
@@ -47,6 +50,7 @@ class Recorder:
         self._timer: asyncio.TimerHandle | None = None
 
     def add_page_message(self, method: str, params: Any) -> None:
+        """Add a message to the record."""
         self.record.add_page_message(method, params)
 
     def add_engine_message(self, method: str, params: Any) -> None:
@@ -61,6 +65,7 @@ class Recorder:
             self._write_now()
 
     def _write_now(self) -> None:
+        """Write the record. A timer that was started before has ended by then."""
         self._timer = None
         self._write(self.record)
 

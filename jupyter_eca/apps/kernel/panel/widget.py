@@ -3,7 +3,7 @@ JupyterLab.
 
 Each page that shows the widget is connected to the engine by a link of its own. After the widget there is an output
 with the text of the chat, for readers of the saved notebook. This module must not import anything heavy before a page
-connects: `recorder` has what is needed then.
+connects: `recorder` imports what is needed then.
 """
 
 from __future__ import annotations
@@ -45,20 +45,22 @@ class Panel(MultiPageWidget):
     """
 
     def __init__(self, chat: str = "") -> None:
-        """Raises: RuntimeError outside of a kernel."""
+        """`chat` is the id of the chat to continue; "" for the chat of the cells. Raises: RuntimeError outside of a
+        kernel."""
         session = _load_session()
         super().__init__()
         self._session = session
         self._chat = chat
         self._publisher = session.shell.display_pub
         self._front_end = find_front_end_for_panels(session.shell)
-        self._answering_channels: set[str] = set()
-        self._record: Record | None = None
+        self._answering_channels: set[str] = set()  # the channels of pages that have sent something since the last ping
+        self._record: Record | None = None  # the record of the page that has connected last
         self._output = PanelOutput(self._publisher)
 
     # -- how it is shown
 
     def _ipython_display_(self) -> None:
+        """Show the panel when it is the last value of a cell."""
         self.show()
 
     def show(self) -> None:
@@ -85,7 +87,8 @@ class Panel(MultiPageWidget):
         super()._handle(content)
 
     def _handle_state(self, content: Any) -> None:
-        """Fold or unfold the record, depending on whether the page hides it."""
+        """Fold or unfold the record. A page that hides the output with the record says so: then it need not be
+        folded."""
         match content:
             case {"record": str(state)}:
                 self._output.folded = state != "hidden"
@@ -139,10 +142,11 @@ class PanelOutput:
 
     def __init__(self, publisher: Any) -> None:
         self._publisher = publisher
-        self._id = uuid.uuid4().hex
-        self._shown = ""
+        self._id = uuid.uuid4().hex  # the display id
+        self._shown = ""  # the Markdown that is shown now
         self._is_published = False
         self.folded = True
+        """Whether the reader must unfold the record to read it."""
 
     def publish(self) -> None:
         """Publish the output in the running cell. Call this each time the panel is shown."""
@@ -159,6 +163,7 @@ class PanelOutput:
             )
 
     def _build_data(self, markdown: str, plain: str) -> dict[str, str]:
+        """Return the MIME bundle of the output."""
         # Without a text no Markdown is sent, so that the page need not load its renderer of Markdown and formulas.
         return {"text/markdown": markdown, "text/plain": plain} if markdown else {"text/plain": plain}
 
