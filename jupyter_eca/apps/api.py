@@ -1,8 +1,8 @@
 """Owns the assistant's interface for Python code: `async with jupyter_eca.connect() as eca: print(await eca.ask("…"))`.
 
-In a notebook, `connect` uses the engine that `%%eca` asks, with the live kernel. In a script, it starts an engine of
-its own for the folder. This module must not know how an engine is found or started: `kernel/engine/client.py` and
-`process.py` know that.
+The engine is the program that calls the model and runs tools. In a notebook, `connect` uses the engine that `%%eca`
+asks, with the live kernel. In a script, it starts an engine of its own for the folder. This module must not know how an
+engine is found or started: `kernel/engine/client.py` and `process.py` know that.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from jupyter_eca.transport.eca_client import ContentReceived, EcaClient
 
     Approve = Callable[[TranscriptCall], "bool | CallDecision | Awaitable[bool | CallDecision]"]
+    """Decides about a tool call that needs approval."""
 
 # Seconds that the engine gets to end a turn after the program has stopped it.
 _STOP_PATIENCE: Final = 5.0
@@ -81,6 +82,7 @@ class Reply:
         return build_answer(self._transcript, self._chat.id)
 
     def __await__(self) -> Generator[Any, None, Answer]:
+        """Ask the question if this was not done before, and return the complete answer."""
         return self._wait_for_answer().__await__()
 
     async def _wait_for_answer(self) -> Answer:
@@ -123,6 +125,7 @@ class Reply:
         self._raise_failure()
 
     def _raise_failure(self) -> None:
+        """Raise TurnError, unless the turn was completed."""
         if self._transcript.outcome is not Outcome.COMPLETED:
             raise TurnError(self._transcript.remark or "The turn was stopped.")
 
@@ -140,6 +143,7 @@ class Chat:
     chat, that chat is continued."""
 
     def __init__(self, client: EcaClient, approve: Approve | None = None, id: str = "") -> None:
+        """`client` is connected to the engine. Without `approve`, tool calls that need approval are rejected."""
         self.id = id or uuid.uuid4().hex
         self.client = client
         self._approve = approve
@@ -199,7 +203,7 @@ async def connect(
     """Connect to the assistant.
 
     `approve` decides about tool calls that need an approval. It is called with the call, and returns True, False or a
-    `Decision`. It may be a coroutine function. Without `approve`, such calls are rejected.
+    `CallDecision`. It may be a coroutine function. Without `approve`, such calls are rejected.
 
     With `folder` or `config_file`, an engine is started for this connection, also in a notebook. `config_file` replaces
     the global and the project's configuration files. With `trust_folder`, that engine uses all settings that the folder
@@ -213,18 +217,22 @@ async def connect(
         return
     from jupyter_eca.apps.process import connect
 
-    only = _make_absolute(config_file) if config_file else None
-    async with connect(_make_absolute(folder or os.curdir), only, trust_folder=trust_folder) as client:
+    only_file = _make_absolute(config_file) if config_file else None
+    async with connect(_make_absolute(folder or os.curdir), only_file, trust_folder=trust_folder) as client:
         yield Connection(client, approve)
 
 
 def _make_absolute(path: Path | str) -> Path:
+    """Return the path from the root, without following symbolic links."""
     return Path(path).absolute()
 
 
 async def _connect_to_notebook(shell: Any, *, asks: bool) -> EcaClient:
-    """Return the client that the cells of this kernel use, too. `asks`: the program answers questions. If nobody
-    watches the cells, this decides whether the client counts as attended, but only for the first connection."""
+    """Return the client that the cells of this kernel use, too.
+
+    `asks`: the program approves tool calls itself. The first connection says whether anybody can approve calls. That is
+    not so if nobody watches the cells and the program does not approve.
+    """
     from jupyter_eca.apps.kernel.cell_session import get_session
     from jupyter_eca.apps.kernel.extension import load
     from jupyter_eca.apps.kernel.front_end import FrontEndKind, find_front_end
@@ -249,8 +257,8 @@ def parse_context(word: str | Model) -> Model:
     word = word.removeprefix("@")
     if word.startswith(("http://", "https://")):
         return WebContext(url=word)
-    if (meant := parse_live(word)) is not None:
-        return LIVE[meant.kind](meant.name)
+    if (live := parse_live(word)) is not None:  # a word such as `var:df`
+        return LIVE[live.kind](live.name)
     path, start, end = split_mention(word)
     if path.endswith("/"):
         return DirectoryContext(path=path)

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 # The origin from which a frontend of the chat API is usually served on the developer's machine.
 _FRONTEND = "http://localhost:3000"
 
+# The levels of the log, by their names in `--log-level`.
 _LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status: 0, or 1 when there was no answer. argparse exits with status 2 if it
-    does not understand the arguments."""
+    """Run a command and return its exit status: 0; 1 when there was no answer or an error; 130 after Ctrl-C. argparse
+    exits with status 2 if it does not understand the arguments."""
     options = build_parser().parse_args(arguments)
     logging.basicConfig(
         level=_LEVELS[options.log_level], stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
@@ -33,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jupyter_eca import redaction
     from jupyter_eca.errors import EcaError
 
+    # Keys and tokens are never written to the log.
     for handler in logging.getLogger().handlers:
         handler.addFilter(redaction.REDACTING_FILTER)
 
@@ -115,6 +117,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _add_mcp(mcp: argparse.ArgumentParser) -> None:
+    """Add the description and the options of `jupyter-eca mcp`."""
     mcp.description = (
         "An MCP server on stdin and stdout. With MCP_TRANSPORT=http in the environment, it serves HTTP on this machine "
         "instead, at the port MCP_HTTP_PORT (default: 3000). Clients must then send the token in MCP_HTTP_TOKEN. If "
@@ -129,6 +132,7 @@ def _add_mcp(mcp: argparse.ArgumentParser) -> None:
 
 
 def _add_rest(rest: argparse.ArgumentParser) -> None:
+    """Add the options of `jupyter-eca rest`."""
     rest.add_argument("--port", type=int, default=8000, help="the port; 0 chooses a free one (default: %(default)s)")
     rest.add_argument(
         "--host", default="127.0.0.1", help="the address; if it is not a loopback address, you must set a token"

@@ -1,7 +1,8 @@
 """Owns the commands that run the engine in a process of its own: for an editor over stdio, for one question in a
-terminal, or for a front.
+terminal, or for a front (a protocol in which other programs are served, such as MCP).
 
-It must not parse arguments: `cli.py` parses them.
+The engine is the program that calls the model and runs tools. Its central object is the `Host`. This module must not
+parse arguments: `cli.py` parses them.
 """
 
 from __future__ import annotations
@@ -76,7 +77,12 @@ async def run_host(
     options: dict[str, Any] | None = None,
     trusted: TrustedFolders | None = None,
 ) -> AsyncGenerator[Host]:
-    """Run a host for some folders. Tools that need a kernel use a kernel of the host's own. Raises: ConfigError."""
+    """Run a host for some folders, as long as this context lasts. Tools that need a kernel use a kernel of the host's
+    own.
+
+    `config_file` is read instead of the usual files, if it is not None. `options` are further settings, which have
+    precedence. `trusted` knows which folders may bring any settings; None reads the stored list. Raises: ConfigError.
+    """
     trusted = trusted or open_trusted_folders(find_database())
     read = partial(config.read_config, folders, config_file, options, trust=trusted)
     settings = await asyncio.to_thread(read, skip_broken_projects=True)
@@ -102,8 +108,9 @@ async def run_host(
 
 
 class ProcessDoor:
-    """The `Door` of a process with one client. The host is made when the client sends `initialize`, for the folders and
-    options in that request."""
+    """The `Door` of a process with one client: it gives the client's session the host, and says what the client may do.
+    The host is made when the client sends `initialize`, for the folders and options in that request. See
+    `fronts/eca/door.py` for the meaning of the attributes."""
 
     sees_all = True
     follows = True
@@ -113,12 +120,13 @@ class ProcessDoor:
     may_trust = True
 
     def __init__(self, folder: Path, config_file: Path | None, until: str = "", *, trust_folder: bool = False) -> None:
-        """`until` completes the sentence that tells the user how long a key is remembered. It is empty for a server.
-        `trust_folder`: the user trusts the folders as they are now."""
+        """`folder` is used if the client names no folders. `until` completes the sentence that tells the user how long
+        a key is remembered. It is empty for a server. `trust_folder`: the user trusts the folders as they are now."""
         self._folder = folder
         self._config_file = config_file
         self._trust_folder = trust_folder
         self._until = until
+        # The `initialize` requests that wait for a host, and the futures of their hosts.
         self._requests: asyncio.Queue[tuple[InitializeParams, asyncio.Future[Host]]] = asyncio.Queue()
 
     async def run(self) -> None:
@@ -153,6 +161,7 @@ class ProcessDoor:
         return await answer
 
     async def doctor(self, host: Host) -> str:
+        """Return the report of what is set up and what is missing."""
         return await report(host.services, "in a process of its own")
 
     async def interrupt(self) -> None:
@@ -176,12 +185,13 @@ async def _wait_for_exit(process: int | None) -> None:
 
 
 def _is_alive(process: int) -> bool:
+    """Return whether a process with this id exists."""
     import psutil  # imported in this thread, because the import takes 30 ms and would delay the reply to `initialize`
 
     try:
         return psutil.pid_exists(process)
     except OverflowError:
-        return False
+        return False  # the number is too large for an id
 
 
 @asynccontextmanager
@@ -220,7 +230,7 @@ async def serve(folder: Path, config_file: Path | None, *, trust_folder: bool = 
 
 
 def _preload() -> None:
-    """Import what the host needs. Called before the editor sends `initialize`, which must be answered within 100 ms."""
+    """Import what the host needs, before the editor sends `initialize`. That request must be answered within 100 ms."""
     importlib.import_module("jupyter_core.paths")
     loader.find("providers", "PROVIDER")
     loader.find("tools", "TOOLS")

@@ -1,7 +1,9 @@
-"""Owns the Python functions that the assistant may call as tools. A program or a notebook marks them with
+"""Owns the Python functions of the user that the assistant may call as tools. A program or a notebook marks them with
 `@jupyter_eca.tool`.
 
-It must not know the engine: `transport/eca_client.py` lends the functions to it, and passes its calls on.
+The functions are lent to the engine, the program that calls the model: it gets their descriptions, and sends a request
+when the model calls one. This module must not know the engine: `transport/eca_client.py` sends the descriptions, and
+passes the calls on.
 """
 
 from __future__ import annotations
@@ -24,11 +26,14 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
+# The form of a tool's name that all vendors of models accept.
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Function:
+class _MarkedFunction:
+    """A function that is marked as a tool."""
+
     tool: LentTool
     """The description that the model gets."""
     arguments: type[BaseModel]
@@ -40,7 +45,7 @@ class PythonTools:
     """The functions of this process that are tools, by their names."""
 
     def __init__(self) -> None:
-        self._functions: dict[str, _Function] = {}
+        self._functions: dict[str, _MarkedFunction] = {}
         self.version = 0
         """A number that changes whenever a function is added, replaced or removed."""
 
@@ -60,7 +65,7 @@ class PythonTools:
             message = f"The parameters of {name} cannot be described: {error}. {advice}"
             raise LocalError(message) from error
         described = LentTool(name=name, description=inspect.getdoc(function) or "", parameters=schema, reads=reads)
-        self._functions[name] = _Function(described, arguments, function)
+        self._functions[name] = _MarkedFunction(described, arguments, function)
         self.version += 1
 
     def clear(self) -> None:
@@ -88,6 +93,7 @@ class PythonTools:
             return ToolCallResult(text=f"{name} failed: {type(error).__name__}: {error}", error=True)
 
 
+# The functions of this process that `@jupyter_eca.tool` marks.
 LENT_TOOLS: Final = PythonTools()
 
 
@@ -113,6 +119,7 @@ def tool(function: F | None = None, /, *, name: str = "", reads: bool = False) -
 
 
 def _as_text(value: object) -> str:
+    """Return a result as text: unchanged, as JSON, or as `str` writes it."""
     if isinstance(value, str):
         return value
     try:

@@ -1,4 +1,6 @@
-"""Owns the one host of a Jupyter server, and the sessions and fronts that use it. The first client starts the host.
+"""Owns the one host of a Jupyter server, and the sessions and fronts that use it. The host is the object that runs all
+chats. A session is the connection of one client that speaks ECA, such as a panel. A front serves another protocol. The
+first client starts the host.
 
 It must not know HTTP: `websockets.py` and `asgi.py` connect the clients, and `kernel_comms.py` connects the kernels.
 """
@@ -35,14 +37,14 @@ class EcaServer:
     def __init__(self, serverapp: Any) -> None:
         self._serverapp = serverapp
         self._host: Host | None = None
-        self._creating = asyncio.Lock()
+        self._creating = asyncio.Lock()  # so that two first clients do not both start a host
         self._kernels: ServerKernels | None = None
         self._host_task: asyncio.Task[None] | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()  # the sessions, and other work that ends with the server
         self._waiting_sign_ins: WaitingSignIns | None = None
         self.fronts = FrontMount(self.host, self._find_shells)
         self.on_host: Callable[[Host], Awaitable[None]] | None = None
-        """Called before any client uses the host."""
+        """Called with the host when it has started, before any client uses it."""
 
     @property
     def folder(self) -> Path:
@@ -100,6 +102,7 @@ class EcaServer:
         from jupyter_eca.workspace.notebooks.file import NotebookFiles
 
         notebooks = NotebookFiles(files, self._kernels)
+        # `jupyter_server_ydoc` is the server part of jupyter-collaboration. It has one app, or none.
         for sharing in self._serverapp.extension_manager.extension_apps.get("jupyter_server_ydoc", ()):
             from jupyter_eca.workspace.notebooks.shared_document import SharedNotebooks
 
@@ -107,7 +110,7 @@ class EcaServer:
         return notebooks
 
     def _find_prompting_kernel(self, chat: str) -> str | None:
-        """Return the id of the kernel whose cell waits for the answer of a chat."""
+        """Return the id of the kernel whose cell waits for the answer of a chat; None if no cell waits."""
         live = self._host.chats.live(chat) if self._host is not None else None
         return live.kernel.id if live is not None and live.kernel is not None else None
 
@@ -134,7 +137,7 @@ class EcaServer:
         Three arguments are for a session of a kernel only: `interrupt()` interrupts the kernel, `kernel` is its id, and
         `chats()` returns the chats of its notebook, which are the only chats that the session sees. `origin` is the
         scheme, host and port by which the user's browser reaches this server, or None if they are not known. `quiet`:
-        see `EcaSession`. `approves`: see `Door`.
+        the client gets fewer messages, because it shows no panel. `approves`: the client may approve tool calls.
         """
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca.session")
         from jupyter_eca.fronts.eca.session import EcaSession
@@ -166,7 +169,7 @@ class EcaServer:
         return task
 
     async def get_waiting_sign_ins(self) -> WaitingSignIns:
-        """Return the sign-ins that still wait for the user's browser."""
+        """Return the sign-ins to other services that still wait for the user's browser."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.mcp_client.sign_in")
         from jupyter_eca.mcp_client.sign_in import WaitingSignIns
 
@@ -197,8 +200,8 @@ async def _wait_until_ready(ready: asyncio.Event, task: asyncio.Task[None]) -> N
 
 
 class ServerBrowser:
-    """The `Browser` of a session in this server. A sign-in redirects it to a URL of Jupyter, which works behind a proxy
-    and on a hub, too.
+    """The `Browser` of a session in this server: it says where the user's browser comes back to after a sign-in. This
+    is a URL of Jupyter, which works behind a proxy and on a hub, too.
 
     It does not open a page itself, because the user may be on another machine.
     """
@@ -208,13 +211,15 @@ class ServerBrowser:
         self._address = address
 
     async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002  # the URL is fixed
+        """Return the URL that the browser comes back to, and the sign-ins that wait there."""
         from jupyter_eca.mcp_client.sign_in import Landing
 
         return Landing(self._address, await self._eca_server.get_waiting_sign_ins())
 
 
 class ServerDoor:
-    """The `Door` of a session in this server."""
+    """The `Door` of a session in this server: it gives the session the host, and says what its client may do. See
+    `fronts/eca/door.py` for the meaning of the attributes."""
 
     def __init__(
         self,
@@ -225,6 +230,8 @@ class ServerDoor:
         *,
         approves: bool,
     ) -> None:
+        """`interrupt` and `kernel` are None for a client that is no kernel. `address` is the URL that a browser comes
+        back to after a sign-in."""
         self._eca_server = eca_server
         self._interrupt = interrupt
         self.browser = ServerBrowser(eca_server, address)
@@ -235,14 +242,17 @@ class ServerDoor:
         self.may_trust = approves and interrupt is None
         self.follows = False
 
-    async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # one host: no client reconfigures the others'
+    async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # all clients share one host, so none may configure it
+        """Return the host of this server, and start it first if needed. Raises: ConfigError."""
         return await self._eca_server.host()
 
     async def doctor(self, host: Host) -> str:
+        """Return the report of what is set up and what is missing."""
         from jupyter_eca.host.doctor import report
 
         return await report(host.services, "in the Jupyter server")
 
     async def interrupt(self) -> None:
+        """Interrupt the kernel of the session; do nothing if its client is no kernel."""
         if self._interrupt is not None:
             await self._interrupt()

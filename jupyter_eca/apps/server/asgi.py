@@ -1,5 +1,6 @@
-"""Owns the bridge from Jupyter's HTTP handlers to the ASGI applications of our fronts. They have Jupyter's own
-protection: the same login, the same authorizer, and the same rules for requests from other origins.
+"""Owns the bridge from Jupyter's HTTP handlers, which belong to Tornado, to the ASGI applications of our fronts (the
+protocols in which other programs are served). The applications have Jupyter's own protection: the same login, the same
+authorizer, and the same rules for requests from other origins.
 
 It must not know the applications: `fronts/mount.py` has them.
 """
@@ -44,9 +45,10 @@ class AsgiHandler(APIHandler):
     auth_resource = "eca"
 
     def initialize(self, fronts: FrontMount) -> None:
+        """Called by Tornado with the arguments of the route."""
         self._fronts = fronts
         self._client_left = asyncio.Event()
-        self._body: bytes | None = self.request.body
+        self._body: bytes | None = self.request.body  # None after the application has received it
 
     async def prepare(self) -> None:
         """Check that the user may use the assistant."""
@@ -69,12 +71,14 @@ class AsgiHandler(APIHandler):
         except UnknownFront as error:
             raise HTTPError(404, str(error)) from error
         except ConfigError as error:
+            # Tornado formats the message with `%`.
             raise HTTPError(503, str(error).replace("%", "%%")) from error
         await application(self._build_scope(front), self._receive, self._send)
 
     head = post = put = patch = delete = get
 
     def on_connection_close(self) -> None:
+        """Remember that the client has left. Called by Tornado."""
         self._client_left.set()
 
     def compute_etag(self) -> str | None:
@@ -128,6 +132,7 @@ class AsgiHandler(APIHandler):
         return "owner" if is_invented else self.current_user.username
 
     async def _receive(self) -> Message:
+        """Return the next message for the application: first the body, then that the client has left."""
         if self._body is not None:
             body, self._body = self._body, None
             return {"type": "http.request", "body": body, "more_body": False}

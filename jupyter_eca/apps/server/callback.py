@@ -29,6 +29,7 @@ class SignInCallback(JupyterHandler):
     auth_resource = "eca"
 
     def initialize(self, eca_server: EcaServer) -> None:
+        """Called by Tornado with the arguments of the route."""
         self._eca_server = eca_server
 
     @allow_unauthenticated  # Without a login, this method only stores parameters. `_answer` needs them after the login.

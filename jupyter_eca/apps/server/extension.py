@@ -33,13 +33,14 @@ class EcaApp(ExtensionApp):
     )
 
     def initialize_handlers(self) -> None:
+        """Add the handlers of our addresses. Called by Jupyter when the server starts."""
         declare_event(self.serverapp)
         self.eca_server = EcaServer(self.serverapp)
         self.watch = KernelWatch(self.serverapp, self.eca_server)
         self.watch.start()
         self.renamed = RenamedNotebooks(self.serverapp, self.eca_server)
         self.renamed.start()
-        doors: list[tuple[str, type, dict[str, Any]]] = [
+        routes: list[tuple[str, type, dict[str, Any]]] = [
             (r"/eca/ws", EcaWebSocket, {"eca_server": self.eca_server}),
             # Tornado chooses a handler by the path, so the paths of fronts with WebSockets are listed here.
             (r"/eca/(ahp)", FrontWebSocket, {"eca_server": self.eca_server}),
@@ -47,9 +48,10 @@ class EcaApp(ExtensionApp):
             # This handler is the last, so that a front cannot take an address of ours.
             (r"/eca/([\w-]+)(?:/.*)?", AsgiHandler, {"fronts": self.eca_server.fronts}),
         ]
-        self.handlers.extend(doors)  # pyright: ignore[reportUnknownMemberType]
+        self.handlers.extend(routes)  # pyright: ignore[reportUnknownMemberType]
 
     async def stop_extension(self) -> None:
+        """End everything that was started. Called by Jupyter when the server ends."""
         self.watch.stop()
         self.renamed.stop()
         await self.eca_server.close()

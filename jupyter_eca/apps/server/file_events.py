@@ -41,8 +41,8 @@ def declare_event(serverapp: Any) -> None:
 class FileEventEmitter:
     """Emits the event after everything that may have changed a file.
 
-    It is a `Subscriber` of the host that sees all chats. It has no user, no kernel and no editor, so it approves
-    nothing and answers no question.
+    It is a `Subscriber` of the host, which calls its methods (`host/subscribers.py` describes them). It sees all chats.
+    It has no user, no kernel and no editor, so it approves nothing and answers no question.
     """
 
     def __init__(self, event_logger: Any) -> None:
@@ -88,4 +88,5 @@ class FileEventEmitter:
         raise RemoteError("there is no user to ask")
 
     def _emit(self) -> None:
+        """Emit the event to all pages."""
         self._events.emit(schema_id=SCHEMA_ID, data={})

@@ -44,7 +44,7 @@ class KernelWatch:
         self._serverapp = serverapp
         self._kernels = serverapp.kernel_manager
         self._eca_server = eca_server
-        self._comms: dict[str, KernelComms] = {}
+        self._comms: dict[str, KernelComms] = {}  # by the id of the kernel
         self._notebook_chats = NotebookChats(eca_server.host, eca_server.start_child)
 
     def start(self) -> None:
@@ -89,6 +89,7 @@ class KernelWatch:
         return await self._notebook_chats.find_chats(next(paths, ""), kernel)
 
     async def _interrupt(self, kernel: str) -> None:
+        """Interrupt a kernel, if it still runs."""
         if kernel in self._kernels:
             await self._kernels.interrupt_kernel(kernel)
 
@@ -134,7 +135,7 @@ class KernelComms:
         self._iopub.socket.setsockopt(zmq.SUBSCRIBE, TOPIC)
         self._iopub.socket.setsockopt(zmq.SUBSCRIBE, f"comm-{COMM_PREFIX}".encode())
         self._iopub.on_recv(self._receive_frames)
-        self._comms: dict[str, _Comm] = {}
+        self._comms: dict[str, _Comm] = {}  # by the id of the comm
 
     def _receive_frames(self, frames: list[bytes]) -> None:
         """Receive a message of the iopub channel: a hello, a message of a comm, or the end of a comm."""
@@ -150,8 +151,8 @@ class KernelComms:
                 self._receive(comm, content.get("data"))
 
     def _open(self, caller: str, *, for_panel: bool) -> None:
-        """Open a comm, unless this caller has one: a kernel repeats its hello, because the server may not have heard
-        the first.
+        """Open a comm, unless this caller has one: a kernel repeats its hello, because the server may have missed the
+        first.
 
         The cells of the kernel share one comm. When a comm for cells is opened, it replaces the earlier one. Each page
         with a panel has a comm of its own.
@@ -179,6 +180,7 @@ class KernelComms:
             )
 
     def _write(self, comm_id: str, data: dict[str, Any]) -> None:
+        """Send a message on a comm to the kernel."""
         if not self._shell.closed():
             self._session.send(self._shell, "comm_msg", {"comm_id": comm_id, "data": data})
 

@@ -31,6 +31,7 @@ class KernelChats(UserDict[str, "ChatId"]):
         self._store = store
 
     def __setitem__(self, chat: str, wire_id: ChatId) -> None:
+        """Add a chat. Store it if it is new."""
         is_new = chat not in self.data
         super().__setitem__(chat, wire_id)
         if is_new:
@@ -50,8 +51,8 @@ class NotebookChats:
         self._chats: dict[str, KernelChats] = {}
 
     async def find_chats(self, notebook: str, kernel: str) -> KernelChats:
-        """Return the chats of a kernel's notebook. `notebook` is its path. If it is empty, the kernel has no notebook,
-        and its chats are not stored."""
+        """Return the chats of a kernel's notebook. `notebook` is its path, `kernel` the id of the kernel. If the path
+        is empty, the kernel has no notebook, and its chats are not stored."""
         if not notebook:
             return self._chats.setdefault(kernel, KernelChats())
         if notebook not in self._chats:
@@ -66,4 +67,5 @@ class NotebookChats:
         return self._chats[notebook]
 
     def _store(self, host: Host, notebook: str, chat: str) -> None:
+        """Store, in a task, that a chat belongs to a notebook."""
         self._start(host.store.do(lambda tables: tables.add_asked_in(notebook, chat)))

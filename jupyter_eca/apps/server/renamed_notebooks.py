@@ -24,13 +24,13 @@ CONTENTS_EVENT: Final = "https://events.jupyter.org/jupyter_server/contents_serv
 
 
 class RenamedNotebooks:
-    """Passes renames and deletions on to the host. Those that come before the host is started wait for it: a user who
-    renames a file needs no assistant."""
+    """Passes renames and deletions on to the host. Those that come before the host is started wait for it, because a
+    rename must not start the assistant."""
 
     def __init__(self, serverapp: Any, eca_server: EcaServer) -> None:
         self._events = serverapp.event_logger
         self._host: Host | None = None
-        self._waiting: list[dict[str, Any]] = []
+        self._waiting: list[dict[str, Any]] = []  # the events that came before the host was started
         eca_server.on_host = self._apply_waiting
 
     def start(self) -> None:
@@ -42,6 +42,7 @@ class RenamedNotebooks:
         self._events.remove_listener(schema_id=CONTENTS_EVENT, listener=self._on_action)
 
     async def _on_action(self, logger: object, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002
+        """Handle an event of the contents service. `data` is its content: the action, the path, and the old path."""
         if data.get("action") not in {"rename", "delete"}:
             return
         if self._host is None:
@@ -50,12 +51,14 @@ class RenamedNotebooks:
             await _apply(self._host, data)
 
     async def _apply_waiting(self, host: Host) -> None:
+        """Apply the events that have waited for the host. From now on, events are applied at once."""
         while self._waiting:
             await _apply(host, self._waiting.pop(0))
         self._host = host
 
 
 async def _apply(host: Host, data: dict[str, Any]) -> None:
+    """Let the host move or forget what it stores for a notebook. If the store fails, write a warning to the log."""
     path = data["path"].strip("/")
     try:
         if data["action"] == "delete":

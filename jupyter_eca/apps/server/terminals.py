@@ -1,7 +1,7 @@
-"""Starts and uses Jupyter's own terminals for a front that shares them with its clients. It implements
-`fronts.base.Shells`.
+"""Starts and uses Jupyter's own terminals, for the front that shares them with its clients (`fronts/ahp/terminals/`).
+It implements `fronts.base.Shells`.
 
-It must not know the protocol of that front (`fronts/ahp/terminals/`).
+It must not know the protocol of that front.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 # Bash functions and variables for the environment of a terminal. With them bash reports its commands by escape
-# sequences, in the form of VS Code's shell integration (OSC 633). Other shells ignore them.
+# sequences, in the form of VS Code's shell integration (OSC 633). Other shells ignore them. The first function escapes
+# a text as such a sequence needs it, the second prints the last command line, and the third reports the exit code and
+# the folder before each prompt. Bash prints `PS0` before it runs a command.
 _ESCAPED: Final = (
     r"""() { local t=$1; t=${t//\\/\\\\}; t=${t//;/\\x3b}; t=${t//$'\n'/\\x0a}; builtin printf '%s' "$t"; }"""
 )
@@ -61,13 +63,13 @@ class ServerShells:
         shell = self._manager.shell_command
         if not shell or Path(shell[0]).name != "bash":
             return {}
-        before = os.environ.get("PROMPT_COMMAND")
+        before = os.environ.get("PROMPT_COMMAND")  # the user's own command before each prompt
         return {**_INTEGRATION, "PROMPT_COMMAND": f"__eca_prompt; {before}" if before else "__eca_prompt"}
 
 
 class ServerShell:
-    """One terminal. It is a client of terminado, which calls its methods `on_pty_read` and `on_pty_died` and reads its
-    `size`: rows and columns."""
+    """One terminal. It is a client of terminado, the library of Jupyter's terminals. Terminado calls its methods
+    `on_pty_read` and `on_pty_died`, and reads its `size`: rows and columns."""
 
     def __init__(
         self,
@@ -87,10 +89,12 @@ class ServerShell:
         self._terminal.resize_to_smallest()
 
     def on_pty_read(self, text: str) -> None:
+        """Pass output on."""
         self._note_activity()
         self._on_output(text)
 
     def on_pty_died(self) -> None:
+        """Pass on that the shell has ended."""
         self._on_exit(self._terminal.ptyproc.exitstatus)
 
     def write(self, data: str) -> None:
@@ -100,6 +104,7 @@ class ServerShell:
         self._manager.blocking_io_executor.submit(self._terminal.ptyproc.write, data)
 
     def resize(self, cols: int, rows: int) -> None:
+        """Change the size. A terminal that other clients use too gets the smallest of all sizes."""
         self.size = (rows, cols)
         self._terminal.resize_to_smallest()
 

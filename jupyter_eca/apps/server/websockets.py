@@ -1,5 +1,5 @@
-"""Owns the authenticated WebSockets: for ECA, and for the fronts whose clients use a WebSocket. A text frame is one
-message.
+"""Owns the authenticated WebSockets: for ECA (the protocol of the panel and of editors), and for the fronts of other
+protocols whose clients use a WebSocket. A text frame is one message.
 
 It must not know the protocols: `app.py` serves ECA, `fronts/mount.py` serves the fronts.
 """
@@ -68,6 +68,7 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
     auth_resource = "eca"
 
     def initialize(self, eca_server: EcaServer) -> None:
+        """Called by Tornado with the arguments of the route."""
         self._eca_server = eca_server
 
     def set_default_headers(self) -> None:
@@ -76,14 +77,13 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
 
     @ws_authenticated
     async def get(self, *args: Any, **kwargs: Any) -> None:
-        if not await self._may_execute():
+        """Answer the handshake, if the user may run code."""
+        if not await may_execute(self):
             raise HTTPError(403)
         await super().get(*args, **kwargs)
 
-    async def _may_execute(self) -> bool:
-        return await may_execute(self)
-
     def open(self, *_args: str, **_kwargs: str) -> None:
+        """Start the session. Called by Tornado when the connection is open."""
         self._link = WebSocketLink(self._write, self.close)
         self._start_session()
 
@@ -101,6 +101,7 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
         raise HTTPError(400)
 
     async def _write(self, text: str) -> None:
+        """Send a message. If the client has left, end the link."""
         try:
             await self.write_message(text)
         except (WebSocketClosedError, StreamClosedError):
@@ -114,6 +115,7 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
         return 2 * LARGEST_FRAME
 
     def on_message(self, message: str | bytes) -> None:
+        """Pass a message to the session. Close the connection if it is too large."""
         if len(message) > LARGEST_FRAME:
             self._link.end()
             self.close(1009, f"The message is larger than {LARGEST_FRAME} characters. Send a smaller one.")
@@ -121,6 +123,7 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
         self._link.receive(message)
 
     def on_close(self) -> None:
+        """End the link, and with it the session."""
         super().on_close()
         if hasattr(self, "_link"):
             self._link.end()

@@ -1,4 +1,5 @@
-"""The earlier path of `jupyter_eca.plugins`, with a DeprecationWarning."""
+"""Keeps the old import `jupyter_eca.engine.delta` working, with a DeprecationWarning. The names are now in
+`jupyter_eca.plugins`."""
 
 from __future__ import annotations
 
