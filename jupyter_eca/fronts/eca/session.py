@@ -19,8 +19,8 @@ from jupyter_eca.fronts.eca import trust
 from jupyter_eca.fronts.eca.client_ports import LinkEditor, LinkKernel, LinkNotebooks
 from jupyter_eca.fronts.eca.cursor_help import CursorHelp
 from jupyter_eca.fronts.eca.job_view import list_visible
-from jupyter_eca.fronts.eca.parse import BEFORE_INITIALIZE, REPLY_LAST, parse_params
 from jupyter_eca.fronts.eca.projection import merge_subagents, place_flags, project, reset_chat
+from jupyter_eca.fronts.eca.request_params import BEFORE_INITIALIZE, REPLY_LAST, parse_params
 from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, add_notice, compact, split_runs
 from jupyter_eca.host.chat.live_chat import NO_CHOICE
 from jupyter_eca.host.subscribers import Again, Notice
