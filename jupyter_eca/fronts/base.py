@@ -1,4 +1,5 @@
-"""Owns the interfaces of a front plug. A front serves the chats of a host to other programs in one more protocol.
+"""Owns the interfaces of a front plug. A front serves the chats of a host to other programs in one more protocol. The
+host is the object that runs all chats. A plug is an object that is found by its name, so nothing needs to register it.
 
 A plug is exported as `FRONT`, either by a module in `jupyter_eca/fronts/` or by a module that an entry point of the
 group `jupyter_eca.fronts` names. The name of the front is that of the module or the entry point. It must not know any
@@ -92,7 +93,9 @@ class Shell(Protocol):
         """Send input to the shell, as if a user had typed it."""
         ...
 
-    def resize(self, cols: int, rows: int) -> None: ...
+    def resize(self, cols: int, rows: int) -> None:
+        """Change the size of the terminal, in characters."""
+        ...
 
     async def end(self) -> None:
         """End the shell and its terminal."""

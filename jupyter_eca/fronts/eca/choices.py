@@ -1,8 +1,10 @@
-"""Owns which clients have a user whose choices are remembered, and where a choice of theirs counts.
+"""Owns the rules of remembered choices. A choice is the model, the agent or the variant that a user selects for a chat.
+New chats begin with the remembered choices. The rules say which clients have a user whose choices are remembered, and
+for which notebooks a choice counts.
 
-Only our own clients take part: an ECA editor gets the configured defaults, and keeps its choices itself. So do programs
-without a user. A panel of the user's says in which notebook a choice is made, and its choices also count for all other
-notebooks.
+Only our own clients take part. An editor that speaks ECA gets the configured defaults, and keeps its choices itself.
+Programs without a user get the defaults too. A panel says in which notebook a choice is made, and its choices also
+count for all other notebooks.
 
 Code in a kernel can send messages over the link of its kernel, and a model may have written that code. So a choice from
 there counts for the notebook of that kernel only, and an agent is not remembered from there at all: it may run more
@@ -28,10 +30,11 @@ if TYPE_CHECKING:
 
 
 def recalls(session: EcaSession, notebook: str | None) -> bool:
-    """Return whether new chats of a client begin with remembered choices. `notebook` is what the client has sent."""
+    """Return whether new chats of a client begin with remembered choices. `notebook` is the path that the client has
+    sent, "" for no notebook, or None if it has sent nothing."""
     if session.dialect is not Dialect.OWN or session.capabilities.unattended:
         return False
-    return notebook is not None or not session.door.sees_all
+    return notebook is not None or not session.door.sees_all  # only a kernel does not see all chats
 
 
 def remembers_everywhere(session: EcaSession, notebook: str | None) -> bool:
@@ -40,7 +43,7 @@ def remembers_everywhere(session: EcaSession, notebook: str | None) -> bool:
 
 
 async def find_place(session: EcaSession, notebook: str | None) -> ChoicePlace | None:
-    """Return where a choice of a client counts; None where its choices are not remembered."""
+    """Return for which notebooks a choice of a client counts; None if its choices are not remembered."""
     if remembers_everywhere(session, notebook):
         return ChoicePlace(notebook or "", everywhere=True)
     if recalls(session, notebook) and not session.door.sees_all:
@@ -49,7 +52,8 @@ async def find_place(session: EcaSession, notebook: str | None) -> ChoicePlace |
 
 
 async def read_choice(session: EcaSession, chat: str | None, notebook: str | None) -> Choice:
-    """Return what the next turn of a chat runs with. A new chat, or None, begins with the remembered choices."""
+    """Return what the next turn of a chat runs with. A new chat begins with the remembered choices. `chat` is the
+    host's id, or None for a chat that does not exist yet."""
     host = session.host
     if chat is not None and (live := host.chats.live(chat)) is not None and live.last:
         chosen = live.choice

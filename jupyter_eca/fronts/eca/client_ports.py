@@ -1,6 +1,8 @@
-"""Owns the access to a client's kernel, editor and notebooks, by requests over the link.
+"""Owns the access to a client's kernel, editor and notebooks, by requests over the link to the client.
 
-It must not know the session. Each class implements a port of `workspace/ports.py`, which tools use.
+It must not know the session. Each class implements a port, which is the interface by which the tools of the model use
+something. The ports are in `workspace/ports.py`. The methods raise a `ToolError`, which the model reads, when the
+client does not answer.
 """
 
 from __future__ import annotations
@@ -80,6 +82,7 @@ class LinkKernel:
         code: str,
         observer: RunObserver | None = None,  # noqa: ARG002  # running code blocks the kernel, so it cannot report progress
     ) -> notebook.KernelExecuteResult:
+        """Run code, and return its output. If the call is cancelled, interrupt the kernel."""
         params = notebook.KernelExecuteParams(chat_id=chat, code=code)
         await self._catch_up()
         try:
@@ -89,23 +92,29 @@ class LinkKernel:
             raise
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> notebook.KernelVariablesResult:
+        """Describe the variables with these names; without names, all."""
         params = notebook.KernelVariablesParams(chat_id=chat, names=names)
         return await self._request("kernel/variables", params, notebook.KernelVariablesResult)
 
     async def history(self) -> KernelHistory | None:
+        """Return which code the kernel has run; None if that is not known."""
         result = await self.execute("", f"print({run_history.EXPRESSION})")
         return run_history.parse_history(result.text)
 
     async def state(self) -> notebook.KernelState:
+        """Return the state of the kernel. It is always busy, because the cell that asks still runs."""
         return notebook.KernelState(status="busy", language="python")
 
     async def interrupt(self) -> None:
+        """Refuse, because this would end the cell that waits for the answer."""
         raise ToolError(_BUSY_WITH_ITSELF.format("interrupted"), "The user can stop it.")
 
     async def restart(self) -> None:
+        """Refuse, because this would end the cell that waits for the answer."""
         raise ToolError(_BUSY_WITH_ITSELF.format("restarted"), "Ask the user to restart it.")
 
     async def inspect(self, name: str) -> notebook.Inspection:
+        """Return the documentation and the source of a name, as `name??` shows them."""
         result = await self.execute("", _INSPECT.format(name))
         try:
             text = json.loads(result.text)
@@ -114,6 +123,7 @@ class LinkKernel:
         return notebook.Inspection(found=text is not None, text=as_plain_text(text or ""))
 
     async def _request(self, method: str, params: Model, result: type[T]) -> T:
+        """Send a request to the client, and parse its answer. Raises: ToolError."""
         try:
             return result.model_validate(await self._peer.request(method, params.wire()))
         except RemoteError as error:
@@ -138,16 +148,20 @@ class LinkEditor:
         self._get_dialect = get_dialect
 
     async def diagnostics(self, uri: str | None) -> editor.EditorGetDiagnosticsResult:
+        """Return the problems that the editor shows in a file; in all files if the URI is None."""
         params = editor.EditorGetDiagnosticsParams(uri=uri)
         return await self._request("editor/getDiagnostics", params, editor.EditorGetDiagnosticsResult)
 
     async def definition(self, params: editor.EditorGetDefinitionParams) -> editor.EditorLookupResult:
+        """Return where a symbol is defined."""
         return await self._request("editor/getDefinition", params, editor.EditorLookupResult)
 
     async def references(self, params: editor.EditorGetReferencesParams) -> editor.EditorLookupResult:
+        """Return where a symbol is used."""
         return await self._request("editor/getReferences", params, editor.EditorLookupResult)
 
     async def _request(self, method: str, params: Model, result: type[T]) -> T:
+        """Send a request to the editor, and parse its answer. Raises: ToolError."""
         try:
             async with asyncio.timeout(EDITOR_SECONDS):
                 answer = await self._peer.request(method, params.wire())
@@ -167,10 +181,11 @@ class LinkNotebooks:
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
-        # What observes the runs of cells, by the id of the run.
+        # The functions that are called with the output of running cells, by the id of the run.
         self._runs: dict[str, RunObserver] = {}
 
     async def list(self) -> tuple[notebook.NotebookInfo, ...]:
+        """Return the open notebooks; none if the page does not answer."""
         try:
             return (await self._request("notebook/list", Empty(), notebook.NotebookListResult, LIST_SECONDS)).notebooks
         except ToolError as error:
@@ -178,17 +193,20 @@ class LinkNotebooks:
             return ()
 
     async def read(self, path: str) -> notebook.NotebookDocument:
+        """Return a notebook as it is on the page."""
         params = notebook.NotebookReadParams(path=path)
         return await self._request("notebook/read", params, notebook.NotebookDocument, EDITOR_SECONDS)
 
     async def edit(self, chat: str, path: str, changes: Sequence[notebook.CellChange]) -> notebook.NotebookDocument:
+        """Change cells, and return the notebook as it is then."""
         params = notebook.NotebookEditParams(chat_id=chat, path=path, changes=tuple(changes))
         return await self._request("notebook/edit", params, notebook.NotebookDocument, EDITOR_SECONDS)
 
     async def run(
         self, chat: str, path: str, cells: Sequence[str], observer: RunObserver | None = None
     ) -> notebook.NotebookRunResult:
-        """Run cells, without a limit of time. The caller may cancel it."""
+        """Run cells, without a limit of time. The caller may cancel it. `observer` is called with the output of cells
+        while they run."""
         id = uuid.uuid4().hex if observer else ""
         params = notebook.NotebookRunParams(chat_id=chat, path=path, cell_ids=tuple(cells), run_id=id)
         if observer is not None:
@@ -204,6 +222,7 @@ class LinkNotebooks:
             observer(params.cell_id, lambda: as_plain_text(params.text))
 
     async def show(self, path: str, cell: str | None = None) -> None:
+        """Open a notebook on the page, and show the cell with this id. Log a warning if that fails."""
         try:
             params = notebook.NotebookOpenParams(path=path, cell_id=cell)
             await self._request("notebook/open", params, Done, EDITOR_SECONDS)
@@ -211,6 +230,8 @@ class LinkNotebooks:
             _log.warning("%s", error)
 
     async def _request(self, method: str, params: Model, result: type[T], seconds: float | None) -> T:
+        """Send a request to the page, and parse its answer. It has no limit of time if `seconds` is None. Raises:
+        ToolError."""
         try:
             async with asyncio.timeout(seconds):
                 return result.model_validate(await self._peer.request(method, params.wire()))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.eca.session import EcaSession
     from jupyter_eca.host.host import Host
 
-_NOT_HERE: Final = "only a client of the user's may change the configuration"
+_NOT_ALLOWED: Final = "only a client of the user's may change the configuration"
 
 
 def check_may_approve(session: EcaSession) -> None:
@@ -37,4 +37,4 @@ def check_may_change_config(session: EcaSession) -> None:
     may have written this code. So a kernel must not be able to change the approval rules, which apply to the model.
     """
     if not session.door.sees_all or not session.door.approves or session.capabilities.unattended:
-        raise RemoteError(_NOT_HERE, ErrorCode.REFUSED)
+        raise RemoteError(_NOT_ALLOWED, ErrorCode.REFUSED)

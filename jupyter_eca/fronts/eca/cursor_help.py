@@ -58,7 +58,9 @@ class CursorClient(Protocol):
         """Run work in a task. The task is cancelled when the session ends."""
         ...
 
-    async def notify(self, method: str, params: Model) -> None: ...
+    async def notify(self, method: str, params: Model) -> None:
+        """Send a notification to the client."""
+        ...
 
 
 class CursorHelp:
@@ -68,7 +70,7 @@ class CursorHelp:
         self._session = session
         self._completion_seconds = completion_seconds
         self._rewrites: dict[str | int, asyncio.Task[None]] = {}
-        # Done when a newer completion is requested.
+        # Done when a completion is requested that is newer than the last one.
         self._newer: asyncio.Future[None] | None = None
 
     # -- rewrites
@@ -99,6 +101,7 @@ class CursorHelp:
             task.cancel()
 
     def _forget(self, id: str | int, task: asyncio.Task[None]) -> None:
+        """Forget a rewrite that has ended, unless a newer one has its id."""
         if self._rewrites.get(id) is task:
             del self._rewrites[id]
 
@@ -151,6 +154,7 @@ class CursorHelp:
                         pass
         if not answer.strip():
             raise ProviderError(REWRITE_EMPTY)
+        # The whole text may differ from what was sent: for example, the model puts it into a block of code.
         text = extract_replacement(params.text, answer)
         if text.startswith(answer) and text != answer:
             await self._notify(params.id, rewrite.RewriteText(text=text.removeprefix(answer)))
@@ -158,6 +162,7 @@ class CursorHelp:
             await self._notify(params.id, rewrite.RewriteReplace(text=text))
 
     async def _notify(self, id: str | int, content: rewrite.RewriteContent) -> None:
+        """Send a piece, the start or the end of a rewrite to the client."""
         params = rewrite.RewriteContentReceivedParams(rewrite_id=id, content=content)
         await self._session.notify("rewrite/contentReceived", params)
 
@@ -205,10 +210,12 @@ class CursorHelp:
         return self._newer
 
     async def _complete_text(self, chosen: Chosen, request: ModelRequest) -> str:
+        """Return the whole answer of the model."""
         async with aclosing(self._session.host.metered.stream(Bill(request.model), chosen, request)) as deltas:
             return "".join([delta.text async for delta in deltas if isinstance(delta, TextDelta)])
 
     def _choose(self, model: str) -> Chosen:
+        """Return the model with this full name, and its provider. Raises: RemoteError when there is no such model."""
         try:
             return self._session.host.catalog.choose(model)
         except ProviderError as error:

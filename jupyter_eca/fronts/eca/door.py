@@ -1,5 +1,6 @@
 """Owns the interface to the application that serves ECA. The application decides which host a session uses, what the
-session may see, and what it may do.
+session may see, and what it may do. A session is the connection of one client. The host is the object that runs all
+chats.
 
 It must not know the session. `apps/server/app.py`, `apps/process.py` and `apps/kernel/` each implement a `Door`.
 """
@@ -50,8 +51,8 @@ class Door(Protocol):
 
     @property
     def browser(self) -> Browser:
-        """Opens pages in the browser of the client's user, to sign in to another service. After that, the service sends
-        the browser back to this server."""
+        """Opens pages in the browser of the client's user, for a sign-in to another service. After the sign-in, the
+        service sends the browser back to this server."""
         ...
 
     async def doctor(self, host: Host) -> str:

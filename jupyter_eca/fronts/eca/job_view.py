@@ -1,5 +1,5 @@
 """Owns the list of background jobs that one client gets: only jobs of the chats that it sees, with the client's own ids
-of these chats.
+of these chats. A background job is a program that a tool call has started, and that continues after the call.
 
 It must not know the methods or the session: it sees a session only as a `JobViewer`. `methods/jobs.py` answers requests
 with this list, and `session.py` sends it in notifications.
@@ -35,7 +35,7 @@ class JobViewer(Protocol):
 
 async def list_visible(viewer: JobViewer, jobs: Iterable[job.Job]) -> job.JobsListResult:
     """Return the jobs that the client may see, with its own chat ids and the titles of the chats."""
-    return job.JobsListResult(jobs=tuple([await _describe(viewer, each) for each in jobs if is_visible(viewer, each)]))
+    return job.JobsListResult(jobs=tuple([await _adapt(viewer, each) for each in jobs if is_visible(viewer, each)]))
 
 
 def is_visible(viewer: JobViewer, job: job.Job) -> bool:
@@ -43,7 +43,8 @@ def is_visible(viewer: JobViewer, job: job.Job) -> bool:
     return job.chat_id is None or viewer.sees(str(job.chat_id))
 
 
-async def _describe(viewer: JobViewer, job: job.Job) -> job.Job:
+async def _adapt(viewer: JobViewer, job: job.Job) -> job.Job:
+    """Return a job with the client's own id of its chat, and the title of the chat."""
     if job.chat_id is None:
         return job
     chat = str(job.chat_id)

@@ -1,4 +1,4 @@
-"""Owns the projection of events to ECA notifications. Pure.
+"""Owns the projection of events to notifications of ECA: which notifications show a client what an event says. Pure.
 
 It must not know the session, which sends the notifications. `send_queue.py` owns the events that wait to be sent.
 """
@@ -85,8 +85,8 @@ def _remove_extensions(content: Content) -> Content:
         case UsageContent():
             return content.model_copy(update={"replayed": None, "message_cached_tokens": None})
         case ToolCallRunContent():
-            own = {"cause": None, "remembers": None, "waits_for": None, "summary": _make_summary(content)}
-            return content.model_copy(update={**_remove_detail_extensions(content), **own})
+            changed = {"cause": None, "remembers": None, "waits_for": None, "summary": _make_summary(content)}
+            return content.model_copy(update={**_remove_detail_extensions(content), **changed})
         case ToolCallRejectedContent():
             return content.model_copy(update={**_remove_detail_extensions(content), "cause": None})
         case ProgressContent():
@@ -107,6 +107,7 @@ def _make_summary(content: ToolCallRunContent) -> str | None:
 
 
 def _remove_detail_extensions(content: ToolCallContent) -> dict[str, object]:
+    """Return the field `details` without what we have added to ECA; {} if it needs no change."""
     match content.details:
         case ShellCommandDetails() as details:
             return {"details": details.model_copy(update={"line": None, "parsed": None})}
@@ -142,7 +143,7 @@ def place_flags(events: Sequence[Event], chat_flags: Sequence[Event] = ()) -> li
 def merge_subagents(events: Iterable[Event], subagent_events: Sequence[Event]) -> Iterator[Event]:
     """Yield the events of a chat and of its subagents together, in the order of their numbers. A flag stays after its
     message."""
-    waiting = list(reversed(subagent_events))
+    waiting = list(reversed(subagent_events))  # the next one is the last of the list
     for event in events:
         while waiting and waiting[-1].seq < event.seq and not isinstance(event.content, FlagContent):
             yield waiting.pop()
@@ -157,4 +158,5 @@ def reset_chat(wire_id: ChatId, title: str | None) -> Iterator[Notification]:
 
 
 def _make_status(wire_id: ChatId, status: chats.ChatStatus) -> Model:
+    """Make the params of `chat/statusChanged`."""
     return chats.ChatStatusChangedParams(chat_id=wire_id, status=status)

@@ -1,4 +1,5 @@
-"""Owns the parsing of a request's params into the model of its method, for clients of every revision of ECA.
+"""Owns the parsing of a request's params into the model of its method, for clients of every revision of ECA. It also
+knows two properties of methods: which a client may send first, and which are answered last.
 
 It must not know what a method does. `protocol/dialect/` translates the params of older revisions, and the table of
 methods is in `protocol/methods.py`.
@@ -29,7 +30,8 @@ REPLY_LAST: Final = frozenset(
 
 
 def parse_params(revision: dialect.Dialect, method: str, params: Any) -> Model:
-    """Read the params of a method. Raises: RemoteError that names the field."""
+    """Parse the params of a method from a client that speaks this revision of ECA. Raises: RemoteError that names the
+    field that is wrong."""
     try:
         # Until `initialize` is read, nobody knows whether the client is one of ours, which need no translation.
         is_ours = revision is dialect.Dialect.OWN and method != "initialize"

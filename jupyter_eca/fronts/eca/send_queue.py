@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 Item = Event | Notice | Again
+"""What can wait to be sent: an event of a chat, a notice (any other notification), or the order to show a chat
+again."""
 
 # If more items than this wait to be sent, the client is disconnected. If it has only been slow, it reconnects and gets
 # a replay. If it has stopped reading, all items would stay in memory for ever.
@@ -26,12 +28,12 @@ MAX_BEHIND: Final = 20_000
 def add_notice(waiting: list[Item], notice: Notice) -> None:
     """Add a notice to the waiting items. The progress of a tool call replaces earlier progress of the same call."""
     if isinstance(notice.params, ChatToolCallProgressParams):
-        for at in range(len(waiting) - 1, -1, -1):
-            old = waiting[at]
+        for index in range(len(waiting) - 1, -1, -1):
+            old = waiting[index]
             if not (isinstance(old, Notice) and isinstance(old.params, ChatToolCallProgressParams)):
                 break
             if old.params.id == notice.params.id and old.chat == notice.chat:
-                waiting[at] = notice
+                waiting[index] = notice
                 return
     waiting.append(notice)
 

@@ -1,5 +1,6 @@
-"""Owns one ECA connection, over any link: it passes requests on to the functions of the methods, and sends the events
-of the host as notifications. The contents of events are ECA's already, so little has to be translated.
+"""Owns one connection to a client that speaks ECA (Editor Code Assistant, the protocol of the panel and of editors),
+over any link. It passes requests on to the functions of the methods, and sends the events of the host as notifications.
+The contents of events are ECA's already, so little has to be translated.
 
 It must not know the application that it runs in: its `Door` knows it. It must not know what a method does: that is in
 `methods/`, with one module for each subject.
@@ -88,7 +89,7 @@ class EcaSession:
         """What the client can do. It says so in `initialize`."""
         self.dialect = dialect.Dialect.CURRENT
         """The revision of ECA that the client speaks, as far as it is known."""
-        self._message_limit: int | None = None
+        self._message_limit: int | None = None  # the longest message in bytes that the client can read; None: no limit
         self.wire_ids: MutableMapping[str, ChatId] = {} if wire_ids is None else wire_ids
         """The chats that the client has prompted in or opened: the host's id, and the id that the client uses."""
         self.opened = asyncio.Event()
@@ -105,7 +106,7 @@ class EcaSession:
         self.cursor_help = CursorHelp(self)
         self.prompted: set[str] | None = set() if quiet else None
         """The chats in which a prompt of this client is being answered. None unless the session is `quiet`."""
-        self._working: set[asyncio.Task[None]] = set()
+        self._working: set[asyncio.Task[None]] = set()  # the tasks that end with the session
         self._host: Host | None = None
         self._joined = False  # whether this session has joined the subscribers of the host
         # The params of `initialize`, until the first prompt: together they show the revision that the client speaks.
@@ -118,8 +119,8 @@ class EcaSession:
         """For each chat, the number of the last event that was sent to the client."""
         self.sending = asyncio.Lock()
         """Held while events or a replay are sent, so that no other event is sent in between."""
-        self._replaying = False
-        self._wake = asyncio.Event()
+        self._replaying = False  # whether past events are being sent
+        self._wake = asyncio.Event()  # set when items wait to be sent
 
     async def run(self) -> None:
         """Serve the client until it leaves or sends `exit`."""
@@ -161,7 +162,7 @@ class EcaSession:
         read it."""
         self.tell(Notice("$/showMessage", lifecycle.ShowMessageParams(type=type, message=message)))
 
-    # -- the subscriber
+    # -- the subscriber: the host calls these methods, which `host/subscribers.py` describes
 
     def sees(self, chat: str) -> bool:
         """Return whether the client may know about a chat.
@@ -174,9 +175,11 @@ class EcaSession:
         return (self.door.sees_all and self.capabilities.chat is not False) or chat in self.wire_ids
 
     def approves(self, chat: str) -> bool:
+        """Return whether a user can approve tool calls at this client."""
         return self.sees(chat) and self.door.approves and not self.capabilities.unattended
 
     def reviews(self, chat: str) -> bool:
+        """Return whether a user can keep and undo changes at this client, after they were made."""
         return self.approves(chat) and self.capabilities.review
 
     @property
@@ -186,6 +189,7 @@ class EcaSession:
         return self.door.approves and self.capabilities.review
 
     def answers(self, chat: str) -> bool:
+        """Return whether a user can answer questions at this client."""
         return self.approves(chat) and self.capabilities.chat_capabilities.ask_question
 
     def _is_subscribed(self, chat: str) -> bool:
@@ -217,15 +221,17 @@ class EcaSession:
             self._wake.set()
 
     def show_anew(self, again: Again) -> None:
+        """Queue the order to send a chat again from its beginning."""
         self._waiting_items.append(again)
         self._wake.set()
 
     def resume(self, chat: str) -> None:
-        """Show a chat as if the client had opened it itself. The host calls this on the `Asker` of a turn."""
+        """Show a chat as if the client had opened it itself. The host calls this for a `/resume` of this client."""
         self.wire_ids.setdefault(chat, chat)
         self.start(self._resume(chat))
 
     async def _resume(self, chat: str) -> None:
+        """Send a chat as the answer to `chat/open` does."""
         await load_handlers()["chat/open"](self, ChatOpenParams(chat_id=self.wire_id(chat)))
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
@@ -249,6 +255,7 @@ class EcaSession:
             await self._send_waiting()
 
     async def _send_waiting(self) -> None:
+        """Send the items that wait now."""
         async with self.sending:
             waiting_items, self._waiting_items = self._waiting_items, []
             for run in split_runs(waiting_items):
@@ -263,6 +270,7 @@ class EcaSession:
         await self._send_waiting()
 
     def _is_shown(self, item: Item) -> bool:
+        """Return whether an item is an event that was already sent."""
         return isinstance(item, Event) and 0 < item.seq <= self.last_shown.get(item.chat, 0)
 
     @asynccontextmanager
@@ -299,10 +307,11 @@ class EcaSession:
                 await self._show_event(item)
 
     async def _show_event(self, event: Event, *, replayed: bool = False) -> None:
+        """Send the notifications of an event. `replayed`: it is a past event, which is sent again."""
         parent = self.host.subagents.parents.get(event.chat)
-        within, wire_id = self.wire_id(parent) if parent else None, self.wire_id(event.chat)
+        parent_wire_id, wire_id = self.wire_id(parent) if parent else None, self.wire_id(event.chat)
         for method, params in project(
-            event, wire_id, envelope=self.capabilities.envelope, replayed=replayed, parent=within
+            event, wire_id, envelope=self.capabilities.envelope, replayed=replayed, parent=parent_wire_id
         ):
             await self.notify(method, params)
 
@@ -319,8 +328,8 @@ class EcaSession:
         """Send past events of a chat. With `anew`, the client first clears the chat.
 
         The caller must read the events within `replaying`. Then events that come meanwhile are neither lost nor sent
-        twice. `flags` are the flags of the whole chat. `within` is the part of the chat that is sent; the events of
-        subagents in this part are sent too.
+        twice. `flags` are the flags of the whole chat. `within` is the part of the chat that is sent: the number of the
+        event before it, and of its last event, or None for the end. The events of subagents in this part are sent too.
         """
         wire_id = self.wire_id(chat)
         if anew:
@@ -341,10 +350,10 @@ class EcaSession:
 
     async def _read_subagents(self, chat: str, within: Span) -> list[Event]:
         """Return the events of the subagents that ran in a part of a chat."""
-        said_by_subagents = await self.host.subagents.read_events(chat, *within) if self.dialect in _NESTING else []
-        for event in said_by_subagents:
+        subagent_events = await self.host.subagents.read_events(chat, *within) if self.dialect in _NESTING else []
+        for event in subagent_events:
             self.last_shown[event.chat] = max(event.seq, self.last_shown.get(event.chat, 0))
-        return merge_pieces(said_by_subagents)
+        return merge_pieces(subagent_events)
 
     async def notify(self, method: str, params: Model, chat: str | None = None) -> None:
         """Send a notification. `chat` is the host's id of the chat that it is about. It is sent as the client's own
@@ -361,6 +370,7 @@ class EcaSession:
         return self.host.notices.describe_server(server, self.agent or self.default_agent, self.kernel)
 
     def wire_id(self, chat: str) -> ChatId:
+        """Return the id that the client uses for a chat. `chat` is the host's id."""
         return self.wire_ids.get(chat, chat)
 
     @property
@@ -419,10 +429,12 @@ class EcaSession:
 
     @property
     def initialized(self) -> bool:
+        """Whether the session has a host."""
         return self._host is not None
 
     @property
     def host(self) -> Host:
+        """The object that runs all chats. Raises: RemoteError before `initialize`."""
         if self._host is None:
             raise RemoteError("say `initialize` first", ErrorCode.NOT_INITIALIZED)
         return self._host

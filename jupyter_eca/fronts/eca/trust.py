@@ -1,4 +1,5 @@
-"""Owns the question to a client's user whether to trust the settings that a folder brings.
+"""Owns the question to a client's user whether to trust the settings that a folder brings. Such settings could start
+programs or allow tools. So they are held back, which means that they do nothing, until the user trusts them.
 
 A client with the capability `trust` shows which settings are held back, and sends `workspace/trust` if the user trusts
 them. Any other client gets the question as `chat/askQuestion` before its first prompt. If it cannot ask questions, it
@@ -26,6 +27,7 @@ TRUST: Final = "Trust this folder"
 LATER: Final = "Not now"
 
 _HELD: Final = "The folder {folder} brings its own settings: {summary}. They do nothing until you trust this folder."
+# For a client that cannot ask: how the user can trust the folder in another program.
 ELSEWHERE: Final = " Trust it in the chat panel of JupyterLab, or start with `JUPYTER_ECA_TRUSTED_FOLDERS={folder}`."
 
 # How many settings the question shows, and how many characters of each. Nobody reads a longer question. The digest
@@ -45,11 +47,17 @@ class TrustClient(Protocol):
     @property
     def host(self) -> Host: ...
 
-    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult: ...
+    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        """Ask the client's user. Raises: RemoteError."""
+        ...
 
-    async def notify(self, method: str, params: Model, chat: str | None = None) -> None: ...
+    async def notify(self, method: str, params: Model, chat: str | None = None) -> None:
+        """Send a notification to the client."""
+        ...
 
-    def say(self, type: MessageType, message: str) -> None: ...
+    def say(self, type: MessageType, message: str) -> None:
+        """Show a message to this client alone."""
+        ...
 
 
 def may_trust(session: TrustClient) -> bool:
@@ -97,10 +105,12 @@ async def ask_user(session: TrustClient, chat: str) -> None:
 
 
 def _can_ask(session: TrustClient) -> bool:
+    """Return whether the client can ask its user, who may decide."""
     return may_trust(session) and session.capabilities.chat_capabilities.ask_question
 
 
 def _make_question(held: HeldSettings, chat: str) -> ChatAskQuestionParams:
+    """Make the question whether to trust a folder. It shows the settings."""
     lines = [f"{setting.key}: {setting.value}" for setting in held.settings]
     shown = [line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..." for line in lines[:_MOST_LINES]]
     left_out = [f"... and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []

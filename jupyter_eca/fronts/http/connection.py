@@ -1,6 +1,7 @@
-"""Owns a connection of uvicorn that ends when a request does not arrive in time.
+"""Owns a connection of uvicorn (an HTTP server) that ends when a request does not arrive in time.
 
-uvicorn waits for ever for the rest of a request. It must not know what is asked: `server.py` serves the front.
+Without this, uvicorn would wait for ever for the rest of a request. It counts the time by the state of h11, the library
+with which uvicorn parses HTTP. This module must not know what is asked: `server.py` serves the front.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
 
 # Seconds until the headers of a request must be complete, from the moment when the connection is open. Web servers
 # allow 10 to 60.
-HEADERS: Final = 20.0
+HEADER_SECONDS: Final = 20.0
 # Seconds until the body must be complete, from the end of the headers. A body of 4 MiB takes as long at 35 KiB/s.
-BODY: Final = 120.0
+BODY_SECONDS: Final = 120.0
 
 
 class TimedConnection(H11Protocol):
-    """A connection with a time limit for each part of a request. A part that arrives in drops has no more time."""
+    """A connection with a time limit for each part of a request. A part that arrives in many small pieces has the same
+    limit. The methods without an underscore replace those of uvicorn, which calls them."""
 
     _part: type[Sentinel] | None = None
     """The state of the client in h11 when it was last seen; None before that."""
@@ -56,10 +58,11 @@ class TimedConnection(H11Protocol):
         self._part = part
         if self._timer is not None:
             self._timer.cancel()
-        seconds = HEADERS if part is h11.IDLE else BODY if part is h11.SEND_BODY else None
+        seconds = HEADER_SECONDS if part is h11.IDLE else BODY_SECONDS if part is h11.SEND_BODY else None
         self._timer = self.loop.call_later(seconds, self._give_up) if seconds is not None else None
 
     def _give_up(self) -> None:
+        """Close the connection. If no response was begun, send the status 408 before."""
         if self.transport.is_closing():
             return
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:

@@ -88,7 +88,8 @@ class GateMiddleware:
         self._gate = gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and (refusal := self._refusal(Headers(scope=scope), scope["path"])):
+        """Refuse a request, or pass it to the application."""
+        if scope["type"] == "http" and (refusal := self._find_refusal(Headers(scope=scope), scope["path"])):
             status, detail = refusal
             headers = {"www-authenticate": "Bearer"} if status == 401 else None
             await JSONResponse({"detail": detail}, status, headers)(scope, receive, send)
@@ -96,7 +97,7 @@ class GateMiddleware:
         with suppress(ClientDisconnect):  # nobody is left who could be answered
             await self._app(scope, receive, send)
 
-    def _refusal(self, headers: Headers, path: str) -> tuple[int, str] | None:
+    def _find_refusal(self, headers: Headers, path: str) -> tuple[int, str] | None:
         """Return the HTTP status and the reason of a refusal; None if the request is allowed.
 
         An unknown host name is refused, because an attacker can make a name of their own point to this machine (DNS

@@ -1,5 +1,6 @@
-"""Serves a front on a port of its own, with uvicorn and behind the gate, until the process gets a signal. It must not
-know the front. `gate.py` checks the requests, and `connection.py` ends those that do not arrive.
+"""Serves a front (a protocol in which other programs are served) on a port of its own, with the HTTP server uvicorn and
+behind the gate, until the process gets a signal. It must not know the front. `gate.py` checks the requests, and
+`connection.py` ends those that do not arrive.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ async def serve(app: ASGIApp, gate: Gate, listening: socket.socket, ready: Calla
 
 
 def _bind(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at this address. Raises: ConfigError."""
     try:
         (family, _, _, _, address), *_ = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

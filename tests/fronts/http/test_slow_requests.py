@@ -93,16 +93,16 @@ async def test_a_request_that_does_not_arrive_in_time_is_ended(
     data: bytes,
     drops: bytes,
 ) -> None:
-    monkeypatch.setattr(connection, "HEADERS", 0.3)
-    monkeypatch.setattr(connection, "BODY", 0.3)
+    monkeypatch.setattr(connection, "HEADER_SECONDS", 0.3)
+    monkeypatch.setattr(connection, "BODY_SECONDS", 0.3)
     async with desk(tmp_path, RULES) as table, application(table, name) as app, listening(app) as address:
         assert (await read_reply(address, data, drops)).startswith(b"HTTP/1.1 408 ")
     assert [record.getMessage() for record in caplog.records if record.name.startswith("uvicorn")] == []
 
 
 async def test_an_answer_may_take_longer_than_a_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "HEADERS", 0.2)
-    monkeypatch.setattr(connection, "BODY", 0.2)
+    monkeypatch.setattr(connection, "HEADER_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "BODY_SECONDS", 0.2)
     slow: list[dict[str, Any]] = [{"message": "", "reply": [{"text": "word " * 40, "chunk": 5, "delay": 0.02}]}]
     async with (
         desk(tmp_path, slow) as table,

@@ -1,4 +1,5 @@
-"""Owns the methods on approval rules: list all rules, propose a rule for a call that waits, add a rule, remove a rule.
+"""Owns the methods of ECA on approval rules, which say which tool calls run without a question: list all rules, propose
+a rule for a call that waits, add a rule, remove a rule.
 
 A new rule takes effect immediately, also in running turns. It must not know the format of the files: `config/` writes
 the rules.
@@ -47,11 +48,8 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
     """Propose a rule that would allow a call which waits, and list the files that it can be written to. If no rule can
     allow the call, say why."""
     live = session.host.chats.live(session.find_chat(params.chat_id))
-    call = (
-        next((state_call for state_call in live.state.calls if state_call.id == params.tool_call_id), None)
-        if live
-        else None
-    )
+    calls = live.state.calls if live else ()
+    call = next((known for known in calls if known.id == params.tool_call_id), None)
     tool = call.tool if call and call.status is ToolCallStatus.WAITING else None
     if live is None or call is None or tool is None:
         raise RemoteError(_NOT_WAITING, ErrorCode.REFUSED)
@@ -60,6 +58,7 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
     targets = call.targets or find_targets(tool, call.arguments)
     if (proposed := propose_rule(allowed, tool, call.arguments, targets)) is None:
         return wire.ApprovalsProposeResult(why=_NO_RULE)
+    # The selector names the tools that the rule is for. Check that the call would really run with the new rule.
     selector, rule = proposed
     policy = _build_policy_with(
         config, live.state.setup.agent, selector, merge_rules(allowed.get(selector), rule) or rule
@@ -78,7 +77,8 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
 
 
 def _build_policy_with(config: Config, name: str, selector: str, rule: Rule) -> Policy:
-    """Return the policy that an agent would have with one more rule."""
+    """Return the policy (all approval rules) that the agent `name` would have with one more rule, which allows calls.
+    `selector` names the tools that the rule is for."""
     policy = config.tool_call.approval
     policy = policy.model_copy(update={"allow": {**policy.allow, selector: rule}})
     tool_call = config.tool_call.model_copy(update={"approval": policy})
@@ -89,6 +89,7 @@ async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.Appr
     """Add a rule to a file. Raises: RemoteError, LocalError."""
     check_may_change_config(session)
     try:
+        # `keep`: a folder whose settings the user trusts stays trusted after this change of its settings.
         file = await session.host.folder_trust.keep(
             partial(approval_rules.add_rule, find_sources(session.host), params)
         )

@@ -1,5 +1,5 @@
-"""Owns the methods on a turn: prompt, approve and reject tool calls, steer, stop, and select the model and the agent of
-the next turns.
+"""Owns the methods of ECA on a turn: prompt, approve and reject tool calls, steer (send a message that the model reads
+while the turn runs), stop, and select the model and the agent of the next turns.
 
 It must not know how a turn runs: `host/turn/turns.py` does.
 """
@@ -39,6 +39,8 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
 
     Raises: RemoteError when the client may not prompt in the chat. BusyError when a turn runs in it.
     """
+    # A chat has two ids: the client's (`wire_id`) and the host's (`id`). They differ for a client that numbers its
+    # chats.
     wire_id = uuid.uuid4().hex if params.chat_id is None else params.chat_id
     id = session.host_id(wire_id)
     if isinstance(wire_id, int) and id not in session.wire_ids:
@@ -51,7 +53,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     is_new = params.chat_id is None
     if not is_new and session.host.current.config.held_back:
         await trust.ask_user(session, id)
-    agent = params.agent or params.behavior or ""
+    agent = params.agent or params.behavior or ""  # older revisions of ECA call an agent a behavior
     choice = Choice(params.model or "", ALIASES.get(agent, agent), params.variant, params.trust)
     notebook = params.notebook
     if notebook is None and session.kernel is None and session.door.kernel is not None:
@@ -68,7 +70,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
         recalls=choices.recalls(session, params.notebook),
         is_reviewed=session.is_reviewed,
     )
-    session.host.toolbox.lend(id, session.client_tools, session)
+    session.host.toolbox.lend(id, session.client_tools, session)  # the model can call the tools of this client
     if session.prompted is not None:
         session.prompted.add(id)
     try:
@@ -89,14 +91,17 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
 
 
 def stop(session: EcaSession, params: chat.ChatPromptStopParams) -> None:
+    """Stop the turn that runs in a chat."""
     session.host.turns.stop(session.find_chat(params.chat_id))
 
 
 def steer(session: EcaSession, params: chat.ChatPromptSteerParams) -> None:
+    """Add a message that the model reads while the turn runs."""
     session.host.turns.steer(session.find_chat(params.chat_id), params.message)
 
 
 def remove_steering_message(session: EcaSession, params: chat.ChatPromptSteerRemoveParams) -> None:
+    """Remove the steering messages that the model has not read yet."""
     session.host.turns.steer(session.find_chat(params.chat_id), "")
 
 
@@ -125,6 +130,7 @@ def reject(session: EcaSession, params: chat.ChatToolCallRejectParams) -> None:
         _warn(session, "Your rejection came too late: the call was approved before it. Stop the answer to end it.")
 
 
+# The statuses of a call that was approved and was not stopped before it ran.
 _APPROVED: Final = {ToolCallStatus.QUEUED, ToolCallStatus.RUNNING, ToolCallStatus.STOPPING, ToolCallStatus.CALLED}
 
 
@@ -166,7 +172,7 @@ def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParam
         _warn(session, f"There is no model {params.model!r}, so the model stays as it was. The providers are: {known}.")
         return
     _save_choice(session, params.chat_id, Choice(model=params.model, variant=params.variant), params.notebook)
-    session.start(_try(_remember_model(session, params)))
+    session.start(_log_failure(_remember_model(session, params)))
     session.start(
         session.notify("config/updated", _describe_variants(session, params), _find_host_id(session, params.chat_id))
     )
@@ -174,11 +180,13 @@ def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParam
 
 
 def select_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParams) -> None:
+    """Select the agent of a chat, or of new chats."""
     _select_agent(session, params.chat_id, params.agent, params.notebook)
-    session.start(_try(_remember_agent(session, params)))
+    session.start(_log_failure(_remember_agent(session, params)))
 
 
 def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChangedParams) -> None:
+    """Select the agent of a chat, for a client of an older revision of ECA, which calls it a behavior."""
     _select_agent(session, params.chat_id, params.behavior)
 
 
@@ -208,7 +216,8 @@ def _find_host_id(session: EcaSession, chat_id: ChatId | None) -> str | None:
 def _save_choice(session: EcaSession, chat_id: ChatId | None, choice: Choice, notebook: str | None) -> None:
     """Change the choice of one chat, or of new chats. The choices of other chats stay (ECA 6.1, class 26).
 
-    A choice for new chats that is remembered is not kept here, because the client has another one in each notebook.
+    If choices are remembered for all notebooks, a choice for new chats is not kept in the session, because each
+    notebook may have another one.
     """
     id = _find_host_id(session, chat_id) or ""
     if id or not choices.remembers_everywhere(session, notebook):
@@ -217,8 +226,8 @@ def _save_choice(session: EcaSession, chat_id: ChatId | None, choice: Choice, no
         session.host.turns.choose(id, choice)
 
 
-async def _try(remembering: Awaitable[None]) -> None:
-    """Remember a choice. If that fails, the choice still counts in its chat."""
+async def _log_failure(remembering: Awaitable[None]) -> None:
+    """Wait until a choice is remembered. If that fails, log a warning: the choice still counts in its chat."""
     try:
         await remembering
     except EcaError as error:

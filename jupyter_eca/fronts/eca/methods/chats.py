@@ -1,4 +1,5 @@
-"""Owns the methods on the chats of the workspace: list, open, roll back, fork, flag and delete them.
+"""Owns the methods of ECA on the chats of the workspace: list, open, roll back, fork, flag and delete them. A flag is a
+named mark at a message. To fork means to copy a chat up to a message.
 
 It must not know how chats are stored: `host/operations/` and `host/store/` do.
 """
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatOpenResult:
     """Send a chat, or a page of it, to the client again.
 
-    A client with the capability `envelope` sends the number of the last event that it knows, and gets the events after
-    it. If this event is gone, the client gets the whole chat.
+    A client with the capability `envelope` (it understands the numbers of events) sends the number of the last event
+    that it knows, and gets the events after it. If this event is gone, the client gets the whole chat.
     """
     id = session.find_chat(params.chat_id)
     before, after = _parse_cursor(params.before), _parse_cursor(params.after)
@@ -149,12 +150,14 @@ def _parse_cursor(cursor: chats.Cursor | None) -> int | None:
 
 
 def _find_span(page: Page, after: int | None) -> Span:
-    """Return the part of the chat that a page shows, from after one event number to another."""
+    """Return the part of the chat that a page shows: the number of the event before it, and of its last event, or None
+    if it goes to the end. `after` is the number that the client has sent."""
     first, last = (page.events[0].seq - 1, page.events[-1].seq) if page.events else (0, 0)
     return after or (first if page.before is not None else 0), last if page.after is not None else None
 
 
 def _make_page_meta(page: Page) -> chats.PageMeta:
+    """Describe a page for the client: its size, and the cursors of its neighbours."""
     return chats.PageMeta(
         total=page.total,
         returned=len(page.events),
@@ -192,6 +195,8 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
 
 
 async def clear(session: EcaSession, params: chats.ChatClearParams) -> Done:
+    """Remove the messages of a chat, or only its numbers of tokens and costs, as the params say. The chat itself
+    stays."""
     await session.host.archive.clear(session.find_chat(params.chat_id), messages=params.messages)
     return Done()
 
@@ -222,11 +227,13 @@ async def fork(session: EcaSession, params: chats.ChatForkParams) -> Done:
 
 
 async def add_flag(session: EcaSession, params: chats.ChatAddFlagParams) -> Done:
+    """Set a named mark at a message."""
     await session.host.archive.flag(session.find_chat(params.chat_id), params.content_id, params.text)
     return Done()
 
 
 async def remove_flag(session: EcaSession, params: chats.ChatRemoveFlagParams) -> Done:
+    """Remove the mark at a message."""
     await session.host.archive.unflag(session.find_chat(params.chat_id), params.content_id)
     return Done()
 

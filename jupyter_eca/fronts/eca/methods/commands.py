@@ -1,4 +1,4 @@
-"""Owns the method that lists the `/` commands while a user types one. `host/commands/` owns the commands."""
+"""Owns the method of ECA that lists the `/` commands while a user types one. `host/commands/` owns the commands."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 async def query_commands(
     session: EcaSession, params: command.ChatQueryCommandsParams
 ) -> command.ChatQueryCommandsResult:
+    """Return the commands that match what the user has typed."""
     matching = filter_commands(await list_commands(session.host), params.query)
     return command.ChatQueryCommandsResult(commands=matching, chat_id=params.chat_id)
 

@@ -1,4 +1,4 @@
-"""Owns the methods on costs: what chats have cost, and what a prompt would cost.
+"""Owns the methods of ECA on costs: what chats have cost, and what a prompt would cost.
 
 It must not compute prices: `host/costs/` and `host/operations/estimates.py` do.
 """
@@ -53,6 +53,7 @@ async def estimate(session: EcaSession, params: costs.ChatEstimateParams) -> cos
     session.start(host.warming.warm(id, prompt.choice.model))
     try:
         await host.catalog.refresh()
+        # The exact request is computed only if the client wants to show it, because this takes longer.
         estimate = await (host.estimates.compute(prompt) if params.request else host.estimates.estimate(prompt))
         request = describe_request(host.catalog, estimate.request) if params.request else None
     except ProviderError as error:

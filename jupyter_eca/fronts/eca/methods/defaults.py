@@ -1,4 +1,5 @@
-"""Owns the methods on the user's defaults: list them, set one. A change takes effect immediately.
+"""Owns the methods of ECA on the user's defaults, such as the default model: list them, set one. A change takes effect
+immediately.
 
 It must not know the format of the files: `host/operations/` does.
 """
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.base import Model
 
-# What the user chooses for a new chat in place of a default.
+# For each default that a user can replace by a choice for a chat, the name of that choice.
 _CHOICES: Final = {
     wire.DefaultName.MODEL: ChoiceName.MODEL,
     wire.DefaultName.AGENT: ChoiceName.AGENT,
@@ -54,7 +55,7 @@ async def set(session: EcaSession, params: wire.ConfigSetDefaultParams) -> wire.
 
 
 async def _forget_choices(host: Host, name: wire.DefaultName) -> None:
-    """Forget what the user has chosen earlier in place of a default that is set now: the newer decision counts."""
+    """Forget what the user has chosen earlier in place of this default. The default was set later, so it counts."""
     if (choice := _CHOICES.get(name)) is not None:
         default = user_defaults.read_default(host.config, name)
         await host.choice_memory.forget_replaced(choice, default or "")

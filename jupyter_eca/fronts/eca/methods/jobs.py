@@ -1,4 +1,5 @@
-"""Owns the methods on background jobs: list them, read their output, and kill them.
+"""Owns the methods of ECA on background jobs, which are programs that continue after their tool call: list them, read
+their output, and kill them.
 
 `job_view.py` decides which jobs a client may see, and `workspace/jobs/` runs the jobs.
 """
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
 
 
 async def list(session: EcaSession, params: Empty) -> job.JobsListResult:  # noqa: ARG001
+    """Return the jobs that the client may see."""
     return await list_visible(session, session.host.jobs.list())
 
 
 async def kill(session: EcaSession, params: job.JobParams) -> job.JobsKillResult:
+    """Kill a job that the client may see, and return whether it was killed."""
     visible = _has_visible(session, params.job_id)
     return job.JobsKillResult(killed=visible and await session.host.jobs.kill(params.job_id))
 

@@ -1,5 +1,5 @@
-"""Owns the methods that begin and end a session, from `initialize` to `exit`, and the notifications that a client gets
-when it is ready. It also owns the methods `workspace/...`.
+"""Owns the methods of ECA that begin and end a session, from `initialize` to `exit`, and the notifications that a
+client gets when it is ready. It also owns the methods `workspace/...`. A session is the connection of one client.
 
 `session.py` owns the state of the session.
 """
@@ -73,6 +73,7 @@ async def _find_models(session: EcaSession) -> tuple[tuple[str, ...], str]:
     """
     host = session.host
     configured = host.config.default_model or ""
+    # The dialect is the revision of ECA that the client speaks.
     if session.dialect not in {Dialect.OLD, Dialect.NEWER}:
         return (), configured
     try:
@@ -83,6 +84,7 @@ async def _find_models(session: EcaSession) -> tuple[tuple[str, ...], str]:
 
 
 def announce_setup(session: EcaSession, _params: Model) -> None:
+    """Start to notify the client of what is set up, because it is ready now."""
     session.host.index.refresh_soon()
     session.start(_announce(session))
 
@@ -96,7 +98,7 @@ async def _announce(session: EcaSession) -> None:
         await trust.announce(session, host.config.held_back)
     for server in host.notices.list_servers():
         await session.notify("tool/serverUpdated", session.describe_server(server))
-    # Before the choices, which take time: a cell shows the warnings when its first answer has ended.
+    # The warnings come before the choices, which take time. A cell shows the warnings when its first answer has ended.
     for warning in (*_take_orphan_warnings(session), *host.config.warnings):
         message = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=warning)
         await session.notify("$/showMessage", message)
@@ -116,6 +118,7 @@ def _take_orphan_warnings(session: EcaSession) -> list[str]:
 
 
 async def _notify_progress(session: EcaSession, type: str) -> None:
+    """Notify the client that the search for models begins (`start`) or has ended (`finish`)."""
     params = lifecycle.ProgressParams.model_validate({"type": type, "taskId": "models", "title": "Looking for models"})
     await session.notify("$/progress", params)
 
@@ -134,6 +137,7 @@ def change_folders(session: EcaSession, params: lifecycle.DidChangeWorkspaceFold
 
 
 def _parse_folders(named: Iterable[lifecycle.WorkspaceFolder]) -> list[Path]:
+    """Return the paths of folders, without those that are not on this machine."""
     return [path for folder in named if (path := parse_file_uri(folder.uri)) is not None]
 
 
@@ -146,10 +150,13 @@ async def shutdown(session: EcaSession, _params: Model) -> None:
 
 
 def exit(session: EcaSession, _params: Model) -> None:
+    """End the session."""
     session.ended.set()
 
 
 async def trust_folder(session: EcaSession, params: lifecycle.TrustParams) -> Done:
+    """Let the settings that a folder brings take effect, because the user trusts them. The digest says which settings
+    the user has seen. Raises: RemoteError, LocalError."""
     if not trust.may_trust(session):
         raise RemoteError(_MAY_NOT_TRUST, ErrorCode.REFUSED)
     await session.host.folder_trust.trust(params.folder, params.digest)
@@ -157,6 +164,7 @@ async def trust_folder(session: EcaSession, params: lifecycle.TrustParams) -> Do
 
 
 async def report_setup(session: EcaSession, _params: Model) -> lifecycle.DoctorResult:
+    """Return the report on what is set up and what is missing."""
     return lifecycle.DoctorResult(text=await session.door.doctor(session.host))
 
 

@@ -1,5 +1,6 @@
-"""Owns the methods on MCP servers: add, change, remove, start and stop a server, sign in to it and out of it, read its
-log. All clients are notified of the result by `tool/serverUpdated`.
+"""Owns the methods of ECA on MCP servers (Model Context Protocol: programs that offer tools): add, change, remove,
+start and stop a server, sign in to it and out of it, read its log. All clients are notified of the result by
+`tool/serverUpdated`.
 
 It must not know how a server runs: `mcp_client/` does.
 """
@@ -24,6 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 async def add(session: EcaSession, params: mcp.McpAddServerParams) -> mcp.McpAddServerResult:
+    """Add a server to the configuration, and start it. If that is impossible, the result says why."""
     check_may_change_config(session)
     try:
         return mcp.McpAddServerResult(server=session.describe_server(await session.host.mcp.add(params)))
@@ -32,12 +34,14 @@ async def add(session: EcaSession, params: mcp.McpAddServerParams) -> mcp.McpAdd
 
 
 async def update(session: EcaSession, params: mcp.McpUpdateServerParams) -> Done:
+    """Change a server in the configuration."""
     check_may_change_config(session)
     await session.host.mcp.update(params)
     return Done()
 
 
 async def remove(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpRemoveServerResult:
+    """Remove a server from the configuration. If that is impossible, the result says why."""
     check_may_change_config(session)
     try:
         await session.host.mcp.remove(params.name)
@@ -47,19 +51,24 @@ async def remove(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpRem
 
 
 def start(session: EcaSession, params: mcp.McpServerParams) -> None:
+    """Start a server."""
     check_may_change_config(session)
     _call_and_log_error(lambda: session.host.mcp.start(params.name))
 
 
 def stop(session: EcaSession, params: mcp.McpServerParams) -> None:
+    """Stop a server."""
     _call_and_log_error(lambda: session.host.mcp.stop(params.name))
 
 
 def logout(session: EcaSession, params: mcp.McpServerParams) -> None:
+    """Sign out of a server."""
     session.start(_await_and_log_error(session.host.mcp.logout(params.name)))
 
 
 def connect(session: EcaSession, params: mcp.McpServerParams) -> None:
+    """Sign in to a server in the user's browser, and connect to it. Show an error to this client."""
+
     async def try_to_connect() -> None:
         try:
             await session.host.mcp.connect(params.name, session.browser, session.say)
@@ -70,16 +79,19 @@ def connect(session: EcaSession, params: mcp.McpServerParams) -> None:
 
 
 def enable(session: EcaSession, params: mcp.McpServerParams) -> None:
+    """Enable a server in the configuration, and start it."""
     check_may_change_config(session)
     session.start(_await_and_log_error(session.host.mcp.enable(params.name)))
 
 
 def disable(session: EcaSession, params: mcp.McpServerParams) -> None:
+    """Disable a server in the configuration, and stop it."""
     check_may_change_config(session)
     session.start(_await_and_log_error(session.host.mcp.enable(params.name, enabled=False)))
 
 
 async def read_log(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpServerLogResult:
+    """Return the last lines that a server has written to its log."""
     return mcp.McpServerLogResult(lines=session.host.mcp.read_log(params.name))
 
 
@@ -100,6 +112,7 @@ async def _await_and_log_error(work: Awaitable[None]) -> None:
 
 
 def _make_error(error: LocalError) -> mcp.McpError:
+    """Write an error as a part of a result."""
     return mcp.McpError(code=error.code if isinstance(error, McpRefusal) else "failed", message=str(error))
 
 

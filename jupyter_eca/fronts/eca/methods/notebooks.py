@@ -1,4 +1,6 @@
-"""Owns the notification by which a page reports the output of cells that it runs. `client_ports.py` passes it on."""
+"""Owns the notification of ECA by which a page reports the output of cells that it runs for a tool. `client_ports.py`
+passes it on to the tool.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def report_run_progress(session: EcaSession, params: notebook.NotebookRunProgressParams) -> None:
+    """Pass the output on, if the client has notebooks."""
     if isinstance(session.notebooks, LinkNotebooks):
         session.notebooks.report_progress(params)
 

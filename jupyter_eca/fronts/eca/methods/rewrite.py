@@ -1,5 +1,6 @@
-"""Owns the methods for help at the cursor: rewrites and inline completions. `fronts/eca/cursor_help.py` does the
-work."""
+"""Owns the methods of ECA for help at the cursor: rewrites of a selection, and inline completions.
+`fronts/eca/cursor_help.py` does the work.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +14,18 @@ if TYPE_CHECKING:
 
 
 async def prompt(session: EcaSession, params: rewrite.RewritePromptParams) -> rewrite.RewritePromptResult:
+    """Start a rewrite. Its text follows in notifications."""
     return await session.cursor_help.rewrite(params)
 
 
 async def stop(session: EcaSession, params: rewrite.RewriteStopParams) -> Done:
+    """Stop a rewrite."""
     session.cursor_help.stop(params.id)
     return Done()
 
 
 async def complete(session: EcaSession, params: rewrite.CompletionInlineParams) -> rewrite.CompletionInlineResult:
+    """Return the completion at the cursor."""
     return await session.cursor_help.complete(params)
 
 

@@ -1,5 +1,5 @@
-"""Owns the methods on tools. A client can lend tools, which it runs itself, to the chats in which it prompts. It can
-also switch tools on and off.
+"""Owns the methods of ECA on tools. A client can lend tools, which it runs itself, to the chats in which it prompts. It
+can also switch tools on and off.
 
 It must not know how tools are called: `host/tools/` does.
 """
@@ -34,10 +34,14 @@ class LinkTool(Plain):
     """A tool that the client at the other end of a link runs."""
 
     session: EcaSession
+    """The connection of the client."""
     spec: ToolSpec
+    """The description of the tool for the model."""
     reads: bool
+    """Whether the tool changes nothing, as the client says."""
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
+        """Let the client run the tool, and return its result. Raises: ToolError."""
         params = wire.ToolCallParams(
             chat_id=self.session.wire_id(context.chat),
             tool_call_id=context.call,
@@ -70,8 +74,9 @@ async def lend_tools(session: EcaSession, params: wire.ToolLendParams) -> Done:
 async def switch_tool(session: EcaSession, params: wire.ToolSwitchParams) -> Done:
     """Switch a tool on or off in the configuration. Raises: RemoteError."""
     check_may_change_config(session)
-    native = params.server == ToolServerUpdatedParams().name
-    server, tool = ("eca", params.tool) if native else (params.server, make_tool_name(params.server, params.tool))
+    # In the configuration a tool is named `server__tool`. A name without its server may be written there too.
+    is_native = params.server == ToolServerUpdatedParams().name
+    server, tool = ("eca", params.tool) if is_native else (params.server, make_tool_name(params.server, params.tool))
     name = tool if tool.startswith(f"{server}__") else f"{server}__{tool}"
     names = frozenset({name, tool})
     host = session.host
