@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
     from jupyter_eca.fronts.mcp.offers_base import ToolAnswer
 
-    Assisted = OfferCall[Assistant]
+    AssistantCall = OfferCall[Assistant]
 
 
 @offer("eca_agent_list", Hints.READS)
-async def list_agents(call: Assisted) -> dict[str, Any]:
+async def list_agents(call: AssistantCall) -> dict[str, Any]:
     """List the agents that can answer, each with what it is for. An agent with `onlyLooks` changes nothing, whatever it
     is asked to do."""
     resolved = call.backend.host.current.resolved
@@ -38,7 +38,7 @@ async def list_agents(call: Assisted) -> dict[str, Any]:
 
 @offer("eca_agent_delegate", Hints.WRITES)
 async def delegate_task(
-    call: Assisted,
+    call: AssistantCall,
     agent: Annotated[str, Field(min_length=1, description="Name of the agent, from eca_agent_list.")],
     prompt: Annotated[str, Field(min_length=1, description="What it is to do.")],
     sessionId: Annotated[str, Field(description="Go on in this session; empty for a new one.")] = "",

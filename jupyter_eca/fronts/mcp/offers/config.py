@@ -12,7 +12,7 @@ from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, Refused
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
 
-    Assisted = OfferCall[Assistant]
+    AssistantCall = OfferCall[Assistant]
 
 # The parts of the configuration that a client may see. They contain no keys of providers, HTTP headers, environment
 # variables or command lines, which may all be secret.
@@ -20,7 +20,7 @@ _VISIBLE = ("default_model", "default_agent", "disabled_tools", "tool_call", "ch
 
 
 @offer("eca_config_get", Hints.READS)
-async def read_config(call: Assisted) -> dict[str, Any]:
+async def read_config(call: AssistantCall) -> dict[str, Any]:
     """The configuration in force, merged from all its files, without anything secret."""
     config = call.backend.host.config
     settings = config.model_dump(mode="json", by_alias=True, exclude_none=True, include=set(_VISIBLE))
@@ -29,7 +29,7 @@ async def read_config(call: Assisted) -> dict[str, Any]:
 
 @offer("eca_config_update", Hints.WRITES, governed=True)
 async def update_config(
-    call: Assisted,
+    call: AssistantCall,
     model: Annotated[str, Field(description="The default model from now on, as PROVIDER/MODEL.")] = "",
     defaultAgent: Annotated[str, Field(description="The default agent from now on.")] = "",
 ) -> dict[str, Any]:

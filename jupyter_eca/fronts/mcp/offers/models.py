@@ -12,7 +12,7 @@ from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, Refused
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
 
-    Assisted = OfferCall[Assistant]
+    AssistantCall = OfferCall[Assistant]
 
 Provider = Annotated[str, Field(description="Only those of this provider; empty for all.")]
 Options = Annotated[
@@ -21,7 +21,7 @@ Options = Annotated[
 
 
 @offer("eca_model_list", Hints.READS)
-async def list_models(call: Assisted, provider: Provider = "") -> dict[str, Any]:
+async def list_models(call: AssistantCall, provider: Provider = "") -> dict[str, Any]:
     """The models that the assistant can answer with, as PROVIDER/MODEL, and the default one."""
     names, default = await call.backend.host.catalog.list_models()
     matching = [name for name in names if not provider or name.startswith(f"{provider}/")]
@@ -30,7 +30,7 @@ async def list_models(call: Assisted, provider: Provider = "") -> dict[str, Any]
 
 @offer("eca_model_configure", Hints.WRITES, governed=True)
 async def configure_model(
-    call: Assisted,
+    call: AssistantCall,
     provider: Annotated[str, Field(min_length=1, description="Name of the provider.")],
     model: Annotated[str, Field(min_length=1, description="Name of the model, without its provider.")],
     options: Options,

@@ -11,11 +11,11 @@ from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, Refused
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
 
-    Assisted = OfferCall[Assistant]
+    AssistantCall = OfferCall[Assistant]
 
 
 @offer("eca_mcp_list", Hints.READS)
-async def list_servers(call: Assisted) -> dict[str, Any]:
+async def list_servers(call: AssistantCall) -> dict[str, Any]:
     """The MCP servers that the assistant uses, each with its state and its tools."""
     return {
         "servers": [
@@ -32,7 +32,7 @@ async def list_servers(call: Assisted) -> dict[str, Any]:
 
 @offer("eca_mcp_enable", Hints.WRITES, governed=True)
 async def enable_server(
-    call: Assisted,
+    call: AssistantCall,
     name: Annotated[str, Field(min_length=1, description="Name of the server, from eca_mcp_list.")],
     enabled: Annotated[bool, Field(description="Whether it is to be used.")],
 ) -> dict[str, Any]:
@@ -46,7 +46,7 @@ async def enable_server(
 
 
 @offer("eca_tool_list", Hints.READS)
-async def list_tools(call: Assisted) -> dict[str, Any]:
+async def list_tools(call: AssistantCall) -> dict[str, Any]:
     """The tools that the assistant works with, by the names that its approval rules use."""
     host = call.backend.host
     context = host.tool_contexts.build_expected()

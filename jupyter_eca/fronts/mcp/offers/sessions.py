@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.offers_base import ToolAnswer
     from jupyter_eca.host.store import ChatRow
 
-    Assisted = OfferCall[Assistant]
+    AssistantCall = OfferCall[Assistant]
 
 Message = Annotated[str, Field(min_length=1, description="What is to be done or answered, in full sentences.")]
 Session = Annotated[str, Field(min_length=1, description="Id of a session, from eca_session_list or a create.")]
@@ -36,7 +36,7 @@ _MAX_DRAFTS: Final = 100
 
 @offer("eca_run", Hints.WRITES)
 async def run_task(
-    call: Assisted,
+    call: AssistantCall,
     prompt: Message,
     model: Model_ = "",
     agent: Agent = "",
@@ -51,7 +51,9 @@ async def run_task(
 
 
 @offer("eca_session_create", Hints.CREATES)
-async def create_session(call: Assisted, title: Title = "", model: Model_ = "", agent: Agent = "") -> dict[str, Any]:
+async def create_session(
+    call: AssistantCall, title: Title = "", model: Model_ = "", agent: Agent = ""
+) -> dict[str, Any]:
     """Begin a session with the assistant, without a prompt yet. Gives its sessionId."""
     if len(call.backend.drafts) >= _MAX_DRAFTS:
         raise RefusedCall(
@@ -65,7 +67,7 @@ async def create_session(call: Assisted, title: Title = "", model: Model_ = "", 
 
 @offer("eca_session_prompt", Hints.WRITES)
 async def prompt_session(
-    call: Assisted,
+    call: AssistantCall,
     sessionId: Session,  # callers know this spelling
     prompt: Message,
     model: Model_ = "",
@@ -82,7 +84,7 @@ async def prompt_session(
 
 
 @offer("eca_session_list", Hints.READS)
-async def list_sessions(call: Assisted) -> dict[str, Any]:
+async def list_sessions(call: AssistantCall) -> dict[str, Any]:
     """List all chats of this workspace, the newest first. The resource eca://chat/{sessionId} has the messages of a
     chat."""
     host = call.backend.host
@@ -109,7 +111,7 @@ async def list_sessions(call: Assisted) -> dict[str, Any]:
 
 
 @offer("eca_session_abort", Hints.WRITES)
-async def abort_session(call: Assisted, sessionId: Session) -> dict[str, Any]:
+async def abort_session(call: AssistantCall, sessionId: Session) -> dict[str, Any]:
     """Stop the answer that is under way in a session. What its tools have done stays done."""
     if sessionId in call.backend.drafts:
         return {"sessionId": sessionId, "aborted": False}
@@ -122,7 +124,7 @@ async def abort_session(call: Assisted, sessionId: Session) -> dict[str, Any]:
 
 
 @offer("eca_session_fork", Hints.CREATES)
-async def fork_session(call: Assisted, sessionId: Session) -> dict[str, Any]:
+async def fork_session(call: AssistantCall, sessionId: Session) -> dict[str, Any]:
     """Begin a new session that goes on from the end of another, which stays as it is."""
     if sessionId in call.backend.drafts:
         raise RefusedCall("Nothing was said in this session yet.", "Prompt it first, or create another session.")
@@ -147,7 +149,7 @@ def _prompt(chat: str, message: str, choice: Choice, files: list[str]) -> Prompt
     return Prompt(chat, message, choice, tuple(FileContext(path=path) for path in files))
 
 
-async def _check_session(call: Assisted, session: str) -> ChatRow:
+async def _check_session(call: AssistantCall, session: str) -> ChatRow:
     host = call.backend.host
     await host.store.settle()
     row = await host.chats.read_row(session)

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.command import ChatCommand, CommandArgument
 
-    Assisted = OfferCall[Assistant]
+    AssistantCall = OfferCall[Assistant]
 
 
 @offer("eca_skill_list", Hints.READS)
-async def list_skills(call: Assisted) -> dict[str, Any]:
+async def list_skills(call: AssistantCall) -> dict[str, Any]:
     """List the prompts that the user has written for the assistant, and the skills, which the assistant loads by itself
     when they fit. In a session, `/NAME` runs a prompt or a skill."""
     return {
@@ -45,7 +45,7 @@ async def list_skills(call: Assisted) -> dict[str, Any]:
 
 @offer("eca_skill_create", Hints.CREATES, governed=True)
 async def create_skill(
-    call: Assisted,
+    call: AssistantCall,
     name: Annotated[str, Field(pattern=r"^[A-Za-z][\w.-]*$", description="Letters, digits, `-`, `_` and `.`.")],
     description: Annotated[str, Field(min_length=1, description="A line that says what it does.")],
     content: Annotated[str, Field(min_length=1, description="The prompt; $ARGS is what is typed behind /NAME.")],

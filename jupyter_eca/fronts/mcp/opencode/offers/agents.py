@@ -12,11 +12,11 @@ from jupyter_eca.fronts.mcp.opencode.offers.run import build_message, find_sessi
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import OpenCode
 
-    Coded = OfferCall[OpenCode]
+    OpenCodeCall = OfferCall[OpenCode]
 
 
 @offer("opencode_agent_list", Hints.READS)
-async def list_agents(call: Coded) -> dict[str, Any]:
+async def list_agents(call: OpenCodeCall) -> dict[str, Any]:
     """List the agents that can answer, each with what it is for."""
     folder = await call.backend.find_folder()
     answer = await call.backend.api.get("/agent", directory=folder.path)
@@ -30,7 +30,7 @@ async def list_agents(call: Coded) -> dict[str, Any]:
 
 @offer("opencode_agent_delegate", Hints.WRITES)
 async def delegate_task(
-    call: Coded,
+    call: OpenCodeCall,
     agent: Annotated[str, Field(min_length=1, description="Name of the agent, from opencode_agent_list.")],
     prompt: Annotated[str, Field(min_length=1, description="What it is to do.")],
     sessionId: Annotated[str, Field(description="Go on in this session; empty for a new one.")] = "",

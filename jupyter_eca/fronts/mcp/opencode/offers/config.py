@@ -13,7 +13,7 @@ from jupyter_eca.fronts.mcp.opencode.offers.run import check_agent, check_model
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import Folder, OpenCode
 
-    Coded = OfferCall[OpenCode]
+    OpenCodeCall = OfferCall[OpenCode]
 
 Model_ = Annotated[str, Field(description="PROVIDER/MODEL; empty to leave it as it is.")]
 
@@ -23,7 +23,7 @@ _SECRET: Final = frozenset({"apikey", "key", "token", "headers", "environment", 
 
 @offer("opencode_model_list", Hints.READS)
 async def list_models(
-    call: Coded,
+    call: OpenCodeCall,
     provider: Annotated[str, Field(description="Only those of this provider; empty for all.")] = "",
     refresh: Annotated[bool, Field(description="Has no effect: the list always comes from the server.")] = False,
 ) -> dict[str, Any]:
@@ -43,7 +43,7 @@ async def list_models(
 
 @offer("opencode_model_configure", Hints.WRITES)
 async def configure_model(
-    call: Coded,
+    call: OpenCodeCall,
     provider: Annotated[str, Field(min_length=1, description="Id of the provider.")],
     model: Annotated[str, Field(min_length=1, description="Id of the model, without its provider.")],
     options: Annotated[
@@ -62,7 +62,7 @@ async def configure_model(
 
 
 @offer("opencode_provider_list", Hints.READS)
-async def list_providers(call: Coded) -> dict[str, Any]:
+async def list_providers(call: OpenCodeCall) -> dict[str, Any]:
     """The providers that are set up, and how many models each has."""
     folder, answer = await _read_providers(call)
     described = [
@@ -78,7 +78,7 @@ async def list_providers(call: Coded) -> dict[str, Any]:
 
 
 @offer("opencode_config_get", Hints.READS)
-async def read_config(call: Coded) -> dict[str, Any]:
+async def read_config(call: OpenCodeCall) -> dict[str, Any]:
     """The configuration in force, without anything secret."""
     folder = await call.backend.find_folder()
     return {"config": hide_secrets(await call.backend.api.get("/config", directory=folder.path)), **folder.fields}
@@ -86,7 +86,7 @@ async def read_config(call: Coded) -> dict[str, Any]:
 
 @offer("opencode_config_update", Hints.WRITES)
 async def update_config(
-    call: Coded,
+    call: OpenCodeCall,
     model: Model_ = "",
     smallModel: Model_ = "",
     defaultAgent: Annotated[str, Field(description="Name of an agent; empty to leave it as it is.")] = "",
@@ -108,7 +108,7 @@ async def update_config(
 OFFERS = Offers((list_models, configure_model, list_providers, read_config, update_config))
 
 
-async def _read_providers(call: Coded) -> tuple[Folder, Any]:
+async def _read_providers(call: OpenCodeCall) -> tuple[Folder, Any]:
     folder = await call.backend.find_folder()
     return folder, await call.backend.api.get("/config/providers", directory=folder.path)
 

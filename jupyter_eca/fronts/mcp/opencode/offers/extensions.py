@@ -15,11 +15,11 @@ from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, Refused
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import OpenCode
 
-    Coded = OfferCall[OpenCode]
+    OpenCodeCall = OfferCall[OpenCode]
 
 
 @offer("opencode_skill_list", Hints.READS)
-async def list_skills(call: Coded) -> dict[str, Any]:
+async def list_skills(call: OpenCodeCall) -> dict[str, Any]:
     """The skills that the agents can load."""
     folder = await call.backend.find_folder()
     answer = await call.backend.api.get("/skill", directory=folder.path)
@@ -29,7 +29,7 @@ async def list_skills(call: Coded) -> dict[str, Any]:
 
 @offer("opencode_skill_create", Hints.CREATES)
 async def create_skill(
-    call: Coded,
+    call: OpenCodeCall,
     name: Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64, description="Like `my-skill`.")],
     description: Annotated[str, Field(min_length=1, description="When to use it, in a line.")],
     content: Annotated[str, Field(min_length=1, description="What to do then, in Markdown.")],
@@ -49,7 +49,7 @@ async def create_skill(
 
 
 @offer("opencode_mcp_list", Hints.READS)
-async def list_servers(call: Coded) -> dict[str, Any]:
+async def list_servers(call: OpenCodeCall) -> dict[str, Any]:
     """The MCP servers that the OpenCode server is a client of, each with its state."""
     folder = await call.backend.find_folder()
     answer = await call.backend.api.get("/mcp", directory=folder.path)
@@ -62,7 +62,7 @@ async def list_servers(call: Coded) -> dict[str, Any]:
 
 @offer("opencode_mcp_enable", Hints.WRITES)
 async def enable_server(
-    call: Coded,
+    call: OpenCodeCall,
     name: Annotated[str, Field(min_length=1, description="Name of the server, from opencode_mcp_list.")],
     enabled: Annotated[bool, Field(description="Whether it is to be connected.")],
 ) -> dict[str, Any]:
@@ -80,7 +80,7 @@ async def enable_server(
 
 @offer("opencode_tool_list", Hints.READS)
 async def list_tools(
-    call: Coded,
+    call: OpenCodeCall,
     provider: Annotated[
         str, Field(description="Give it together with `model`, to list only the tools that this model gets.")
     ] = "",

@@ -12,12 +12,13 @@ from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, Refused
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import OpenCode
 
-    Coded = OfferCall[OpenCode]
+    OpenCodeCall = OfferCall[OpenCode]
 
 
 @offer("opencode_file_read", Hints.READS)
 async def read_file(
-    call: Coded, path: Annotated[str, Field(min_length=1, description="Path of the file, from the project's folder.")]
+    call: OpenCodeCall,
+    path: Annotated[str, Field(min_length=1, description="Path of the file, from the project's folder.")],
 ) -> dict[str, Any]:
     """Read a file of the project."""
     folder = await call.backend.find_folder()
@@ -37,7 +38,7 @@ async def read_file(
 
 @offer("opencode_file_search", Hints.READS)
 async def search_files(
-    call: Coded,
+    call: OpenCodeCall,
     pattern: Annotated[str, Field(min_length=1, description="Regular expression to look for in files.")],
     directory: Annotated[str, Field(description="Folder of the project; empty for the default one.")] = "",
 ) -> dict[str, Any]:
@@ -53,7 +54,7 @@ async def search_files(
 
 @offer("opencode_find_files", Hints.READS)
 async def find_files(
-    call: Coded,
+    call: OpenCodeCall,
     query: Annotated[str, Field(min_length=1, description="Part of a name; letters may be left out.")],
     type: Annotated[Literal["", "file", "directory"], Field(description="Only these; empty for both.")] = "",
     limit: Annotated[int, Field(ge=1, le=200, description="How many at most.")] = 50,
@@ -66,7 +67,7 @@ async def find_files(
 
 @offer("opencode_find_symbols", Hints.READS)
 async def find_symbols(
-    call: Coded, query: Annotated[str, Field(min_length=1, description="Part of a function's or class' name.")]
+    call: OpenCodeCall, query: Annotated[str, Field(min_length=1, description="Part of a function's or class' name.")]
 ) -> dict[str, Any]:
     """Find functions, classes and the like by name, where a language server runs."""
     folder = await call.backend.find_folder()

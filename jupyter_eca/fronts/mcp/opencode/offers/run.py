@@ -18,7 +18,7 @@ from jupyter_eca.fronts.mcp.opencode.api import describe_timeout
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import Folder, OpenCode
 
-    Coded = OfferCall[OpenCode]
+    OpenCodeCall = OfferCall[OpenCode]
 
 # Seconds between two polls for the questions that OpenCode asks its user while it works.
 PAUSE: Final = 0.3
@@ -34,7 +34,7 @@ NoReply = Annotated[bool, Field(description="Only note the prompt; no model answ
 
 @offer("opencode_run", Hints.WRITES)
 async def run_task(
-    call: Coded,
+    call: OpenCodeCall,
     prompt: Message,
     workingDirectory: Directory = "",
     model: Model_ = "",
@@ -52,7 +52,7 @@ async def run_task(
 
 @offer("opencode_session_create", Hints.CREATES)
 async def create_session(
-    call: Coded,
+    call: OpenCodeCall,
     workingDirectory: Directory = "",
     title: Annotated[str, Field(description="A line for the list of sessions.")] = "",
     model: Model_ = "",
@@ -74,7 +74,7 @@ async def create_session(
 
 @offer("opencode_session_prompt", Hints.WRITES)
 async def prompt_session(
-    call: Coded,
+    call: OpenCodeCall,
     sessionId: SessionId,
     prompt: Message,
     files: Files = [],  # noqa: B006  # read only
@@ -88,7 +88,7 @@ async def prompt_session(
 
 
 @offer("opencode_session_list", Hints.READS)
-async def list_sessions(call: Coded) -> dict[str, Any]:
+async def list_sessions(call: OpenCodeCall) -> dict[str, Any]:
     """The sessions of the project, the newest first."""
     folder = await call.backend.find_folder()
     answer = await call.backend.api.get("/session", directory=folder.path)
@@ -105,7 +105,7 @@ async def list_sessions(call: Coded) -> dict[str, Any]:
 
 
 @offer("opencode_session_abort", Hints.WRITES)
-async def abort_session(call: Coded, sessionId: SessionId) -> dict[str, Any]:
+async def abort_session(call: OpenCodeCall, sessionId: SessionId) -> dict[str, Any]:
     """Stop what a session is doing. What was done stays done."""
     folder = (await find_session(call, sessionId)).folder
     stopped = await call.backend.api.post(f"/session/{sessionId}/abort", directory=folder.path)
@@ -127,7 +127,7 @@ class Session:
     """The model that the session was created with, or that its user has chosen last."""
 
 
-async def find_session(call: Coded, id: str) -> Session:
+async def find_session(call: OpenCodeCall, id: str) -> Session:
     """Return a session with its agent and model.
 
     OpenCode remembers both, but it does not use them for a prompt that names none. So we name them in each prompt.
@@ -148,7 +148,7 @@ async def find_session(call: Coded, id: str) -> Session:
     return Session(Folder(str(answer["directory"]), "session"), str(answer.get("agent") or ""), name)
 
 
-async def check_agent(call: Coded, folder: Folder, name: str) -> str:
+async def check_agent(call: OpenCodeCall, folder: Folder, name: str) -> str:
     """Return the name of an agent, if the agent exists. OpenCode's own error for an unknown agent does not say what is
     wrong.
 
@@ -160,7 +160,7 @@ async def check_agent(call: Coded, folder: Folder, name: str) -> str:
     return name
 
 
-async def check_model(call: Coded, folder: Folder, name: str) -> dict[str, str]:
+async def check_model(call: OpenCodeCall, folder: Folder, name: str) -> dict[str, str]:
     """Return a model as the fields of a prompt, if the model exists. Raises: RefusedCall."""
     provider, _, model = name.partition("/")
     answer = await call.backend.api.get("/config/providers", directory=folder.path)
@@ -171,7 +171,7 @@ async def check_model(call: Coded, folder: Folder, name: str) -> dict[str, str]:
 
 
 async def build_message(
-    call: Coded, folder: Folder, prompt: str, model: str, agent: str, files: list[str], *, no_reply: bool
+    call: OpenCodeCall, folder: Folder, prompt: str, model: str, agent: str, files: list[str], *, no_reply: bool
 ) -> dict[str, Any]:
     """Return the body of a prompt. Raises: RefusedCall when a file, the agent or the model does not exist."""
     parts: list[dict[str, Any]] = [{"type": "text", "text": prompt}]
@@ -189,7 +189,7 @@ async def build_message(
     return {**body, "noReply": True} if no_reply else body
 
 
-async def send_message(call: Coded, folder: Folder, session: str, body: dict[str, Any]) -> dict[str, Any]:
+async def send_message(call: OpenCodeCall, folder: Folder, session: str, body: dict[str, Any]) -> dict[str, Any]:
     """Send a prompt, and wait for the answer. If OpenCode asks its user something that cannot be answered here, return
     these questions instead.
 
@@ -227,7 +227,7 @@ async def send_message(call: Coded, folder: Folder, session: str, body: dict[str
     return {**result, "text": text, "toolCalls": calls, "model": model, "agent": info.get("agent")}
 
 
-async def _list_tool_calls(call: Coded, folder: Folder, session: str, prompt: object) -> list[dict[str, Any]]:
+async def _list_tool_calls(call: OpenCodeCall, folder: Folder, session: str, prompt: object) -> list[dict[str, Any]]:
     """Return all tool calls of an answer. Each step of an answer is a message, and OpenCode returns only the last one.
     So all messages of the session are read."""
     messages = await call.backend.api.get(f"/session/{session}/message", directory=folder.path)
