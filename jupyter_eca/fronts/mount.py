@@ -1,5 +1,5 @@
-"""Owns the open fronts of one Jupyter server. A front is opened when its first client comes, and closed when the server
-ends.
+"""Owns the open fronts of one Jupyter server. A front serves clients in one protocol, such as MCP. It is opened when
+its first client comes, and closed when the server ends.
 
 It must not know any front, or the server. `base.py` describes a front, and `apps/server/` passes its clients on to this
 module.
@@ -69,6 +69,7 @@ class FrontMount:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _find(self, name: str) -> object:
+        """Return the plug of a front; None if there is none with this name."""
         if self._fronts is None:
             # A plug may import a lot, so the plugs are loaded in a thread and not on the server's loop.
             self._fronts = await asyncio.to_thread(loader.find, "fronts", "FRONT")
@@ -96,6 +97,7 @@ class FrontMount:
             raise
 
     def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start a task that is cancelled by `close`."""
         task = asyncio.create_task(work)
         self._open_tasks.add(task)
         task.add_done_callback(self._open_tasks.discard)

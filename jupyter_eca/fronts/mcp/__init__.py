@@ -47,7 +47,8 @@ class McpPlug:
     async def run(
         self, options: argparse.Namespace, folder: Path, start_host: Callable[[], AbstractAsyncContextManager[Host]]
     ) -> None:
-        """Serve over stdin and stdout, or on a loopback port, until the client leaves or the process gets a signal."""
+        """Serve over stdin and stdout, or on a loopback port, until the client leaves or the process gets a signal.
+        `start_host` returns a context manager that yields the host of our assistant for this folder."""
         from jupyter_eca.fronts.mcp.assistant import Assistant
         from jupyter_eca.fronts.mcp.serve import serve
 

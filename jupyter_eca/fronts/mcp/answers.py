@@ -1,4 +1,4 @@
-"""Owns how the answer or the error of a tool is written in each version of the protocol. Pure.
+"""Owns how the answer or the error of a tool is written in each version of MCP (Model Context Protocol). Pure.
 
 In the oldest version (2024-11-05), an answer is one text item that contains JSON. Images are in this JSON, as base64.
 Since 2025-06-18, the same data is also structured content, and images are items of their own. It must not know what a
@@ -30,18 +30,21 @@ _READ_ON: Final = "Read the message: it says what was wrong with this call."
 def make_result(answer: ToolAnswer, version: str) -> types.CallToolResult:
     """Return the result of a call for a client of this version."""
     data: dict[str, Any] = dict(answer.data)
-    newer = is_version_at_least(version, STRUCTURED)
-    if answer.images and not newer:
+    is_structured = is_version_at_least(version, STRUCTURED)
+    if answer.images and not is_structured:
         data["images"] = [{"mimeType": image.media_type, "base64": image.base64} for image in answer.images]
     content: list[types.ContentBlock] = [types.TextContent(text=as_json(data))]
-    if newer:
+    if is_structured:
         content += [types.ImageContent(data=image.base64, mime_type=image.media_type) for image in answer.images]
-    return types.CallToolResult(content=content, structured_content=data if newer else None, is_error=answer.failed)
+    return types.CallToolResult(
+        content=content, structured_content=data if is_structured else None, is_error=answer.failed
+    )
 
 
 def describe_error(error: ToolError, version: str) -> types.CallToolResult:
     """Return the result of a call that raised an error: its message, and what the caller can do about it."""
     suggestions = error.suggestions if isinstance(error, RefusedCall) else (error.fix,) if error.fix else ()
+    # The text of the error ends with the suggested fix, which is already one of the suggestions.
     text = str(error)
     if error.fix and text.endswith(error.fix):
         text = text[: -len(error.fix)].strip()
@@ -49,6 +52,7 @@ def describe_error(error: ToolError, version: str) -> types.CallToolResult:
 
 
 def make_failure(message: str, suggestions: Sequence[str] = ()) -> ToolAnswer:
+    """Make the answer for an error: its message, and what the caller can do about it."""
     return ToolAnswer({"error": message, "suggestions": list(suggestions) or [_READ_ON]}, failed=True)
 
 

@@ -67,10 +67,12 @@ def _describe_others(call: ToolCallRunContent, shown: Set[str]) -> str:
 
 
 def _as_json(value: Any) -> str:
+    """Return a value as JSON with indents."""
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def _make_schema(call: ToolCallRunContent) -> dict[str, Any]:
+    """Make the JSON schema of the answer: a decision, and a reason that may be left out."""
     answers = [APPROVE, ALWAYS, REJECT] if call.remembers else [APPROVE, REJECT]
     meaning = _REMEMBERS.format(as_exact_text(", ".join(call.remembers))) if call.remembers else "Whether it may run"
     return {
@@ -81,6 +83,7 @@ def _make_schema(call: ToolCallRunContent) -> dict[str, Any]:
 
 
 def is_approved(answer: types.ElicitResult) -> bool:
+    """Return whether the answer approves the call."""
     return _get_decision(answer) in (APPROVE, ALWAYS)
 
 

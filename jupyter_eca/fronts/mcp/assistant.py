@@ -1,4 +1,5 @@
-"""Owns the backend of our assistant: clients can call its native tools, and prompt it.
+"""Owns the backend of our assistant for MCP (Model Context Protocol): clients can call its native tools, and prompt it.
+A backend is the program that does the work behind the front. Native tools are those of our own package.
 
 Each call of a tool is a turn in a chat that belongs to the client, and the engine decides whether the tool may run. A
 user with an open chat panel sees the call there and can approve it. If the client can ask its own user, it asks too,
@@ -78,6 +79,7 @@ class Assistant:
         # Called after each change of a resource or a list. See `listen`.
         self._change_listeners: list[Changed] = []
         self._listeners = TurnListeners(self._notify_change)
+        # What the modules in `offers/` offer to clients: tools, resources and prompts.
         self._plugs = tuple(loader.find("fronts.mcp.offers", "OFFERS").values())
         # The chats in which tools were called. What a user has approved for the session counts for clients of the same
         # name, because clients of newer versions have no sessions. It does not count for a client that cannot ask its
@@ -90,13 +92,16 @@ class Assistant:
         host.connect(self._listeners)
 
     def close(self) -> None:
+        """Leave the subscribers of the host."""
         self.host.disconnect(self._listeners)
 
     @property
     def about(self) -> About:
+        """What the server tells its clients about itself."""
         return _ABOUT
 
     def offers(self) -> Offers:
+        """Return everything that clients can use now."""
         tools = tuple(tool for plug in self._plugs for tool in plug.tools)
         return Offers(
             (*native_tools.list_offers(self.host), *tools),
@@ -105,16 +110,19 @@ class Assistant:
         )
 
     def listen(self, changed: Changed) -> Callable[[], None]:
+        """Call `changed` after each change of a resource or a list. Return a function that ends this."""
         self._change_listeners.append(changed)
         return lambda: self._change_listeners.remove(changed)
 
     def _notify_change(self, resource: str) -> None:
+        """Tell all listeners that a resource or a list has changed. See `offers_base.Changed`."""
         for listener in self._change_listeners:
             listener(resource)
 
     # -- calls
 
     async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
+        """Run a tool. If it is governed, the approval rules decide whether it may run. Raises: ToolError."""
         return await (self._run_governed(offer, call, arguments) if offer.governed else offer.run(call, arguments))
 
     async def _run_governed(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
@@ -133,7 +141,7 @@ class Assistant:
 
     async def run_tool(self, tool: Tool, caller: Caller, arguments: dict[str, Any]) -> ToolAnswer:
         """Run a tool as a turn in a chat of the client. Raises: ToolError when the tool did not run, or failed."""
-        name = caller.name or "A program"
+        name = caller.name or "A program"  # the user reads it in the chat
         recorded = _RecordedTool(tool)
         chat = await self._take_idle_chat((name, caller.can_ask))
         try:
@@ -170,7 +178,8 @@ class Assistant:
 
     @contextmanager
     def _listen(self, chat: str, caller: Caller) -> Generator[TurnListener]:
-        """Listen to a chat for a call. Afterwards nobody may be left who could approve what waits there."""
+        """Listen to a chat for a call. Afterwards the timer of the chat is restarted, because perhaps nobody is left
+        who could approve a tool call that waits there."""
         try:
             with self._listeners.listening(chat, caller) as listener:
                 yield listener
@@ -188,8 +197,8 @@ class Assistant:
             raise
 
     async def _take_idle_chat(self, client: ClientKind) -> str:
-        """Return a chat of this client in which no turn runs, and mark it as taken. A client may make several calls at
-        the same time, and each needs a chat of its own."""
+        """Return the id of a chat of this client in which no turn runs, and mark it as taken. A client may make several
+        calls at the same time, and each needs a chat of its own."""
         for chat in self._chats[client]:
             live = self.host.chats.live(chat)
             if chat not in self._taken and not (live and live.busy):
@@ -227,7 +236,7 @@ class Assistant:
         question = approval.make_question(call)
         answer = await listener.caller.ask(question) if question else None
         if answer is None:
-            listener.silent = True
+            listener.is_silent = True
             if not self.host.subscribers.has_approver(listener.chat):
                 self.host.turns.reject_unanswered(listener.chat, call.id)
         elif approval.is_approved(answer):
@@ -238,7 +247,7 @@ class Assistant:
 
 @dataclass(frozen=True, slots=True)
 class _GovernedOffer:
-    """An offer in the form of a `Tool`, so that the approval rules apply to it."""
+    """An offer in the form of a `Tool` of the host, so that the approval rules apply to it."""
 
     spec: ToolSpec
     function: Callable[[dict[str, Any]], Awaitable[ToolResult]]
@@ -253,6 +262,7 @@ class _GovernedOffer:
     default_notebook: DefaultNotebook | None = None
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002
+        """Run the offer."""
         return await self.function(arguments)
 
 
@@ -270,6 +280,7 @@ class _RecordedTool:
         self.preview: Preview | None = self._preview if tool.preview is not None else None
 
     async def _preview(self, context: ToolContext, arguments: dict[str, Any]) -> ToolCallDetails | None:
+        """Return what the call would change, and keep an error."""
         try:
             return await self._tool.preview(context, arguments) if self._tool.preview is not None else None
         except ToolError as error:
@@ -277,6 +288,7 @@ class _RecordedTool:
             raise
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
+        """Run the tool, and keep its result or error."""
         try:
             result = await self._tool.run(context, arguments)
         except ToolError as error:

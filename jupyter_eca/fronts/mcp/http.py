@@ -1,4 +1,5 @@
-"""Owns the transport over streamable HTTP, as an ASGI application.
+"""Owns the transport of MCP over HTTP (its "streamable HTTP": requests whose responses may be streams), as an ASGI
+application.
 
 It must not check whether a request is allowed: Jupyter or `fronts/http/gate.py` has done this before. `server.py` has
 the methods.
@@ -51,6 +52,7 @@ class Application:
         self._manager = manager
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request to the SDK, with the name of the user."""
         if name := scope.get("user"):
             # This is not a real token, because Jupyter has already authenticated the user. The SDK compares it only, to
             # keep the sessions of different users apart.

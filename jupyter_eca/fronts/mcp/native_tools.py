@@ -1,5 +1,6 @@
-"""Owns the offers of our native tools. Over MCP their names have the form `PREFIX_CATEGORY_ACTION`. Our own models know
-them by other names, so the names in their descriptions are translated.
+"""Owns the offers of our native tools: how the tools of our own package are offered over MCP. There their names have
+the form `PREFIX_CATEGORY_ACTION`, such as `eca_file_read`. Our own models know them by other names, such as
+`read_file`, so the names in their descriptions are translated.
 
 It must not run the tools: `assistant.py` does.
 """
@@ -123,8 +124,8 @@ def _make_offer(tool: Tool, names: ToolNames) -> Offer:
 
 
 def _list_enums(schema: Any) -> frozenset[str]:
-    """Return the values that arguments can have, from the enums of a schema. Such a value may look like the name of a
-    tool."""
+    """Return the values that arguments can have, from all enums in a JSON schema. Such a value may look like the name
+    of a tool, but must not be translated."""
     match schema:
         case {"enum": [*values]}:
             return frozenset(map(str, values))

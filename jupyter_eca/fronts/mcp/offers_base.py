@@ -1,5 +1,6 @@
-"""Owns what a server can offer over MCP (tools, resources, prompts), and the interface of a backend, which does the
-work. The decorator `@offer` makes a tool from a typed function.
+"""Owns what a server can offer over MCP (Model Context Protocol), and the interface of a backend, which does the work.
+An offer is a tool that a client's model can call, a resource (data with a URI) that a client can read, or a prompt that
+a client can insert. The decorator `@offer` makes a tool from a typed function.
 
 An `Offers` is a plug: each module of `offers/` exports one as `OFFERS`. Other packages can export one too, by the entry
 point group `jupyter_eca.fronts.mcp.offers`. A backend other than the assistant has its plugs in its own folder. It must
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.model.request import ImagePart
 
-B = TypeVar("B")
+B = TypeVar("B")  # the class of a backend
 
 
 class Hints(Enum):
-    """The three combinations of MCP's tool annotations. The values are: read-only, destructive, idempotent,
-    open-world."""
+    """The three combinations of MCP's tool annotations that we use. The values are, in this order: it only reads, it
+    may destroy something, a second call has no further effect, it may reach systems outside."""
 
     READS = (True, False, True, True)
     """The tool changes nothing."""
@@ -45,9 +46,13 @@ class Hints(Enum):
 
     @property
     def annotations(self) -> types.ToolAnnotations:
-        reads, destroys, repeats, reaches = self.value
+        """The hints in the form of the SDK."""
+        read_only, destructive, idempotent, open_world = self.value
         return types.ToolAnnotations(
-            read_only_hint=reads, destructive_hint=destroys, idempotent_hint=repeats, open_world_hint=reaches
+            read_only_hint=read_only,
+            destructive_hint=destructive,
+            idempotent_hint=idempotent,
+            open_world_hint=open_world,
         )
 
 
@@ -172,13 +177,14 @@ def offer(
             outcome = await function(call, **values)
             return outcome if isinstance(outcome, Outcome) else ToolAnswer(outcome)
 
-        schema = _schema(model) if parameters is None else parameters
+        schema = _make_schema(model) if parameters is None else parameters
         return Offer(name, inspect.getdoc(function) or "", schema, hints, run, governed)
 
     return make
 
 
-def _schema(model: type[BaseModel] | None) -> dict[str, Any]:
+def _make_schema(model: type[BaseModel] | None) -> dict[str, Any]:
+    """Return the JSON schema of the arguments."""
     return schema_of(model) if model is not None else {"type": "object"}
 
 
@@ -233,7 +239,10 @@ class Offers:
 
     tools: tuple[Offer, ...] = ()
     shelves: tuple[ResourceShelf, ...] = ()
+    """The groups of resources."""
+
     prompts: tuple[Prompts, ...] = ()
+    """The groups of prompts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +260,12 @@ class About:
 
 
 class Backend(Protocol):
-    """The program that does the work behind the front."""
+    """The program that does the work behind the front: our assistant, or an OpenCode server."""
 
     @property
-    def about(self) -> About: ...
+    def about(self) -> About:
+        """What the server tells its clients about itself."""
+        ...
 
     def offers(self) -> Offers:
         """Return the current offers."""

@@ -1,4 +1,5 @@
-"""Owns the running calls of tools, and the questions that they ask the client's user.
+"""Owns the running calls of tools over MCP (Model Context Protocol), and the questions that they ask the client's user.
+MCP calls such a question an elicitation.
 
 A question is asked in one of two ways. In versions of the protocol with a handshake, the client gets the request
 `elicitation/create` while the call runs. In the stateless version, the client gets the question as the result of the
@@ -61,22 +62,26 @@ class CallInProgress:
 
     @property
     def name(self) -> str:
+        """The name of the client's program, or ""."""
         client = self.context.session.client_params
         return (client.client_info.title or client.client_info.name) if client else ""
 
     @property
     def can_ask(self) -> bool:
-        can = self.context.session.client_capabilities
-        if can is None or can.elicitation is None or not _may_approve(self.context):
+        """Whether the client can ask its user a question, and the answer counts as the user's."""
+        capabilities = self.context.session.client_capabilities
+        if capabilities is None or capabilities.elicitation is None or not _may_approve(self.context):
             return False
         # A client that declares neither forms nor URLs supports forms: these were the only kind in the first version.
-        form = can.elicitation.form is not None or can.elicitation.url is None
-        return form and (self._is_stateless or self.context.session.can_send_request)
+        has_forms = capabilities.elicitation.form is not None or capabilities.elicitation.url is None
+        return has_forms and (self._is_stateless or self.context.session.can_send_request)
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Report progress to the client, if it has asked for progress."""
         await self.context.session.report_progress(done, total, message)
 
     async def ask(self, question: types.ElicitRequestFormParams) -> types.ElicitResult | None:
+        """Ask the client's user. Return None when this is impossible, or no answer comes in time."""
         if not self.can_ask:
             return None
         if self._is_stateless:
@@ -108,6 +113,7 @@ class CallInProgress:
     # -- its requests
 
     async def _run(self, work: Callable[[CallInProgress], Awaitable[Outcome]]) -> Outcome | Exception:
+        """Do the work. Return its outcome, or the error that it raised."""
         try:
             return await work(self)
         except Exception as error:  # noqa: BLE001  # `request` raises it again
@@ -135,6 +141,7 @@ class CallInProgress:
         return types.InputRequiredResult(input_requests={_QUESTION: request}, request_state=self.id)
 
     def _take_answer(self, answer: BaseModel | None) -> None:
+        """Pass the answer in a request on to `_ask_by_result`, if a question waits for it."""
         if isinstance(answer, types.ElicitResult) and self._answer is not None and not self._answer.done():
             self._answer.set_result(answer)
             self._asked.clear()
@@ -159,11 +166,13 @@ class CallsInProgress:
         params: types.CallToolRequestParams,
         work: Callable[[CallInProgress], Awaitable[Outcome]],
     ) -> Outcome:
-        """Handle one request. Start `work`, unless an earlier request of the same call has started it."""
+        """Handle one request. Start `work`, unless an earlier request of the same call has started it. Return the
+        outcome of the work, or the question that it asks. Raises the error of the work."""
         call = self._waiting.get(params.request_state or "")
         if call is None:
             call = CallInProgress(context, work, self._tasks)
-            id, self._waiting[call.id] = call.id, call
+            id = call.id
+            self._waiting[id] = call
             call.work.add_done_callback(lambda _: self._waiting.pop(id, None))
         return await call.request(context, params)
 

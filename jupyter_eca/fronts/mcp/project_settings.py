@@ -1,4 +1,5 @@
-"""Owns changes to the project's configuration file, `.eca/config.json`. Comments in the file are kept.
+"""Owns changes that MCP clients make to the project's configuration file, `.eca/config.json`. Comments in the file are
+kept.
 
 It must not know what the settings mean: the offers in `offers/` choose them.
 """
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
 
 Place = tuple[str, ...]
-"""The place of a setting: the keys that lead to it."""
+"""The place of a setting: the keys that lead to it, such as ("providers", "openai", "models")."""
 
 
-async def put(host: Host, changes: Mapping[Place, Any]) -> str:
+async def change(host: Host, changes: Mapping[Place, Any]) -> str:
     """Change settings in the file, and return its path. The host notices the change and reads the file again.
 
     Raises: ToolError when the file cannot be changed.
@@ -31,13 +32,14 @@ async def put(host: Host, changes: Mapping[Place, Any]) -> str:
     path = files.resolve(".eca/config.json")
     name = files.shorten(path)
     try:
-        await host.folder_trust.keep(partial(_put, path, name, changes))
+        await host.folder_trust.keep(partial(_write, path, name, changes))
     except (OSError, ConfigError) as error:
         raise ToolError(f"{name} cannot be changed: {error}.") from error
     return name
 
 
-def _put(path: Path, name: str, changes: Mapping[Place, Any]) -> None:
+def _write(path: Path, name: str, changes: Mapping[Place, Any]) -> None:
+    """Write the changed file, or a new one. `name` is its path in errors."""
     text = text_file.read(path, name) if path.exists() else ""
     for place, value in changes.items():
         text = jsonc.put(text, place, value)

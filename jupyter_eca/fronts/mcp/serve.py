@@ -1,5 +1,5 @@
-"""Runs the front as a program: over stdin and stdout, or over HTTP on this machine. The environment variable
-`MCP_TRANSPORT` decides which.
+"""Runs the MCP front (Model Context Protocol) as a program: over stdin and stdout, or over HTTP on this machine. The
+environment variable `MCP_TRANSPORT` decides which.
 
 It must not know the backend. `stdio.py` and `http.py` are the transports.
 """
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 
 async def serve(backend: Backend) -> None:
-    """Serve a backend. Raises: ConfigError for an environment variable with an impossible value."""
+    """Serve a backend, which is the program that does the work. Raises: ConfigError for an environment variable with an
+    impossible value."""
     match os.environ.get("MCP_TRANSPORT", "stdio").lower():
         case "stdio":
             await _serve_stdio(backend)

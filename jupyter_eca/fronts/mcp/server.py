@@ -1,4 +1,5 @@
-"""Owns the methods of the protocol. It connects the offers of a backend to the server class of the MCP SDK.
+"""Owns the methods of MCP (Model Context Protocol). It connects the offers of a backend to the server class of the MCP
+SDK. A backend is the program that does the work. Its offers are tools, resources (data with a URI) and prompts.
 
 It must not know a transport (`http.py`, `stdio.py`) or what an offer does (`assistant.py`, `opencode/`).
 """
@@ -54,7 +55,7 @@ class McpFront:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._calls: CallsInProgress | None = None
+        self._calls: CallsInProgress | None = None  # None unless the context `running` is open
         self._notify_later: Changed = _ignore_change
         # The subscriptions of clients with older versions: by URI, and by `_connection_id`.
         self._subscribed: dict[str, dict[int, ServerSession]] = {}
@@ -107,6 +108,7 @@ class McpFront:
     async def _list_tools(
         self, context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
+        """Return all tools, in the order of their names."""
         del context
         offers = self._offers.tools
         return types.ListToolsResult(
@@ -148,6 +150,7 @@ class McpFront:
     async def _list_resources(
         self, context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
+        """Return the resources of all groups (shelves)."""
         del context
         resources = [resource for shelf in self._offers.shelves for resource in await shelf.list(self._backend)]
         return types.ListResourcesResult(resources=resources)
@@ -155,6 +158,7 @@ class McpFront:
     async def _list_templates(
         self, context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
+        """Return the forms of the URIs of resources."""
         del context
         templates = [template for shelf in self._offers.shelves for template in shelf.templates()]
         return types.ListResourceTemplatesResult(resource_templates=templates)
@@ -162,6 +166,7 @@ class McpFront:
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
+        """Return a resource. Raises: MCPError when there is none with this URI."""
         del context
         _check_text(params.uri)
         for shelf in self._offers.shelves:
@@ -189,6 +194,7 @@ class McpFront:
         return types.EmptyResult()
 
     async def _unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        """End the subscription of a connection to a resource."""
         self._subscribed.get(str(params.uri), {}).pop(_connection_id(context), None)
         self._forget_subscription(str(params.uri))
         return types.EmptyResult()
@@ -202,6 +208,7 @@ class McpFront:
     async def _listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
+        """Notify a client of changes until it ends this request. This is for the newest version of the protocol."""
         uris = [str(uri) for uri in params.notifications.resource_subscriptions or ()]
         for uri in uris:
             await self._watched.remember(uri)
@@ -209,6 +216,7 @@ class McpFront:
             return await self._listener(context, params)
 
     async def _fingerprint(self, uri: str) -> str | None:
+        """Return a value that is different after each change of a resource; None if its changes are announced."""
         for shelf in self._offers.shelves:
             if isinstance(shelf, PolledShelf) and (found := await shelf.fingerprint(self._backend, uri)) is not None:
                 return found
@@ -236,6 +244,7 @@ class McpFront:
     async def _list_prompts(
         self, context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
+        """Return the prompts of all groups."""
         del context
         listed = [prompt for prompts in self._offers.prompts for prompt in await prompts.list(self._backend)]
         return types.ListPromptsResult(prompts=listed)
@@ -243,6 +252,7 @@ class McpFront:
     async def _get_prompt(
         self, context: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult | types.InputRequiredResult:
+        """Return the text of a prompt. Raises: MCPError when there is none with this name."""
         del context
         _check_text(params.arguments)
         for prompts in self._offers.prompts:
@@ -274,6 +284,7 @@ class McpFront:
 
     @property
     def _offers(self) -> Offers:
+        """What the backend offers now."""
         return self._backend.offers()
 
 
@@ -285,6 +296,7 @@ def _check_text(data: Any) -> None:
 
 
 def _describe_tool(offer: Offer) -> types.Tool:
+    """Return a tool in the form of the SDK."""
     return types.Tool(
         name=offer.name,
         description=offer.description,
@@ -299,7 +311,7 @@ def _connection_id(context: Context) -> int:
     return id(context.session.client_params)
 
 
-def _ignore_change(_what: str) -> None:
+def _ignore_change(_resource: str) -> None:
     """Ignore a change. Used before the server runs."""
 
 

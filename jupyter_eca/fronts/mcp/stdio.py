@@ -1,5 +1,5 @@
-"""Owns the transport over stdin and stdout, in the form of the two streams that the SDK expects. Each message is one
-line.
+"""Owns the transport of MCP (Model Context Protocol) over stdin and stdout, in the form of the two streams that the MCP
+SDK expects. Each message is one line.
 
 We do not use the SDK's own transport, because a signal cannot end its streams. It must not know what a message means:
 `server.py` does.
@@ -44,7 +44,7 @@ async def open_streams() -> AsyncGenerator[Streams]:
     refusals = asyncio.Queue[types.JSONRPCError]()
     loop = asyncio.get_running_loop()
 
-    def read() -> None:
+    def read() -> None:  # runs in a thread
         for line in filter(bytes.strip, io.BufferedReader(stdin)):
             match parse_line(line):
                 case types.JSONRPCError() as refusal:
@@ -91,10 +91,12 @@ def parse_line(line: bytes) -> types.JSONRPCMessage:
 
 
 def _make_error(code: int, message: str) -> types.JSONRPCError:
+    """Make the answer to a line that is not a message, and so has no id."""
     return types.JSONRPCError(jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=message))
 
 
 async def _write(writer: MemoryObjectReceiveStream[SessionMessage], stdout: BinaryIO) -> None:
+    """Write the outgoing messages to stdout, one in each line."""
     with writer:
         async for message in writer:
             line = message.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
@@ -105,5 +107,6 @@ async def _write(writer: MemoryObjectReceiveStream[SessionMessage], stdout: Bina
 
 
 def _write_bytes(stdout: BinaryIO, data: bytes) -> None:
+    """Write data at once. This may block, so it runs in a thread."""
     stdout.write(data)
     stdout.flush()

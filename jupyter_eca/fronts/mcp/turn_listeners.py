@@ -1,4 +1,5 @@
-"""Owns the calls that wait for the events of a turn. All of them together are one subscriber of the host.
+"""Owns the listeners of turns. When a client calls a tool over MCP (Model Context Protocol), a turn begins in a chat,
+and the call waits for the events of this turn. All such calls together are one subscriber of the host.
 
 It must not know how events become a result (`turn_result.py`).
 """
@@ -37,7 +38,7 @@ class TurnListener:
 
     chat: str
     caller: Caller
-    silent: bool = False
+    is_silent: bool = False
     """Whether the client's user was asked something and did not answer."""
 
     news: asyncio.Queue[Event | str] = field(default_factory=asyncio.Queue["Event | str"])
@@ -69,14 +70,15 @@ class TurnListeners:
             if not self._by_chat[chat]:
                 del self._by_chat[chat]
 
-    # -- the subscriber
+    # -- the subscriber: the host calls these methods, which `host/subscribers.py` describes
 
     def sees(self, chat: str) -> bool:
         """Return whether clients see the chat. They do not see the chats of subagents."""
         return not chat.startswith(SUBAGENT)
 
     def approves(self, chat: str) -> bool:
-        return any(listener.caller.can_ask and not listener.silent for listener in self._by_chat.get(chat, ()))
+        """Return whether a client with a call in the chat can ask its user, who has answered until now."""
+        return any(listener.caller.can_ask and not listener.is_silent for listener in self._by_chat.get(chat, ()))
 
     def answers(self, chat: str) -> bool:
         return self.approves(chat)
@@ -85,6 +87,7 @@ class TurnListeners:
         return False
 
     def show(self, events: list[Event]) -> None:
+        """Pass events on to the calls that wait for them."""
         for event in events:
             for listener in self._by_chat.get(event.chat, ()):
                 listener.news.put_nowait(event)
@@ -92,6 +95,7 @@ class TurnListeners:
                 self._changed(CHAT.format(id=event.chat))
 
     def tell(self, notice: Notice) -> None:
+        """Pass on messages to the user, and report changes of chats and tools."""
         if notice.method == "chat/deleted" and notice.chat is not None:
             self._changed(CHAT.format(id=notice.chat))
         elif notice.method == "config/updated":
@@ -101,9 +105,11 @@ class TurnListeners:
                 listener.news.put_nowait(notice.params.message)
 
     def show_anew(self, again: Again) -> None:
+        """Report that turns were removed from a chat."""
         self._changed(CHAT.format(id=again.chat))
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        """Ask the user of the first client with a call in the chat that can ask. Raises: RemoteError when none can."""
         # MCP forbids asking for a secret in a form (elicitation): the client's model could read it.
         listeners = [] if question.secret else self._by_chat.get(str(question.chat_id), [])
         for listener in list(listeners):
@@ -114,6 +120,7 @@ class TurnListeners:
 
 
 def _make_form(question: ChatAskQuestionParams) -> types.ElicitRequestFormParams:
+    """Make the form of MCP (an elicitation) that asks a question."""
     labels = [option.label for option in question.options or ()]
     answer = {"type": "string", "enum": labels} if labels and not question.allow_freeform else {"type": "string"}
     schema = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}

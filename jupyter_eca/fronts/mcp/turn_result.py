@@ -1,5 +1,5 @@
-"""Owns the result of a turn for an MCP client, which is built from the events of the turn, and the advice for a turn
-that has no result. Pure.
+"""Owns the result of a turn for a client of MCP (Model Context Protocol). It is built from the events of the turn,
+which is one prompt or one call of a tool. This module also owns the advice for a turn that has no result. Pure.
 
 It must not know how the events arrive (`turn_listeners.py`) or how the result is written (`answers.py`).
 """
@@ -86,6 +86,7 @@ class TurnResult:
     """All tool calls, as the answer lists them."""
 
     _images: list[ImagePart] = field(default_factory=list[ImagePart])
+    """The images of the answer, and those that tools have shown."""
 
     def add(self, event: Event) -> bool:
         """Add an event. Return whether it is a new step of progress, which should be reported."""
@@ -122,6 +123,7 @@ class TurnResult:
         return replace(answer, data={**answer.data, "messages": self.messages}) if self.messages else answer
 
     def _set_progress(self, step: str) -> bool:
+        """Set what the turn does at the moment. Return whether it is a new step."""
         is_new, self.current_step = step != self.current_step, step
         self.steps += is_new
         return is_new

@@ -1,4 +1,5 @@
-"""Owns the polling of resources that change without notice, such as a notebook that a user edits in a page.
+"""Owns the polling of MCP resources that change without notice, such as a notebook that a user edits in a page. A
+resource is data with a URI, to which clients can subscribe.
 
 A resource is polled every two seconds, but only while a client is subscribed to it. It must not know the subscribers:
 `server.py` does.
@@ -33,7 +34,7 @@ class WatchedResources:
         self._notify = notify
         self._watched: Counter[str] = Counter()  # the number of subscriptions to each URI
         self._seen: dict[str, str] = {}  # the last fingerprint of each URI
-        self._wake = asyncio.Event()
+        self._wake = asyncio.Event()  # set when a subscription was added
 
     async def remember(self, uri: str) -> None:
         """Remember the current fingerprint of a resource. Called before the client gets the reply to its subscription,

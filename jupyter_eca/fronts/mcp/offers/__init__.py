@@ -1,4 +1,5 @@
-"""Owns the assistant's offers other than its native tools. Each module owns one subject, and exports its `OFFERS`.
+"""Owns what the assistant offers over MCP (Model Context Protocol) besides its native tools: further tools, resources
+and prompts. Each module owns one subject, and exports its `OFFERS`.
 
 The docstring of an offered tool is its description for the client's model. `../offers_base.py` has the parts of an
 offer, and `../assistant.py` runs the tools.

@@ -1,4 +1,7 @@
-"""Owns the offers about agents: list all agents, and give a task to one agent."""
+"""Owns the tools about agents that are offered over MCP: list all agents, and give a task to one agent. An agent is a
+set of instructions and tools that the assistant works with. The docstring of a tool is its description for the client's
+model.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +29,12 @@ async def list_agents(call: AssistantCall) -> dict[str, Any]:
         "default": resolved.config.default_agent,
         "agents": [
             {
-                "name": agent_offered.name,
-                "description": agent_offered.description,
-                "mode": agent_offered.mode.value,
-                "onlyLooks": agent_offered.looks_only,
+                "name": agent.name,
+                "description": agent.description,
+                "mode": agent.mode.value,
+                "onlyLooks": agent.looks_only,
             }
-            for agent_offered in resolved.agents.values()
+            for agent in resolved.agents.values()
         ],
     }
 

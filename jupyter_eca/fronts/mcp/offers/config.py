@@ -1,4 +1,6 @@
-"""Owns the offers about the configuration: read it and change it. The answers never contain keys or other secrets."""
+"""Owns the tools about the configuration that are offered over MCP: read it and change it. The answers never contain
+keys or other secrets. The docstring of a tool is its description for the client's model.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ async def update_config(
         raise RefusedCall("Nothing was to be changed.", "Give a model, a defaultAgent, or both.")
     return {
         "changed": {path[0]: value for path, value in changes.items()},
-        "file": await project_settings.put(host, changes),
+        "file": await project_settings.change(host, changes),
     }
 
 

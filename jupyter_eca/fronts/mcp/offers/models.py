@@ -1,4 +1,6 @@
-"""Owns the offers about models: list all models, and configure the requests to one model."""
+"""Owns the tools about models that are offered over MCP: list all models, and configure the requests to one model. The
+docstring of a tool is its description for the client's model.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ async def configure_model(
         known = ", ".join(sorted(call.backend.host.catalog.entries()))
         raise RefusedCall(f"There is no provider {provider!r}.", f"There are: {known}.")
     path = ("providers", provider, "models", model, "extraPayload")
-    file = await project_settings.put(call.backend.host, {path: options})
+    file = await project_settings.change(call.backend.host, {path: options})
     return {"provider": provider, "model": model, "options": options, "file": file}
 
 

@@ -1,4 +1,6 @@
-"""Owns the resources of the assistant: open notebooks, their cells, their kernels, and the chats. Each has a URI."""
+"""Owns the resources that the assistant offers over MCP: open notebooks, their cells, their kernels, and the chats. A
+resource is data with a URI that a client can read, such as `eca://notebook/work%2Fa.ipynb`.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +46,7 @@ class NotebookShelf:
     """The resources, as a `ResourceShelf` and a `PolledShelf`. In a URI, the `/` of a path is written as %2F."""
 
     async def list(self, backend: Assistant) -> list[types.Resource]:
+        """Return the open notebooks, their kernels, and the chats of the workspace."""
         opened = await _read_open(backend)
         active = "The notebook that is worked in" if opened and opened[0].active else ""
         resources = [
@@ -69,7 +72,8 @@ class NotebookShelf:
         ]
 
     def templates(self) -> Sequence[types.ResourceTemplate]:
-        about = (
+        """Return the forms of the URIs."""
+        described = (
             (_NOTEBOOK, "notebook", "A notebook, its cells with ids, sources, states and outputs; / in path is %2F"),
             (_CELL, "cell", "One cell of a notebook"),
             (_KERNEL, "kernel", "The kernel of a notebook: its state and its variables"),
@@ -77,10 +81,11 @@ class NotebookShelf:
         )
         return [
             types.ResourceTemplate(uri_template=template, name=name, description=words, mime_type=JSON)
-            for template, name, words in about
+            for template, name, words in described
         ]
 
     async def complete(self, backend: Assistant, template: str, argument: str) -> Sequence[str]:
+        """Return the values that an argument of a template can have now: paths of notebooks, or ids of chats."""
         if argument == "path":
             return [quote(info.path, safe="") for info in await _read_open(backend)]
         if template == CHAT:
@@ -90,15 +95,18 @@ class NotebookShelf:
         return []
 
     async def fingerprint(self, backend: Assistant, uri: str) -> str | None:
-        """Return a digest of a notebook or a kernel. The digest of a kernel includes its notebook, because the cells
-        show what has run. So no code has to run in the kernel to notice a change of its variables."""
+        """Return a digest of a notebook or a kernel, which is different after each change. Return None for a chat.
+
+        The digest of a kernel includes its notebook, because the cells show what has run. So no code has to run in the
+        kernel to notice a change of its variables.
+        """
         match = _ADDRESS.fullmatch(uri)
         if match is None or match["kind"] == "chat":
             return None
         path = unquote(match["name"])
         parts: list[Any] = []
         with suppress(EcaError):
-            parts.append((await _notebooks(backend).read(path)).wire())
+            parts.append((await _find_notebooks(backend).read(path)).wire())
         if match["kind"] == "kernel":
             with suppress(EcaError):
                 kernels = find_kernels(backend.host.services, None)
@@ -107,6 +115,7 @@ class NotebookShelf:
         return hashlib.sha256(answers.as_json({"parts": parts}).encode("utf-8", "replace")).hexdigest()
 
     async def read(self, backend: Assistant, uri: str) -> types.ReadResourceResult | None:
+        """Return the resource with this URI; None for a URI of another form. Raises: ToolError."""
         match = _ADDRESS.fullmatch(uri)
         if match is None:
             return None
@@ -126,11 +135,13 @@ OFFERS = Offers(shelves=(NotebookShelf(),))
 
 
 def _make_resource(template: str, path: str, description: str) -> types.Resource:
+    """Make the resource of a notebook or of its kernel."""
     uri = template.format(path=quote(path, safe=""))
     return types.Resource(uri=uri, name=path, description=description, mime_type=JSON)
 
 
-def _notebooks(backend: Assistant) -> Notebooks:
+def _find_notebooks(backend: Assistant) -> Notebooks:
+    """Return the access to notebooks. Raises: RefusedCall when there is none."""
     notebooks = backend.host.tool_contexts.find_notebooks("")
     if notebooks is None:
         raise RefusedCall("There are no notebooks here.")
@@ -138,14 +149,16 @@ def _notebooks(backend: Assistant) -> Notebooks:
 
 
 async def _read_open(backend: Assistant) -> Sequence[NotebookInfo]:
+    """Return the open notebooks. The one in which the user works comes first."""
     notebooks = backend.host.tool_contexts.find_notebooks("")
     return await notebooks.list() if notebooks is not None else ()
 
 
 async def _read_notebook(backend: Assistant, path: str, cell: str | None) -> dict[str, Any]:
-    document = await _notebooks(backend).read(path)
+    """Return a notebook with all its cells, or only the cell with this id. Raises: RefusedCall, ToolError."""
+    document = await _find_notebooks(backend).read(path)
     if cell is None:
-        return {**document.wire(), "cells": [_describe_cell(document, each) for each in document.cells]}
+        return {**document.wire(), "cells": [_describe_cell(document, known) for known in document.cells]}
     wanted = document.cell(cell)
     if wanted is None:
         raise RefusedCall(f"{path} has no cell {cell!r}.")
@@ -153,6 +166,7 @@ async def _read_notebook(backend: Assistant, path: str, cell: str | None) -> dic
 
 
 def _describe_cell(document: NotebookDocument, cell: NotebookCell) -> dict[str, Any]:
+    """Return a cell as a JSON object, with its number in the notebook and its own URI."""
     number = document.cells.index(cell) + 1
     uri = _CELL.format(path=quote(document.path, safe=""), id=quote(cell.id, safe=""))
     return {"number": number, "uri": uri, **cell.wire()}
@@ -173,6 +187,7 @@ async def _read_kernel(backend: Assistant, path: str) -> dict[str, Any]:
 
 
 async def _read_chat(backend: Assistant, id: str) -> dict[str, Any]:
+    """Return what was said in a chat. Raises: RefusedCall when there is no such chat."""
     host = backend.host
     await host.store.settle()
     row = await host.chats.read_row(id)

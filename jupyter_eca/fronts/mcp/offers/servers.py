@@ -1,4 +1,6 @@
-"""Owns the offers about the MCP servers that the assistant uses, and about its tools."""
+"""Owns the tools, offered over MCP, about the MCP servers that the assistant uses itself, and about its tools. The
+docstring of a tool is its description for the client's model.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Owns the offers that prompt the assistant. Each prompt is sent in a session, which can be continued. A session is a
-chat."""
+"""Owns the tools that prompt the assistant, which are offered over MCP. Each prompt is sent in a session, which can be
+continued. A session is a chat. The docstring of a tool is its description for the client's model.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +32,7 @@ Title = Annotated[
     Field(max_length=MAX_TITLE, description="A line for the list of chats; empty to take it from the first prompt."),
 ]
 
+# How many sessions may wait for their first prompt. They are only in memory.
 _MAX_DRAFTS: Final = 100
 
 
@@ -47,7 +49,7 @@ async def run_task(
 
     Answers when it is done, which may take minutes. For a follow-up use eca_session_prompt with the sessionId.
     """
-    return await call.backend.prompt(_prompt(uuid.uuid4().hex, prompt, Choice(model, agent), files), call.caller)
+    return await call.backend.prompt(_make_prompt(uuid.uuid4().hex, prompt, Choice(model, agent), files), call.caller)
 
 
 @offer("eca_session_create", Hints.CREATES)
@@ -80,7 +82,7 @@ async def prompt_session(
         chosen = chosen.over(draft.choice)
     else:
         await _check_session(call, sessionId)
-    return await call.backend.prompt(_prompt(sessionId, prompt, chosen, files), call.caller)
+    return await call.backend.prompt(_make_prompt(sessionId, prompt, chosen, files), call.caller)
 
 
 @offer("eca_session_list", Hints.READS)
@@ -145,11 +147,13 @@ async def fork_session(call: AssistantCall, sessionId: Session) -> dict[str, Any
 OFFERS = Offers((run_task, create_session, prompt_session, list_sessions, abort_session, fork_session))
 
 
-def _prompt(chat: str, message: str, choice: Choice, files: list[str]) -> Prompt:
+def _make_prompt(chat: str, message: str, choice: Choice, files: list[str]) -> Prompt:
+    """Make a prompt in a chat, with files that the model reads."""
     return Prompt(chat, message, choice, tuple(FileContext(path=path) for path in files))
 
 
 async def _check_session(call: AssistantCall, session: str) -> ChatRow:
+    """Return the stored row of a session. Raises: RefusedCall when this workspace has no such session."""
     host = call.backend.host
     await host.store.settle()
     row = await host.chats.read_row(session)

@@ -1,5 +1,7 @@
-"""Owns the offers about the user's own commands and skills, which are Markdown files. They are offered as prompts of
-the protocol, and two tools list them and create a command."""
+"""Owns the offers about the user's own commands and skills, which are texts for the model in Markdown files. Over MCP
+they are offered as prompts, which a client can insert. Two tools list them and create a command. The docstring of a
+tool is its description for the client's model.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ async def create_skill(
     files = call.backend.host.workspace.files
     path = files.resolve(f".eca/commands/{name}.md")
     line = " ".join(description.split())
-    if not await asyncio.to_thread(_put, path, f"---\ndescription: {line}\n---\n{content}\n"):
+    if not await asyncio.to_thread(_write_new, path, f"---\ndescription: {line}\n---\n{content}\n"):
         raise RefusedCall(f"There is a skill {name!r} already; nothing was written.", "Choose another name.")
     return {"name": name, "file": files.shorten(path)}
 
@@ -63,6 +65,7 @@ class WrittenPrompts:
     """The commands and skills, as `Prompts`."""
 
     async def list(self, backend: Assistant) -> list[types.Prompt]:
+        """Return all commands and skills."""
         return [
             types.Prompt(
                 name=prompt.name,
@@ -78,6 +81,7 @@ class WrittenPrompts:
         ]
 
     async def get(self, backend: Assistant, params: types.GetPromptRequestParams) -> types.GetPromptResult | None:
+        """Return the text of a command or skill, with the arguments filled in; None if there is none of this name."""
         host, arguments = backend.host, params.arguments or {}
         if command := (await _read_commands(host)).get(params.name):
             text = expand(
@@ -96,6 +100,7 @@ OFFERS = Offers((list_skills, create_skill), prompts=(WrittenPrompts(),))
 
 
 async def _read_commands(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
+    """Return the user's commands, by their names."""
     return await markdown_commands.find(host.workspace.files, host.config, host.subscribers.warn)
 
 
@@ -110,6 +115,7 @@ async def _list_prompts(host: Host) -> list[ChatCommand]:
 
 
 def _make_prompt(description: str, text: str) -> types.GetPromptResult:
+    """Make the result of `prompts/get`: one message of the user."""
     message = types.PromptMessage(role="user", content=types.TextContent(text=text))
     return types.GetPromptResult(description=description, messages=[message])
 
@@ -117,18 +123,21 @@ def _make_prompt(description: str, text: str) -> types.GetPromptResult:
 def _fill_in(name: str, template: str, listed: Sequence[CommandArgument], values: Mapping[str, str]) -> CommandCall:
     """Return the call of a command or skill with these arguments, as if a user had typed it.
 
-    `listed` are its arguments as the protocol lists them. The arguments `1`, `2` and so on are positional, `args` is
-    the whole text, and all others have names.
+    `listed` are its arguments as the client sees them. The template may have other names for them. There, `1`, `2` and
+    so on are positional, `args` is the whole text, and all others have names. For example, the values
+    {"1": "a.csv", "mode": "fast"} give the words `a.csv` and `mode=fast`.
     """
-    meant = {argument.name: plain.name for argument, plain in zip(listed, list_arguments(template), strict=False)}
-    by_name = {meant.get(name, name): value for name, value in values.items()}
+    template_names = {
+        argument.name: in_template.name for argument, in_template in zip(listed, list_arguments(template), strict=False)
+    }
+    by_name = {template_names.get(name, name): value for name, value in values.items()}
     numbers = [int(name) for name in by_name if name.isdecimal()]
-    loose = [by_name.get(str(number), "") for number in range(1, max(numbers, default=0) + 1)]
+    positional = [by_name.get(str(number), "") for number in range(1, max(numbers, default=0) + 1)]
     named = [f"{name}={value}" for name, value in by_name.items() if not name.isdecimal() and name != "args"]
-    return CommandCall(name, by_name.get("args", ""), (*loose, *named))
+    return CommandCall(name, by_name.get("args", ""), (*positional, *named))
 
 
-def _put(path: Path, text: str) -> bool:
+def _write_new(path: Path, text: str) -> bool:
     """Write a new file. Return False if the file exists."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -1,4 +1,5 @@
-"""Owns the backend of a running OpenCode server. Its 21 tools are offered over MCP, and use the server's HTTP API.
+"""Owns the backend of a running OpenCode server. OpenCode is another coding agent. The backend offers 21 tools over MCP
+(Model Context Protocol), which use the server's HTTP API.
 
 It must not know the protocol: `../server.py` does. `backend.py` is the backend, `api.py` sends the requests, `offers/`
 has the tools, `pending.py` the questions that OpenCode asks its user, and `settings.py` changes its configuration.

@@ -1,5 +1,5 @@
-"""Owns the requests to OpenCode's HTTP API. A request returns the response as JSON, or raises an error that says what
-the caller can do.
+"""Owns the requests to the HTTP API of OpenCode, another coding agent. A request returns the response as JSON, or
+raises an error that says what the caller can do.
 
 It must not know what a request is for: the tools in `offers/` do.
 """
@@ -45,15 +45,17 @@ class Api:
         self._client = httpx2.AsyncClient(base_url=self.url, auth=auth, timeout=self.patience)
 
     async def close(self) -> None:
+        """Close the connections."""
         await self._client.aclose()
 
     async def get(self, path: str, /, **parameters: object) -> Any:
+        """Send a GET request. Raises: RefusedCall."""
         return await self._request("GET", path, parameters)
 
     async def post(
         self, path: str, body: Mapping[str, Any] | None = None, *, endless: bool = False, **parameters: object
     ) -> Any:
-        """Send a POST request. With `endless`, wait for the response without a limit of time."""
+        """Send a POST request. With `endless`, wait for the response without a limit of time. Raises: RefusedCall."""
         return await self._request("POST", path, parameters, body or {}, endless=endless)
 
     @property
@@ -74,7 +76,8 @@ class Api:
         *,
         endless: bool = False,
     ) -> Any:
-        """Send one request. Raises: RefusedCall."""
+        """Send one request, and return the response as JSON; None if it is empty. `parameters` are those of the query;
+        empty ones are left out. Raises: RefusedCall."""
         more: dict[str, Any] = {"timeout": None} if endless else {}
         params = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
         try:
@@ -105,6 +108,7 @@ def describe_timeout(request: str) -> RefusedCall:
 
 
 def _parse_json(answer: httpx2.Response) -> Any:
+    """Return the JSON of a response; None if it is empty. Raises: RefusedCall."""
     try:
         return answer.json() if answer.content else None
     except ValueError as error:
@@ -130,7 +134,7 @@ def _make_refusal(answer: httpx2.Response, request: str) -> RefusedCall:
 
 
 def _find_text(error: Any, *names: str) -> str:
-    """Return the text at this place in a JSON value, or ""."""
+    """Return the text to which these keys lead in a JSON value; "" if there is none."""
     for name in names:
         error = cast("dict[str, Any]", error).get(name) if isinstance(error, dict) else None
     return error if isinstance(error, str) else ""

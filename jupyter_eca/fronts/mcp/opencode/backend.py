@@ -1,4 +1,5 @@
-"""Owns the OpenCode server as a `Backend`, and the choice of the project folder for each call.
+"""Owns the server of OpenCode, another coding agent, as a `Backend` of the MCP front: the program that does the work.
+It also owns the choice of the project folder for each call.
 
 It must not know the tools, which are in `offers/`, or the form of the API (`api.py`).
 """
@@ -55,15 +56,17 @@ class OpenCode:
         self.default_model = environment.get("OPENCODE_DEFAULT_MODEL", "")
         self._project = environment.get("OPENCODE_DEFAULT_PROJECT", "")
         self._folder = folder
-        self._prompts: set[asyncio.Task[Any]] = set()
+        self._prompts: set[asyncio.Task[Any]] = set()  # the requests that wait for an answer
         plugs: list[Offers] = list(loader.find("fronts.mcp.opencode.offers", "OFFERS").values())
         self._offers = Offers(tuple(tool for plug in plugs for tool in plug.tools))
 
     @property
     def about(self) -> About:
+        """What the server tells its clients about itself."""
         return _ABOUT
 
     def offers(self) -> Offers:
+        """Return the tools, which never change."""
         return self._offers
 
     def listen(self, changed: Changed) -> Callable[[], None]:
@@ -76,8 +79,9 @@ class OpenCode:
         return await offer.run(call, arguments)
 
     def start_prompt(self, session: str, body: Mapping[str, Any], folder: Folder) -> asyncio.Task[Any]:
-        """Send a prompt to a session. The request continues when the call of the tool has ended. If it ended too,
-        OpenCode would stop its work, although its user may still be deciding about a permission."""
+        """Send a prompt to a session, in a task whose result is the answer. The request continues after the call of the
+        tool has ended. If the request ended too, OpenCode would stop its work, although its user may still be deciding
+        about a permission."""
         path = f"/session/{session}/message"
         task = asyncio.create_task(self.api.post(path, body, endless=True, directory=folder.path))
         self._prompts.add(task)

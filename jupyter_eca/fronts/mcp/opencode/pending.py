@@ -1,5 +1,6 @@
-"""Owns the permissions and questions that OpenCode asks its user about while it works. The client's user answers them,
-or gets told how to answer them in OpenCode. A call must not only wait, because nobody would know why.
+"""Owns what OpenCode, another coding agent, asks its user while it works: permissions and questions. The user of our
+MCP client answers them, or gets told how to answer them in OpenCode. A call must not only wait, because nobody would
+know why.
 
 It must not know how a prompt is sent: `offers/run.py` does.
 """
@@ -40,6 +41,7 @@ class PendingRequest:
 
     @property
     def id(self) -> str:
+        """OpenCode's id of the request."""
         return str(self.data["id"])
 
 
@@ -50,10 +52,10 @@ async def find(api: Api, folder: Folder, session: str) -> list[PendingRequest]:
         for kind in ("permission", "question")
         for data in await api.get(f"/{kind}", directory=folder.path)
     ]
-    return [request for request in requests if await _belongs(api, str(request.data["sessionID"]), session)]
+    return [request for request in requests if await _belongs_to(api, str(request.data["sessionID"]), session)]
 
 
-async def _belongs(api: Api, session: str, parent: str) -> bool:
+async def _belongs_to(api: Api, session: str, parent: str) -> bool:
     """Return whether a session is `parent`, or a session of a subagent below it."""
     while session and session != parent:
         session = str((await api.get(f"/session/{session}")).get("parentID") or "")

@@ -1,4 +1,4 @@
-"""Owns changes to the configuration of an OpenCode project.
+"""Owns changes to the configuration of a project of OpenCode, another coding agent.
 
 OpenCode's own `PATCH /config` writes a file `config.json`. OpenCode never reads this file, and it may belong to another
 program. So we change the project's configuration file ourselves, keep its comments, and then ask OpenCode which values
@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import Folder
 
 Place = tuple[str, ...]
-"""The place of a setting: the keys that lead to it."""
+"""The place of a setting: the keys that lead to it, such as ("provider", "openai", "options")."""
 
 # The files of a project that OpenCode reads. If several exist, the later one wins.
 _FILES: Final = ("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc")
 
 
 async def change(api: Api, folder: Folder, changes: Mapping[Place, Any]) -> tuple[str, dict[str, Any]]:
-    """Change settings of the project. Return the file that was changed, and the configuration that is in force now.
+    """Change settings of the project. Return the path of the file that was changed, and the configuration that is in
+    force now.
 
     Raises: RefusedCall when the file cannot be changed, or when OpenCode still uses other values after the change.
     """

@@ -1,4 +1,6 @@
-"""Owns the offers about OpenCode's agents: list all agents, and give a task to one agent."""
+"""Owns the tools about OpenCode's agents that are offered over MCP: list all agents, and give a task to one agent. The
+docstring of a tool is its description for the client's model.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Owns the offers about OpenCode's models, providers and configuration. The answers never contain keys."""
+"""Owns the tools about OpenCode's models, providers and configuration that are offered over MCP. The answers never
+contain keys. The docstring of a tool is its description for the client's model.
+"""
 
 from __future__ import annotations
 
@@ -109,6 +111,7 @@ OFFERS = Offers((list_models, configure_model, list_providers, read_config, upda
 
 
 async def _read_providers(call: OpenCodeCall) -> tuple[Folder, Any]:
+    """Return the project folder, and OpenCode's answer about its providers and their models."""
     folder = await call.backend.find_folder()
     return folder, await call.backend.api.get("/config/providers", directory=folder.path)
 
@@ -127,4 +130,5 @@ def hide_secrets(value: Any) -> Any:
 
 
 def _mask_value(name: str) -> str:
+    """Return stars for a field with this name if its value may be secret, otherwise ""."""
     return "**********" if name.lower().replace("_", "") in _SECRET else ""

@@ -1,5 +1,7 @@
-"""Owns the offers about OpenCode's skills, MCP servers and tools: list all of them, create a skill, connect a
-server."""
+"""Owns the tools about OpenCode's skills (texts that its model loads when they fit), MCP servers and tools: list all of
+them, create a skill, connect a server. They are offered over MCP. The docstring of a tool is its description for the
+client's model.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Owns the offers about the files of the project: read a file, search in files, find files and symbols by name."""
+"""Owns the tools about the files of an OpenCode project that are offered over MCP: read a file, search in files, find
+files and symbols by name. The docstring of a tool is its description for the client's model.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ async def read_file(
     answer = await api.get("/file/content", directory=folder.path, path=path)
     # OpenCode answers with an empty text for a file that does not exist.
     if not answer.get("content"):
-        beside = await api.get("/file", directory=folder.path, path=str(name.parent))
-        if name.name not in {entry["name"] for entry in beside}:
+        siblings = await api.get("/file", directory=folder.path, path=str(name.parent))
+        if name.name not in {entry["name"] for entry in siblings}:
             raise RefusedCall(f"There is no file {path} in {folder.path}.", "Look for it with opencode_find_files.")
     result = {"path": path, "content": answer.get("content", ""), "type": answer.get("type"), **folder.fields}
     return {**result, "encoding": answer["encoding"]} if answer.get("encoding") else result

@@ -1,5 +1,6 @@
-"""Owns the offers that prompt OpenCode, and those about its sessions. `pending.py` owns the questions that OpenCode
-asks meanwhile."""
+"""Owns the tools, offered over MCP, that prompt OpenCode, and those about its sessions. The docstring of a tool is its
+description for the client's model. `pending.py` owns the questions that OpenCode asks while it works.
+"""
 
 from __future__ import annotations
 
@@ -173,7 +174,9 @@ async def check_model(call: OpenCodeCall, folder: Folder, name: str) -> dict[str
 async def build_message(
     call: OpenCodeCall, folder: Folder, prompt: str, model: str, agent: str, files: list[str], *, no_reply: bool
 ) -> dict[str, Any]:
-    """Return the body of a prompt. Raises: RefusedCall when a file, the agent or the model does not exist."""
+    """Return the body of the request that sends a prompt. An empty `model` or `agent` means OpenCode's default.
+    `no_reply`: the prompt is only added to the session. Raises: RefusedCall when a file, the agent or the model does
+    not exist."""
     parts: list[dict[str, Any]] = [{"type": "text", "text": prompt}]
     for name in files:
         path = Path(folder.path) / name
@@ -199,7 +202,7 @@ async def send_message(call: OpenCodeCall, folder: Folder, session: str, body: d
     sending = call.backend.start_prompt(session, body, folder)
     try:
         async with asyncio.timeout(api.patience):
-            while not (await asyncio.wait((sending,), timeout=PAUSE))[0]:
+            while not (await asyncio.wait((sending,), timeout=PAUSE))[0]:  # [0] has the tasks that are done
                 requests = await pending.find(api, folder, session)
                 if requests and not await pending.ask_user(api, call.caller, folder, requests):
                     return {"sessionId": session, **pending.describe(api, session, requests), **folder.fields}
@@ -228,14 +231,15 @@ async def send_message(call: OpenCodeCall, folder: Folder, session: str, body: d
 
 
 async def _list_tool_calls(call: OpenCodeCall, folder: Folder, session: str, prompt: object) -> list[dict[str, Any]]:
-    """Return all tool calls of an answer. Each step of an answer is a message, and OpenCode returns only the last one.
-    So all messages of the session are read."""
+    """Return all tool calls of an answer. `prompt` is the id of the message that it answers. Each step of an answer is
+    a message, and OpenCode returns only the last one. So all messages of the session are read."""
     messages = await call.backend.api.get(f"/session/{session}/message", directory=folder.path)
     parts = (part for message in messages if message["info"].get("parentID") == prompt for part in message["parts"])
     return [_describe_call(part) for part in parts if part.get("type") == "tool"]
 
 
 def _describe_call(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a tool call as a field of the answer. `part` is the call as OpenCode describes it."""
     state: dict[str, Any] = part.get("state") or {}
     described = {"name": part.get("tool"), "status": state.get("status"), "arguments": state.get("input")}
     return {**described, "error": state["error"]} if state.get("error") else described
