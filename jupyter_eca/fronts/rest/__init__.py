@@ -1,4 +1,6 @@
-"""Owns the REST front: it serves the MCP chat contract, an HTTP API with server-sent events, as an ASGI application.
+"""Owns the REST front: it serves the MCP chat contract as an ASGI application. The contract describes an HTTP API for
+chats with the tools of one MCP server (Model Context Protocol), whose answers are streams of server-sent events. Chat
+frontends exist that were written for it.
 
 - `app.py` has the table of operations, and answers the requests;
 - `front.py` does what they ask for: it connects tool servers and prompts;
@@ -53,7 +55,8 @@ class RestPlug:
     async def run(
         self, options: argparse.Namespace, folder: Path, start_host: Callable[[], AbstractAsyncContextManager[Host]]
     ) -> None:
-        """Serve on a port until the process gets a signal. Raises: ConfigError."""
+        """Serve on a port until the process gets a signal. `start_host` returns a context manager that yields the host,
+        the object that runs all chats. Raises: ConfigError."""
         del folder
         from jupyter_eca.fronts.http.gate import Gate, normalize_origins
         from jupyter_eca.fronts.http.server import listen, serve
@@ -61,6 +64,7 @@ class RestPlug:
         from jupyter_eca.fronts.rest.front import Approve, RestFront
 
         chosen = _find_token(options)
+        # The gate checks the token and the origin of each request.
         gate = Gate(options.host, normalize_origins(options.cors_origin), chosen)
         if not (chosen or options.no_token):
             gate = replace(gate, token=secrets.token_urlsafe(32))
@@ -89,7 +93,8 @@ def _find_token(options: argparse.Namespace) -> str:
 
 
 def _describe_access(token: str, chosen: str) -> str:
-    """Return a sentence about the token that clients must send. A token that the user chose is not printed."""
+    """Return a sentence about the token that clients must send. `chosen` is the token that the user has set, or "". It
+    is not printed."""
     if not token:
         return "No token is needed: every user and program of this machine can chat and run tools as you."
     return f"Clients send `Authorization: Bearer TOKEN`. Token: {'the one that you set' if chosen else token}"

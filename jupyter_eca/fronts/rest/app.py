@@ -1,5 +1,6 @@
-"""Owns the HTTP side of the front: the table of operations, from which the routes and their description are made, and
-the functions that answer requests.
+"""Owns the HTTP side of the REST front: the table of operations, from which the routes and their description are made,
+and the functions that answer requests. The front follows a contract: the description of an HTTP API for chats, for
+which clients exist.
 
 It must not know hosts or chats: `front.py` does. `document.py` writes the description.
 """
@@ -37,6 +38,7 @@ T = TypeVar("T", bound=rest.RestModel)
 # The largest body of a request in bytes. It contains a text that a user typed or pasted.
 MAX_BODY: Final = 4 * 1024 * 1024
 
+# The HTTP status of each error. All other errors of ours have the status 400.
 _STATUS: Final[dict[type[EcaError], int]] = {UnknownServer: 404, UnknownChat: 404, BusyError: 409, NotConnected: 502}
 
 
@@ -49,25 +51,31 @@ class Handlers:
     # -- the contract
 
     async def list_servers(self, _: Request) -> Response:
+        """Answer with the tool servers that are configured."""
         return _make_response(await self._front.list_servers())
 
     async def connect(self, request: Request) -> Response:
+        """Connect the tool server that the path names."""
         return _make_response(await self._front.connect(request.path_params["server_id"]))
 
     async def show_status(self, _: Request) -> Response:
+        """Answer which tool server is connected."""
         return _make_response(self._front.status())
 
     async def disconnect(self, _: Request) -> Response:
+        """Disconnect the tool server."""
         await self._front.disconnect()
         return _make_response(rest.Success())
 
     async def stream_answer(self, request: Request) -> Response:
+        """Send a message to the model, and stream its answer."""
         turn = await self._open_turn(request)
         # The contract's own clients do not accept event streams by name, and do not understand ids of events.
-        ids = "text/event-stream" in request.headers.get("accept", "") or "last-event-id" in request.headers
-        return EventStream(self._front, turn, ids=ids)
+        has_ids = "text/event-stream" in request.headers.get("accept", "") or "last-event-id" in request.headers
+        return EventStream(self._front, turn, ids=has_ids)
 
     async def answer(self, request: Request) -> Response:
+        """Send a message to the model, and answer with its whole answer."""
         turn = await self._open_turn(request, held_characters=inf)
         with self._front.reading(turn):
             answer = await cancel_when_client_leaves(request.receive, self._read_whole_answer(turn))
@@ -76,24 +84,28 @@ class Handlers:
     # -- beyond the contract
 
     async def list_chats(self, _: Request) -> Response:
+        """Answer with the chats of this front."""
         return _make_response(await self._front.list_chats())
 
     async def delete_chat(self, request: Request) -> Response:
+        """Delete the chat that the path names."""
         await self._front.delete(request.path_params["chat_id"])
         return _make_response(rest.Success())
 
     async def stop_answer(self, request: Request) -> Response:
+        """Stop the answer in the chat that the path names."""
         await self._front.stop(request.path_params["chat_id"])
         return _make_response(rest.Success())
 
     async def show_health(self, _: Request) -> Response:
+        """Answer that the server runs."""
         return _make_response(rest.Health(version=__version__))
 
     # -- helpers
 
     async def _open_turn(self, request: Request, *, held_characters: float = HELD_CHARACTERS) -> RestTurn:
         """Begin a turn with the message of the request. If the request has the header Last-Event-ID, return the turn of
-        this event instead."""
+        this event instead. `held_characters`: how much text is held back while a tool call may follow it."""
         chat_request = await _read_body(request, rest.ChatRequest)
         chat = chat_request.chat_id or self._front.default_chat
         after = request.headers.get("last-event-id", "")
@@ -106,6 +118,7 @@ class Handlers:
     async def _read_whole_answer(self, turn: RestTurn) -> Response:
         """Read a turn to its end, and return the answer in one piece."""
         texts: list[str] = []
+        # After an hour without an event, the item None is read, and ignored.
         async with aclosing(self._front.items(turn, 3600.0)) as items:
             async for item in items:
                 if item is not None and isinstance(item.content, TurnFailed):

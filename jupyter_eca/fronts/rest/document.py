@@ -1,4 +1,4 @@
-"""Owns the description of the front: an OpenAPI document for programs, and a page for people. Pure.
+"""Owns the description of the REST front: an OpenAPI document for programs, and a page for people. Pure.
 
 It must not know the operations themselves: `app.py` lists them.
 """
@@ -47,6 +47,7 @@ _EVENT: Final[Json] = {
         },
     },
 }
+# The CSS of the page.
 _STYLE: Final = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}"
     "code,pre{font:14px/1.4 monospace;background:#8882}pre{padding:.5rem;overflow:auto}"
@@ -107,7 +108,7 @@ def make_openapi(operations: Sequence[Operation]) -> Json:
 
 
 def _describe_operation(operation: Operation, schemas: Json) -> Json:
-    """Return the description of one operation in OpenAPI's form."""
+    """Return the description of one operation in OpenAPI's form. The schemas of its models are added to `schemas`."""
     result = _make_schema(operation.result, schemas, "serialization")
     kind = "application/json"
     if operation.streams:
@@ -138,7 +139,8 @@ def _describe_operation(operation: Operation, schemas: Json) -> Json:
 
 
 def _make_schema(kind: Any, schemas: Json, mode: Any) -> Json:
-    """Return the JSON schema of a type. The schemas of the models in it are added to `schemas`."""
+    """Return the JSON schema of a type. The schemas of the models in it are added to `schemas`. `mode` is pydantic's:
+    "validation" for what clients send, "serialization" for what they get."""
     schema = TypeAdapter(kind).json_schema(ref_template=_REF, mode=mode)
     schemas.update(schema.pop("$defs", {}))
     if isinstance(kind, type) and issubclass(kind, rest.RestModel):
@@ -165,19 +167,20 @@ def write_page(description: Json) -> str:
 def _describe_answers(operation: Json) -> str:
     """Return the parameters, the body and the responses of an operation as an HTML list."""
     rows = [
-        f"<li>{escape(p['name'])} ({p['in']}): {escape(p.get('description', ''))}</li>"
-        for p in operation.get("parameters", ())
+        f"<li>{escape(parameter['name'])} ({parameter['in']}): {escape(parameter.get('description', ''))}</li>"
+        for parameter in operation.get("parameters", ())
     ]
     if body := operation.get("requestBody"):
-        rows.append(f"<li>body: {_link(body['content']['application/json']['schema'])}</li>")
+        rows.append(f"<li>body: {_make_link(body['content']['application/json']['schema'])}</li>")
     for status, answer in operation["responses"].items():
         (kind, content), *_ = answer["content"].items()
         rows.append(
-            f"<li>{status}: {escape(answer['description'])} <code>{kind}</code> {_link(content['schema'])}</li>"
+            f"<li>{status}: {escape(answer['description'])} <code>{kind}</code> {_make_link(content['schema'])}</li>"
         )
     return f"<ul>{''.join(rows)}</ul>"
 
 
-def _link(schema: Json) -> str:
+def _make_link(schema: Json) -> str:
+    """Return a link to the schema of a model on the page; "" for a schema that is not a reference to a model."""
     name = schema.get("$ref", schema.get("items", {}).get("$ref", "")).rpartition("/")[2]
     return f'<a href="#{escape(name)}">{escape(name)}</a>' if name else ""

@@ -1,5 +1,5 @@
-"""Owns the operations of the MCP chat contract: a client connects one tool server at a time, and chats with the tools
-of only this server.
+"""Owns the operations of the MCP chat contract, the HTTP API that this front serves: a client connects one tool server
+(an MCP server: a program that offers tools) at a time, and chats with the tools of only this server.
 
 It must not know HTTP: `app.py` does. `readers.py` receives the events of turns from the host.
 """
@@ -85,13 +85,15 @@ class NotConnected(EcaError):
 
 @dataclass(eq=False)
 class RestTurn:
-    """A turn that a client reads."""
+    """A turn (one message and its answer) that a client reads."""
 
     chat: str
     """The client's id of the chat."""
 
     projection: RestProjection
+    """Makes the contract's events of the turn's events."""
     reader: TurnReader
+    """Collects the new events of the turn."""
     past: list[StreamItem] = field(default_factory=list[StreamItem])
     """The items of the stored events, if the client continues to read a turn that has already begun."""
 
@@ -106,13 +108,14 @@ class RestFront:
         self._host = host
         self._approve = approve
         self._readers = TurnReaders()
-        self._connecting = asyncio.Lock()
+        self._connecting = asyncio.Lock()  # so that only one client at a time connects a server
         self._connected = ""  # the name of the one tool server whose tools the chats can use, or ""
         self._started = False  # whether this front has started that server
         self._chat = uuid.uuid4().hex  # the id of the chat of clients that name none
         host.connect(self._readers)
 
     def close(self) -> None:
+        """Leave the subscribers of the host."""
         self._host.disconnect(self._readers)
 
     # -- tool servers
@@ -150,12 +153,12 @@ class RestFront:
                 raise UnknownServer(f"There is no server {name!r}.")
             if server.disabled and server.status is not ServerStatus.RUNNING:
                 raise NotConnected(_DISABLED.format(name=name))
-            idle = server.status in {ServerStatus.STOPPED, ServerStatus.STOPPING}
+            was_stopped = server.status in {ServerStatus.STOPPED, ServerStatus.STOPPING}
             if server.status is not ServerStatus.RUNNING:
                 server = await self._start_server(name)
             if name != self._connected:
                 self._release_server()
-                self._started = idle
+                self._started = was_stopped
             self._connected, self._chat = name, uuid.uuid4().hex
             return rest.Connected(server_id=name, server_name=name, tools=self._list_tools(server))
 
@@ -194,9 +197,11 @@ class RestFront:
             self._readers.stop_watching(updates)
 
     def _find_server(self, name: str) -> ToolServerUpdatedParams | None:
+        """Return a configured tool server; None if there is none with this name."""
         return next((server for server in self._host.mcp.list_servers() if server.name == name), None)
 
     def _list_tools(self, server: ToolServerUpdatedParams) -> tuple[rest.RestTool, ...]:
+        """Return the enabled tools of a server."""
         tools = self._host.notices.describe_server(server, "").tools or ()
         return tuple(rest.RestTool(name=tool.name, description=tool.description) for tool in tools if not tool.disabled)
 
@@ -247,9 +252,9 @@ class RestFront:
         try:
             yield
         finally:
-            last = self._readers.remove(turn.reader)
+            is_last = self._readers.remove(turn.reader)
             live = self._host.chats.live(turn.reader.chat)
-            if last and not turn.projection.ended and live is not None and live.state.turn == turn.reader.turn:
+            if is_last and not turn.projection.ended and live is not None and live.state.turn == turn.reader.turn:
                 self._host.turns.stop(turn.reader.chat)
 
     async def ask(self, message: str, chat: str, *, held_characters: float = HELD_CHARACTERS) -> RestTurn:
@@ -287,12 +292,14 @@ class RestFront:
         return turn
 
     def _make_turn(self, id: str, chat: str, after: int = 0, held_characters: float = HELD_CHARACTERS) -> RestTurn:
-        """Return the turn that runs in a chat, with a new reader and a projection of its own."""
+        """Return the turn that runs in a chat, with a new reader and a projection of its own. `id` is the host's id of
+        the chat, `chat` the client's. Raises: UnknownChat."""
         live = self._host.chats.live(id)
         if live is None:
             raise UnknownChat(f"There is no chat {chat!r}.")
         server = self._find_server(self._connected)
         tools = (server.tools or ()) if server else ()
+        # Models know a tool as `server__tool`, clients as `tool`.
         names = {make_tool_name(self._connected, tool.name): tool.name for tool in tools}
         reader = TurnReader(id, live.state.turn)
         if unsaved := self._host.notices.describe_unsaved(id):
@@ -321,6 +328,7 @@ class RestFront:
 
     @property
     def _bounds(self) -> Bounds:
+        """The limits of each turn: it has only the tools of the connected server, and the user is not asked."""
         servers = frozenset({self._connected} if self._connected else ())
         return Bounds(servers, denies=self._approve is Approve.DENY, asks=False)
 
@@ -341,6 +349,7 @@ def _find_path(server: ToolServerUpdatedParams) -> str:
     if server.url:
         return server.url.partition("?")[0].replace(f"{HIDDEN}@", "")
     words = server.args or ()
+    # Each argument is looked at together with the one before it.
     return next(
         (word for before, word in zip(("", *words), words, strict=False) if _is_script(before, word)),
         server.command or "",

@@ -1,5 +1,6 @@
-"""Owns the projection of a turn's events to the events of the contract: the start and end of tool calls, and the text
-of the final answer. Pure.
+"""Owns the projection of a turn's events to the events of the MCP chat contract, which is the HTTP API of the REST
+front. The contract has three kinds of events: the start and the end of a tool call, and a piece of the final answer.
+Pure.
 
 It must not know where the events come from (`readers.py`) or how they are sent (`stream.py`).
 """
@@ -136,16 +137,17 @@ class RestProjection:
         self.ended = True
         if outcome is not Outcome.COMPLETED:
             reasons = [item.content.content for item in self._remarks if isinstance(item.content, rest.Text)]
-            why = " ".join((*(reasons or [f"The answer is {outcome.value}."]), *self.messages))
-            yield StreamItem(seq, TurnFailed(why))
+            message = " ".join((*(reasons or [f"The answer is {outcome.value}."]), *self.messages))
+            yield StreamItem(seq, TurnFailed(message))
             return
         yield from self._release() if self._has_text else self._remarks
         for message in self.messages:
-            # Without a number: a client that reads the turn again is told what holds then.
+            # These items have no number (0). A client that reads the turn again gets the messages of that time instead.
             yield StreamItem(0, rest.Text(content=f"\n\n{message}"))
         yield StreamItem(seq, TurnCompleted())
 
     def _release(self) -> Iterator[StreamItem]:
+        """Yield the text that was held back."""
         held, self._held = self._held, []
         yield from held
 
@@ -172,7 +174,7 @@ def _write_data(event: rest.StreamEvent | TurnCompleted | TurnFailed) -> list[st
         case TurnFailed(message=message):
             return [f"[ERROR] {' '.join(message.split())}"]
         case rest.Text(content=text):
-            pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)] or [""]
+            pieces = [text[start : start + PIECE] for start in range(0, len(text), PIECE)] or [""]
             return [json.dumps(rest.Text(content=piece).model_dump()) for piece in pieces]
         case _:
             return [json.dumps(event.model_dump())]

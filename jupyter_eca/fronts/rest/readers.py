@@ -1,7 +1,7 @@
-"""Owns the readers of turns: each is an HTTP client that waits for an answer. All readers together are one subscriber
-of the host.
+"""Owns the readers of turns. A reader is an HTTP client of the REST front that waits for an answer. All readers
+together are one subscriber of the host, which sends them the events of its chats.
 
-It must not know how the contract writes events (`projection.py`).
+It must not know how events are written for clients: `projection.py` does.
 """
 
 from __future__ import annotations
@@ -49,9 +49,11 @@ class TurnReader:
     """How many events may wait before they are joined again."""
 
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when events wait, or when the chat was deleted."""
 
     def show(self, event: Event) -> None:
-        """Keep an event for the client, if it belongs to the turn and the contract has something for it."""
+        """Keep an event for the client, if it belongs to the turn and is a text, a tool call, or the end of the turn.
+        Clients of this front can show nothing else."""
         is_in_contract = isinstance(event.content, TextContent | ToolCallContent) or event.outcome is not None
         if event.turn != self.turn or not is_in_contract:
             return
@@ -90,6 +92,7 @@ class TurnReaders:
         self._server_queues: set[asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]] = set()
 
     def add(self, reader: TurnReader) -> None:
+        """Add a reader, which gets the events of its chat from now on."""
         self._by_chat.setdefault(reader.chat, []).append(reader)
 
     def remove(self, reader: TurnReader) -> bool:
@@ -107,9 +110,10 @@ class TurnReaders:
         return queue
 
     def stop_watching(self, queue: asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]) -> None:
+        """Add no more changes to a queue."""
         self._server_queues.discard(queue)
 
-    # -- the subscriber
+    # -- the subscriber: the host calls these methods, which `host/subscribers.py` describes
 
     def sees(self, chat: str) -> bool:
         return chat in self._by_chat
@@ -124,11 +128,13 @@ class TurnReaders:
         return False
 
     def show(self, events: list[Event]) -> None:
+        """Pass events on to the readers of their chats."""
         for event in events:
             for reader in self._by_chat.get(event.chat, ()):
                 reader.show(event)
 
     def tell(self, notice: Notice) -> None:
+        """Pass on changes of tool servers, messages to the user, and that a chat was deleted."""
         if isinstance(notice.params, ToolServerUpdatedParams | ToolServerRemovedParams):
             for queue in self._server_queues:
                 queue.put_nowait(notice.params)

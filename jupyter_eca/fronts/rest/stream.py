@@ -1,7 +1,7 @@
-"""Owns responses that are sent piece by piece, with one write for each event. If the client leaves, the work for its
-answer is cancelled.
+"""Owns responses of the REST front that are sent piece by piece, with one write for each server-sent event. If the
+client leaves, the work for its answer is cancelled.
 
-It must not know the contract's events: `projection.py` writes them.
+It must not know what the events contain: `projection.py` writes them.
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ class EventStream(Response):
         self.init_headers({**self.HEADERS, "x-chat-id": turn.chat})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        """Send the response. Called by Starlette."""
         with self._front.reading(self._turn):
             await cancel_when_client_leaves(receive, self._send(send))
 
