@@ -1,5 +1,6 @@
-"""Owns the connection to one client: it handles the client's messages in the order in which they came, and sends
-actions to the client in the order of their numbers.
+"""Owns the connection to one client of the Agent Host Protocol: it handles the client's messages in the order in which
+they came, and sends actions to the client in the order of their numbers. An action is a JSON object that changes a
+state which host and clients share, such as a session. An envelope is an action with its number.
 
 It must not know what a command does (`commands.py`) or what an action does (`session/`, `terminals/`). The hub
 (`hub.py`) sends its actions through the connections.

@@ -1,5 +1,6 @@
 """Owns the sessions of all clients of the Agent Host Protocol. Each chat of the host is one session. The front is one
-subscriber of the host, and passes the events of a chat on to its session.
+subscriber of the host, and passes the events of a chat on to its session. The states of the sessions are JSON objects
+that the clients share. They are in the hub (`hub.py`), which changes them by actions.
 
 It must not know the connections: `connection.py` calls the front, and the front sends through `hub.py`.
 `persistence.py` writes to disk what must survive the server.

@@ -157,8 +157,8 @@ class CellQuestions:
     # -- questions
 
     async def answer(self, question: ChatAskQuestionParams, id: str) -> ChatAskQuestionResult:
-        """Ask a question and return the answer. `id` is that of the tool call that asks, or "". A new question with the
-        same id replaces the earlier one, which was answered elsewhere."""
+        """Ask a question and return the answer. `id` says who asks: the id of a tool call, `/NAME` for a command, or
+        "". A new question with the same id replaces the earlier one, which was answered elsewhere."""
         id = id or uuid.uuid4().hex
         self.withdraw({id})
         task = self._questions[id] = self._start(self._answer(question))

@@ -1,5 +1,6 @@
 """Owns the rules that decide whether an action of a client is allowed in the current state (section 9 of the
-specification of the Agent Host Protocol). Pure.
+specification of the Agent Host Protocol). An action is a message that changes the state of a session or a terminal.
+Pure.
 
 Each function `refuse_...` returns the reason why the action is refused, or None if it is allowed. It must not change
 anything: `session.py` and `terminals/` apply the allowed actions.

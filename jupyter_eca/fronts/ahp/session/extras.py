@@ -1,6 +1,6 @@
 """Owns the parts of a session's state other than its turns: its customizations (what extends the agent, such as tool
-servers and rules), its tools, and the files that it changed. They follow from the host, and not from events of the
-chat.
+servers and rules), its tools, and the files that it changed. The state is a JSON object that all clients share, and
+that actions change. These parts follow from the host, and not from events of the chat.
 
 It must not know the turns: `projection.py` owns them.
 """

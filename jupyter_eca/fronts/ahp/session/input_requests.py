@@ -1,5 +1,6 @@
 """Owns the questions to the user, as input requests of a session. An input request is the protocol's list of questions;
-ours always has one. Any client of the session may answer it.
+ours always has one. It is a part of the session's state, which all clients share and actions change. Any client of the
+session may answer it.
 
 It must not know the session. `session.py` passes the answers of clients here.
 """

@@ -1,8 +1,9 @@
 """Owns the note of a session. A note has what the events of the session's chat do not contain, such as flags, choices
 and queued messages. Pure.
 
-A note is one JSON object. A session without a turn consists only of its note, because its chat begins with the first
-prompt. It must not know how notes are stored: `persistence.py` writes them to disk.
+The state of a session is a JSON object that all clients share. A note is one JSON object, too. A session without a turn
+consists only of its note, because its chat begins with the first prompt. It must not know how notes are stored:
+`persistence.py` writes them to disk.
 """
 
 from __future__ import annotations

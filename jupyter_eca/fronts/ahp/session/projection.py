@@ -1,5 +1,7 @@
 """Owns the projection of a chat's events to actions of its session: which actions of the Agent Host Protocol show a
-client what an event says. Events that are read from the store again give the same turns as they did when they were new.
+client what an event says. An event is a stored fact about a chat. An action is a message that changes the state of the
+session, which all clients share. Events that are read from the store again give the same turns as they did when they
+were new.
 
 It must not know the session, which dispatches the actions. `tool_calls.py` projects the events of tool calls.
 """

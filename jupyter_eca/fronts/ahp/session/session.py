@@ -1,5 +1,6 @@
 """Owns one session of the Agent Host Protocol: events of its chat become actions for the clients, and actions of
-clients become calls of the host.
+clients become calls of the host. An action is a message that changes the state of the session, which is a JSON object
+that all clients share. To dispatch an action means to apply it to the state and to send it to all clients.
 
 It must not know the front: it sees it only as `ports.SessionFront`. `projection.py` makes actions of events,
 `action_rules.py` decides which actions of clients are allowed, `input_requests.py` owns the questions to the user, and

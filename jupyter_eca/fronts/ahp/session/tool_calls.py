@@ -1,5 +1,6 @@
 """Owns the projection of events about tool calls to actions of the Agent Host Protocol (AHP). The contents of the
-events are those of ECA, the protocol of our own clients.
+events are those of ECA, the protocol of our own clients. An action is a message that changes the state of a session,
+which all clients share.
 
 It must not know the session. `projection.py` projects all other events.
 """

@@ -1,6 +1,6 @@
 """Owns the terminals of all clients of the Agent Host Protocol. A terminal is a shell that runs on the server, and a
 state that shows its output. All clients share the state, as they share a session. The claim of a terminal says which
-client or session it belongs to.
+client or session it belongs to. The state changes by actions, which are messages to all clients.
 
 It must not know the front, which it sees only as `ports.TerminalFront`, or how shells are started: a `base.Shells`
 starts them.
