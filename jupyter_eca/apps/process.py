@@ -248,14 +248,14 @@ async def connect(
 ) -> AsyncGenerator[EcaClient]:
     """Start an engine in this process, and yield a client that is connected to it. `unattended`: nobody approves tool
     calls. Raises: ConfigError, RemoteError."""
-    ours, server_link = make_link_pair()
+    client_link, server_link = make_link_pair()
     with _unwrap_single_error():
         async with (
             _run_door(folder, config_file, _UNTIL_COMMAND_ENDS, trust_folder=trust_folder) as (door, _),
             asyncio.TaskGroup() as tasks,
         ):
             tasks.create_task(EcaSession(server_link, door).run())
-            client = EcaClient(ours, "jupyter_eca", answer_questions=answer_questions, lending=LENT_TOOLS)
+            client = EcaClient(client_link, "jupyter_eca", answer_questions=answer_questions, lending=LENT_TOOLS)
             tasks.create_task(client.run())
             try:
                 await client.initialize(unattended=unattended, folders=(folder.as_uri(),))

@@ -122,9 +122,9 @@ def parse(line: str, body: str | None = None) -> Ask | LineCommand | Misuse:
             return command
         if line.strip() in CHAT_COMMANDS:
             return Ask(f"/{line.strip()}")
-        if meant := _guess_command(line.strip()):
+        if guess := _guess_command(line.strip()):
             return Misuse(
-                f"There is no command `%eca {line.strip()}`. Did you mean `%eca {meant}`? `%eca help` lists them all. "
+                f"There is no command `%eca {line.strip()}`. Did you mean `%eca {guess}`? `%eca help` lists them all. "
                 "To ask the model about this word, write it below `%%eca`."
             )
     name = ""

@@ -229,7 +229,7 @@ class Hub:
     # -- actions
 
     def dispatch(self, uri: str, action: AhpAction, at: int) -> None:
-        """Apply an action of the server. See `apply`."""
+        """Apply an action of the server, and send it to all subscribers. See `apply`."""
         self.apply(uri, action.wire(), at)
 
     def apply(self, uri: str, action: Json, at: int, origin: ActionOrigin | None = None) -> None:

@@ -35,7 +35,7 @@ class JobViewer(Protocol):
 
 async def list_visible(viewer: JobViewer, jobs: Iterable[job.Job]) -> job.JobsListResult:
     """Return the jobs that the client may see, with its own chat ids and the titles of the chats."""
-    return job.JobsListResult(jobs=tuple([await _adapt(viewer, each) for each in jobs if is_visible(viewer, each)]))
+    return job.JobsListResult(jobs=tuple([await _adapt(viewer, known) for known in jobs if is_visible(viewer, known)]))
 
 
 def is_visible(viewer: JobViewer, job: job.Job) -> bool:

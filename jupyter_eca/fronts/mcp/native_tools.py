@@ -73,13 +73,13 @@ class ToolNames:
     offered: Mapping[str, str]
     """The names over MCP of the tools that are offered, by their native names."""
 
-    def translate(self, text: str, own: frozenset[str] = frozenset()) -> str:
+    def translate(self, text: str, values: frozenset[str] = frozenset()) -> str:
         """Return a text with the names over MCP. Sentences about tools that are not offered are removed.
 
-        A name without `_` is also an English word, so it is not translated. `own` are words that have another meaning
-        in this text.
+        A name without `_` is also an English word, so it is not translated. `values` are words that are values of
+        arguments in this text, and so are not translated either.
         """
-        for name in self.native - own:
+        for name in self.native - values:
             if "_" not in name or name not in text:
                 continue
             if name in self.offered:
@@ -88,18 +88,18 @@ class ToolNames:
                 text = re.sub(rf"[^.!?\n]*\b{name}\b[^.!?\n]*[.!?]?", "", text)
         return text.strip()
 
-    def translate_schema(self, schema: Any, own: frozenset[str]) -> Any:
+    def translate_schema(self, schema: Any, values: frozenset[str]) -> Any:
         """Return a JSON schema with translated names in its descriptions."""
         match schema:
             case dict():
                 return {
-                    key: self.translate(value, own)
+                    key: self.translate(value, values)
                     if key == "description" and isinstance(value, str)
-                    else self.translate_schema(value, own)
+                    else self.translate_schema(value, values)
                     for key, value in cast("dict[str, Any]", schema).items()
                 }
             case list():
-                return [self.translate_schema(item, own) for item in cast("list[Any]", schema)]
+                return [self.translate_schema(item, values) for item in cast("list[Any]", schema)]
             case _:
                 return schema
 
@@ -118,9 +118,9 @@ def _make_offer(tool: Tool, names: ToolNames) -> Offer:
 
     name = tool.spec.name
     hints = Hints.READS if tool.reads else Hints.CREATES if name in _CREATING else Hints.WRITES
-    own = _list_enums(tool.spec.parameters)
-    description = names.translate(tool.spec.description, own)
-    return Offer(names.offered[name], description, names.translate_schema(tool.spec.parameters, own), hints, run)
+    values = _list_enums(tool.spec.parameters)
+    description = names.translate(tool.spec.description, values)
+    return Offer(names.offered[name], description, names.translate_schema(tool.spec.parameters, values), hints, run)
 
 
 def _list_enums(schema: Any) -> frozenset[str]:

@@ -189,8 +189,8 @@ class RestFront:
                     if update.status is ServerStatus.RUNNING:
                         return update
                     if update.status in {ServerStatus.FAILED, ServerStatus.REQUIRES_AUTH}:
-                        why = update.error or "no reason given"
-                        raise NotConnected(f"The server {name!r} is {update.status.value}: {why}.")
+                        reason = update.error or "no reason given"
+                        raise NotConnected(f"The server {name!r} is {update.status.value}: {reason}.")
         except TimeoutError:
             raise NotConnected(f"The server {name!r} does not start.") from None
         finally:

@@ -145,7 +145,9 @@ class TranscriptCall:
     @property
     def output(self) -> str:
         """The output as the model reads it; empty until the call has ended."""
-        return "\n".join(o.text for o in self.last.outputs) if isinstance(self.last, ToolCalledContent) else ""
+        return (
+            "\n".join(output.text for output in self.last.outputs) if isinstance(self.last, ToolCalledContent) else ""
+        )
 
 
 @dataclass
@@ -270,7 +272,7 @@ class CellTranscript:
 
     def _update_call(self, content: ToolCallContent) -> None:
         """Update the call that a content is about, or add it if it is new."""
-        call = next((c for c in self.calls if c.id == content.id), None)
+        call = next((known for known in self.calls if known.id == content.id), None)
         if call is None:
             call = TranscriptCall(content.id, content.name, content, chat=self._chat)
             self.parts.append(call)

@@ -47,11 +47,11 @@ def read_contexts(message: UserMessage) -> tuple[ChatContext, ...]:
 
 def _parse_attachment(attachment: MessageAttachment) -> Iterator[ChatContext]:
     """Yield the context of an attachment; nothing for an attachment without content."""
-    if (ours := (attachment.meta or {}).get(OURS)) is not None:
+    if (offered_context := (attachment.meta or {}).get(OURS)) is not None:
         try:
-            yield _CONTEXT.validate_python(ours)
+            yield _CONTEXT.validate_python(offered_context)
         except ValidationError:
-            yield TextContext(label=attachment.label, content=str(ours))
+            yield TextContext(label=attachment.label, content=str(offered_context))
         return
     match attachment:
         case SimpleAttachment(model_representation=text):

@@ -91,6 +91,7 @@ class Resources:
         return {}
 
     async def list(self, params: commands.ResourceList, client: str) -> Json:
+        """Return the entries of a folder. Raises: RemoteError."""
         return {"entries": await run_read(_list_folder, self._resolve_allowed(params.uri, client), params.uri)}
 
     async def copy(self, params: commands.ResourceCopy, client: str, *, approves: bool) -> Json:
@@ -234,6 +235,7 @@ def _read(path: Path, uri: str) -> bytes:
 
 
 def _write(path: Path, data: bytes, uri: str, *, create_only: bool) -> None:
+    """Write a whole file. `create_only`: an existing file is an error."""
     try:
         if create_only:
             with path.open("xb") as file:
@@ -249,6 +251,7 @@ def _write(path: Path, data: bytes, uri: str, *, create_only: bool) -> None:
 
 
 def _list_folder(path: Path, uri: str) -> list[Json]:
+    """Return the entries of a folder, as the protocol describes them."""
     try:
         entries = sorted(path.iterdir())
     except OSError as error:

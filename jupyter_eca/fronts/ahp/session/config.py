@@ -51,6 +51,7 @@ def _describe_model(host: Host, name: str) -> Json:
 
 
 def _describe_effort(variants: tuple[str, ...]) -> Json:
+    """Return the JSON schema of the effort, whose values are the variants of a model and the default."""
     return {
         "type": "string",
         "title": "Effort",

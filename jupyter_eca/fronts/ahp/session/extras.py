@@ -80,8 +80,12 @@ def list_tools(host: Host, chat: str, state: Json) -> list[Json]:
 def _describe_tool(tool: Tool) -> Json:
     """Describe a tool as the protocol does, which takes this from MCP (Model Context Protocol)."""
     schema: dict[str, Any] = {"type": "object", **tool.spec.parameters}
-    about = {"name": tool.spec.name, "description": tool.spec.description}
-    return {**about, "inputSchema": schema, "annotations": {"readOnlyHint": tool.reads}}
+    return {
+        "name": tool.spec.name,
+        "description": tool.spec.description,
+        "inputSchema": schema,
+        "annotations": {"readOnlyHint": tool.reads},
+    }
 
 
 async def list_diffs(host: Host, chat: str, session: str) -> list[Json]:

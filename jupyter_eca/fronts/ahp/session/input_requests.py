@@ -81,7 +81,7 @@ class InputRequests:
 def make_request(question: ChatAskQuestionParams) -> Json:
     """Make an input request that contains one question. Its kind follows from the field of a form or from the
     options."""
-    about: Json = {"id": _QUESTION_ID, "message": question.question, "required": True}
+    fields: Json = {"id": _QUESTION_ID, "message": question.question, "required": True}
     if isinstance(question, FieldQuestion):
         kind = _describe_field(question.field)
     elif question.options:
@@ -93,20 +93,20 @@ def make_request(question: ChatAskQuestionParams) -> Json:
         }
     else:
         kind = {"kind": "text"}
-    return {"id": uuid.uuid4().hex, "message": question.question, "questions": [{**about, **kind}]}
+    return {"id": uuid.uuid4().hex, "message": question.question, "questions": [{**fields, **kind}]}
 
 
 def _describe_field(field: FormField) -> Json:
     """Describe the field of a form as a question of the protocol. The default of a field is a text, as a user would
     type it; the question has it as a value of its kind."""
     default: Any = field.default
-    about: Json = {"title": field.title, "message": field.description or field.title, "required": field.required}
+    fields: Json = {"title": field.title, "message": field.description or field.title, "required": field.required}
     match field.kind:
         case FieldKind.ONE | FieldKind.SEVERAL:
             # The options that are the default are marked as recommended instead.
             chosen = set((field.default or "").split(", ")) if field.kind is FieldKind.SEVERAL else {field.default}
             default = None
-            about["options"] = _make_options((choice, None, choice in chosen or None) for choice in field.choices)
+            fields["options"] = _make_options((choice, None, choice in chosen or None) for choice in field.choices)
         case FieldKind.YES_OR_NO if default is not None:
             default = default == field.choices[0]
         case FieldKind.NUMBER | FieldKind.INTEGER if default is not None:
@@ -116,7 +116,7 @@ def _describe_field(field: FormField) -> Json:
     # `least` and `most` are for a number, for the length of a text, or for how many choices are selected.
     bounds = {} if field.kind is FieldKind.ONE else {"min": field.least, "max": field.most}
     kind = _KINDS.get(field.kind, field.kind.value)
-    return omit_none(kind=kind, **about, **bounds, format=field.format or None, defaultValue=default)
+    return omit_none(kind=kind, **fields, **bounds, format=field.format or None, defaultValue=default)
 
 
 def _make_options(choices: Iterable[tuple[str, str | None, bool | None]]) -> list[Json]:

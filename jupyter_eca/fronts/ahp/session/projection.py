@@ -185,10 +185,10 @@ class SessionProjection:
 
 def _describe_usage(content: UsageContent) -> Json:
     """Describe the tokens of a model's reply. `_meta` has what the protocol has no field for: costs and the context."""
-    about = {"cost": content.last_message_cost, "sessionCost": content.session_cost}
-    about |= {"contextTokens": content.session_tokens, "contextWindow": content.limit and content.limit.context}
+    extras = {"cost": content.last_message_cost, "sessionCost": content.session_cost}
+    extras |= {"contextTokens": content.session_tokens, "contextWindow": content.limit and content.limit.context}
     tokens = {"inputTokens": content.message_input_tokens, "outputTokens": content.message_output_tokens}
-    return omit_none(**tokens, cacheReadTokens=content.message_cached_tokens, _meta=omit_none(**about))
+    return omit_none(**tokens, cacheReadTokens=content.message_cached_tokens, _meta=omit_none(**extras))
 
 
 def _refer_to_image(uri: str, media_type: str, base64: str) -> ContentPart:

@@ -101,11 +101,11 @@ class AhpSession:
         self.input_requests = InputRequests(self.uri, lambda: self.state, self.dispatch)
         # The tasks that give up the tools and the calls of clients that have left, by the id of the client.
         self._leaving: dict[str, asyncio.Task[None]] = {}
-        self._refresh_pending = False
+        self._refresh_pending = False  # whether a refresh was requested that has not begun
         # Titles that clients have set, and whose events have not come back from the chat yet: the title, the action of
         # the client, and its origin.
         self._pending_renames: list[tuple[str, Json, ActionOrigin]] = []
-        self._work: set[asyncio.Task[None]] = set()
+        self._work: set[asyncio.Task[None]] = set()  # the operations on the chat that wait or run
         self._extras = SessionExtras(front.host, chat, self.uri, lambda: self.state, self.dispatch)
         self._client_customizations = ClientCustomizations(self.uri, lambda: self.state, self.dispatch)
         root = front.host.workspace.files.roots[0]
@@ -115,6 +115,7 @@ class AhpSession:
 
     @property
     def state(self) -> Json:
+        """The current state, which clients see."""
         return self._front.hub.state(self.uri) if self._front.hub.has(self.uri) else self._draft
 
     @property
@@ -168,11 +169,12 @@ class AhpSession:
         self.refresh()
 
     def show_message(self, message: str) -> None:
-        """Show a message to the user. The protocol has none: the activity is what is shown beside a session."""
+        """Show a message to the user. The protocol has no messages, so it is sent as the activity, which clients show
+        beside a session."""
         self.dispatch(actions.ActivityChanged(session=self.uri, activity=message))
 
     def _show_unsaved(self) -> None:
-        """Show that the chat cannot be stored now, if that is so: nothing else is shown between turns."""
+        """Show a message if the chat cannot be stored now."""
         if unsaved := self._host.notices.describe_unsaved(self.chat):
             self.show_message(unsaved.message)
 
@@ -188,7 +190,7 @@ class AhpSession:
         for event in events:
             if self._waiting_events is not None:
                 self._waiting_events.append(event)
-            elif not 0 < event.seq <= self._last_seq:
+            elif not 0 < event.seq <= self._last_seq:  # an event without a number (0) is never stored
                 self._last_seq = max(self._last_seq, event.seq)
                 self._project(event)
 
@@ -254,25 +256,28 @@ class AhpSession:
 
     def _apply_stored(self, events: list[Event]) -> None:
         """Make the turns of the state the same as those in the stored events."""
-        stored_turns = self._find_kept_turns(list(dict.fromkeys(event.turn for event in events if event.turn)))
-        if stored_turns is not None:
-            self.dispatch(actions.Truncated(session=self.uri, turn_id=stored_turns[-1] if stored_turns else None))
+        kept_turns = self._find_kept_turns(list(dict.fromkeys(event.turn for event in events if event.turn)))
+        if kept_turns is not None:
+            self.dispatch(actions.Truncated(session=self.uri, turn_id=kept_turns[-1] if kept_turns else None))
             self._projection.forget()
         present = {*(str(turn["id"]) for turn in get_list(self.state, "turns")), self.turn}
-        new = (e for e in events if e.seq > self._last_seq or (e.turn and e.turn not in present))
-        for event in merge_pieces(new):
+        new_events = (
+            event for event in events if event.seq > self._last_seq or (event.turn and event.turn not in present)
+        )
+        for event in merge_pieces(new_events):
             self._project(event)
 
     def _find_kept_turns(self, stored: list[str]) -> list[str] | None:
-        """Return the turns of the state before the first one that is no longer stored. Return None if all are
-        stored."""
+        """Return the ids of those turns of the state that come before the first turn which is no longer stored. Return
+        None if all are stored. `stored` has the ids of the stored turns, in their order."""
         known = [str(turn["id"]) for turn in get_list(self.state, "turns")] + ([self.turn] if self.turn else [])
-        stored_turns: list[str] = []
+        kept_turns: list[str] = []
         rest = iter(stored)
         for id in known:
+            # A turn that was just started has no stored event yet.
             if id not in self._unseen and next(rest, None) != id:
-                return stored_turns
-            stored_turns.append(id)
+                return kept_turns
+            kept_turns.append(id)
         return None
 
     def dispatch(self, action: actions.AhpAction, at: int | None = None) -> None:

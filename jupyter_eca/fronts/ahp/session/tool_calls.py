@@ -97,22 +97,22 @@ class ToolCallProjection:
 
         `refusal` is the text that the model gets about a rejected call; "" for other events.
         """
-        about = _Ids(session=self._session, turn_id=turn, tool_call_id=content.id)
+        ids = _Ids(session=self._session, turn_id=turn, tool_call_id=content.id)
         if self._find_status(content.id) is None:
-            yield self._make_start(about, content)
+            yield self._make_start(ids, content)
         match content:
             case ToolCallPrepareContent(arguments_text=text) if text:
-                yield actions.ToolCallInputDelta(**about, content=text)
+                yield actions.ToolCallInputDelta(**ids, content=text)
             case ToolCallRunContent(manual_approval=True, remembers=remembers):
                 # If a client has ended the turn meanwhile, this code is not reached: `projection.py` projects only
                 # events of the active turn. So nobody is asked about a call of an ended turn.
-                yield self._make_ready(about, content, options=list_options(self._wording(), remembers or ()))
+                yield self._make_ready(ids, content, options=list_options(self._wording(), remembers or ()))
             case ToolCallRunningContent():
-                yield from self._confirm(about, content)
+                yield from self._confirm(ids, content)
             case ToolCalledContent():
-                yield from self._complete(about, content)
+                yield from self._complete(ids, content)
             case ToolCallRejectedContent():
-                yield from self._refuse(about, content, refusal)
+                yield from self._refuse(ids, content, refusal)
             case _:
                 pass
 
@@ -122,18 +122,18 @@ class ToolCallProjection:
         calls = (part["toolCall"] for part in get_list(turn, "responseParts") if part["kind"] == "toolCall")
         return next((str(call["status"]) for call in calls if call["toolCallId"] == id), None)
 
-    def _make_start(self, about: _Ids, content: ToolCallContent) -> actions.ToolCallStart:
+    def _make_start(self, ids: _Ids, content: ToolCallContent) -> actions.ToolCallStart:
         """Make the action that adds a call to the turn."""
         name = content.name.removeprefix(CLIENT_PREFIX)
         # Only a tool of a client has an owner, the client that runs it.
         owner = (self._owner() or None) if content.server == CLIENT and content.origin is Origin.UNKNOWN else None
         bare_name = name.removeprefix(f"{content.server}__")  # a tool of another server is named `server__tool`
         display_name = bare_name.replace("_", " ").strip().capitalize() or name
-        return actions.ToolCallStart(**about, tool_name=name, display_name=display_name, tool_client_id=owner)
+        return actions.ToolCallStart(**ids, tool_name=name, display_name=display_name, tool_client_id=owner)
 
     def _make_ready(
         self,
-        about: _Ids,
+        ids: _Ids,
         content: ToolCallRunContent | ToolCallRunningContent | _Ended,
         options: list[Json] | None = None,
         confirmed: Confirmed | None = None,
@@ -149,7 +149,7 @@ class ToolCallProjection:
         if options and isinstance(content, ToolCallRunContent):
             message = add_warning(message, content.cause)
         return actions.ToolCallReady(
-            **about,
+            **ids,
             invocation_message=as_exact_text(message),
             tool_input=as_exact_json(content.arguments),
             edits={"items": [edit]} if edit else None,
@@ -157,20 +157,20 @@ class ToolCallProjection:
             confirmed=confirmed,
         )
 
-    def _confirm(self, about: _Ids, content: ToolCallRunningContent) -> Iterator[actions.AhpAction]:
+    def _confirm(self, ids: _Ids, content: ToolCallRunningContent) -> Iterator[actions.AhpAction]:
         """Yield the action after which a call is shown as running."""
         status = self._find_status(content.id)
         if status == "streaming":
-            yield self._make_ready(about, content, confirmed="not-needed")
+            yield self._make_ready(ids, content, confirmed="not-needed")
         elif status == "pending-confirmation":
-            yield actions.ToolCallApproved(**about, approved=True, confirmed="user-action")
+            yield actions.ToolCallApproved(**ids, approved=True, confirmed="user-action")
 
-    def _complete(self, about: _Ids, content: ToolCalledContent) -> Iterator[actions.AhpAction]:
+    def _complete(self, ids: _Ids, content: ToolCalledContent) -> Iterator[actions.AhpAction]:
         """Yield the actions after which a call is shown as completed."""
         if self._find_status(content.id) == "streaming":
-            yield self._make_ready(about, content, confirmed="not-needed")
+            yield self._make_ready(ids, content, confirmed="not-needed")
         if self._find_status(content.id) in {"running", "pending-confirmation"}:
-            yield actions.ToolCallComplete(**about, result=AhpToolResult.model_validate(self._make_result(content)))
+            yield actions.ToolCallComplete(**ids, result=AhpToolResult.model_validate(self._make_result(content)))
 
     def _make_result(self, content: ToolCalledContent) -> Json:
         """Make the result of a call that has ended: its texts, the change of a file, and its structured content."""
@@ -186,20 +186,20 @@ class ToolCallProjection:
             error={"message": text or "It failed."} if content.error else None,
         )
 
-    def _refuse(self, about: _Ids, content: ToolCallRejectedContent, refusal: str) -> Iterator[actions.AhpAction]:
+    def _refuse(self, ids: _Ids, content: ToolCallRejectedContent, refusal: str) -> Iterator[actions.AhpAction]:
         """Yield the actions for a rejected call, depending on what the state shows of it."""
         status = self._find_status(content.id)
         reason = "skipped" if content.reason in {RejectReason.STOP, RejectReason.ORDER} else "denied"
         if status == "streaming":
-            yield self._make_ready(about, content)
+            yield self._make_ready(ids, content)
         if status in {"streaming", "pending-confirmation"}:
             message = self._describe_rejection(content.reason)
-            yield actions.ToolCallDenied(**about, approved=False, reason=reason, reason_message=message)
+            yield actions.ToolCallDenied(**ids, approved=False, reason=reason, reason_message=message)
         elif status == "running":
             # A client of this protocol approved the call, but another client had rejected it before.
             error = ToolFailure(message=refusal or reason)
             result = AhpToolResult(success=False, past_tense_message="It did not run", error=error)
-            yield actions.ToolCallComplete(**about, result=result)
+            yield actions.ToolCallComplete(**ids, result=result)
 
     def _describe_rejection(self, reason: RejectReason) -> str | None:
         """Return the reason of a rejection, for the user. None if the user has rejected the call."""

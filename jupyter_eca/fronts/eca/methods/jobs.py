@@ -36,7 +36,7 @@ async def read_output(session: EcaSession, params: job.JobParams) -> job.JobsRea
 
 def _has_visible(session: EcaSession, id: str) -> bool:
     """Return whether there is a job of this id that the client may see."""
-    return any(each.id == id and is_visible(session, each) for each in session.host.jobs.list())
+    return any(known.id == id and is_visible(session, known) for known in session.host.jobs.list())
 
 
 HANDLERS: Final = {"jobs/list": list, "jobs/kill": kill, "jobs/readOutput": read_output}

@@ -69,8 +69,8 @@ async def create_session(
         pair = await check_model(call, folder, name)
         chosen["model"] = {"providerID": pair["providerID"], "id": pair["modelID"]}
     session = await api.post("/session", chosen, directory=folder.path)
-    about = {"title": session.get("title"), "agent": session.get("agent")}
-    return {"sessionId": session["id"], **about, **folder.fields}
+    described = {"title": session.get("title"), "agent": session.get("agent")}
+    return {"sessionId": session["id"], **described, **folder.fields}
 
 
 @offer("opencode_session_prompt", Hints.WRITES)
