@@ -57,8 +57,8 @@ def write(source: Path, target: Path | None = None) -> Path:
 
 def convert(notebook: Json) -> Json:
     """Return the notebook as plain Python. Raises: KeyError, TypeError, when it is not a notebook."""
-    prompts = notebook["metadata"].get("kernelspec", {}).get("name") == KERNEL_OF_PROMPTS
-    cells = list(_convert_cells(notebook["cells"], DefaultCellKind.PROMPTS if prompts else DefaultCellKind.CODE))
+    has_prompts = notebook["metadata"].get("kernelspec", {}).get("name") == KERNEL_OF_PROMPTS
+    cells = list(_convert_cells(notebook["cells"], DefaultCellKind.PROMPTS if has_prompts else DefaultCellKind.CODE))
     metadata = notebook["metadata"] | {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     # The saved widgets belong to questions, and the new notebook does not show them.
     metadata.pop("widgets", None)

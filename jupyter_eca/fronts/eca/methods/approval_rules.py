@@ -60,16 +60,15 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
         return wire.ApprovalsProposeResult(why=_NO_RULE)
     # The selector names the tools that the rule is for. Check that the call would really run with the new rule.
     selector, rule = proposed
-    policy = _build_policy_with(
-        config, live.state.setup.agent, selector, merge_rules(allowed.get(selector), rule) or rule
-    )
-    verdict = call.adjusted.apply_to(
-        decide(policy, tool, call.arguments, frozenset(), targets=targets, loads=call.loads)
-    )
-    if verdict.is_final:
+    merged_rule = merge_rules(allowed.get(selector), rule) or rule
+    policy = _build_policy_with(config, live.state.setup.agent, selector, merged_rule)
+    decided = decide(policy, tool, call.arguments, frozenset(), targets=targets, loads=call.loads)
+    verdict = call.adjusted.apply_to(decided)  # a hook of the user may have decided otherwise
+    if verdict.is_final:  # such a call needs approval each time, whatever the rules say
         return wire.ApprovalsProposeResult(why=_EACH_TIME.format(describe_cause(verdict.decision, verdict.cause)))
     if verdict.decision is not Decision.ALLOW:
         cause = verdict.cause.rule if verdict.cause else None
+        # Another rule forbids the call, or asks about it.
         return wire.ApprovalsProposeResult(why=_STRICTER.format(cause) if cause else _NO_RULE)
     text = wire.RuleText(decision="allow", rule=selector, args_matchers=rule.args_matchers)
     places = await asyncio.to_thread(approval_rules.list_files_for_rule, find_sources(session.host), selector)
