@@ -1,5 +1,5 @@
 """Owns the commands that run the engine in a process of its own: for an editor over stdio, for one question in a
-terminal, or for a front (a protocol in which other programs are served, such as MCP).
+terminal, or for a front. A front is a protocol in which other programs are served, such as MCP.
 
 The engine is the program that calls the model and runs tools. Its central object is the `Host`. This module must not
 parse arguments: `cli.py` parses them.

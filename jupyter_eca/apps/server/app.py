@@ -135,9 +135,9 @@ class EcaServer:
         """Serve a session over a link, until the session ends.
 
         Three arguments are for a session of a kernel only: `interrupt()` interrupts the kernel, `kernel` is its id, and
-        `chats()` returns the chats of its notebook, which are the only chats that the session sees. `origin` is the
-        scheme, host and port by which the user's browser reaches this server, or None if they are not known. `quiet`:
-        the client gets fewer messages, because it shows no panel. `approves`: the client may approve tool calls.
+        `chats()` returns the chats of its notebook. The session sees no other chats. `origin` is the scheme, host and
+        port by which the user's browser reaches this server, or None if they are not known. `quiet`: the client gets
+        fewer messages, because it shows no panel. `approves`: the client may approve tool calls.
         """
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca.session")
         from jupyter_eca.fronts.eca.session import EcaSession

@@ -1,4 +1,4 @@
-"""Owns the connection to one client of the Agent Host Protocol: it handles the client's messages in the order in which
+"""Owns the connection to one client of the Agent Host Protocol. It handles the client's messages in the order in which
 they came, and sends actions to the client in the order of their numbers. An action is a JSON object that changes a
 state which host and clients share, such as a session. An envelope is an action with its number.
 

@@ -1,7 +1,7 @@
-"""Owns the parts of the wire format of AHP 0.1.0 (Agent Host Protocol) that are not models: how actions, snapshots and
-notifications of the hub are written as messages, how session URIs are written and parsed, and what is removed from
-clients' messages. An action is a JSON object that changes a state which host and clients share, such as a session. An
-envelope is an action with its number, and with the client that sent it.
+"""Owns the parts of the wire format of AHP 0.1.0 (Agent Host Protocol) that are not models. It writes actions,
+snapshots and notifications of the hub as messages, and writes and parses the URIs of sessions. It also says what is
+removed from clients' messages. An action is a JSON object that changes a state which host and clients share, such as a
+session. An envelope is an action with its number, and with the client that sent it.
 
 It must not know a connection. The models are in `protocol/ahp/`, whose docstring says what later versions change.
 """

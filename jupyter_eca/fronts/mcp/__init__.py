@@ -1,7 +1,7 @@
 """Owns the MCP front: it serves the assistant, or another program, as a server of the Model Context Protocol (MCP).
 
-- `offers_base.py` has the interface `Backend` of the program that does the work, and the parts of an offer: an offer is
-  a tool, a resource or a prompt that clients can use;
+- `offers_base.py` has the interface `Backend` of the program that does the work, and the offers. An offer is a tool, a
+  resource or a prompt that clients can use;
 - `assistant.py` is the backend of our assistant, with its offers in `offers/`;
 - `opencode/` is the backend of an OpenCode server;
 - `server.py` has the methods of the protocol;

@@ -1,5 +1,6 @@
 """Owns the operations of the MCP chat contract, the HTTP API that this front serves: a client connects one tool server
-(an MCP server: a program that offers tools) at a time, and chats with the tools of only this server.
+at a time, and chats with the tools of only this server. A tool server is an MCP server, which is a program that offers
+tools.
 
 It must not know HTTP: `app.py` does. `readers.py` receives the events of turns from the host.
 """

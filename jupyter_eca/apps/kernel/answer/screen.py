@@ -1,5 +1,5 @@
-"""Owns the three screens on which an answer can be shown: an output in a notebook, which is redrawn at most ten times a
-second; a terminal; or one output at the end if nobody watches.
+"""Owns the three screens on which an answer can be shown. In a notebook it is an output, which is redrawn at most ten
+times a second. In a terminal, new text is printed. If nobody watches, there is one output at the end.
 
 It must not render anything: `transcript` returns the text. `front_end` chooses the screen.
 """

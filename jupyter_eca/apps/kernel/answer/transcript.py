@@ -374,8 +374,8 @@ def _as_markdown(part: Part, command: str, *, final: bool) -> str:
         case AnswerText(text=text) if command:
             return tool_details.as_folded_markdown(text, f"/{command}")
         case AnswerText(text=text):
-            # The remark is shown as a quote, and must not have blocks of code: in a quote there are no blank lines
-            # around a block, which are needed to make it inert.
+            # The remark is shown as a quote, and must not have blocks of code. To make a block inert, blank lines are
+            # needed around it, and a quote has none.
             return "\n".join(f"> {line}" for line in as_inert_prose(text).strip().splitlines())
         case Reasoning(text=text, took_ms=took):
             head = "Thinking" if took is None else f"Thought for {took / 1000:.1f} s" if took > 100 else "Thought"

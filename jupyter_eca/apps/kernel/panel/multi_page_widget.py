@@ -51,8 +51,8 @@ class MultiPageWidget(AnyWidget):
     def _receive(self, _widget: object, content: Any, _buffers: object) -> None:
         """Receive a message of a page, in any thread."""
         # JupyterLab sends the message to a subshell, which has a thread of its own. The message is handled on the
-        # kernel's loop, and in the context of the cell: its outputs belong to the cell, and in the context of the
-        # message the server's answers would go to the subshell's thread, too.
+        # kernel's loop, and in the context of the cell, because its outputs belong to the cell. In the context of the
+        # message, the server's answers would go to the subshell's thread, too.
         self._loop.call_soon_threadsafe(self._handle, content, context=self._context)
 
     def _handle(self, content: Any) -> None:

@@ -1,6 +1,6 @@
-"""Owns the configuration of a session: the schema of what a user can choose (agent, effort, approval), and how these
-become a `Choice` (the model and other settings of a turn) and `Bounds` (the limits of a turn). It must not know the
-session: states come in as JSON.
+"""Owns the configuration of a session: the schema of what a user can choose (agent, effort, approval). What the user
+has chosen becomes a `Choice` (the model and other settings of a turn) and `Bounds` (the limits of a turn). This module
+must not know the session: states come in as JSON.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Owns the methods of ECA on a turn: prompt, approve and reject tool calls, steer (send a message that the model reads
-while the turn runs), stop, and select the model and the agent of the next turns.
+"""Owns the methods of ECA on a turn: prompt, approve and reject tool calls, steer, stop, and select the model and the
+agent of the next turns. To steer means to send a message that the model reads while the turn runs.
 
 It must not know how a turn runs: `host/turn/turns.py` does.
 """

@@ -1,6 +1,6 @@
-"""Owns the methods of ECA on MCP servers (Model Context Protocol: programs that offer tools): add, change, remove,
-start and stop a server, sign in to it and out of it, read its log. All clients are notified of the result by
-`tool/serverUpdated`.
+"""Owns the methods of ECA on MCP servers: add, change, remove, start and stop a server, sign in to it and out of it,
+read its log. MCP is the Model Context Protocol, and its servers are programs that offer tools. All clients are notified
+of a changed server by `tool/serverUpdated`.
 
 It must not know how a server runs: `mcp_client/` does.
 """
