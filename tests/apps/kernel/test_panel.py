@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.apps.kernel.panel.recorder import Recorder
 from jupyter_eca.apps.kernel.panel.record import Record
+from jupyter_eca.apps.kernel.panel.recorder import Recorder
 from tests.apps.kernel.nbclient_notebook import opened, surround
 from tests.support.host_and_client import settings
 
