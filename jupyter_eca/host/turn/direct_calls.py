@@ -73,8 +73,8 @@ class DirectCalls:
         self._hooks = hooks
 
     async def call(self, request: DirectCall) -> LiveChat:
-        """Start a turn that is one tool call. Return its chat before any event of the turn is shown. The events have
-        the result.
+        """Start a turn that is one tool call. Return its chat before any event of the turn is shown. The result comes
+        as one of these events.
 
         Raises: BusyError when a turn is under way in the chat; NotSaved when the turn could not be stored.
         """

@@ -1,16 +1,18 @@
 """Runs the effects of the engine: it gathers the contexts of a prompt, calls models and runs tools.
 
-The order of a turn, with the methods here:
+An effect is work that the engine requests (`engine.effects`). A turn is all that follows from one prompt, until the
+model has no more to say. The order of a turn, with the methods here:
 
-1. `_gather` runs the prompt if it is a command. Otherwise it reads the contexts, finds a locked answer, and runs the
-   user's hooks.
+1. `_gather` runs the prompt if it is a command. Otherwise it reads the contexts (`@data.csv`), finds a locked answer
+   (one that was recorded for this question, see `host.turn.locked_answers`), and runs the user's hooks.
 2. `_call_model` streams the answer of the model, or `_replay` replays a recorded one.
 3. `_finish_reply` prepares the tool calls of the answer before they are decided: hooks may change them,
    `_preview_calls` finds out what they would change, and `_find_targets` finds out which files they name on the disk.
 4. `_run_tool` runs a call that was allowed. Before that it checks once more that the tool is the same, that its paths
    lead to the same files, and that the model knows the user's rules for them.
 
-Each effect ends with an input to the engine, which decides what comes next: this module must not. `host.turn.turns` has
+Each effect ends with an input to the engine (`Chats.feed`), which decides what comes next: this module must not. Many
+inputs are fed as `late`: the turn may have been stopped meanwhile, and then they are ignored. `host.turn.turns` has
 what people do to a turn.
 """
 
@@ -167,6 +169,7 @@ class EffectRunner:
         self._turns = turns
 
     def run(self, chat: LiveChat, effect: Effect) -> None:
+        """Start the task of an effect, or cancel the task that an earlier effect started. Tasks are found by name."""
         match effect:
             case Gather():
                 self._tasks.start(chat, "gather", self._gather(chat, chat.turn))
@@ -207,7 +210,7 @@ class EffectRunner:
             self._chats.feed(chat, ended, late=True)
 
     async def _prepare_prompt(self, chat: LiveChat, turn: TurnUnderWay) -> None:
-        """Run the command in a prompt, or else read its contexts, and pass the result to the engine."""
+        """Run the command in a prompt, or else read its contexts, and feed the result to the engine."""
         prompt = turn.prompt
         if prompt is None:
             raise LocalError("there is nothing to gather for")
@@ -225,6 +228,7 @@ class EffectRunner:
         if may_run and not prompt.follow_up and not prompt.model_message:
             outcome = await self._commands.run(prompt.chat, prompt.message, chat.kernel, sees)
         if isinstance(outcome, CommandAnswer):
+            # A turn that did not begin as a command's (`local`) has no result, so the answer is the reason why it ends.
             failed = not chat.state.local
             self._chats.feed(chat, inputs.CommandEnded(now(), outcome.text, failed), late=True)
             if outcome.opens and prompt.asker:
@@ -242,6 +246,7 @@ class EffectRunner:
                 notebooks, turn.notebook, chat.state.history, warn
             )
         lock = prompt.lock
+        # A cell may switch locking on or off. Otherwise the configuration decides.
         if lock is not None and (self._services.config.notebook.lock if lock.on is None else lock.on):
             turn.locking = await self._locked_answers.begin(chat, prompt, lock, model_message, contexts, now())
         replay_setup = await self._locked_answers.prepare_replay(chat, chat.replay) if chat.replay else None
@@ -266,6 +271,8 @@ class EffectRunner:
     # -- models
 
     async def _call_model(self, chat: LiveChat, turn: TurnUnderWay, effect: CallModel) -> None:
+        """Send a request to the model, and feed each piece of its reply to the engine. In a replay, feed the recorded
+        reply."""
         number = effect.number
         if chat.replay is not None:
             await self._replay(chat, number, chat.replay)
@@ -343,7 +350,7 @@ class EffectRunner:
                 self._services, chat.state.id, turn.notebook, turn.notebook_kernel
             )
         adjusted = await self._hooks.before_calls(chat)
-        if adjusted is None:
+        if adjusted is None:  # a hook has ended the turn
             return
         details, adjusted = await self._preview_calls(chat, adjusted)
         targets, adjusted = await self._find_targets(chat, adjusted, details)
@@ -375,49 +382,52 @@ class EffectRunner:
 
     async def _replay(self, chat: LiveChat, number: int, replay: ReplayedTurn) -> None:
         """Replay the next recorded reply instead of calling a model."""
-        at = chat.state.steps - 1
-        replay.check_calls_ended(at - 1)
+        reply = chat.state.steps - 1  # its index among the replies of the turn
+        replay.check_calls_ended(reply - 1)
         if replay.broken:
             self._chats.feed(chat, inputs.ModelFailed(now(), number, replay.broken))
             return
         if replay.differs:
             replay.differs = False
             self._chats.feed(chat, inputs.Streamed(replay.clock, number, Remark(CODE_DIFFERS)))
-        ids = replay.list_call_ids(at)
-        for took, delta in recorded.replay_deltas(replay.turn.replies[at], ids):
-            replay.clock += took
+        ids = replay.list_call_ids(reply)
+        for milliseconds, delta in recorded.replay_deltas(replay.turn.replies[reply], ids):
+            replay.clock += milliseconds
             self._chats.feed(chat, inputs.Streamed(replay.clock, number, delta))
             await asyncio.sleep(0)  # a long answer must not hold up the other chats
-        details = {id: found for id in ids if (found := replay.calls[id].details) is not None}
+        details = {id: recorded_details for id in ids if (recorded_details := replay.calls[id].details) is not None}
         await self._locked_answers.save(chat)
         self._chats.feed(chat, inputs.ModelFinished(replay.clock, number, details))
 
     async def _wait(self, chat: LiveChat, effect: Wait) -> None:
+        """Wait before a failed model call is repeated."""
         await asyncio.sleep(effect.seconds)
         self._chats.feed(chat, inputs.WaitEnded(now(), effect.number), late=True)
 
     async def _preview_calls(
         self, chat: LiveChat, adjusted: Mapping[str, Adjusted]
     ) -> tuple[Mapping[str, ToolCallDetails], Mapping[str, Adjusted]]:
-        """Preview the calls of the reply. Return, by the call's id, the details, and what is to be adjusted in the call
-        before it is decided.
+        """Preview the calls of the reply. Return two tables by the call's id: the details of what each call would
+        change, and `adjusted` with the calls that must fail.
 
         A call whose preview has a problem fails without a question. But a call that comes after a call that changes
         something may work once that change is made. So it does not fail beforehand, and if the details of the earlier
         changes are known, it is previewed again on top of them. So is a call that shows the sources of cells.
         """
         calls = chat.state.calls
-        before = [adjusted.get(call.id, NOT_ADJUSTED) for call in calls]
-        found = await asyncio.gather(*map(partial(self._preview_call, chat), calls, before))
+        adjusted_calls = [adjusted.get(call.id, NOT_ADJUSTED) for call in calls]
+        # First all calls are previewed at the same time, each as if it were the only one.
+        first_previews = await asyncio.gather(*map(partial(self._preview_call, chat), calls, adjusted_calls))
         previews: dict[str, CallPreview] = {}
         earlier: tuple[ToolCallDetails, ...] = ()
         is_behind_change = False
-        for call, one, first in zip(calls, before, found, strict=True):
-            again = earlier and (first.problem or _depends_on_sources(first.details))
-            made = previews[call.id] = await self._preview_call(chat, call, one, earlier) if again else first
-            if made.problem and not is_behind_change:
-                previews[call.id] = replace(made, adjusted=replace(made.adjusted, failure=made.problem))
-            earlier = earlier if made.details is None else (*earlier, made.details)
+        for call, adjusted_call, preview in zip(calls, adjusted_calls, first_previews, strict=True):
+            if earlier and (preview.problem or _depends_on_sources(preview.details)):
+                preview = await self._preview_call(chat, call, adjusted_call, earlier)
+            previews[call.id] = preview
+            if preview.problem and not is_behind_change:
+                previews[call.id] = replace(preview, adjusted=replace(preview.adjusted, failure=preview.problem))
+            earlier = earlier if preview.details is None else (*earlier, preview.details)
             is_behind_change = is_behind_change or not call.reads
         details = {id: preview.details for id, preview in previews.items() if preview.details is not None}
         return details, {id: preview.adjusted for id, preview in previews.items()}
@@ -425,19 +435,19 @@ class EffectRunner:
     async def _find_targets(
         self, chat: LiveChat, adjusted: Mapping[str, Adjusted], details: Mapping[str, ToolCallDetails]
     ) -> tuple[Mapping[str, CallTargets], Mapping[str, Adjusted]]:
-        """Return the files that the calls of the reply name on the disk, by the call's id, and `adjusted`, in which a
-        call fails if the disk does not answer."""
-        found: dict[str, CallTargets] = {}
+        """Return two tables by the call's id: the files that each call of the reply names on the disk, and `adjusted`,
+        in which a call fails if the disk does not answer."""
+        targets: dict[str, CallTargets] = {}
         failed: dict[str, Adjusted] = {}
         for call in chat.state.calls:
-            changed = adjusted.get(call.id, NOT_ADJUSTED).arguments
-            arguments = parse_arguments(call.arguments_text) if changed is None else changed
+            new_arguments = adjusted.get(call.id, NOT_ADJUSTED).arguments
+            arguments = parse_arguments(call.arguments_text) if new_arguments is None else new_arguments
             if call.tool is not None and arguments is not None:
                 try:
-                    found[call.id] = await self._find_call_targets(chat, call.tool, arguments, details.get(call.id))
+                    targets[call.id] = await self._find_call_targets(chat, call.tool, arguments, details.get(call.id))
                 except ToolError as error:
                     failed[call.id] = replace(adjusted.get(call.id, NOT_ADJUSTED), failure=str(error))
-        return found, {**adjusted, **failed}
+        return targets, {**adjusted, **failed}
 
     async def _choose_review_times(
         self,
@@ -458,24 +468,28 @@ class EffectRunner:
         )
         if situation.setting is ReviewTime.BEFORE:
             return {}
-        found: dict[str, ReviewTime] = {}
+        reviews: dict[str, ReviewTime] = {}
         for call in chat.state.calls:
             if call.tool is not None:
-                named, shown = targets.get(call.id), details.get(call.id)
-                is_kept = named is not None and await run_read(_can_keep_all, named, shown)
-                found[call.id] = choose_review_time(situation, call.tool, named, shown, is_kept=is_kept)
-        return found
+                call_targets, call_details = targets.get(call.id), details.get(call.id)
+                is_kept = call_targets is not None and await run_read(_can_keep_all, call_targets, call_details)
+                reviews[call.id] = choose_review_time(situation, call.tool, call_targets, call_details, is_kept=is_kept)
+        return reviews
 
     async def _find_call_targets(
         self, chat: LiveChat, tool: ToolSpec, arguments: Mapping[str, Any], details: ToolCallDetails | None
     ) -> CallTargets:
+        """Return the files that one call names on the disk. Raises: ToolError when the disk does not answer in time."""
         context = self._contexts.build(chat.state.id, chat.kernel)
-        known = self._find_tool(chat, tool)
-        notebook = await find_default_notebook(context, known, arguments) if known else ""
+        registered_tool = self._find_tool(chat, tool)
+        notebook = await find_default_notebook(context, registered_tool, arguments) if registered_tool else ""
         return await find_call_targets(context.files, self._services.config, tool, arguments, notebook, details)
 
     def _find_tool(self, chat: LiveChat, spec: ToolSpec) -> Tool | None:
-        """Return the tool of a call: that of a program which calls it by itself, else the one of that name."""
+        """Return the tool of a call; None when there is none of its name now.
+
+        If a program of the user called the tool (a direct call), it is the tool which that program passed.
+        """
         outside = chat.under_way.outside if chat.under_way else None
         return outside if outside and outside.spec == spec else self._services.toolbox.get(spec.name, chat.state.id)
 
@@ -496,6 +510,8 @@ class EffectRunner:
     async def _preview_call(
         self, chat: LiveChat, call: ToolCall, adjusted: Adjusted, earlier: tuple[ToolCallDetails, ...] = ()
     ) -> CallPreview:
+        """Preview one call. If that takes a while, the user is told so. `earlier` are the details of the calls before
+        it, whose changes the preview takes as made."""
         tool = self._services.toolbox.get(call.name, chat.state.id)
         arguments = parse_arguments(call.arguments_text) if adjusted.arguments is None else adjusted.arguments
         if tool is None or arguments is None:
@@ -520,14 +536,16 @@ class EffectRunner:
     # -- tools
 
     async def _run_tool(self, chat: LiveChat, turn: TurnUnderWay, effect: RunTool) -> None:
-        result, taken, stops = ToolResult("", error=True), False, False
+        """Run a tool call, cut its output if it is too long, run the hooks after it, and feed its result."""
+        result, is_cut, stops = ToolResult("", error=True), False, False
+        # What the call shows to the model counts as known only if the model gets the whole result.
         known = chat.known.for_call()
         reporter = turn.reporters[effect.call] = Reporter(self._services.subscribers.tell, chat.state.id, effect.call)
         try:
             whole = result = await self._run_or_replay(chat, effect, reporter, known)
             limits = self._services.config.tool_call.output_truncation
             result = await self._services.outputs.cut_and_keep(chat.state.id, effect.call, result, limits)
-            taken = True
+            is_cut = True
             result, stops = await self._hooks.after_call(chat, effect, result)
             if whole.text in result.text:
                 chat.known.take_over(known)
@@ -537,12 +555,14 @@ class EffectRunner:
             if result.interrupted:
                 self._turns.stop(chat.parent or chat.state.id)
             # This is also done when the task is cancelled: the engine waits for the end of every call that it started.
-            finished = self._make_finished(chat, effect.call, result if taken else truncate_result(result))
+            finished = self._make_finished(chat, effect.call, result if is_cut else truncate_result(result))
             self._chats.feed(chat, replace(finished, stops=stops), late=True)
 
     async def _run_or_replay(
         self, chat: LiveChat, effect: RunTool, reporter: Reporter, known: KnownVersions
     ) -> ToolResult:
+        """Run a tool call, and return its result. An error of the tool becomes a result too. In a replay, return the
+        recorded result, unless the tool must run again (`Tool.lives`)."""
         name, replay = effect.tool.name, chat.replay
         tool = self._find_tool(chat, effect.tool)
         if replay is not None and replay.broken:
@@ -575,11 +595,12 @@ class EffectRunner:
             return ToolResult(redaction.redact(f"{name} failed inside: {error!r}"), error=True)
 
     async def _check_seen(self, chat: LiveChat, id: str) -> None:
-        """If the user has approved a call although it may run changes that nobody had seen, note that the user knows of
-        those changes now.
+        """Check that a call does not run code that was changed unseen: without approval, and not reviewed by the user.
 
-        Raises: ToolError when the call was allowed, and something was changed without approval since then. Another chat
-        may have done that while the call waited for an earlier one.
+        If the user was asked about the call because of such changes, and approved it, they count as seen from now on.
+
+        Raises: ToolError when a rule allowed the call, and something was changed unseen since then. Another chat may
+        have done that while the call waited for an earlier one.
         """
         call = next((call for call in chat.state.calls if call.id == id), None)
         if call is None or call.tool is None or call.cause is None:
@@ -593,11 +614,12 @@ class EffectRunner:
             raise ToolError(CHANGED_UNSEEN.format(path=unseen.path), "Call it again, so that it is decided anew.")
 
     def _make_finished(self, chat: LiveChat, call: str, result: ToolResult) -> inputs.ToolFinished:
+        """Return the input that ends a call. A replay replaces the time and the result by the recorded ones."""
         at, tools = now(), None
         if chat.replay is None:
             tools = self._setups.find_changed_tools(chat)
         else:
-            started = next((one.started for one in chat.state.calls if one.id == call), at)
+            started = next((state.started for state in chat.state.calls if state.id == call), at)
             at, result = chat.replay.end_call(call, result, started)
         return inputs.ToolFinished(
             at,
@@ -637,7 +659,7 @@ class CallPreview:
 async def preview_call(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> ToolCallDetails | None:
     """Return what a call would change, None if its tool cannot tell.
 
-    Raises: ToolError when the call would fail now; StaleSourceError when it must fail.
+    Raises: ToolError when the call would fail now; StaleSourceError when it must fail, whatever the calls before it do.
     """
     if tool.preview is None:
         return None
@@ -703,7 +725,7 @@ def drop_known_cursor(chat: LiveChat, contexts: Iterable[ChatContext]) -> list[C
     Sent with every prompt, the cursor would often be the only change in it, and would make the vendor's cache useless
     (ECA 6.1, class 39).
     """
-    known = chat.cursor
-    kept = [context for context in contexts if not (isinstance(context, CursorContext) and context == known)]
-    chat.cursor = next((context for context in reversed(kept) if isinstance(context, CursorContext)), known)
+    known_cursor = chat.cursor
+    kept = [context for context in contexts if not (isinstance(context, CursorContext) and context == known_cursor)]
+    chat.cursor = next((context for context in reversed(kept) if isinstance(context, CursorContext)), known_cursor)
     return kept

@@ -115,7 +115,8 @@ class Locks:
         """The lock files that did not exist when this host started."""
 
     def trusts(self, digest: str) -> bool:
-        """Return whether the user has recorded or approved the answer with this chain digest."""
+        """Return whether the user has recorded or approved the answer with this chain digest: the digest of an answer
+        and of all locked answers before it in its chat."""
         return (self._folder / digest).exists()
 
     def trust(self, digest: str) -> None:
@@ -137,9 +138,11 @@ class LockedAnswers:
     ) -> RecordedTurn:
         """Return how the turn of a prompt with a lock is replayed or recorded.
 
-        `model_message` is the message that the model gets instead of the prompt, as for a command, "" for none.
-        `materials` are the contexts that were read. `at` is the time of the prompt in milliseconds. Raises: ToolError
-        when the lock file cannot be used, or when it has no answer and nobody watches.
+        `lock` says which notebook and cell asked, and whether the cell said `--relock` (`lock.renew`). `model_message`
+        is the message that the model gets instead of the prompt, as for a command, "" for none. `materials` are the
+        contexts that were read. `at` is the time of the prompt in milliseconds.
+
+        Raises: ToolError when the lock file cannot be used, or when it has no answer and nobody watches.
         """
         files = await run_read(LockFiles.locate, self._services.workspace.files, lock)
         place = lock.cell or f"#{len(chat.locked_chain)}"
@@ -150,11 +153,12 @@ class LockedAnswers:
             agent=prompt.choice.agent,
             variant=prompt.choice.variant or "",
             contexts=self._digest_contexts(materials),
-            previous=_digest_before(chat, place),
+            previous=_find_previous_digest(chat, place),
         )
         async with self._locks.writing:
             turns = await run_read(files.read)
         recorded = next((turn for turn in turns if turn.matches(question)), None)
+        # Without a recorded answer, the nearest one says what has changed, and may be replaced by the new answer.
         nearest = recorded or _find_nearest(turns, question, lock.cell, self._locks.used_keys)
         asks_same = nearest is not None and (nearest.prompt, nearest.occurrence) == (
             question.prompt,
@@ -220,7 +224,7 @@ class LockedAnswers:
             return Verdict(Decision.DENY, call.reason, call.words)
         tool = self._services.toolbox.get(call.tool)
         if tool is None or not tool.lives or tool.reads:
-            return Verdict(Decision.ALLOW)
+            return Verdict(Decision.ALLOW)  # it only returns its recorded result, or changes nothing
         state = chat.state
         policy = state.setup.policy or Policy()
         current = self._services.current
@@ -242,6 +246,7 @@ class LockedAnswers:
             if self._services.subscribers.has_approver(chat.state.id):
                 await asyncio.to_thread(self._locks.trust, replay.turn.chain_digest)
             return ""
+        # The user has written more while the model answered. The key of the question does not cover that.
         if any(event.role is Role.USER and isinstance(event.content, TextContent) for event in locking.events):
             return NOT_LOCKED_STEERED
         try:
@@ -290,27 +295,27 @@ def _find_nearest(
     return reworded[0] if len(reworded) == 1 else None
 
 
-def _digest_before(chat: LiveChat, place: str) -> str:
+def _find_previous_digest(chat: LiveChat, place: str) -> str:
     """Return the chain digest of the locked answer before a place, "" for none. A cell that runs again keeps its
     place."""
-    before = list(chat.locked_chain)
-    before = before[: before.index(place)] if place in chat.locked_chain else before
-    return chat.locked_chain[before[-1]] if before else ""
+    places = list(chat.locked_chain)
+    places_before = places[: places.index(place)] if place in chat.locked_chain else places
+    return chat.locked_chain[places_before[-1]] if places_before else ""
 
 
 def _replay(chat: LiveChat, turn: LockedTurn, at: int) -> ReplayedTurn:
-    """Begin a replay, and give its calls new ids. Its clock starts in the past, so that it ends at the time `at`."""
-    prefix = f"again-{chat.state.turn}"
+    """Begin a replay, and give its calls new ids: `again-TURN-0-2` is the third call of the first reply. Its clock
+    starts in the past, so that it ends at the time `at`."""
     calls = {
-        f"{prefix}-{number}-{place}": call
-        for number, reply in enumerate(turn.replies)
-        for place, call in enumerate(reply.calls)
+        f"again-{chat.state.turn}-{reply_index}-{call_index}": call
+        for reply_index, reply in enumerate(turn.replies)
+        for call_index, call in enumerate(reply.calls)
     }
     return ReplayedTurn(turn, calls, at - sum(_list_durations(turn)))
 
 
 def _list_durations(turn: LockedTurn) -> Iterator[int]:
-    """Yield how long the parts of a recorded turn took, in milliseconds."""
+    """Yield how long the parts of a recorded turn took, in milliseconds. A replay takes these times one by one."""
     for reply in turn.replies:
         yield sum(part.took_ms for part in reply.parts if isinstance(part, RecordedReasoning))
         yield sum(call.took_ms for call in reply.calls if isinstance(call, RecordedResult))

@@ -30,8 +30,8 @@ def find_kernels(services: Services, kernel: Kernel | None) -> Kernels | None:
 
 def find_notebooks(services: Services, chat: str) -> Notebooks | None:
     """Return the notebooks that clients of the chat have open, and behind them those of the server."""
-    live, rest = services.subscribers.notebooks(chat), services.workspace.notebooks
-    return None if rest is None else NotebookRouter(live, rest)
+    of_clients, of_server = services.subscribers.notebooks(chat), services.workspace.notebooks
+    return None if of_server is None else NotebookRouter(of_clients, of_server)
 
 
 async def find_asked_notebook(services: Services, prompt: Prompt, kernel: Kernel | None) -> str:
@@ -43,10 +43,10 @@ async def find_asked_notebook(services: Services, prompt: Prompt, kernel: Kernel
     """
     if kernel is not None:
         return await _find_notebook_of_cell(services, prompt, kernel)
-    sent = (context.path for context in prompt.contexts if isinstance(context, TextContext))
-    if (path := next((path for path in sent if path.endswith(_SUFFIX)), prompt.notebook)) is not None:
-        return path
-    return await find_active_notebook(services, prompt.chat)
+    # A prompt with a text from a notebook was asked in that notebook.
+    selected_in = (context.path for context in prompt.contexts if isinstance(context, TextContext))
+    path = next((path for path in selected_in if path.endswith(_SUFFIX)), prompt.notebook)
+    return await find_active_notebook(services, prompt.chat) if path is None else path
 
 
 async def find_active_notebook(services: Services, chat: str) -> str:
@@ -65,12 +65,16 @@ async def find_open_kernel(services: Services, chat: str, path: str) -> str:
 
 
 async def find_renamed_notebook(services: Services, chat: str, path: str, kernel: str) -> str:
-    """Return the path that an open notebook has now, since the user may rename it or save it under another name. It is
-    recognized by its kernel. A notebook that was closed keeps its path."""
+    """Return the path that an open notebook has now, since the user may rename it or save it under another name.
+
+    `path` is its old path, and `kernel` the id of its kernel, by which it is recognized; "" if it has none. A notebook
+    that was closed keeps its path.
+    """
     notebooks = find_notebooks(services, chat) if kernel else None
     opened = await notebooks.list() if notebooks is not None else ()
-    renamed = [info.path for info in opened if info.kernel_id == kernel]
-    return renamed[0] if len(renamed) == 1 and all(info.path != path for info in opened) else path
+    paths_of_kernel = [info.path for info in opened if info.kernel_id == kernel]
+    is_renamed = len(paths_of_kernel) == 1 and all(info.path != path for info in opened)
+    return paths_of_kernel[0] if is_renamed else path
 
 
 async def find_notebook_of_kernel(services: Services, chat: str, kernel: str) -> str | None:

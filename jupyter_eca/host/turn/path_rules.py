@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _HEAD: Final = "Rule {}, for {}:\n\n"
 _EMPTY: Final = "(It says nothing for this chat.)"
 _AGAIN: Final = "You have fetched {} already in this chat; it still holds."
-_GLOBS: Final = "`**/` is at least one folder in them, `**` also none."
+_GLOBS: Final = "In these patterns, `**/` stands for at least one folder, and `**` may stand for no folder."
 
 # The tools that read files, by their names. A tool that changes files says so itself (`Tool.keeps`).
 _READERS: Final = frozenset({"read_file", "notebook_read"})
@@ -71,7 +71,11 @@ class ChatPathRules:
         return FetchedRule(_HEAD.format(rule.name, pattern) + (text or _EMPTY), new=True)
 
     async def check(self, kind: str, path: str) -> None:
-        """Raises: ToolError when the model must fetch rules before it changes or reads a file."""
+        """Check that the model has fetched the rules for a file that it changes or reads. `kind` is `rules.MODIFY` or
+        `rules.READ`.
+
+        Raises: ToolError when it must fetch rules first. The message names them.
+        """
         real = self._files.resolve(path)
         fetched = self._list_fetched()
         missing = [
@@ -106,6 +110,7 @@ class ChatPathRules:
         return [rule for rule in found if rule.paths and rule.applies_to(setup.agent, setup.model)]
 
     def _list_fetched(self) -> frozenset[str]:
+        """Return the ids of the rules whose text is in the conversation of this chat."""
         live = self._chats.live(self._chat)
         return frozenset() if live is None else list_fetched(live.state.history)
 
@@ -127,6 +132,7 @@ async def check(context: ToolContext, tool: Tool, arguments: dict[str, object]) 
 
 
 def _list_paths(arguments: dict[str, object]) -> Iterator[str]:
+    """Yield the paths among the arguments of a call."""
     for name in _PATHS:
         if isinstance(path := arguments.get(name), str) and path:
             yield path

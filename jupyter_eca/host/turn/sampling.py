@@ -79,7 +79,7 @@ class ChatClientFeatures:
         """Return the port that asks the user of a chat, None if no client can answer."""
         return ChatQuestions(self._subscribers, chat) if self._subscribers.has_answerer(chat) else None
 
-    async def sample(self, chat: str, wanted: SamplingRequest) -> SamplingResult:
+    async def sample(self, chat: str, request: SamplingRequest) -> SamplingResult:
         """Send a request of a server to the chat's model, if the budget and the user allow it.
 
         Raises: SamplingRefusal when it is not allowed; ProviderError.
@@ -87,35 +87,35 @@ class ChatClientFeatures:
         live = self._chats.live(chat)
         if live is None:
             raise SamplingRefusal("there is no such chat")
-        used = self._usages[chat, wanted.server]
-        self._check(used)
-        used.requests += 1
+        usage = self._usages[chat, request.server]
+        self._check_budget(usage)
+        usage.requests += 1
         model = live.state.setup.model or await choose_model(
             self._current.resolved, self._catalog, (await self._chats.load(chat)).choice
         )
-        await self._allow(live, used, wanted, model)
-        answer = _Answer(wanted)
+        await self._ask_permission(live, usage, request, model)
+        answer = _Answer(request)
         try:
-            await self._ask(make_bill(live, model), wanted, answer)
+            await self._call_model(make_bill(live, model), request, answer)
         finally:
-            used.tokens += answer.tokens
-            message = f"The MCP server {wanted.server!r} had {model} asked something: {answer.tokens} tokens."
+            usage.tokens += answer.tokens
+            message = f"The MCP server {request.server!r} had {model} asked something: {answer.tokens} tokens."
             self._chats.mark(live, TextContent(text=message))
         return SamplingResult(answer.text, model, answer.stop)
 
-    def _check(self, used: _Usage) -> None:
-        """Raises: SamplingRefusal when the budget is used up."""
+    def _check_budget(self, usage: _Usage) -> None:
+        """Raises: SamplingRefusal when the budget is used up, or the configuration denies all requests."""
         budget = self._current.config.mcp_sampling
         if budget.approval is Decision.DENY:
             raise SamplingRefusal("`mcpSampling.approval` of the configuration denies it")
-        if used.requests >= budget.max_requests:
+        if usage.requests >= budget.max_requests:
             raise SamplingRefusal(f"the {budget.max_requests} requests of its budget are used up in this chat")
-        if used.tokens >= budget.max_tokens:
+        if usage.tokens >= budget.max_tokens:
             raise SamplingRefusal(f"the {budget.max_tokens} tokens of its budget are used up in this chat")
 
-    async def _allow(self, live: LiveChat, used: _Usage, request: SamplingRequest, model: str) -> None:
+    async def _ask_permission(self, live: LiveChat, usage: _Usage, request: SamplingRequest, model: str) -> None:
         """Ask the user, if that is needed. Raises: SamplingRefusal when the user does not allow the request."""
-        if used.allowed or live.state.trust or self._current.config.mcp_sampling.approval is Decision.ALLOW:
+        if usage.allowed or live.state.trust or self._current.config.mcp_sampling.approval is Decision.ALLOW:
             return
         questions = self.find_question_asker(live.state.id) if live.bounds.asks else None
         if questions is None:
@@ -133,9 +133,9 @@ class ChatClientFeatures:
         answer = (await questions.ask(params)).answer
         if answer not in {ALLOW, ALLOW_CHAT}:
             raise SamplingRefusal("the user did not allow it")
-        used.allowed = used.allowed or answer == ALLOW_CHAT
+        usage.allowed = usage.allowed or answer == ALLOW_CHAT
 
-    async def _ask(self, bill: Bill, request: SamplingRequest, answer: _Answer) -> None:
+    async def _call_model(self, bill: Bill, request: SamplingRequest, answer: _Answer) -> None:
         """Call the model, and add what it answers to `answer`. Raises: ProviderError."""
         await self._catalog.refresh()
         chosen = self._catalog.choose(bill.model)

@@ -1,6 +1,9 @@
 """Builds the `Setup` of a turn: its model, system prompt, tools and rules of approval. They follow from what the user
 has chosen, from the configuration, and from the tools that are available.
 
+An agent is a named set of such settings in the configuration, for example `plan`, which may only read. A variant is a
+named set of options of a model, for example its reasoning effort.
+
 It must not start turns: `host.turn.turns` does. `host.turn.system_prompt` stores the system prompt of each chat.
 """
 
@@ -171,6 +174,7 @@ class Setups:
                 subagent=context.nested,
             )
 
+        # What the system prompt depends on: with another one of these it is composed again.
         made_for = "\n".join((full_choice.agent, full_choice.model, full_choice.variant or ""))
         anew = anew or services.config.chat.auto_sync_system_prompt
         owner = self._contexts.find_owner(chat)
@@ -186,7 +190,8 @@ class Setups:
     def _describe_usable(
         self, full_choice: Choice, chat: str, kernel: Kernel | None, bounds: Bounds, pinned: PinnedPrompt
     ) -> tuple[ToolSpec, ...]:
-        """Return the tools of a turn that begins with this system prompt, see `_describe_tools`."""
+        """Return the tools of a turn that begins with this system prompt, see `_describe_tools`. The tool that fetches
+        rules is left out if the system prompt has no list (`CATALOGUE`) of rules to fetch."""
         tools, has_path_rules = self._list_expected(full_choice, chat, kernel, bounds), pinned.has(CATALOGUE)
         usable = (tool for tool in tools if has_path_rules or Need.RULES not in tool.needs)
         return self._describe_tools(full_choice.agent, usable)

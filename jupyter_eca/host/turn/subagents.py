@@ -94,7 +94,9 @@ class Subagents:
         self._hooks = hooks
         self.parents: dict[str, str] = {}
         """The parent chat, by the id of the subagent's chat."""
+        # The id that is reserved for the subagent's chat, by the parent chat and the call that wants to spawn it.
         self._claimed: dict[tuple[str, str], str] = {}
+        # By the id of the subagent's chat.
         self._running: dict[str, Subagent] = {}
         self._slot_freed = asyncio.Condition()
 
@@ -169,6 +171,8 @@ class Subagents:
                 del self._running[id]
 
     async def _run(self, parent: LiveChat, subagent: Subagent) -> ToolResult:
+        """Start the turn of a subagent, wait for its end, and return its answer. If this is cancelled, the subagent is
+        stopped first."""
         details = subagent.details
         await self._store.do(lambda tables: tables.add_subagent_chat(subagent.id, subagent.parent, now()))
         chat = await self._chats.load(subagent.id)
@@ -197,20 +201,22 @@ class Subagents:
 
     @asynccontextmanager
     async def _take_slot(self, parent: str, report: Callable[[Report], None]) -> AsyncGenerator[None]:
-        """Wait until fewer subagents of the chat run than `subagents.maxParallel` allows, and hold a place."""
+        """Wait until fewer subagents of the chat run than `subagents.maxParallel` allows. Within this context the
+        caller has a slot: it adds its subagent to `_running` at once."""
         most = self._current.config.subagents.max_parallel
         async with self._slot_freed:
             if len(self.list_running(parent)) >= most:
                 report(Report(f"Waits: {most} other agents are at work."))
                 await self._slot_freed.wait_for(lambda: len(self.list_running(parent)) < most)
                 report(Report())
-        # The place is taken as soon as this is entered: nothing waits between here and there.
+        # No other task can take the slot now, because there is no `await` before the caller adds its subagent.
         try:
             yield
         finally:
             await run_to_end(self._release_slot())
 
     async def _release_slot(self) -> None:
+        """Let the subagents that wait for a place look again."""
         async with self._slot_freed:
             self._slot_freed.notify_all()
 

@@ -1,4 +1,5 @@
-"""Owns the system prompt of each chat. It is composed once, stored with the chat, and then not changed by a byte.
+"""Owns the system prompt of each chat: the text that a model reads before the conversation, in named sections. It is
+composed once, stored with the chat, and then not changed by a byte.
 
 Vendors cache the beginning of a request, and a request that begins with other bytes costs the full price. Therefore the
 prompt is composed anew only
@@ -52,8 +53,8 @@ class SystemPrompts:
         """Return the system prompt for the next request, without storing it.
 
         It is the stored one if that was composed for the same agent, model and variant (`made_for`), and `anew` is
-        false. `owner` is the chat whose hooks add sections: for a subagent, its parent. `servers` are the instructions
-        of the MCP servers. `build_context` is called only if sections must be written.
+        false. `owner` is the chat whose hooks add sections: for a subagent, its parent. `servers` are the names of the
+        MCP servers and their instructions. `build_context` is called only if sections must be written.
         """
         stored = await self._read(chat)
         if anew or stored is None or stored.made_for != made_for:
@@ -75,6 +76,7 @@ class SystemPrompts:
         await self._store.do(lambda tables: tables.save_system_prompt(chat, pinned.made_for, sections))
 
     async def _read(self, chat: str) -> PinnedPrompt | None:
+        """Return the stored system prompt of a chat, None when there is none. It is read from the database once."""
         live = self._chats.live(chat)
         if live is None or live.pinned is not None:
             return live.pinned if live else None

@@ -1,4 +1,6 @@
-"""Builds the `ToolContext` that a chat's tools run with, and the surroundings that its contexts are read from.
+"""Builds the `ToolContext` that a chat's tools run with, and the `Surroundings` that its contexts are read from. Each
+has the files, notebooks, kernels and other things that the chat may use. A context is what a prompt mentions, such as
+`@data.csv`.
 
 It must not decide whether a tool runs. `host.turn.setup` lists the tools, and `host.turn.effect_runner` runs them.
 """
@@ -81,8 +83,9 @@ class ToolContexts:
         under_way = live.under_way if live else None
         files = self.find_files(chat, folder)
         nested = live is not None and bool(live.parent)
-        turn = self._chats.live(live.parent) if live and nested else live
-        chat = turn.state.id if turn else chat
+        # The chat whose turn the tools work for.
+        owner = self._chats.live(live.parent) if live and nested else live
+        chat = owner.state.id if owner else chat
         running = next((state for state in live.state.calls if state.id == call), None) if live else None
         review = find_review_state(running, services.config.review)
         return ToolContext(
@@ -99,8 +102,8 @@ class ToolContexts:
             else None,
             editor=services.subscribers.editor(chat),
             jobs=services.jobs,
-            keeper=CallKeeper(services.checkpoints, chat, turn.state.turn, turn.changing, review=review)
-            if turn
+            keeper=CallKeeper(services.checkpoints, chat, owner.state.turn, owner.changing, review=review)
+            if owner
             else None,
             plan=live.plan if live and not nested else None,
             rules=self.build_rules(chat) if live and live.pinned and live.pinned.has(CATALOGUE) else None,

@@ -89,12 +89,13 @@ class Turns:
         if chat.state.planned:
             prompt, choice = plan_mode.interpret(services.current.resolved, services.subscribers, chat, prompt, choice)
         choice = replace(choice, model=await self._choose_model(choice))
-        skips_commands = prompt.follow_up > 0 or bool(chat.parent)
-        dialogue = (
-            chat.dialogue if chat.dialogue and not skips_commands and chat.dialogue.accepts(prompt.message) else None
-        )
-        skips_commands = skips_commands or bool(prompt.model_message) or not prompt.begins_with_slash
-        local = dialogue is not None or (not skips_commands and await self._commands.answers_here(prompt.message))
+        # The message may be the answer to a question of a command (a dialogue), or a command. A message of a hook or of
+        # a model is neither. In both cases the turn is `local`: the model never reads it.
+        is_from_user = prompt.follow_up == 0 and not chat.parent
+        accepts = is_from_user and chat.dialogue is not None and chat.dialogue.accepts(prompt.message)
+        dialogue = chat.dialogue if accepts else None
+        may_be_command = is_from_user and not prompt.model_message and prompt.begins_with_slash
+        local = dialogue is not None or (may_be_command and await self._commands.answers_here(prompt.message))
         self._check_folder(choice)
         notebook_kernel = await find_open_kernel(services, prompt.chat, notebook)
         setup = await self._setups.prepare(choice, prompt.chat, kernel, notebook, prompt.bounds, pin=not local)
@@ -106,6 +107,7 @@ class Turns:
         if not chat.last and not chat.parent:
             opened = ChatOpenedParams(chat_id=prompt.chat)
             services.subscribers.tell(Notice("chat/opened", opened, prompt.chat))
+        # The user may have typed a key after `/login`, or as the answer to a question. It is never stored.
         message = hide_key(prompt.message) if prompt.begins_with_slash else prompt.message
         message = dialogue.hide_secret(prompt.message) if dialogue else message
         chat.dialogue = dialogue
@@ -186,11 +188,12 @@ class Turns:
         return counts
 
     def _narrow(self, chat: str, call: str, left_out: Collection[int]) -> FileChangeDetails | None:
+        """Return the change of a call without the parts that are left out. None if the call does not wait any more."""
         live = self._chats.live(chat)
-        found = next((known for known in live.state.calls if known.id == call), None) if live else None
-        if found is None or found.status is not ToolCallStatus.WAITING:
+        waiting = next((state for state in live.state.calls if state.id == call), None) if live else None
+        if waiting is None or waiting.status is not ToolCallStatus.WAITING:
             return None
-        narrowed = narrow(found.details, left_out) if isinstance(found.details, FileChangeDetails) else None
+        narrowed = narrow(waiting.details, left_out) if isinstance(waiting.details, FileChangeDetails) else None
         if narrowed is None:
             raise LocalError("The change was not approved, because it does not have the parts that were left out.")
         return narrowed
@@ -226,6 +229,7 @@ class Turns:
             self._tasks.start_unnamed(chat, "note", self._load_and_note(chat, note))
 
     async def _load_and_note(self, id: str, note: inputs.NoteAdded) -> None:
+        """Load a chat and add a note to it. If the chat is gone or another process answers in it, drop the note."""
         try:
             self._chats.feed(await self._chats.load(id, must_exist=True), note)
         except (UnknownChat, BusyError) as error:
@@ -259,6 +263,7 @@ class Turns:
         return await self._choose_model((await self._chats.load(chat)).choice)
 
     async def _choose_model(self, choice: Choice) -> str:
+        """Return the full name of the model that answers with this choice, "" if there is none."""
         return await choose_model(self._services.current.resolved, self._services.catalog, choice)
 
 

@@ -38,7 +38,7 @@ class UnattendedCalls:
         self._subscribers.remove(subscriber)
         for chat in self._chats.all_live():
             if (turn := chat.under_way) and turn.kernel is subscriber.kernel:
-                turn.kernel = None
+                turn.kernel = None  # the kernel's client has left, so its tools cannot be used any more
             self.restart_timer(chat.state.id)
 
     def restart_timer(self, chat: str) -> None:
@@ -50,6 +50,7 @@ class UnattendedCalls:
             self._tasks.start(live, "deny", self._deny(live))
 
     async def _deny(self, chat: LiveChat) -> None:
+        """Wait, and then reject the calls of the turn that still wait, unless a client has connected meanwhile."""
         turn = chat.state.turn
         await asyncio.sleep(self.grace)
         if chat.state.turn == turn and not self._subscribers.has_approver(chat.state.id):
