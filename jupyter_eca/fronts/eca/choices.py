@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.host.chat.choice_memory import ChoicePlace
-from jupyter_eca.host.chat.live_chat import choice_of
+from jupyter_eca.host.chat.live_chat import get_stored_choice
 from jupyter_eca.host.turn.open_notebooks import find_notebook_of_kernel
 from jupyter_eca.host.turn.setup import choose_model
 from jupyter_eca.protocol.dialect import Dialect
@@ -58,7 +58,7 @@ async def read_choice(session: EcaSession, chat: str | None, notebook: str | Non
     if chat is not None and (live := host.chats.live(chat)) is not None and live.last:
         chosen = live.choice
     elif chat is not None and (row := await host.chats.read_row(chat)) is not None:
-        chosen = choice_of(row)
+        chosen = get_stored_choice(row)
     else:
         chosen = session.get_choice(chat or "")
         if recalls(session, notebook):

@@ -149,7 +149,7 @@ class EcaSession:
 
     def get_choice(self, chat: str) -> Choice:
         """Return what the client has selected for a chat, by the host's id; "" for new chats."""
-        return self.choices.get(chat, NO_CHOICE).over(self.choices.get("", NO_CHOICE))
+        return self.choices.get(chat, NO_CHOICE).fill_from(self.choices.get("", NO_CHOICE))
 
     # -- what a sign-in of the user needs
 

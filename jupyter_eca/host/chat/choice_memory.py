@@ -1,5 +1,6 @@
 """Owns what the user has chosen for new chats: the model, the agent and the variant. It is remembered for each
-notebook, and as the user's last choice for all other notebooks.
+notebook, and as the user's last choice for all other notebooks. An agent is a named set of instructions, tools and
+approval rules. A variant is a named set of options of a model, such as a reasoning effort.
 
 It must not decide which choice applies: `engine.chat.remembered_choices` does. It must not know clients: each front
 knows which of its clients has a user whose choices are remembered. Whether tool calls run without approval (trust) is
@@ -39,7 +40,7 @@ class ChoicePlace:
     notebook: str
     """The path of the notebook, "" for none."""
     everywhere: bool = False
-    """Whether it becomes the user's last choice for all other notebooks, too."""
+    """Whether the choice becomes the user's last choice for all other notebooks, too."""
 
 
 class ChoiceMemory:
@@ -72,11 +73,14 @@ class ChoiceMemory:
         # The default agent is not named, so that the chat follows the configuration as without a memory.
         agent = "" if recalled.agent == options.default_agent else recalled.agent
         found = replace(NO_CHOICE, model=recalled.model or chosen.model, agent=agent, variant=recalled.variant)
-        return chosen.over(found)
+        return chosen.fill_from(found)
 
     async def remember_model(self, place: ChoicePlace, model: str, variant: str = "", agent: str = "") -> None:
-        """Remember a model, and the variant that was kept with it. `agent` is the selected agent; "" for that of new
-        chats. Raises: NotSaved, like all functions that change what is remembered."""
+        """Remember a model, and the variant that the user has chosen with it; "" for none.
+
+        `agent` is the agent of the chat, whose default model this one replaces; "" for the agent of new chats. Raises:
+        NotSaved, like all functions that change what is remembered.
+        """
         async with self._lock:
             defaults = await self._find_defaults(place, agent)
             chosen = [RememberedChoice(ChoiceName.MODEL, model, defaults.model)]
@@ -94,13 +98,14 @@ class ChoiceMemory:
         """Remember an agent. An agent that does not exist is not remembered."""
         current = self._services.current
         if (agent := current.resolved.agents.get(name)) is not None:
-            rights = self._describe(agent).rights
+            rights = self._get_defaults(agent).rights
             choice = RememberedChoice(ChoiceName.AGENT, agent.name, self._find_default_agent(), rights=rights)
             async with self._lock:
                 await self._keep(place, [choice])
 
     async def forget_replaced(self, name: ChoiceName, default: str) -> None:
-        """Forget the choices that were made in place of a default, because the user has set it after them."""
+        """Forget the choices that replaced a default. The user has now set this default, and the newer decision
+        counts."""
         async with self._lock:
             await self._services.store.do(lambda tables: tables.choices.forget_replaced(name, default))
 
@@ -121,15 +126,17 @@ class ChoiceMemory:
         await self._services.store.do(lambda tables: tables.choices.keep(kept))
 
     async def _find_defaults(self, place: ChoicePlace, agent: str) -> AgentDefaults:
+        """Return what is configured for an agent; "" for the agent of new chats in this place."""
         name = agent or (await self._recall(place.notebook, NO_CHOICE)).agent
-        return self._describe(self._services.current.resolved.agent(name))
+        return self._get_defaults(self._services.current.resolved.agent(name))
 
     async def _read_options(self, chosen_models: set[str]) -> ChoiceOptions:
+        """Return what can be chosen now. `chosen_models` are the remembered models, which may be gone."""
         services = self._services
         models, best_model = await services.catalog.filter_usable(chosen_models), await services.catalog.default()
         agents = services.current.resolved.agents.values()
         return ChoiceOptions(
-            agents={agent.name: self._describe(agent) for agent in agents if agent.mode is not AgentMode.SUBAGENT},
+            agents={agent.name: self._get_defaults(agent) for agent in agents if agent.mode is not AgentMode.SUBAGENT},
             default_agent=self._find_default_agent(),
             models=models | {best_model},
             best_model=best_model,
@@ -139,12 +146,14 @@ class ChoiceMemory:
     def _find_default_agent(self) -> str:
         return self._services.current.resolved.agent().name
 
-    def _describe(self, agent: Agent) -> AgentDefaults:
+    def _get_defaults(self, agent: Agent) -> AgentDefaults:
+        """Return what is configured for an agent. Its model is ignored if no provider has the model."""
         own = agent.default_model if agent.default_model and self._services.catalog.has(agent.default_model) else ""
         model = own or self._services.config.default_model or ""
         return AgentDefaults(model, agent.variant or "", _identify_rights(agent))
 
     def _announce_lost(self, choice: RememberedChoice, model: str, agent: str) -> None:
+        """Tell the users, once, that a choice cannot be used now. `model` and `agent` are used instead."""
         if (choice.name, choice.value) in self._announced:
             return
         self._announced.add((choice.name, choice.value))

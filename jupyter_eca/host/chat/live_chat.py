@@ -1,5 +1,8 @@
 """Owns the data of a chat in memory, of the turn under way in it, and of a prompt.
 
+A turn is all that follows from one prompt. A locked turn is one whose answer is recorded in a file beside the notebook,
+or replayed from that file (`host.turn.locked_answers`).
+
 It has data only: `host.chat.registry` gives the engine's inputs to the chat, and `host.turn.turns` begins its turns.
 """
 
@@ -58,7 +61,7 @@ class Choice:
     folder: str = ""
     """The working directory, in which tools and commands run: a real path. By default the first root."""
 
-    def over(self, other: Choice) -> Choice:
+    def fill_from(self, other: Choice) -> Choice:
         """Return this choice, with `other` where nothing is chosen. The variant of another model is not taken over,
         because each model has its own variants."""
         variant = None if self.model and self.model != other.model else other.variant
@@ -72,14 +75,15 @@ class Choice:
 
     @property
     def selection(self) -> StoredSelection:
+        """The choice as the store keeps it: None in place of ""."""
         return StoredSelection(self.model or None, self.agent or None, self.variant, self.trust, self.folder or None)
 
 
 NO_CHOICE: Final = Choice()
 
 
-def choice_of(row: ChatRow | None) -> Choice:
-    """Return what a stored chat was last run with."""
+def get_stored_choice(row: ChatRow | None) -> Choice:
+    """Return what a stored chat was last run with. None, for a chat that is not stored, gives no choice."""
     if row is None:
         return NO_CHOICE
     trust = None if row.trust is None else bool(row.trust)
@@ -93,7 +97,7 @@ class Bounds:
     servers: frozenset[str] | None = None
     """The servers whose tools the turn may use. None: all."""
     denies: bool = False
-    """Whether every call is rejected, whatever the rules say."""
+    """Whether every tool call is rejected, whatever the rules say."""
     asks: bool = True
     """Whether the user is asked to approve calls. If not, a call that needs approval is rejected."""
     looks_only: bool = False
@@ -187,7 +191,7 @@ class TurnUnderWay:
     earlier: Choice = NO_CHOICE
     """The choice of the chat before the prompt."""
     outside: Tool | None = None
-    """The tool of a call that no model made."""
+    """The tool that a program of the user calls, if the turn is such a call (`host.turn.direct_calls`)."""
     locking: RecordedTurn | None = None
     """The lock file that the turn is recorded for, or replayed from."""
     reporters: dict[str, Reporter] = field(default_factory=dict[str, "Reporter"])
@@ -288,11 +292,12 @@ class LiveChat:
 
     @contextmanager
     def hold(self, *, commanded: bool = False) -> Generator[None]:
-        """Let no turn begin within this context. With `commanded` the chat may be running a command.
+        """Let no turn begin within this context. With `commanded` the chat may be running a command, such as `/undo`.
 
         Raises: BusyError when a turn is under way, or when the chat is held already.
         """
-        if self.held or self.state.status not in {TurnStatus.IDLE, TurnStatus.COMMANDED if commanded else None}:
+        allowed = {TurnStatus.IDLE, TurnStatus.COMMANDED} if commanded else {TurnStatus.IDLE}
+        if self.held or self.state.status not in allowed:
             raise BusyError(BUSY)
         self.held = True
         try:

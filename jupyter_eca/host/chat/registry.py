@@ -18,7 +18,7 @@ from jupyter_eca.engine.step import step
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, IllegalSignal, UnknownChat
-from jupyter_eca.host.chat.live_chat import LiveChat, choice_of, now
+from jupyter_eca.host.chat.live_chat import LiveChat, get_stored_choice, now
 from jupyter_eca.host.store import is_alive
 from jupyter_eca.protocol.chats import ChatStatus
 
@@ -57,7 +57,9 @@ class Chats:
         Raises: IllegalSignal when an input that is not late does not fit the chat's state.
         """
         if self._chats.get(chat.state.id) is not chat:
-            return  # Deleted while something still ended: stored now, it would be there again (ECA 6.1, class 43).
+            # The chat was deleted while one of its tasks still ended. If this input were stored, the chat would exist
+            # again (ECA 6.1, class 43).
+            return
         try:
             chat.state, events, effects = step(chat.state, input)
         except IllegalSignal:
@@ -141,7 +143,7 @@ class Chats:
             live = self._chats.get(id)
             row = await self._store.chat(id) if live is None or live.state.status is TurnStatus.IDLE else None
             if live is not None and (row is None or row.last <= live.last):
-                return live
+                return live  # the store has no newer events, which another process would have stored
             # A chat of another workspace is only loaded to ask in it.
             foreign = row is not None and row.workspace != self._store.workspace and live is None
             if must_exist and (row is None or foreign):
@@ -156,7 +158,7 @@ class Chats:
                 state = replace(state, remembered=live.state.remembered, call_ids=ids)
             plan = plan_of(event.content for event in events)
             parent = (row and row.parent) or ""
-            chat = self._chats[id] = LiveChat(state, row.last if row else 0, choice_of(row), parent, plan=plan)
+            chat = self._chats[id] = LiveChat(state, row.last if row else 0, get_stored_choice(row), parent, plan=plan)
             if live is not None:
                 chat.known = live.known
             if restored.missing:

@@ -18,7 +18,7 @@ from jupyter_eca.engine.chat.pagination import Page, find_last_summary, find_tur
 from jupyter_eca.engine.model.texts import describe_fork, describe_restored, describe_reverted
 from jupyter_eca.engine.state import ChatState
 from jupyter_eca.errors import BusyError, LocalError
-from jupyter_eca.host.chat.live_chat import LiveChat, choice_of, now
+from jupyter_eca.host.chat.live_chat import LiveChat, get_stored_choice, now
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.turn.open_notebooks import find_notebooks
 from jupyter_eca.protocol import chats
@@ -194,7 +194,7 @@ class ChatOperations:
             self._turns.stop(id)
             await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         elif row is not None:
-            live = LiveChat(ChatState(id), row.last, choice_of(row))
+            live = LiveChat(ChatState(id), row.last, get_stored_choice(row))
         subagents = await self._subagents.list_chats(id)
         self._chats.forget(id)
         await self._services.store.settle()

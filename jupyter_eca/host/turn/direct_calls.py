@@ -86,7 +86,7 @@ class DirectCalls:
         id = uuid.uuid4().hex
         notebook = await self._contexts.find_active_notebook(request.chat)
         context = replace(self._contexts.build(request.chat, None, id, notebook), direct=True)
-        setup = await self._setups.prepare(request.choice.over(chat.choice), request.chat, None, notebook)
+        setup = await self._setups.prepare(request.choice.fill_from(chat.choice), request.chat, None, notebook)
         spec = request.tool.spec
         call = ToolCall(id, spec.name, spec)
         adjusted, hook_contents = await self._hooks.before_direct_call(chat, setup, call, spec, request.arguments)

@@ -83,7 +83,7 @@ class Turns:
             raise LocalError("This chat is a subagent's. Ask in the chat that it belongs to.")
         chat = await self._chats.load(prompt.chat)
         notebook = await find_asked_notebook(services, prompt, kernel)
-        choice = prompt.choice.over(chat.choice)
+        choice = prompt.choice.fill_from(chat.choice)
         if prompt.recalls and not chat.last:
             choice = await self._choice_memory.recall(notebook, choice)
         if chat.state.planned:
@@ -213,7 +213,7 @@ class Turns:
     def choose(self, chat: str, choice: Choice) -> None:
         """Choose the model, agent and other settings of the next turns. Trust already counts for the next tool call."""
         if live := self._chats.live(chat):
-            live.choice = choice.over(live.choice)
+            live.choice = choice.fill_from(live.choice)
             self._services.store.select(chat, live.choice.selection)
             if choice.trust is not None:
                 self._chats.feed(live, inputs.TrustChanged(now(), choice.trust))
@@ -252,7 +252,7 @@ class Turns:
         """Return the request that a prompt would send to the model now, see `draft`. `material` is the text of its
         contexts, which the caller has read."""
         live = await self._chats.load(prompt.chat)
-        choice = prompt.choice.over(live.choice)
+        choice = prompt.choice.fill_from(live.choice)
         choice = replace(choice, model=await self._choose_model(choice))
         notebook = await find_asked_notebook(self._services, prompt, kernel)
         setup = await self._setups.prepare(choice, prompt.chat, kernel, notebook, prompt.bounds)

@@ -62,7 +62,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     new_prompt = Prompt(
         id,
         params.message,
-        choice.over(session.get_choice(id)),
+        choice.fill_from(session.get_choice(id)),
         params.contexts,
         session,
         lock=params.lock,
@@ -221,7 +221,7 @@ def _save_choice(session: EcaSession, chat_id: ChatId | None, choice: Choice, no
     """
     id = _find_host_id(session, chat_id) or ""
     if id or not choices.remembers_everywhere(session, notebook):
-        session.choices[id] = choice.over(session.choices.get(id, NO_CHOICE))
+        session.choices[id] = choice.fill_from(session.choices.get(id, NO_CHOICE))
     if id:
         session.host.turns.choose(id, choice)
 

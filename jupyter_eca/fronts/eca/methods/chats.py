@@ -13,8 +13,7 @@ from jupyter_eca.errors import UnknownChat
 from jupyter_eca.fronts.eca import choices
 from jupyter_eca.fronts.eca.config_rights import check_may_approve
 from jupyter_eca.fronts.eca.projection import make_content, merge_subagents, place_flags
-from jupyter_eca.host.chat.live_chat import Choice
-from jupyter_eca.host.chat.live_chat import choice_of as stored_choice
+from jupyter_eca.host.chat.live_chat import Choice, get_stored_choice
 from jupyter_eca.host.operations.chat_search import find_chats
 from jupyter_eca.host.operations.chats import CursorExpired
 from jupyter_eca.protocol import chats, lifecycle
@@ -59,7 +58,7 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
         within = _find_span(page, after)
         await session.show_again(id, title, page.events, flags, anew=after is None, within=within)
         live = session.host.chats.live(id)
-        selection = _make_selection(session, live.choice if live else stored_choice(row))
+        selection = _make_selection(session, live.choice if live else get_stored_choice(row))
         await _notify_selection(session, id, title, selection)
         if unsaved := session.host.notices.describe_unsaved(id):
             await session.notify("$/showMessage", unsaved, id)

@@ -48,8 +48,8 @@ async def estimate(session: EcaSession, params: costs.ChatEstimateParams) -> cos
     host = session.host
     id = uuid.uuid4().hex if params.chat_id is None else session.find_chat(params.chat_id)
     choice = Choice(params.model or "", params.agent or "", params.variant)
-    selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
-    prompt = Prompt(id, params.message, choice.over(selected), params.contexts)
+    selected = session.choices.get(id, NO_CHOICE).fill_from(session.choices.get("", NO_CHOICE))
+    prompt = Prompt(id, params.message, choice.fill_from(selected), params.contexts)
     session.start(host.warming.warm(id, prompt.choice.model))
     try:
         await host.catalog.refresh()

@@ -79,7 +79,7 @@ async def prompt_session(
     """Ask the assistant something in a session that it remembers. Answers when it is done."""
     chosen = Choice(model, agent)
     if draft := call.backend.drafts.get(sessionId):
-        chosen = chosen.over(draft.choice)
+        chosen = chosen.fill_from(draft.choice)
     else:
         await _check_session(call, sessionId)
     return await call.backend.prompt(_make_prompt(sessionId, prompt, chosen, files), call.caller)
