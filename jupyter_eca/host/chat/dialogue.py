@@ -1,4 +1,4 @@
-"""Owns dialogues: commands that ask the user questions, as `/login` does.
+"""Owns dialogues: commands that ask the user one question after the other, as `/login` does.
 
 A client that supports `chat/askQuestion` shows each question by itself. Otherwise the question is a message in the
 chat, and the user's next message is the answer (ECA 3.1, status `login`). It must not know the commands:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Steps: TypeAlias = "AsyncGenerator[ChatAskQuestionParams | str, str | None]"
 
 # Stored and shown in a chat in place of an answer that is secret.
-UNSEEN: Final = "••••••••"
+HIDDEN_ANSWER: Final = "••••••••"
 CANCEL: Final = "cancel"
 _HINT: Final = f"Your next message is the answer; `{CANCEL}` ends this."
 _HINT_SECRET: Final = f"Your next message is the answer, and is not kept in the chat; `{CANCEL}` ends this."
@@ -42,6 +42,7 @@ class Dialogue:
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
+        # The question that waits for an answer.
         self._question: ChatAskQuestionParams | None = None
         self.is_over = False
 
@@ -52,7 +53,7 @@ class Dialogue:
     def hide_secret(self, message: str) -> str:
         """Return the text of an answer that may be stored and shown."""
         secret = self._question is not None and self._question.secret
-        return UNSEEN if secret and not _cancels(message) else message
+        return HIDDEN_ANSWER if secret and not _is_cancel(message) else message
 
     async def begin(self) -> str:
         """Return the first question as a text."""
@@ -63,18 +64,21 @@ class Dialogue:
 
         Raises: EcaError when the command fails or is cancelled. This ends the dialogue.
         """
-        return await self._advance(None if _cancels(message) else _read_answer(self._question, message.strip()))
+        return await self._advance(None if _is_cancel(message) else _read_answer(self._question, message.strip()))
 
     async def _advance(self, answer: str | None) -> str:
-        before, self.is_over = self._question, True
-        output = await (anext(self._steps) if before is None else self._steps.asend(answer))
+        """Send an answer to the steps, and return the next question or the result as a text. None cancels, or begins
+        the dialogue."""
+        previous_question = self._question
+        self.is_over = True  # if the steps raise an error, it stays so
+        output = await (anext(self._steps) if previous_question is None else self._steps.asend(answer))
         if isinstance(output, str):
             return output
         self._question, self.is_over = output, False
         return _format_question(output)
 
 
-def _cancels(message: str) -> bool:
+def _is_cancel(message: str) -> bool:
     return message.strip().lower() in {"", CANCEL}
 
 
@@ -87,6 +91,7 @@ def _read_answer(question: ChatAskQuestionParams | None, answer: str) -> str:
 
 
 def _format_question(question: ChatAskQuestionParams) -> str:
+    """Return a question as a message in a chat: the question, its numbered options, and how to answer or cancel."""
     listed = [
         f"{number}. {option.label}" + (f" ({option.description})" if option.description else "")
         for number, option in enumerate(question.options or (), 1)

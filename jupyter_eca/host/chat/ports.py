@@ -1,4 +1,5 @@
-"""Owns the protocols by which chats and turns call modules that import them, so that imports form no ring.
+"""Owns the protocols (`typing.Protocol`) by which chats and turns call modules that import them. So imports form no
+ring.
 
 It must not know how they are implemented. `host.commands` implements `CommandRunner`, `host.turn.effect_runner`
 implements `EffectSink`, and `host.turn.turns` implements `TurnStarter`.

@@ -1,4 +1,5 @@
-"""Owns the state of a turn that is recorded into a lock file, or replayed from one.
+"""Owns the state of a turn that is recorded into a lock file, or replayed from one. A lock file lies beside a notebook
+and has the answers to its questions, so that the notebook runs again without a model.
 
 It must not know hosts or chats: `host.turn.locked_answers` decides whether a turn is recorded or replayed, and has an
 example. `engine.chat.recording` has the recorded replies.
@@ -57,7 +58,7 @@ class ReplayedTurn:
 
     def list_call_ids(self, reply: int) -> list[str]:
         """Return the ids of the calls of a reply. `reply` is its index in the turn."""
-        return [id for id in self.calls if id.startswith(f"{_prefix(id)}-{reply}-")]
+        return [id for id in self.calls if id.startswith(f"{_get_prefix(id)}-{reply}-")]
 
     def read_duration(self, id: str) -> int:
         """Return how long a call took when it was recorded, in milliseconds. 0 for a rejected one."""
@@ -73,7 +74,8 @@ class ReplayedTurn:
         return ToolResult(call.output, call.error, call.details, images, call.links, rule=call.fetched_rule)
 
     def end_call(self, id: str, fresh: ToolResult, started: int) -> tuple[int, ToolResult]:
-        """Note the end of a call that started at `started` and has the result `fresh` now.
+        """Note the end of a call that started at the time `started` (milliseconds since the epoch) and has the result
+        `fresh` now.
 
         Return the time and the result to show. Both are the recorded ones, unless the call fails now and did not fail
         when it was recorded: then the result is `fresh`.
@@ -83,8 +85,8 @@ class ReplayedTurn:
         at = started + self.read_duration(id)
         self.clock = max(self.clock, at)
         if fresh.interrupted or (fresh.error and not recorded.error):
-            last = next(reversed(fresh.text.strip().splitlines()), "nothing")
-            self.broken = self.broken or CODE_FAILS.format(last)
+            last_line = next(reversed(fresh.text.strip().splitlines()), "nothing")
+            self.broken = self.broken or CODE_FAILS.format(last_line)
             return at, fresh
         self.differs = self.differs or _without_noise(fresh.text) != _without_noise(recorded.text)
         return at, recorded
@@ -129,7 +131,8 @@ class RecordedTurn:
         return NO_ANSWER.format(file=self.files.display_path, why=self.reason, error=error)
 
 
-def _prefix(id: str) -> str:
+def _get_prefix(id: str) -> str:
+    """Return the id of a call without the numbers of its reply and its call: `"again-TURN-0-2" -> "again-TURN"`."""
     return id.rsplit("-", 2)[0]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import Config
-from jupyter_eca.host.chat.dialogue import UNSEEN
+from jupyter_eca.host.chat.dialogue import HIDDEN_ANSWER
 from jupyter_eca.host.commands.login import BY_HAND, CANCELLED
 from tests.plugins.providers.ask import KEY
 from tests.support.file_keyring import read
@@ -76,7 +76,7 @@ async def test_a_key_that_was_typed_is_in_no_message_and_in_no_file(tmp_path: Pa
         await say(at, KEY)
         await say(at, "hi")
         assert KEY not in str(at.heard)
-        assert UNSEEN in str(at.heard)
+        assert HIDDEN_ANSWER in str(at.heard)
         assert KEY not in str(await table.host.turns.draft("c"))
     assert KEY not in kept(tmp_path)
 
