@@ -1,1 +1,1 @@
-"""Checkpoints taken before a tool changes something, and restoring from them."""
+"""Owns the checkpoints: files and cells are kept as they are before a tool changes them, and can be restored."""

@@ -1,7 +1,8 @@
 """Builds and parses the checkpoints of cells, and restores cells as they were before a turn changed them.
 
 A cell is restored in the live notebook, which a user may have open. It is only restored if nobody else has changed it
-since, so no later work is lost.
+since, so no later work is lost. A change *stands* as long as it has not been reverted, or if the user has undone its
+revert.
 
 It must not read the database: `checkpoints` does. `engine.changes.revert` computes the steps, and `file_restore` does
 the same for files.
@@ -137,16 +138,17 @@ def _without_outputs(change: CellChange) -> CellChange:
             return change
 
 
-def choose_turns(every: Sequence[RecordedChange], turns: Iterable[str]) -> Choose:
-    """Return a function that chooses the changes of the last turns of a chat that stand. `every` are all changes."""
+def choose_turns(all_changes: Sequence[RecordedChange], turns: Iterable[str]) -> Choose:
+    """Return a function that chooses those changes of these turns that stand. The turns are the last ones of a chat,
+    and `all_changes` are all changes of the notebook."""
     wanted = set(turns)
 
     def choose(document: NotebookDocument) -> tuple[ChangesByCell, dict[str, str]]:
         chosen: ChangesByCell = {}
         skipped: dict[str, str] = {}
-        for cell, of_cell in group_by_cell(change for change in every if change.turn in wanted).items():
+        for cell, changes in group_by_cell(change for change in all_changes if change.turn in wanted).items():
             current = document.cell(cell)
-            standing = find_standing(of_cell, current.source if current else None)
+            standing = find_standing(changes, current.source if current else None)
             if standing.broken:
                 skipped[cell] = CHANGED
             elif standing.changes:
@@ -157,12 +159,12 @@ def choose_turns(every: Sequence[RecordedChange], turns: Iterable[str]) -> Choos
 
 
 async def restore_cells(
-    chat: str, path: str, every: Sequence[RecordedChange], choose: Choose, notebooks: Notebooks | None
+    chat: str, path: str, all_changes: Sequence[RecordedChange], choose: Choose, notebooks: Notebooks | None
 ) -> list[RestoredCell]:
-    """Restore the cells of a notebook that `choose` selects. `every` are all changes of the notebook.
+    """Restore the cells of a notebook that `choose` selects. `all_changes` are all changes of the notebook.
 
     All cells are restored in one edit, so that the user can undo it in one step. If that edit is refused, each cell is
-    restored by an edit of its own.
+    restored by an edit of its own. Without `notebooks` nothing can be restored.
     """
     try:
         if notebooks is None:
@@ -170,7 +172,7 @@ async def restore_cells(
         document = await notebooks.read(path)
         chosen, skipped = choose(document)
         try:
-            document = await _edit(chat, document, every, chosen, notebooks)
+            document = await _revert(chat, document, all_changes, chosen, notebooks)
         except ToolError:
             for cell in tuple(chosen):
                 try:
@@ -178,7 +180,7 @@ async def restore_cells(
                     again, refused = choose(document)
                     skipped |= {cell: why for cell, why in refused.items() if cell in chosen}
                     only = {cell: again[cell]} if cell in again else {}
-                    document = await _edit(chat, document, every, only, notebooks)
+                    document = await _revert(chat, document, all_changes, only, notebooks)
                 except ToolError as error:
                     skipped[cell] = str(error)
     except ToolError as error:
@@ -191,9 +193,13 @@ async def restore_cells(
     return sorted(by_number, key=lambda result: bool(result.why))
 
 
-async def _edit(
-    chat: str, document: NotebookDocument, every: Sequence[RecordedChange], chosen: ChangesByCell, notebooks: Notebooks
+async def _revert(
+    chat: str,
+    document: NotebookDocument,
+    all_changes: Sequence[RecordedChange],
+    chosen: ChangesByCell,
+    notebooks: Notebooks,
 ) -> NotebookDocument:
-    """Revert the chosen changes, and return the notebook as it is then."""
-    steps = RevertPlanner(document, every).plan(chosen)
-    return await notebooks.edit(chat, document.path, steps) if steps else document
+    """Revert the chosen changes by one edit, and return the notebook as it is then."""
+    edits = RevertPlanner(document, all_changes).plan(chosen)
+    return await notebooks.edit(chat, document.path, edits) if edits else document

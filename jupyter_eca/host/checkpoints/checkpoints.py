@@ -1,4 +1,5 @@
-"""Keeps files and cells as they are before a turn changes them, and restores them.
+"""Keeps files and cells as they are before a turn changes them, and restores them. What is kept of one file, or of the
+cells that one edit changes, is a checkpoint.
 
 It must not decide what is restored: `host.operations` does. `file_restore` and `cell_restore` do the work, and
 `host.store` has the database.
@@ -54,17 +55,19 @@ class Checkpoints:
         Return whether there was no checkpoint of the file in this turn yet.
         """
         states = await run_read(_read_state, path)
-        new = await self._store.do(
+        is_first = await self._store.do(
             # A new folder is no change that somebody reviews.
             lambda tables: [
                 *(tables.keep_checkpoint(chat, _make_checkpoint(turn, *state)) for state in states[:-1]),
                 tables.keep_checkpoint(chat, replace(_make_checkpoint(turn, *states[-1]), review=review)),
             ]
         )
-        now = states[-1][1]
-        if not isinstance(now, str):
-            await self._store.do(lambda tables: tables.mark_if_changed(chat, turn, str(path), digest_content(now)))
-        return new[-1]
+        content = states[-1][1]
+        if not isinstance(content, str):  # it is kept
+            # If there was a checkpoint already, somebody else may have changed the file since this turn changed it.
+            digest = digest_content(content)
+            await self._store.do(lambda tables: tables.mark_if_changed(chat, turn, str(path), digest))
+        return is_first[-1]
 
     async def drop_unkept(self, chat: str, turn: str, paths: Collection[Path]) -> None:
         """Forget files that could not be kept, if the tool has not changed them after all."""
@@ -86,7 +89,7 @@ class Checkpoints:
         order: Sequence[str],
         review: ReviewState = ReviewState.OPEN,
     ) -> int:
-        """Keep cells before they are changed. See `Checkpointer.keep_cells`."""
+        """Keep cells before they are changed. Return the number of the checkpoint. See `Checkpointer.keep_cells`."""
         checkpoint = await asyncio.to_thread(cell_restore.make_checkpoint, turn, path, undo, after, order, review)
         return await self._store.do(lambda tables: tables.keep_cell_checkpoint(chat, checkpoint))
 
@@ -99,7 +102,8 @@ class Checkpoints:
         await self._store.do(lambda tables: tables.mark_seen(chat, unseen))
 
     async def record_sources(self, number: int, after: Sources | None) -> None:
-        """Note the sources that cells really have after a change. See `Checkpointer.record_sources`."""
+        """Note the sources that cells really have after a change. `number` is that of the checkpoint. None deletes the
+        checkpoint, because nothing was changed."""
         sources = None if after is None else cell_restore.dump_sources(after)
         await self._store.do(lambda tables: tables.set_sources_after(number, sources))
 
@@ -144,10 +148,10 @@ class Checkpoints:
         """Restore each file and cell as it was before the first of these turns, unless somebody else has changed it
         since. The turns must be the last ones of the chat."""
         cells: list[cell_restore.RestoredCell] = []
-        for path, every in (await self.list_cell_changes(chat)).items():
-            if any(change.turn in turns for change in every):
+        for path, changes in (await self.list_cell_changes(chat)).items():
+            if any(change.turn in turns for change in changes):
                 cells += await cell_restore.restore_cells(
-                    chat, path, every, cell_restore.choose_turns(every, turns), notebooks
+                    chat, path, changes, cell_restore.choose_turns(changes, turns), notebooks
                 )
         kept = await self.list_files(chat)
         restored = await asyncio.to_thread(
@@ -192,7 +196,7 @@ class CallKeeper:
             self.stamps[path] = stamp
 
     async def keep_cells(self, path: str, undo: Sequence[CellChange], after: Sources, order: Sequence[str] = ()) -> int:
-        """Keep cells before they are changed."""
+        """Keep cells before they are changed. Return the number of the checkpoint."""
         return await self.checkpoints.keep_cells(self.chat, self.turn, path, undo, after, order, self.review)
 
     async def record_sources(self, number: int, after: Sources | None) -> None:
@@ -206,14 +210,14 @@ class CallKeeper:
     async def finish(self) -> None:
         """Note the digests of the files that the call kept, as they are now. Called when the call has ended."""
         await self.checkpoints.record_digests(self.chat, self.turn, self.kept)
-        now = {path: await run_read(_read_stamp, path) for path in self.stamps}
-        same = [path for path, stamp in self.stamps.items() if stamp == now[path]]
-        await self.checkpoints.drop_unkept(self.chat, self.turn, same)
+        unchanged = [path for path, stamp in self.stamps.items() if stamp == await run_read(_read_stamp, path)]
+        await self.checkpoints.drop_unkept(self.chat, self.turn, unchanged)
 
 
 # -- keeping
 
 _Stamp = tuple[int, ...]
+"""The inode, the size and the times of the last changes of a file; empty for no file."""
 _Content = bytes | Literal["unkept"] | None
 """The content of a file. None: there is no file. UNKEPT: it is too large, no regular file, or cannot be read."""
 
@@ -242,6 +246,7 @@ def can_keep(path: Path) -> bool:
 
 
 def _read_content_to_keep(path: Path) -> _Content:
+    """Return the content of a file, None for no file, UNKEPT for one that cannot be kept."""
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()) or _size(path) > MAX_BYTES:
             return UNKEPT
@@ -256,6 +261,7 @@ def _size(path: Path) -> int:
 
 
 def _make_checkpoint(turn: str, path: Path, before: _Content) -> Checkpoint:
+    """Return the checkpoint of a file, whose content after the turn is not known yet."""
     if isinstance(before, str):
         return Checkpoint(turn, str(path), None, UNKEPT)
     return Checkpoint(turn, str(path), before, None)

@@ -1,7 +1,8 @@
 """Finds which changes of turns to files still stand, and restores files as they were before those turns.
 
-A change stands if it was not reverted, or if the user has undone its revert. A file is only restored if nobody else has
-changed it since, so no later work is lost.
+A checkpoint has a file as it was before a turn changed it, and the digest of the file after the turn. A change *stands*
+if it was not reverted, or if the user has undone its revert. A file is only restored if nobody else has changed it
+since, so no later work is lost.
 
 It must not read the database: `checkpoints` does. `cell_restore` does the same for cells of notebooks.
 """
@@ -41,11 +42,13 @@ class RestoredFiles:
 def find_standing_checkpoints(kept: Sequence[Checkpoint], now: str) -> list[Checkpoint]:
     """Return the checkpoints of a file whose changes stand. `now` is the digest of the file."""
     found: list[Checkpoint] = []
+    # From the newest to the oldest change: `now` becomes the digest before each change that stands.
     for checkpoint in reversed(kept):
-        is_undone = checkpoint.after == now != digest_content(checkpoint.before)
-        if checkpoint.decided is not Decided.REVERTED or is_undone:
+        before = digest_content(checkpoint.before)
+        is_revert_undone = checkpoint.after == now and now != before
+        if checkpoint.decided is not Decided.REVERTED or is_revert_undone:
             found.insert(0, checkpoint)
-            now = digest_content(checkpoint.before)
+            now = before
     return found
 
 
@@ -76,16 +79,16 @@ def review_file(kept: Sequence[Checkpoint], turns: Collection[str], files: Files
     `kept` are all checkpoints of the file. A new folder is no change of its own.
     """
     path = Path(kept[0].path)
-    mine = [checkpoint for checkpoint in kept if checkpoint.turn in turns and checkpoint.decided is not Decided.KEPT]
-    if not mine or path.is_dir():
+    of_turns = [row for row in kept if row.turn in turns and row.decided is not Decided.KEPT]
+    if not of_turns or path.is_dir():
         return None
     try:
         now = read_content(path)
     except OSError:
-        return ReviewedFile(mine, mine[0].before, None, "it could not be read")
-    stands = find_standing_checkpoints(kept[kept.index(mine[0]) :], digest_content(now))
-    rows = [checkpoint for checkpoint in stands if checkpoint in mine]
-    later = [checkpoint for checkpoint in stands if checkpoint not in mine]
+        return ReviewedFile(of_turns, of_turns[0].before, None, "it could not be read")
+    standing = find_standing_checkpoints(kept[kept.index(of_turns[0]) :], digest_content(now))
+    rows = [checkpoint for checkpoint in standing if checkpoint in of_turns]
+    later = [checkpoint for checkpoint in standing if checkpoint not in of_turns]
     if not rows or (not later and not _differs(rows, now)):
         return None
     after = later[0].before if later else now
@@ -118,27 +121,28 @@ def choose_files(
 
 def find_changes_of_turns(kept: Kept, turns: Collection[str]) -> Kept:
     """Return the changes of the last turns of a chat that stand."""
-    mine = {path: [checkpoint for checkpoint in rows if checkpoint.turn in turns] for path, rows in kept.items()}
-    stands = {path: find_standing_checkpoints(rows, digest_file(path)) for path, rows in mine.items() if rows}
-    return {path: rows for path, rows in stands.items() if rows}
+    of_turns = {path: [checkpoint for checkpoint in rows if checkpoint.turn in turns] for path, rows in kept.items()}
+    standing = {path: find_standing_checkpoints(rows, digest_file(path)) for path, rows in of_turns.items() if rows}
+    return {path: rows for path, rows in standing.items() if rows}
 
 
 def restore_files(kept: Kept, files: Files, others: Kept | None = None) -> RestoredFiles:
     """Restore each file as it was before the first of its checkpoints. `others` are the changes of the same turns that
     are not reverted."""
     done: list[str] = []
+    # The files and folders that the turns have made.
     new_paths = [Path(path) for path, rows in {**(others or {}), **kept}.items() if rows[0].before is None]
     skipped = {path: why for path, rows in kept.items() if (why := find_obstacle(path, rows, files))}
-    stays = {path: rows for path, rows in (others or {}).items() if not Path(path).exists()}
-    stays |= {path: kept[path] for path in skipped}
     # A turn may have moved a file that cannot be restored at its old path. Then the new path has the only copy of it,
     # which must not be removed. If the old file was not kept, any of the new files may be that copy.
-    has_unkept = any(rows[0].after == UNKEPT for rows in {**stays, **kept}.values())
-    homeless = {digest_content(rows[0].before) for rows in stays.values()} - {"absent"}
+    not_restored = {path: rows for path, rows in (others or {}).items() if not Path(path).exists()}
+    not_restored |= {path: kept[path] for path in skipped}
+    has_unkept = any(rows[0].after == UNKEPT for rows in {**not_restored, **kept}.values())
+    lost_digests = {digest_content(rows[0].before) for rows in not_restored.values()} - {"absent"}
     for path, rows in kept.items():
         if path in skipped or Path(path).is_dir():
             continue
-        if rows[0].before is None and (has_unkept or compute_digest(Path(path)) in homeless):
+        if rows[0].before is None and (has_unkept or compute_digest(Path(path)) in lost_digests):
             skipped[path] = "it may be the only copy of what was moved there"
             continue
         try:
