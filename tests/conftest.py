@@ -60,6 +60,6 @@ def plug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Path]:
     from jupyter_eca.host.commands import dispatch
 
     monkeypatch.syspath_prepend(str(tmp_path))  # pyright: ignore[reportUnknownMemberType]  # untyped in pytest
-    dispatch.native.cache_clear()
+    dispatch.find_native.cache_clear()
     yield tmp_path
-    dispatch.native.cache_clear()
+    dispatch.find_native.cache_clear()

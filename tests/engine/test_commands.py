@@ -18,7 +18,7 @@ from jupyter_eca.engine.text.slash_commands import (
     list_arguments,
     parse,
 )
-from jupyter_eca.host.commands.dispatch import list_native, native
+from jupyter_eca.host.commands.dispatch import find_native, list_native
 from jupyter_eca.protocol.command import ChatCommand
 
 
@@ -55,12 +55,12 @@ def test_no_text_behind_a_name_breaks_a_command(text: str) -> None:
 
 
 def test_every_native_command_that_is_listed_can_be_run_and_no_other() -> None:
-    assert sorted(one.name for one in list_native()) == sorted(native())
+    assert sorted(one.name for one in list_native()) == sorted(find_native())
 
 
 @pytest.mark.parametrize(
     ("query", "names"),
-    [("cost", ["costs"]), ("/COST", ["costs"]), ("sign in", ["login"]), ("zzz", []), ("", list(native()))],
+    [("cost", ["costs"]), ("/COST", ["costs"]), ("sign in", ["login"]), ("zzz", []), ("", list(find_native()))],
 )
 def test_a_query_is_looked_for_in_names_and_descriptions(query: str, names: list[str]) -> None:
     assert [one.name for one in filter_commands(list_native(), query)] == names

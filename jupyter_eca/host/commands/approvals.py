@@ -56,8 +56,9 @@ async def approvals(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
 def _explain(policy: Policy, tool: ToolSpec, remembered: frozenset[ApprovalScope], *, trust: bool) -> str:
     """Return the decision for a tool without arguments, and the rules that depend on the arguments."""
     verdict = decide(policy, tool, {}, remembered, trust=trust)
-    depends = [f"`{rule}` ({decision})" for decision, rule in list_conditional_rules(policy, tool)]
-    more = f"; by its arguments also {', '.join(depends)}" if depends else ""
+    conditional = [f"`{rule}` ({decision})" for decision, rule in list_conditional_rules(policy, tool)]
+    more = f"; by its arguments also {', '.join(conditional)}" if conditional else ""
+    # A tool that a client runs has no cause, because no rule decided.
     return (reason.describe_cause(verdict.decision, verdict.cause) or _AT_CLIENT) + more
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
 
 # The chats that `/resume` lists. More do not fit on a screen, and the client has a list of all chats.
-LISTED = 20
+MAX_LISTED = 20
 
 
 async def resume(place: CommandPlace, call: CommandCall) -> CommandAnswer:
@@ -35,17 +35,16 @@ async def resume(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     if not rows:
         return CommandAnswer("There is no other chat to go on with.")
     if not call.text:
-        return CommandAnswer(
-            "\n".join([*map(_format_line, range(1, LISTED + 1), rows), "", "`/resume NUMBER` goes on with one."])
-        )
-    row = _find(rows, call.text)
+        lines = [_format_line(number, row) for number, row in enumerate(rows[:MAX_LISTED], 1)]
+        return CommandAnswer("\n".join([*lines, "", "`/resume NUMBER` goes on with one."]))
+    row = _find_row(rows, call.text)
     if row is None:
         return CommandAnswer(f"There is no chat {call.text!r}. `/resume` lists those there are.")
     return CommandAnswer(f"Going on with {_title(row)}.", opens=row.id)
 
 
-def _find(rows: list[ChatRow], name: str) -> ChatRow | None:
-    """Return the chat with a number of the list or with an id."""
+def _find_row(rows: list[ChatRow], name: str) -> ChatRow | None:
+    """Return the chat with a number of the list or with an id. None when there is no such chat."""
     if name.isdecimal() and 1 <= int(name) <= len(rows):
         return rows[int(name) - 1]
     return next((row for row in rows if row.id == name), None)
@@ -86,6 +85,7 @@ async def export(place: CommandPlace, call: CommandCall) -> CommandAnswer:
 
 
 def _format_notebook(title: str, events: list[Event]) -> str:
+    """Return a chat as the JSON of a notebook."""
     import nbformat
 
     v4: Any = nbformat.v4
@@ -97,7 +97,7 @@ def _format_notebook(title: str, events: list[Event]) -> str:
 
 
 def _find_free_path(path: Path) -> Path:
-    """Return the path, with a number in its name if there is such a file."""
+    """Return the path, with a number in its name if there is such a file: `Chat.md -> Chat-2.md`."""
     number = 2
     free = path
     while free.exists():

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 async def costs(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
-    """Show what was paid. The session has only the chats that this client may know; the day has all chats of the
-    user."""
+    """Show what was paid. The line of this session counts only the chats that this client may know. The line of today
+    counts all chats of the user."""
     host = place.host
     account = await host.ledger.read_account(place.chat, now())
     session = [row.id for row in await host.chats.list_rows() if row.updated >= host.started and place.may_see(row.id)]
@@ -40,6 +40,7 @@ async def costs(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
 
 
 def _format_row(name: str, total: Total) -> str:
+    """Return a line of the table. `name` says whose costs `total` are."""
     unknown = total.requests > 0 and total.unpriced == total.requests
     more = f" and {total.unpriced} of unknown price" if total.unpriced and not unknown else ""
     cost = "unknown" if unknown else f"{format_dollars(total.cost)}{more}"

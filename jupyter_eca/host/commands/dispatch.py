@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # The order of commands in `/help` and in the completion: first the commands that a new user needs first. Commands that
 # are not named here follow in alphabetical order. `/help` is last.
-ORDER: Final = (
+COMMAND_ORDER: Final = (
     "init",
     "login",
     "model",
@@ -61,42 +61,44 @@ ORDER: Final = (
 
 
 @cache
-def native() -> Mapping[str, NativeCommand]:
-    """Return the commands that are functions, in the order in which they are listed."""
+def find_native() -> Mapping[str, NativeCommand]:
+    """Return the commands that are functions by name, in the order in which they are listed."""
     found = {name: command for plug in loader.find("commands", "COMMANDS").values() for name, command in plug.items()}
     return {name: found[name] for name in sorted(found, key=_sort_key)}
 
 
 def _sort_key(name: str) -> tuple[bool, int, str]:
-    return name == "help", ORDER.index(name) if name in ORDER else len(ORDER), name
+    place = COMMAND_ORDER.index(name) if name in COMMAND_ORDER else len(COMMAND_ORDER)
+    return name == "help", place, name
 
 
 def list_native() -> tuple[ChatCommand, ...]:
     """Return the native commands as clients list them."""
-    return tuple(command.describe(name) for name, command in native().items())
+    return tuple(command.describe(name) for name, command in find_native().items())
 
 
 async def list_commands(host: Host) -> tuple[ChatCommand, ...]:
     """Return all commands. If two have the same name, only the one that would run is returned."""
     custom = [command.as_chat_command for command in (await _find_custom(host)).values()]
-    commands = (*list_native(), *custom, *await skills.list_commands(host), *mcp_prompts.list_commands(host))
-    return tuple(
-        {one.name: one for one in reversed(commands)}[name] for name in dict.fromkeys(one.name for one in commands)
-    )
+    by_name: dict[str, ChatCommand] = {}
+    for command in (*list_native(), *custom, *await skills.list_commands(host), *mcp_prompts.list_commands(host)):
+        by_name.setdefault(command.name, command)
+    return tuple(by_name.values())
 
 
 async def _find_custom(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
+    """Return the commands that are the user's Markdown files, by name."""
     return await markdown_commands.find(host.workspace.files, host.config, host.subscribers.warn)
 
 
 async def answers_here(host: Host, message: str) -> bool:
-    """See `CommandRunner.answers_here`."""
+    """Return whether a message is a command that answers without a model: a native one, or one with a typing error."""
     call = parse(message)
     if call is None:
         return False
-    if command := native().get(call.name):
+    if command := find_native().get(call.name):
         return not command.may_ask_model
-    names = [one.name for one in await list_commands(host)]
+    names = [command.name for command in await list_commands(host)]
     return call.name not in names and await _guess_command(call, names) != ""
 
 
@@ -124,7 +126,8 @@ async def run(
 
 
 async def _run(place: CommandPlace, call: CommandCall) -> Outcome | None:
-    if command := native().get(call.name):
+    """Run the first command of this name. Return None if there is none, and the name is no typing error."""
+    if command := find_native().get(call.name):
         return await command.run(place, call)
     custom = await _find_custom(place.host)
     if file := custom.get(call.name) or custom.get(call.name.lower()):
@@ -139,14 +142,14 @@ async def _run(place: CommandPlace, call: CommandCall) -> Outcome | None:
 async def _answer_unknown(host: Host, call: CommandCall) -> CommandAnswer | None:
     """Answer a command that does not exist, if its name looks like a typing error. Return None if it does not: the
     model gets messages that begin with the name of a folder, such as `/tmp` or `/content`."""
-    guess = await _guess_command(call, [one.name for one in await list_commands(host)])
+    guess = await _guess_command(call, [command.name for command in await list_commands(host)])
     if not guess:
         return None
     return CommandAnswer(f"There is no command `/{call.name}`. Did you mean `/{guess}`? `/help` lists them all.")
 
 
 async def _guess_command(call: CommandCall, names: list[str]) -> str:
-    """Return the command that the user probably meant, "" if the name is none of a command."""
+    """Return the command that the user probably meant, "" if no command has a similar name or it is a path."""
     guess = "" if ":" in call.name else guess_command(call.name, names)
     return "" if not guess or await asyncio.to_thread(Path("/", call.name).exists) else guess
 

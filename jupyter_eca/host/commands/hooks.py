@@ -1,4 +1,5 @@
-"""The command `/hooks`, which lists the user's hooks. `host.hooks` runs them."""
+"""The command `/hooks`, which lists the user's hooks: programs that run at certain moments of a chat, for example
+before each tool call. `host.hooks` runs them."""
 
 from __future__ import annotations
 
@@ -32,6 +33,7 @@ async def hooks(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
 
 
 def _describe(hook: Hook) -> str:
+    """Return the line of a hook. Its matcher selects the tool calls that it runs for."""
     parts = [f"- `{hook.name}`"]
     if hook.description:
         parts.append(f": {hook.description}")

@@ -1,4 +1,5 @@
-"""The commands about the user's instructions to the model: `/init`, `/rules` and `/sync-system-prompt`.
+"""The commands about the user's instructions to the model: `/init`, `/rules` and `/sync-system-prompt`. A rule is a
+Markdown file with instructions, which may apply only to some files, agents or models.
 
 It must not read the files of instructions: `instructions` does. `host.turn.system_prompt` stores the system prompt.
 """
@@ -33,8 +34,8 @@ _SAME: Final = "The model is told what it was told: nothing has changed."
 
 
 async def get_prompt_and_tools(place: CommandPlace, *, anew: bool = False) -> PromptAndTools:
-    """Return what the model of the chat gets at the beginning, see `Setups`. Raises: ProviderError when there is no
-    model."""
+    """Return what the model of the chat gets at the beginning. With `anew` the system prompt is composed again,
+    although one is stored for the chat. Raises: ProviderError when there is no model."""
     host = place.host
     choice = replace((await host.chats.load(place.chat)).choice, model=await host.turns.model(place.chat))
     return await host.setups.get_prompt_and_tools(choice, place.chat, place.kernel, anew=anew)
@@ -49,12 +50,13 @@ async def init(place: CommandPlace, call: CommandCall) -> CommandReplacement:
         host.workspace.files, (get_selector(tool) for tool in prompt_and_tools.tools), subagent=False
     )
     agent_config = host.config.agent.get(agent.name)
-    own = (agent_config.prompts.init if agent_config else "") or host.config.prompts.init
+    # The prompt that the user has configured in place of ours.
+    configured = (agent_config.prompts.init if agent_config else "") or host.config.prompts.init
     try:
-        text = render(own or read_prompt("init"), known_facts)
+        text = render(configured or read_prompt("init"), known_facts)
     except ValueError as error:
         host.subscribers.warn(f"The prompt of /init (`prompts.init`) is taken as it is: {error}.")
-        text = own
+        text = configured
     return CommandReplacement(f"{text}\n\n{call.text}" if call.text else text)
 
 
@@ -79,11 +81,13 @@ async def rules(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
 
 
 def _list_rules(head: str, listed: Iterable[InstructionRule]) -> str:
+    """Return a list of rules below a heading, "" if there are none."""
     lines = [f"- `{rule.id}`{_describe_scope(rule)}" for rule in listed]
     return "\n".join([head, "", *lines]) if lines else ""
 
 
 def _describe_scope(rule: InstructionRule) -> str:
+    """Return what a rule is limited to, in brackets: ` (files `*.py`; before changes)`. "" for no limit."""
     scopes = {
         "files": rule.paths,
         "before": tuple({"modify": "changes", "read": "reading"}[kind] for kind in rule.enforce) if rule.paths else (),
@@ -120,6 +124,7 @@ async def sync_system_prompt(place: CommandPlace, _call: CommandCall) -> Command
 
 
 def _compare(old: tuple[Section, ...], new: tuple[Section, ...]) -> list[str]:
+    """Return a line for each section of the system prompt that was added, changed or removed."""
     before, after = ({section.source: section.text for section in sections} for sections in (old, new))
     return [
         *(f"- new: {source}" for source in after if source not in before),

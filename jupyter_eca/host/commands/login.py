@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # steps than this goes in circles.
 MAX_STEPS = 6
 
-BY_HAND = (
+HOW_TO_SET_A_KEY = (
     "There is nobody here who could be asked for a key. Set it in one of these ways:\n\n"
     "- in the environment: `ANTHROPIC_API_KEY` for Anthropic, then start the server again;\n"
     '- in `~/.config/eca/config.json`: `{"providers": {"PROVIDER": {"key": "${env:MY_KEY}"}}}`;\n'
@@ -45,17 +45,20 @@ async def login(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     """Sign in to a provider. Raises: EcaError, whose message says what is wrong."""
     if len(call.arguments) > 1:
         return CommandAnswer(NO_KEYS_HERE)
-    steps = _steps(place.host.logins, place.chat, call.text, place.host.subscribers.user(place.chat))
+    steps = _yield_questions(place.host.logins, place.chat, call.text, place.host.subscribers.user(place.chat))
     if questions := place.host.tool_contexts.build(place.chat, place.kernel).questions:
         return CommandAnswer(await ask_all(steps, questions))
     # Without a user, as in a notebook that runs by itself, the next message would be taken for the key.
     if place.host.subscribers.has_approver(place.chat):
         return CommandAnswer(await place.host.turns.converse(place.chat, Dialogue(steps)))
-    return CommandAnswer(BY_HAND)
+    return CommandAnswer(HOW_TO_SET_A_KEY)
 
 
-async def _steps(logins: Logins, chat: str, provider: str, user: User | None) -> Steps:
-    """Yield the questions of a sign-in, and then its result. See `dialogue.Steps`."""
+async def _yield_questions(logins: Logins, chat: str, provider: str, user: User | None) -> Steps:
+    """Yield the questions of a sign-in, and then its result. Each question is sent its answer (`dialogue.Steps`).
+
+    `provider` is its name, "" to ask for it. `user` can open a page in a browser; None if no client can.
+    """
     if not provider:
         offered = [status for status in await logins.list() if status.login is not None]
         options = [QuestionOption(label=status.id, description=status.auth.status) for status in offered]
@@ -106,6 +109,7 @@ def _make_question(
 
 
 def _describe(step: LoginStep) -> str:
+    """Return what the user reads of a step: its message, its address and its code, as far as it has them."""
     parts = [step.message or "", step.url or "", f"Code: `{step.code}`" if step.code else ""]
     return "\n\n".join(part for part in parts if part)
 

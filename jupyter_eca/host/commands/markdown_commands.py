@@ -57,12 +57,12 @@ class CustomCommand:
         return ChatCommand(name=self.name, description=self.description, type=kind, arguments=arguments)
 
 
-def unheard(_message: str) -> None:
+def ignore_warning(_message: str) -> None:
     """Ignore a warning. This is the default of `warn`."""
 
 
 async def find(
-    files: Files, config: Config | None = None, warn: Callable[[str], None] = unheard
+    files: Files, config: Config | None = None, warn: Callable[[str], None] = ignore_warning
 ) -> Mapping[str, CustomCommand]:
     """Return the commands by name. The files are looked up each time, because users write them while a chat is open.
 
@@ -75,6 +75,7 @@ async def find(
 
 
 def _find(files: Files, config: Config) -> tuple[dict[str, CustomCommand], list[str]]:
+    """Return the commands by name, and a warning for each file that is no valid command."""
     found: dict[str, CustomCommand] = {}
     complaints: list[str] = []
     for path in _list_paths(files, config):
@@ -108,7 +109,11 @@ def _list_paths(files: Files, config: Config) -> Iterator[Path]:
 
 @lru_cache(maxsize=512)
 def _read(path: Path, _state: FileState | None, within: tuple[Path, ...] | None) -> CustomCommand | str:
-    """Return the command of a file, or why it is none. The result is cached until the file changes. Raises: OSError."""
+    """Return the command of a file, or why it is none.
+
+    `_state` only belongs to the key of the cache: it changes when the file changes. `within` are the folders that the
+    file must be in; None for any. Raises: OSError.
+    """
     try:
         with open_regular(path, within) as file:
             if get_size(file) > MAX_BYTES:
@@ -122,9 +127,9 @@ def _read(path: Path, _state: FileState | None, within: tuple[Path, ...] | None)
 def read(name: str, text: str) -> CustomCommand:
     """Parse the text of a file. Raises: ValueError with a message for the user."""
     front, template = front_matter.split_lenient_front_matter(text)
-    if line := find_mixed_line(template):
-        above = text.count("\n", 0, text.index(template)) if template else 0
-        raise ValueError(f"`$1` or `$ARGS` and `{{{{name}}}}` cannot both be in it (line {line + above})")
-    first = next((line.strip("# ") for line in template.splitlines() if line.strip("# ")), name)
-    description = " ".join(str(front.get("description") or first).split())
+    if line := find_mixed_line(template):  # counted in the template, so the lines of the YAML above it are added
+        lines_above = text.count("\n", 0, text.index(template)) if template else 0
+        raise ValueError(f"`$1` or `$ARGS` and `{{{{name}}}}` cannot both be in it (line {line + lines_above})")
+    first_line = next((line.strip("# ") for line in template.splitlines() if line.strip("# ")), name)
+    description = " ".join(str(front.get("description") or first_line).split())
     return CustomCommand(name, template, description[:_DESCRIPTION_CHARS], front.get("arguments"))

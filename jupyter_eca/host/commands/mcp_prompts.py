@@ -1,4 +1,5 @@
-"""Makes commands of the prompts of MCP servers: `/server:prompt arguments`. `mcp_client` has the prompts."""
+"""Makes commands of the prompts of MCP servers (Model Context Protocol): `/server:prompt arguments`. Such a prompt is
+a text with arguments, which the server fills in. `mcp_client` has the prompts."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ def list_commands(host: Host) -> tuple[ChatCommand, ...]:
 
 
 async def expand_prompt(host: Host, call: CommandCall, chat: str) -> CommandAnswer | CommandReplacement | None:
-    """Return the text of a prompt. None if no server has that name. A server that is starting is waited for.
+    """Return the text of a prompt for the model, or an answer that says what is wrong with the command. None if no
+    server has that name. A server that is starting is waited for.
 
     Raises: ToolError when the server does not return the prompt.
     """

@@ -30,7 +30,8 @@ async def model(place: CommandPlace, call: CommandCall) -> CommandAnswer:
         lines = [f"- `{name}`{' (in use)' if name == current else ''}" for name in models]
         head = f"The model of this chat is `{current}`." if current else "This chat has no model."
         return CommandAnswer("\n".join([f"{head} `/model PROVIDER/MODEL` chooses another.", "", *lines]))
-    name = next((one for one in models if one.partition("/")[2] == call.text), call.text)
+    # The provider may be left out.
+    name = next((model for model in models if model.partition("/")[2] == call.text), call.text)
     host.catalog.choose(name)
     await host.chats.load(place.chat)
     host.turns.choose(place.chat, Choice(model=name))

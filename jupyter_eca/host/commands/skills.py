@@ -1,5 +1,6 @@
 """Makes commands of skills: `/NAME text` lets the model follow a skill. `/skills` lists them, and `/skill-create` lets
-the model write one. `instructions.skills` reads the skills.
+the model write one. A skill is a file `SKILL.md` with instructions for one kind of work (agentskills.io).
+`instructions.skills` reads the skills.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ async def expand_skill(host: Host, call: CommandCall) -> CommandReplacement | No
     # Without arguments the text is the same as when the model loads the skill: a `$1` in its code is no placeholder.
     if call.text or call.arguments:
         text = call.text or " ".join(call.arguments)
+        # With both kinds of placeholders (`$1` and `{{name}}`) it is not clear which are meant.
         body = f"{body}\n\n{text}" if find_mixed_line(body) else expand(body, call)
     return CommandReplacement(await run_read(skills.format_skill, skill, body))
 

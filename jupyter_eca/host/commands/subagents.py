@@ -26,9 +26,10 @@ async def subagents(place: CommandPlace, call: CommandCall) -> CommandAnswer:  #
 
 
 def _describe(agent: Agent) -> str:
-    more = [f"model `{agent.default_model}`" if agent.default_model else "", "only looks" if agent.looks_only else ""]
-    more += [f"at most {agent.max_steps} steps" if agent.max_steps else ""]
-    details = ", ".join(part for part in more if part)
+    """Return the line of an agent: its name, its description and its limits."""
+    limits = [f"model `{agent.default_model}`" if agent.default_model else "", "only looks" if agent.looks_only else ""]
+    limits += [f"at most {agent.max_steps} steps" if agent.max_steps else ""]
+    details = ", ".join(part for part in limits if part)
     description = " ".join(agent.description.split()) or "No description."
     return f"- `{agent.name}`: {description}" + (f" ({details})" if details else "")
 

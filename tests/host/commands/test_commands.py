@@ -12,7 +12,7 @@ from jupyter_eca.config import ModelConfig, ProviderConfig
 from jupyter_eca.config.masking import MASK, mask_secrets
 from jupyter_eca.host import commands
 from jupyter_eca.host.commands import CommandAnswer
-from jupyter_eca.host.commands.dispatch import ORDER, list_native, native
+from jupyter_eca.host.commands.dispatch import COMMAND_ORDER, find_native, list_native
 from jupyter_eca.protocol.jsonrpc import Result
 from jupyter_eca.redaction import HIDDEN
 from tests.plugins.providers.ask import KEY, says
@@ -85,7 +85,7 @@ async def test_a_command_of_a_plug_is_listed_without_a_row_anywhere_else(plug: P
         "COMMANDS = {name: NativeCommand(greet, 'Say hello', (NAME,)) for name in ('greet', 'ahoy')}\n"
     )
     install(plug, "commands", theirs="greeting:COMMANDS")
-    assert [one.name for one in list_native()] == [*ORDER, "ahoy", "greet", "help"]
+    assert [one.name for one in list_native()] == [*COMMAND_ORDER, "ahoy", "greet", "help"]
     async with desk(plug, HELLO) as table:
         assert await ask(table.host, "/greet Ada") == "Hello, Ada"
         assert "- `/greet [name]`: Say hello\n" in await ask(table.host, "/help")
@@ -93,7 +93,7 @@ async def test_a_command_of_a_plug_is_listed_without_a_row_anywhere_else(plug: P
 
 
 async def test_the_order_of_commands_names_only_those_there_are() -> None:
-    assert set(ORDER) <= native().keys()
+    assert set(COMMAND_ORDER) <= find_native().keys()
 
 
 async def test_a_model_is_chosen_for_one_chat_even_before_its_first_prompt(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from jupyter_eca.config import Config
 from jupyter_eca.host.chat.dialogue import HIDDEN_ANSWER
-from jupyter_eca.host.commands.login import BY_HAND, CANCELLED
+from jupyter_eca.host.commands.login import CANCELLED, HOW_TO_SET_A_KEY
 from tests.plugins.providers.ask import KEY
 from tests.support.file_keyring import read
 from tests.support.host_and_client import Desk, desk, said
@@ -134,6 +134,6 @@ async def test_where_nobody_sits_the_next_cell_is_not_taken_for_a_key(
 ) -> None:
     async with desk(tmp_path, SCRIPT) as table:
         client = await table.client(unattended=True)
-        assert said([one async for one in client.ask("c", "/login anthropic")], "system").strip() == BY_HAND
+        assert said([one async for one in client.ask("c", "/login anthropic")], "system").strip() == HOW_TO_SET_A_KEY
         assert said([one async for one in client.ask("c", "hi")]).strip() == "Hello"
         assert vendor.requests == []
