@@ -31,15 +31,16 @@ class Budgets:
         self._catalog = catalog
         self._ledger = ledger
         self._subscribers = subscribers
-        # The US dollars that the user has added to a budget, by chat, scope and day. They count for this chat today.
-        self._raised: dict[tuple[str, BudgetScope, int], float] = {}
+        # The US dollars that the user has added to a budget, by chat, scope and day. They count for
+        # this chat today.
+        self._added: dict[tuple[str, BudgetScope, int], float] = {}
 
     async def allow(self, bill: Bill, request: ModelRequest) -> None:
-        """Return if a request may be sent. The user may be asked first.
+        """Check that a request may be sent. If it would exceed a budget, the user is asked whether it may.
 
         Raises: OverBudget, whose message says which budget is exceeded, what was spent, and how to raise the budget.
         """
-        expected = self._ledger.expect(bill, request)
+        expected = self._ledger.estimate_usage(bill, request)
         price = (await self._catalog.quote(bill.model, expected)).cost
         while excess := find_excess(await self._list_budgets(bill), price):
             answer = await self._ask(bill, excess)
@@ -47,7 +48,7 @@ class Budgets:
                 return
             if answer != format_increase(excess):
                 raise OverBudget(excess.refusal)
-            self._raise(bill, excess)
+            self._raise_budget(bill, excess)
 
     async def _list_budgets(self, bill: Bill) -> list[Budget]:
         """Return the budgets that a request counts for."""
@@ -61,12 +62,13 @@ class Budgets:
         for scope, limit in self._current.resolved.limits.items():
             if scope in filters:
                 total = await self._ledger.sum_costs(filters[scope])
-                increase = self._raised.get((bill.chat, scope, today), 0.0)
+                increase = self._added.get((bill.chat, scope, today), 0.0)
                 budgets.append(Budget(scope, limit, total.cost, total.unpriced, increase))
         return budgets
 
     async def _ask(self, bill: Bill, excess: BudgetExcess) -> str | None:
-        """Return the user's choice, None if nobody can answer."""
+        """Ask the user what to do about an exceeded budget. Return the label of the chosen option, None if nobody can
+        answer."""
         if not (bill.asks and self._subscribers.has_answerer(bill.chat)):
             return None
         params = ChatAskQuestionParams(
@@ -77,11 +79,12 @@ class Budgets:
         )
         return (await ChatQuestions(self._subscribers, bill.chat).ask(params)).answer
 
-    def _raise(self, bill: Bill, excess: BudgetExcess) -> None:
+    def _raise_budget(self, bill: Bill, excess: BudgetExcess) -> None:
         """Note that the user has added money to a budget."""
         key = (bill.chat, excess.budget.scope, _get_midnight())
-        self._raised[key] = self._raised.get(key, 0.0) + excess.increase
+        self._added[key] = self._added.get(key, 0.0) + excess.increase
 
 
 def _get_midnight() -> int:
+    """Return the time at which today began, in milliseconds since the epoch."""
     return find_midnight(time.time_ns() // 1_000_000)

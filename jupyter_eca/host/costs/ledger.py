@@ -35,7 +35,7 @@ _SUFFIX = ".ipynb"
 
 # The smallest and the largest factor that corrects an estimate, which is made from characters. A vendor's count that
 # differs by more is probably wrong.
-_LEAST_SCALE, _MOST_SCALE = 0.5, 3.0
+_MIN_SCALE, _MAX_SCALE = 0.5, 3.0
 
 # The milliseconds that all vendors keep a request in their cache.
 _CACHE_MS = 5 * 60 * 1000
@@ -105,9 +105,10 @@ class Ledger:
         self._current = current
         self._store = store
         self._chats = chats
+        # The last request of each chat.
         self._last: dict[str, _LastRequest] = {}
 
-    def expect(self, bill: Bill, request: ModelRequest) -> UsageDelta:
+    def estimate_usage(self, bill: Bill, request: ModelRequest) -> UsageDelta:
         """Estimate the tokens of a request before it is sent.
 
         The estimate is corrected by the factor by which the estimate of the chat's last request was wrong. If that
@@ -116,25 +117,26 @@ class Ledger:
         tokens, last = break_down(request).used_tokens, self._last.get(bill.chat)
         if last is None or last.model != bill.model or not (last.estimated and last.counted):
             return UsageDelta(tokens, 0)
-        tokens = round(tokens * min(max(last.counted / last.estimated, _LEAST_SCALE), _MOST_SCALE))
+        tokens = round(tokens * min(max(last.counted / last.estimated, _MIN_SCALE), _MAX_SCALE))
         is_cached = last.cached and tokens >= last.counted and _now() - last.at < _CACHE_MS
         cached = last.counted if is_cached else 0
         return UsageDelta(tokens - cached, 0, cache_read_tokens=cached)
 
     def count(self, bill: Bill, request: ModelRequest, usage: UsageDelta) -> None:
         """Record the cost of a request, and how wrong its estimate was."""
-        read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-        self.note(bill, usage)
+        tokens_in = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        self.record(bill, usage)
         if bill.chat:
             cached = bool(usage.cache_read_tokens or usage.cache_write_tokens)
-            self._last[bill.chat] = _LastRequest(_now(), bill.model, break_down(request).used_tokens, read, cached)
+            estimated = break_down(request).used_tokens
+            self._last[bill.chat] = _LastRequest(_now(), bill.model, estimated, tokens_in, cached)
 
-    def note(self, bill: Bill, usage: UsageDelta) -> None:
-        """Record the cost of a request."""
+    def record(self, bill: Bill, usage: UsageDelta) -> None:
+        """Record the cost of a request. The estimates do not learn from it, see `count`."""
         cached = usage.cache_read_tokens
-        read = usage.input_tokens + cached + usage.cache_write_tokens
-        where = bill.chat, bill.turn, bill.notebook, bill.model
-        self._store.spend(Spending(_now(), *where, read, cached, usage.output_tokens, usage.cost))
+        tokens_in = usage.input_tokens + cached + usage.cache_write_tokens
+        payer = bill.chat, bill.turn, bill.notebook, bill.model
+        self._store.spend(Spending(_now(), *payer, tokens_in, cached, usage.output_tokens, usage.cost))
 
     async def sum_costs(self, cost_filter: CostFilter) -> Total:
         """Return the sum over the requests that `cost_filter` selects."""
@@ -156,11 +158,11 @@ class Ledger:
     def find_notebook(self, chat: LiveChat) -> str:
         """Return the path of the notebook that the prompt of the turn came from, "" for none. It is a real path, if the
         notebook is in the workspace."""
-        for path in self._find_notebooks(chat):
+        path = next(self._find_notebooks(chat), "")
+        if path:
             with suppress(ToolError):
                 return str(self._current.workspace.files.resolve(path))
-            return path
-        return ""
+        return path
 
     def _find_notebooks(self, chat: LiveChat) -> Iterator[str]:
         """Yield the paths that the prompt may have come from, the surest first: the notebook of the cell that asked, a
@@ -179,6 +181,7 @@ class Ledger:
 
 
 def _now() -> int:
+    """Return the time in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
 
 

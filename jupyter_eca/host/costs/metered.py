@@ -1,5 +1,5 @@
-"""Calls models with their costs: it checks the budgets before a request, and records what the answer costs. It notes
-whether the provider accepts the key.
+"""Calls models and takes care of the costs: it checks the budgets before a request, and records what the answer costs.
+It also notes whether the provider accepts the key.
 
 It must not know chats or turns, only the `Bill`. `costs.budgets` checks, and `costs.ledger` records.
 """
@@ -33,7 +33,8 @@ class Metered:
         self._budgets = budgets
 
     async def stream(self, bill: Bill, chosen: Chosen, request: ModelRequest) -> AsyncGenerator[Delta]:
-        """Yield the deltas of an answer, and record its cost.
+        """Yield the deltas (pieces) of an answer, and record its cost. `bill` says who pays, and `chosen` which model
+        of which provider answers.
 
         Raises: ProviderError; OverBudget before anything is sent.
         """
@@ -57,4 +58,4 @@ class Metered:
         finally:
             # An answer that was broken off costs money too, but the vendor has not said how much.
             if has_begun and not counted and not chosen.free:
-                self._ledger.note(bill, UsageDelta(break_down(request).used_tokens, 0))
+                self._ledger.record(bill, UsageDelta(break_down(request).used_tokens, 0))

@@ -10,6 +10,7 @@ It must not send anything. `host.costs.ledger` estimates the tokens, and `host.t
 from __future__ import annotations
 
 import json
+import math
 import time
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -116,7 +117,7 @@ class Estimates:
 
     async def _add_price(self, prompt: Prompt, request: ModelRequest, more_tokens: int = 0) -> Estimate:
         """Return the estimate of a request, to which the tokens of contexts are added that are not in it."""
-        expected = self._ledger.expect(Bill(request.model, prompt.chat), request)
+        expected = self._ledger.estimate_usage(Bill(request.model, prompt.chat), request)
         expected = replace(expected, input_tokens=expected.input_tokens + more_tokens)
         return Estimate(request.model, await self._catalog.quote(request.model, expected), request)
 
@@ -127,7 +128,7 @@ class Estimates:
         if known is not None and now - known[0] < _MAX_AGE_SECONDS:
             return known[1]
         text, _, _ = as_model_input(await materials(self._contexts.build_surroundings(chat, None), [context]))
-        tokens = -(-len(text) // CHARS_PER_TOKEN)
+        tokens = math.ceil(len(text) / CHARS_PER_TOKEN)
         self._sizes.pop(key, None)
         self._sizes[key] = now, tokens
         while len(self._sizes) > _MAX_SIZES:
