@@ -1,5 +1,7 @@
 """Reads the reply of each hook's program, and combines the replies to one event into one `Effects`. Pure.
 
+A hook is a program of the user that runs when something happens in a chat, for example before a tool call.
+
 It must not run a program or change a turn: `runner` starts the programs, and `turn_hooks` applies the effects.
 
 The exit status of the program says how its reply is read (ECA 3.13, hooks):
@@ -125,16 +127,16 @@ def combine(type: HookType, replies: Sequence[HookReply]) -> Effects:
     decision = max(filter(None, (_read_decision(reply) for reply in counted)), key=_DECISIONS.index, default=None)
     return Effects(
         stopped_by=None if stop is None else stop.hook,
-        stop_reason="" if stop is None else stop.read_text("stopReason") or "",
+        stop_reason=(stop.read_text("stopReason") or "") if stop else "",
         blocked_by=next((reply for reply in counted if reply.blocks), None),
         context="".join(
             mark_source(reply.hook, text) for reply in counted if (text := reply.read_text("additionalContext"))
         ),
-        new_prompt=_last(reply.read_text("replacedPrompt") for reply in counted),
-        new_arguments=_merge_inputs(counted),
+        new_prompt=_get_last(reply.read_text("replacedPrompt") for reply in counted),
+        new_arguments=_merge_arguments(counted),
         decision=decision,
         denial_reason="\n".join(_explain_denial(reply) for reply in counted if _read_decision(reply) is Decision.DENY),
-        new_output=_last(_read_new_output(reply) for reply in counted),
+        new_output=_get_last(_read_new_output(reply) for reply in counted),
         follow_up="" if stop else "\n\n".join(filter(None, (_read_follow_up(type, reply) for reply in counted))),
     )
 
@@ -185,31 +187,41 @@ def _format_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+# A program that blocks (exit status 2) writes its text to standard error. Otherwise the text is in a field of its JSON.
+
+
 def _read_decision(reply: HookReply) -> Decision | None:
+    """Return the decision of a reply about a tool call, None for none."""
     return Decision.DENY if reply.blocks else reply.decision
 
 
 def _explain_denial(reply: HookReply) -> str:
+    """Return why a reply denies a tool call, for the model."""
     reason = reply.error.strip() if reply.blocks else reply.read_text("additionalContext")
     return reason or NO_REASON.format(reply.hook)
 
 
 def _read_new_output(reply: HookReply) -> str | None:
-    return reply.error.strip() or HIDDEN_OUTPUT if reply.blocks else reply.read_text("replacedOutput")
+    """Return the text that replaces the tool's result, None to keep the result."""
+    if reply.blocks:
+        return reply.error.strip() or HIDDEN_OUTPUT
+    return reply.read_text("replacedOutput")
 
 
 def _read_follow_up(type: HookType, reply: HookReply) -> str:
+    """Return the prompt that starts another turn, "" for none."""
     if type not in _TYPES_WITH_FOLLOW_UP:
         return ""
     return (reply.error if reply.blocks else reply.read_text("followUp") or "").strip()
 
 
-def _merge_inputs(replies: Iterable[HookReply]) -> dict[str, Any] | None:
+def _merge_arguments(replies: Iterable[HookReply]) -> dict[str, Any] | None:
     """Merge the new arguments of all replies. Where two replies change the same argument, the later one wins."""
     inputs = [reply.new_arguments for reply in replies if reply.new_arguments is not None]
     return {name: value for arguments in inputs for name, value in arguments.items()} if inputs else None
 
 
-def _last(values: Iterable[str | None]) -> str | None:
+def _get_last(values: Iterable[str | None]) -> str | None:
+    """Return the last value that is not None, None if there is none."""
     present = [value for value in values if value is not None]
     return present[-1] if present else None

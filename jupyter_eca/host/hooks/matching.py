@@ -1,4 +1,5 @@
-"""Decides whether a hook runs for an event: by the hook's type, and by its matcher if it has one. Pure.
+"""Decides whether a hook (a program of the user) runs for an event: by the hook's type, and by its matcher if it has
+one. A matcher selects tool calls, or says whether a summary was made by itself or on request. Pure.
 
 It must not run hooks: `runner` does. `config.hooks` parses the matchers.
 """
@@ -20,7 +21,7 @@ def matches(hook: Hook, type: HookType, data: dict[str, Any]) -> bool:
     """Return whether a hook runs for an event of this type. `data` is the input that the hook would get."""
     if hook.type is not type or (type is HookType.POST_TOOL_CALL and data.get("error") and not hook.run_on_error):
         return False
-    if type in COMPACT:
+    if type in COMPACT:  # the matcher is "manual" or "auto"
         return hook.matcher is None or hook.matcher == data.get("triggered")
     if type not in TOOL_CALL or hook.matcher is None:
         return True
@@ -49,4 +50,5 @@ def _has_arguments(rule: Rule, arguments: dict[str, Any]) -> bool:
 
 
 def _as_text(value: Any) -> str:
+    """Return the text of an argument that patterns are compared with: JSON for all values but texts."""
     return value if isinstance(value, str) else json.dumps(value)

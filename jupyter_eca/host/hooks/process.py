@@ -67,6 +67,7 @@ async def run(hook: Hook, action: Action, input: bytes, folder: Path) -> HookRun
 
 
 async def _read_output(process: shell.ShellProcess, seconds: float) -> HookRun:
+    """Read both output streams until the program ends. End it after `seconds`."""
     output, errors = _BoundedReader(process), _BoundedReader(process)
     readers = [asyncio.ensure_future(output.read(process.output))]
     if process.errors is not None:
@@ -114,8 +115,9 @@ class _BoundedReader:
 
 
 def _replace_control(character: str) -> str:
-    plain = character in "\n\t\r" or unicodedata.category(character) != "Cc"
-    return character if plain else "\N{REPLACEMENT CHARACTER}"
+    """Return the replacement character for a control character, which could change a terminal that shows the text."""
+    is_plain = character in "\n\t\r" or unicodedata.category(character) != "Cc"
+    return character if is_plain else "\N{REPLACEMENT CHARACTER}"
 
 
 def _build_script_command(hook: Hook, file: str, folder: Path) -> str:

@@ -171,7 +171,8 @@ class Hooks:
     async def fire(self, type: HookType, data: dict[str, Any], show: Show | None = None) -> Effects:
         """Run the hooks of an event one after the other, until one ends the turn, and combine their replies.
 
-        `show` shows content in the chat. It is None if the event is not a part of a turn.
+        `data` is the input of the programs, to which the name and the type of each hook are added. `show` shows content
+        in the chat. It is None if the event is not a part of a turn.
         """
         replies: list[HookReply] = []
         for hook in self._current.resolved.hooks:
@@ -189,6 +190,7 @@ class Hooks:
     async def _run_action(
         self, hook: Hook, action: Action, name: str, data: dict[str, Any], show: Show | None
     ) -> HookReply:
+        """Run one program of a hook under the name `name`, and show in the chat that it runs and what it wrote."""
         id, show_block = uuid.uuid4().hex, show if hook.visible else None
         if show_block:
             show_block(HookActionStartedContent(id=id, name=name))
@@ -208,7 +210,8 @@ class Hooks:
 
     def _report_failure(self, hook: Hook, reply: HookReply) -> None:
         """Log a failure. The user is warned of the first failure of each hook only."""
-        why = next(iter(reply.error.strip().splitlines()[-1:]), "") or f"it ended with {reply.status}"
+        last_lines = reply.error.strip().splitlines()[-1:]
+        why = last_lines[0] if last_lines else f"it ended with {reply.status}"
         _log.warning("the hook %s failed with %s: %s", reply.hook, reply.status, reply.error.strip()[:_SHOWN_CHARS])
         if self._reported[0] is not self._current.resolved:
             self._reported = self._current.resolved, set()
@@ -218,6 +221,7 @@ class Hooks:
 
 
 def _make_finished_block(id: str, reply: HookReply, call: str | None) -> HookActionFinishedContent:
+    """Return the content that ends the block of a hook in the chat. `call` is the tool call that the event is about."""
     output, error = (text and text[:_SHOWN_CHARS] for text in hooks.format_lines(reply))
     return HookActionFinishedContent(
         id=id, name=reply.hook, status=reply.status, output=output, error=error, tool_call_id=call

@@ -200,14 +200,17 @@ class TurnHooks:
         return effects.stopped_by is not None
 
     async def _fire(self, chat: LiveChat, type: HookType, more: dict[str, Any]) -> Effects:
+        """Run the hooks of an event in a turn. `more` is added to the input that describes the chat."""
         if not self._hooks.has(type):
             return Effects()
         return await self._hooks.fire(type, {**self._hooks.describe_chat(chat), **more}, partial(self._show, chat))
 
     def _show(self, chat: LiveChat, content: Content) -> None:
+        """Show content of a hook in the chat."""
         self._chats.feed(chat, inputs.HookReported(now(), content), late=True)
 
     def _end_if_stopped(self, chat: LiveChat, effects: Effects) -> bool:
+        """End the turn if a hook says so. Return whether it does."""
         if effects.stopped_by is None:
             return False
         self._show(chat, _explain_stop(effects))
@@ -216,6 +219,7 @@ class TurnHooks:
 
 
 def _find_trigger(chat: LiveChat) -> str:
+    """Return who wanted the summary: the user with `/compact`, or the engine because the context window was full."""
     return "manual" if chat.state.local else "auto"
 
 
@@ -225,11 +229,13 @@ def _explain_stop(effects: Effects) -> TextContent:
 
 
 def _describe_call(tool: ToolSpec, call: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a hook's input that describe a tool call."""
     name = tool.name.removeprefix(f"{tool.server}__")
     return {"server": tool.server, "tool_name": name, "tool_input": arguments, "tool_call_id": call}
 
 
 def _describe_request(state: ChatState, call: ToolCall, tool: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a hook's input before a tool call, with the decision that the rules would make."""
     data = _describe_call(tool, call.id, arguments)
     asks = f"{data['server']}__{data['tool_name']}" == _ASK_TOOL
     return {
@@ -239,5 +245,6 @@ def _describe_request(state: ChatState, call: ToolCall, tool: ToolSpec, argument
 
 
 def _adjust(effects: Effects, arguments: dict[str, Any]) -> Adjusted:
+    """Return what the hooks make of a call with these arguments."""
     changed = None if effects.new_arguments is None else {**arguments, **effects.new_arguments}
     return Adjusted(changed, effects.decision, effects.denial_reason)
