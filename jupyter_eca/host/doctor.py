@@ -28,7 +28,7 @@ _PACKAGES = ("ipykernel", "ipywidgets", "jupyter-server", "jupyterlab", "anthrop
 # Seconds to wait for MCP servers that are starting. The report names those that need longer.
 _PATIENCE: Final = 5.0
 
-# The plugs whose answers are no measure: a script, and the small model that comes with a package.
+# The providers whose answers say nothing about what a real model can do: a script, and small models on this machine.
 _NOT_REAL: Final = frozenset({"scripted", "local"})
 
 _TWO_STEPS: Final = """{reason} To get a real model:
@@ -83,6 +83,7 @@ async def report(services: Services, where: str) -> str:
 
 
 def _list(items: Iterable[str]) -> str:
+    """Return a Markdown list."""
     return "\n".join(f"- {item}" for item in items) or "None."
 
 
@@ -95,14 +96,15 @@ def _is_usable(model: str, models: tuple[str, ...]) -> bool:
 
 
 def _find_model_problems(services: Services, models: tuple[str, ...], default: str) -> Iterator[str]:
+    """Yield what is wrong with the default model. `models` are all models that can answer now."""
     entry = services.catalog.entries().get(default.partition("/")[0])
     if not default:
         yield _TWO_STEPS.format(reason="No model is set up yet.") + _OTHER_WAYS
     elif entry is None:
         yield f"`defaultModel` is `{default}`, but there is no such provider. Change it in the configuration."
     elif entry.plug.name in _NOT_REAL:
-        what = "A script gives the answers" if entry.plug.name == "scripted" else "A small model gives the answers"
-        yield _TWO_STEPS.format(reason=f"{what} (`{default}`).")
+        reason = "A script gives the answers" if entry.plug.name == "scripted" else "A small model gives the answers"
+        yield _TWO_STEPS.format(reason=f"{reason} (`{default}`).")
     elif not _is_usable(default, models):
         variable = entry.key.variable if not entry.settings.read_key() else None
         reason = f" `{variable}` is not set, and nobody has signed in: write `/login` in the panel." if variable else ""
@@ -151,8 +153,9 @@ def _describe_setup(services: Services, where: str, models: tuple[str, ...], def
     yield f"Engine: runs {where}"
     yield "Workspace: " + ", ".join(f"`{root}`" for root in services.workspace.files.roots)
     yield "Configuration: " + (", ".join(f"`{file}`" for file in services.config.sources) or "no file; all defaults")
-    if running := [_describe_server(one) for one in services.mcp.list_servers() if one.status is ServerStatus.RUNNING]:
-        yield "MCP servers: " + ", ".join(running)
+    running = [server for server in services.mcp.list_servers() if server.status is ServerStatus.RUNNING]
+    if running:
+        yield "MCP servers: " + ", ".join(map(_describe_server, running))
 
 
 def _describe_server(server: ToolServerUpdatedParams) -> str:
@@ -175,6 +178,7 @@ def _describe_keys(services: Services) -> Iterator[str]:
 
 
 def _describe_source(entry: CatalogEntry) -> str:
+    """Return where the key of a provider is from."""
     match entry.key.source:
         case "config":
             return "a key in the configuration"
@@ -185,7 +189,7 @@ def _describe_source(entry: CatalogEntry) -> str:
 
 
 def _describe_gain(name: str, entry: CatalogEntry) -> str:
-    """Return what a key would give."""
+    """Return the models that a key would give, in words."""
     families = {"anthropic": "Claude models", "openai": "GPT models", "google": "Gemini models"}
     return families.get(name) or f"the models of {entry.label or name}"
 
@@ -198,6 +202,7 @@ def _describe_details(services: Services, models: tuple[str, ...]) -> Iterator[s
 
 
 def _list_versions() -> list[str]:
+    """Return the names of the packages with their installed versions."""
     found: list[str] = []
     for name in _PACKAGES:
         try:

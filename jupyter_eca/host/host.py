@@ -102,14 +102,17 @@ class Host:
         self._ended = asyncio.Event()
         self._group = asyncio.TaskGroup()
         self.ready = asyncio.Event()
+        """Set when `run` has begun to serve."""
         self.started = now()
+        """The time in milliseconds since the epoch."""
         self.orphan_warnings: list[str] = []
         """Warnings about processes that an earlier server left running and that were ended at the start. They are for
         the first client that sees all chats."""
         current = self.current = Current(config, workspace)
 
-        # The parts that know nothing of chats. The chats are stored under the smallest folder, because an editor may
-        # list the same folders in another order, and the chats must not vanish then (ECA 6.1, class 42).
+        # The parts that know nothing of chats. The chats are stored under the folder that is first in alphabetical
+        # order, because an editor may list the same folders in another order, and the chats must not vanish then
+        # (ECA 6.1, class 42).
         keys = credentials.open_key_store(database)
         self.folder_trust = FolderTrust(current, trusted, read, self.reload)
         subscribers = self.subscribers = Subscribers()

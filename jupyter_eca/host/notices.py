@@ -173,6 +173,7 @@ def _make_unsaved_message(chat: str, reason: str) -> ShowMessageParams:
 
 
 def _announce(subscribers: Subscribers, chat: str, message: ShowMessageParams) -> None:
+    """Show a message to the clients of a chat."""
     subscribers.tell(Notice("$/showMessage", message, chat))
 
 

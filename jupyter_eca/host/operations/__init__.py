@@ -1,1 +1,3 @@
-"""What is done to a chat while no turn runs in it: pages, forks, review of changes, estimates."""
+"""Owns what users do besides turns: they read, copy and delete chats, review changes, estimate costs, try keys, trust
+folders and set defaults.
+"""

@@ -1,7 +1,8 @@
 """Lists what turns have changed in files and cells, and keeps or reverts these changes at the user's request.
 
-A change of an item (a file or a cell) has the id `TURN:KEY`, or `:KEY` for the changes of all turns to this item. `KEY`
-is a digest of the path and the cell.
+Before a turn changes a file or a cell, it is kept as it was: that is a checkpoint. A change *stands* if it was not
+reverted, or if the user has undone its revert. A change of an item (a file or a cell) has the id `TURN:KEY`, or `:KEY`
+for the changes of all turns to this item. `KEY` is a digest of the path and the cell.
 
 It must not compute what a revert does: `host.checkpoints` and `engine.changes` do. `host.commands.changes` has `/diff`
 and `/undo`.
@@ -81,6 +82,7 @@ class ChatCheckpoints:
     @cached_property
     def items(self) -> dict[str, ChangedItem]:
         """The changed items by their keys, in the order in which they were first changed. New folders are no items."""
+        # The first turn that changed each item.
         found = {
             ChangedItem(path): rows[0].turn
             for path, rows in self.files.items()
@@ -90,11 +92,13 @@ class ChatCheckpoints:
             for change in changes:
                 if change.is_visible:
                     found.setdefault(ChangedItem(path, change.cell), change.turn)
-        place = {turn: index for index, turn in enumerate(self.turns)}
-        return {item.key: item for item in sorted(found, key=lambda item: place.get(found[item], len(place)))}
+        turn_index = {turn: index for index, turn in enumerate(self.turns)}
+        in_order = sorted(found, key=lambda item: turn_index.get(found[item], len(turn_index)))
+        return {item.key: item for item in in_order}
 
     @cached_property
     def _by_cell(self) -> dict[str, ChangesByCell]:
+        """The changes of cells, by notebook and cell."""
         return {path: cells.group_by_cell(changes) for path, changes in self.cells.items()}
 
     def list_cell_changes(self, item: ChangedItem) -> Sequence[RecordedChange]:
@@ -153,7 +157,7 @@ class Changes:
         for id in reversed(history.turns) if turn is None else (turn,):
             found = await self._list_changes(history, reader, id, (id,)) + found
             if found and extent is ChangeExtent.LAST:
-                break
+                break  # the last turn that changed something
         return tuple(found)
 
     async def keep(self, chat: str, ids: Iterable[str]) -> None:
@@ -178,6 +182,7 @@ class Changes:
         return found
 
     def _notify(self, chat: str) -> None:
+        """Call the observers after a decision of the user."""
         for notify in self.on_decision:
             notify(chat)
 
@@ -192,20 +197,24 @@ class Changes:
     async def _keep(self, chat: str, ids: Iterable[str]) -> None:
         history, checkpoints = await self._read_history(chat), self._services.checkpoints
         for item, turns in history.find_items(ids).values():
-            through = history.turns[: history.turns.index(turns[-1]) + 1]
+            # All turns up to the last one of these.
+            up_to = history.turns[: history.turns.index(turns[-1]) + 1]
             if not item.cell:
-                open = {row.turn for row in history.files[item.path] if row.turn in through and row.decided is None}
-                await checkpoints.decide_file(chat, item.path, open, Decided.KEPT)
-            elif changes := [t for t in history.list_cell_changes(item) if t.turn in through and t.decided is None]:
-                await checkpoints.decide_cell(changes, Decided.KEPT)
+                undecided = {row.turn for row in history.files[item.path] if row.turn in up_to and row.decided is None}
+                await checkpoints.decide_file(chat, item.path, undecided, Decided.KEPT)
+                continue
+            changes = history.list_cell_changes(item)
+            undecided_changes = [change for change in changes if change.turn in up_to and change.decided is None]
+            if undecided_changes:
+                await checkpoints.decide_cell(undecided_changes, Decided.KEPT)
 
     async def _list_changes(
         self, history: ChatCheckpoints, reader: _NotebookReader, label: str, turns: Collection[str]
     ) -> list[Change]:
         """Return the changes of these turns that stand. `label` is the turn in their ids, "" for all turns."""
         found: list[Change | None] = []
-        for place, (key, item) in enumerate(history.items.items(), 1):
-            change_key = _ChangeKey(f"{label}:{key}", place, item, turns)
+        for number, (key, item) in enumerate(history.items.items(), 1):
+            change_key = _ChangeKey(f"{label}:{key}", number, item, turns)
             if not item.cell:
                 files = self._services.workspace.files
                 found.append(await run_read(_describe_file, history.files[item.path], files, change_key))
@@ -228,6 +237,7 @@ class _ChangeKey(NamedTuple):
 
 
 def _describe_file(rows: Sequence[Checkpoint], files: Files, change_key: _ChangeKey) -> ChangedFile | None:
+    """Describe the change of a file. None if none of the changes stands. `rows` are all checkpoints of the file."""
     review = file_restore.review_file(rows, change_key.turns, files)
     if review is None:
         return None
@@ -247,8 +257,8 @@ def _describe_file(rows: Sequence[Checkpoint], files: Files, change_key: _Change
 def _describe_cell(
     changes: Sequence[RecordedChange], document: NotebookDocument | str, change_key: _ChangeKey
 ) -> ChangedCell | None:
-    """Describe the change of a cell. `document` is the notebook, or why it cannot be read: then the cell is described
-    as the last change has left it."""
+    """Describe the change of a cell. None if none of the changes stands. `document` is the notebook, or why it cannot
+    be read: then the cell is described as the last change has left it."""
     notebook = None if isinstance(document, str) else document
     cell = notebook.cell(change_key.item.cell) if notebook else None
     source = cell.source if cell else None
@@ -273,6 +283,7 @@ def _describe_cell(
 
 
 def _describe_text(path: str, before: str | _NotShown | None, after: str | _NotShown | None) -> ChangedText | None:
+    """Return a text before and after a change, with the diff. None if one of them is not shown."""
     if isinstance(before, _NotShown) or isinstance(after, _NotShown):
         return None
     diff = text_file.describe_change(path, before, after or "")
@@ -286,6 +297,7 @@ class _NotShown:
 
 
 def _decode(content: bytes | None) -> str | _NotShown | None:
+    """Return the text of a file, None for no file."""
     if content is None:
         return None
     try:
@@ -307,7 +319,9 @@ class _Revert:
         self._turns = turns
         self._chat = chat
         self._history = history
+        # The names for the user of the items that were reverted.
         self._done: dict[ChangedItem, str] = {}
+        # The names for the user of the items that were left alone, each with the reason.
         self._left: dict[ChangedItem, tuple[str, str]] = {}
 
     async def run(self, ids: Sequence[str]) -> tuple[tuple[ChangeReverted, ...], tuple[ChangeLeft, ...]]:
@@ -333,11 +347,15 @@ class _Revert:
         )
 
     def _explain(self, id: str, item: ChangedItem | None) -> ChangeLeft:
+        """Return why a change was left alone. `item` is None if there is no change with this id."""
         shown, why = self._left.get(item, ("", GONE)) if item else ("", GONE)
         return ChangeLeft(id=id, shown=shown, why=why)
 
     async def _revert_cells(self, path: str, wanted: Mapping[str, Collection[str]]) -> None:
+        """Revert changes in a notebook. `wanted` are the turns to revert, by cell."""
+
         def choose(document: NotebookDocument) -> tuple[ChangesByCell, dict[str, str]]:
+            """Return the changes that can be reverted, and why the other cells are left alone."""
             chosen: ChangesByCell = {}
             skipped: dict[str, str] = {}
             for cell, turns in wanted.items():
@@ -351,6 +369,7 @@ class _Revert:
 
         notebooks = find_notebooks(self._services, self._chat)
         for result in await cells.restore_cells(self._chat, path, self._history.cells[path], choose, notebooks):
+            # A result without a cell is about the whole notebook.
             for cell in [result.cell] if result.cell else wanted:
                 if result.why:
                     self._left[ChangedItem(path, cell)] = (result.label, result.why)
@@ -359,6 +378,7 @@ class _Revert:
                     await self._services.checkpoints.decide_cell(result.changes, Decided.REVERTED)
 
     async def _revert_files(self, wanted: Mapping[str, Collection[str]]) -> None:
+        """Revert changes in files. `wanted` are the turns to revert, by path."""
         files, checkpoints = self._services.workspace.files, self._history.files
         chosen, others, refused = await asyncio.to_thread(file_restore.choose_files, checkpoints, wanted, files)
         restored = await asyncio.to_thread(file_restore.restore_files, chosen, files, others)

@@ -40,6 +40,7 @@ def _index(chat: str, tables: Tables) -> None:
 
 
 def _find_excerpts(words: Sequence[str], tables: Tables) -> dict[str, str]:
+    """Return an excerpt of the newest message of each chat that has the words, by the id of the chat."""
     excerpts: dict[str, str] = {}
     for message in tables.messages.find(words):
         if message.chat not in excerpts:

@@ -71,8 +71,9 @@ class ChatOperations:
     async def read_page(
         self, id: str, limit: int | None, before: int | None, after: int | None, *, since_summary: bool = False
     ) -> Page:
-        """Return a page of events, see `pagination.make_page`.
+        """Return a page of at most about `limit` events (None: all), see `pagination.make_page`.
 
+        `before` and `after` are cursors: sequence numbers of events that the client has. The page lies between them.
         With `since_summary` it begins at the last summary, or at the beginning if there is none. `after` is ignored
         then. Raises: CursorExpired when the event of a cursor was deleted, or events before `after` were.
         """
@@ -255,6 +256,7 @@ class ChatOperations:
             await self._branch(id, events, turn, new, (row and row.title) or "Chat")
 
     async def _branch(self, id: str, events: Sequence[Event], turn: str, new: str, title: str) -> None:
+        """Copy a chat up to the end of a turn to the new chat `new`. Raises: LocalError when there is no such turn."""
         last = max((event.seq for event in events if event.turn == turn), default=None)
         if last is None:
             raise LocalError(f"There is no turn {turn!r} in this chat.")
@@ -310,7 +312,9 @@ class ChatOperations:
 def _find_spawned(events: Iterable[Event]) -> set[str]:
     """Return the ids of the chats of the subagents that calls among these events spawned."""
     details = (event.content.details for event in events if isinstance(event.content, ToolCallContent))
-    return {one.subagent_chat_id for one in details if isinstance(one, SubagentDetails) and one.subagent_chat_id}
+    return {
+        detail.subagent_chat_id for detail in details if isinstance(detail, SubagentDetails) and detail.subagent_chat_id
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""Owns the user's trust in the settings of folders: the user gives it and takes it back here. A folder stays trusted
+"""Owns the user's trust in the settings of folders: the user gives it and takes it back here. A project folder can
+bring settings that run programs. Such settings are held back until the user trusts the folder. A folder stays trusted
 when the assistant changes its settings at the user's request.
 
 It must not know how the user was asked: the fronts do. `config.trust` has the settings that wait for trust.
@@ -47,7 +48,8 @@ class FolderTrust:
         return self._trusted is not None and self._trusted.trusts_all
 
     async def trust(self, folder: str, digest: str) -> None:
-        """Trust the settings of a folder that are held back, and put them into effect.
+        """Trust the settings of a folder that are held back, and put them into effect. `digest` is that of the settings
+        that the user has seen.
 
         Raises: LocalError when other settings are held back now than those that were shown.
         """
@@ -83,6 +85,7 @@ class FolderTrust:
         return await asyncio.to_thread(self._keep, change)
 
     def _keep(self, change: Callable[[], T]) -> T:
+        """Do the work of `keep`. Blocks."""
         if self._read is None or self._trusted is None:
             return change()
         untrusted = {settings.folder for settings in self._read().held_back}

@@ -53,6 +53,7 @@ def list_defaults(
 def _describe(
     config: Config, files: ConfigFiles, name: wire.DefaultName, choices: tuple[str, ...]
 ) -> wire.DefaultSetting:
+    """Return a default with its value, the file that sets it, and whether the user's own file may set it."""
     defining = files.find_defining_files(_find_place(name))
     file = defining[-1] if defining else None
     return wire.DefaultSetting(
@@ -91,4 +92,5 @@ def set_default(sources: ConfigSources, params: wire.ConfigSetDefaultParams) -> 
 
 
 def _find_place(name: wire.DefaultName) -> Place:
+    """Return the keys that lead to a default in the configuration: `"a.b" -> ("a", "b")`."""
     return tuple(name.value.split("."))
