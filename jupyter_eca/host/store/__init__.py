@@ -1,8 +1,8 @@
 """Owns the chats on disk: the store keeps their events, checkpoints and costs in one SQLite file.
 
-It must not know the engine. `store` is the room's door for the event loop, `tables` has the SQL statements, `schema`
-the tables and their migrations, `message_index` the search, `choices` what new chats begin with, and `rows` and
-`spending` the values.
+It must not know the engine. `store` is what other rooms call from the event loop. `tables` has the SQL statements,
+`schema` the tables and their migrations, `message_index` the search, `choices` what new chats begin with, and `rows`
+and `spending` the values.
 """
 
 from jupyter_eca.host.store.rows import (

@@ -30,7 +30,7 @@ class Choices:
         self._workspace = workspace
 
     def keep(self, choices: Sequence[RememberedChoice]) -> None:
-        """Keep choices, each in the place of the earlier one."""
+        """Keep choices. Each replaces the earlier choice of the same thing in the same notebook."""
         with transaction(self._db):
             for choice in choices:
                 workspace = self._workspace if choice.notebook else ""
@@ -47,16 +47,15 @@ class Choices:
         return [RememberedChoice(ChoiceName(name), *rest) for name, *rest in rows]
 
     def forget_replaced(self, name: ChoiceName, default: str) -> None:
-        """Forget the choices that the user made in place of a default, because it was configured again after them."""
+        """Forget the choices that replaced a default, because the user has configured this default after them."""
         self._db.execute("DELETE FROM choices WHERE name = ? AND replaced = ?", (name, default))
 
     def move(self, before: str, after: str) -> None:
         """Let a notebook, or all notebooks of a folder, keep their choices under a new path. What a notebook at the new
         path had before is forgotten."""
         with transaction(self._db):
-            moved = [
-                replace(choice, notebook=after + choice.notebook.removeprefix(before)) for choice in self._below(before)
-            ]
+            choices = self._list_below(before)
+            moved = [replace(choice, notebook=after + choice.notebook.removeprefix(before)) for choice in choices]
             self.forget(before)
             for path in {choice.notebook for choice in moved}:
                 self.forget(path)
@@ -71,7 +70,8 @@ class Choices:
             (self._workspace, path, len(path) + 1, f"{path}/"),
         )
 
-    def _below(self, path: str) -> list[RememberedChoice]:
+    def _list_below(self, path: str) -> list[RememberedChoice]:
+        """Return the choices in a notebook, or in all notebooks of a folder."""
         rows = self._db.execute(
             "SELECT name, value, replaced, model, rights, notebook FROM choices"
             " WHERE workspace = ? AND (notebook = ? OR substr(notebook, 1, ?) = ?)",

@@ -2,8 +2,9 @@
 and `message_index`.
 
 An answer is stored piece by piece while it streams, so nothing is indexed then. The messages that are new since the
-last search are indexed when the user searches again: `index_next` takes one chat, and `host.operations.chat_search`
-calls it until none is left. So the store can commit events between two chats.
+last search are indexed when the user searches again: `list_stale` names the chats with new messages, and
+`host.operations.chat_search` calls `index` for one chat after the other. So the store can commit events between two
+chats.
 
 `messages` has the whole text of each prompt and each part of an answer, with upper and lower case folded. Its FTS5
 index has trigrams, that is all groups of three characters. So it finds any part of a word in any script, as a plain
@@ -94,6 +95,7 @@ class MessageIndex:
             return
         messages = list(_join_pieces(events))
         # Asked before the transaction: if that fails, the new index must not be lost with it.
+        # (`_has_index` may create the FTS5 index.)
         has_index = self._has_index
         with transaction(self._db):
             self._delete(chat, indexed)
@@ -146,17 +148,17 @@ class MessageIndex:
 
     def _delete(self, chat: str, after: int) -> None:
         """Delete the messages of a chat after a sequence number."""
-        which = "FROM messages WHERE chat = ? AND first > ?"
-        if self._db.execute(f"SELECT 1 {which} LIMIT 1", (chat, after)).fetchone() is None:
+        selected = "FROM messages WHERE chat = ? AND first > ?"
+        if self._db.execute(f"SELECT 1 {selected} LIMIT 1", (chat, after)).fetchone() is None:
             return
         if self._has_index:
             # FTS5 reads the deleted text from us. A text that it never had would damage the index.
             self._db.execute(_FILL)
             self._db.execute(
-                f"INSERT INTO message_index (message_index, rowid, text) SELECT 'delete', id, text {which}",
+                f"INSERT INTO message_index (message_index, rowid, text) SELECT 'delete', id, text {selected}",
                 (chat, after),
             )
-        self._db.execute(f"DELETE {which}", (chat, after))
+        self._db.execute(f"DELETE {selected}", (chat, after))
 
     @cached_property
     def _has_index(self) -> bool:
@@ -173,7 +175,8 @@ class MessageIndex:
 
 
 def _join_pieces(events: Iterable[_Row]) -> Iterator[tuple[int, int, str]]:
-    """Yield the first and last sequence number of each message, and its case-folded text."""
+    """Yield the first and last sequence number of each message, and its case-folded text. A message is a run of texts
+    with the same turn and role, without another event in between."""
     for (_, _, is_text), group in groupby(events, key=lambda event: (event[1], event[2], event[4] is not None)):
         pieces = [(seq, text) for seq, _, _, _, text in group if text is not None]
         if is_text:

@@ -44,6 +44,7 @@ def mark_aside(turn: str, role: str, content: str, aside: str) -> str:
 
 
 def _mark(turn: str, role: str, content: dict[str, Any], aside: str) -> dict[str, str] | None:
+    """Return the new aside of an event, None for none. The type of the content and the role show what it was for."""
     match content["type"], role:
         case "toolCalled", _:
             return _mark_of_result(content)

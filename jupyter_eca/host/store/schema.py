@@ -169,11 +169,12 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _migrate(db: sqlite3.Connection, path: Path) -> None:
+    """Run the migrations that have not run on this file. Raises: ConfigError for the file of a newer version."""
     (done,) = db.execute("PRAGMA user_version").fetchone()
     if done > len(MIGRATIONS):
         raise ConfigError(f"{path} is a newer jupyter-eca's. Install that version, or move the file away.")
     _use_wal(db)
-    db.create_function("mark_aside", 4, mark_aside)
+    db.create_function("mark_aside", 4, mark_aside)  # one of the migrations calls it
     db.execute("BEGIN IMMEDIATE")
     # Another process may have run them before this one got the lock.
     (done,) = db.execute("PRAGMA user_version").fetchone()

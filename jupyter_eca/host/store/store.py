@@ -3,7 +3,7 @@
 An event is committed before any client is shown it. So all that was shown is still there after a crash of the server.
 All SQLite work runs on one thread. Events that are appended during a commit are committed together by the next one.
 Pieces of an answer that follow each other become one event: the first piece is committed and published at once, and
-then at most one commit is made every 40 ms (`PACE`).
+then at most one commit is made every 40 ms (`PACE_SECONDS`).
 
 If a commit fails, because the disk is full or another program locks the file, the events are published without a
 number. They stay here in memory, in their order, until they can be stored. The chats concerned are told when this
@@ -44,13 +44,13 @@ T = TypeVar("T")
 # The seconds between two pieces of an answer. Each piece costs a commit, a message to every page, and four more
 # messages to a kernel, which is far more than its few characters. Nobody reads faster than this, and a cell draws only
 # ten times a second.
-PACE: Final = 0.04
+PACE_SECONDS: Final = 0.04
 
 # The seconds until a failed commit is tried again: they double after each failure, from the first to the second value.
 FIRST_RETRY: Final = 0.5
 LAST_RETRY: Final = 30.0
 # The seconds that such a try waits for another program that writes to the file. Reads have to wait behind it.
-BUSY_SECONDS_AGAIN: Final = 0.2
+RETRY_BUSY_SECONDS: Final = 0.2
 
 # What the user can do, by a part of SQLite's message.
 _ADVICE: Final = {
@@ -78,18 +78,25 @@ class Store:
         """Called with the id of a chat and the reason when one of its events can never be stored."""
         self._path = path
         self._publish = publish
+        # What the next commit stores.
         self._pending: list[Event] = []
+        self._selected: dict[str, StoredSelection] = {}
+        self._spent: list[Spending] = []
+        # The events that could not be stored, and their chats in the order in which the clients were told.
         self._unsaved: list[Event] = []
         self._unsaved_chats: dict[str, None] = {}
+        # The error of the last commit ("" if it has worked), how many have failed one after the other, and the time of
+        # the loop's clock of the next try.
         self._failure = ""
         self._failures = 0
         self._retry_at = 0.0
-        self._selected: dict[str, StoredSelection] = {}
-        self._spent: list[Spending] = []
+        # Set when anything is queued, and when anything is queued that is no piece of an answer.
         self._wake = asyncio.Event()
-        self._pressing = asyncio.Event()
-        self._streamed = float("-inf")
-        self._flushing = asyncio.Lock()
+        self._hurry = asyncio.Event()
+        # When the last piece of an answer was published, on the loop's clock.
+        self._streamed_at = float("-inf")
+        # Held during a commit.
+        self._committing = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, "eca-store")
 
     async def open(self) -> None:
@@ -106,18 +113,18 @@ class Store:
             await self._wait_for_work()
             await self._rest()
             self._wake.clear()
-            self._pressing.clear()
+            self._hurry.clear()
             await self.settle()
 
     async def _wait_for_work(self) -> None:
         """Wait until something is appended, or until it is time to try a failed commit again."""
-        async with _until(self._retry_at if self._failure else None):
+        async with _end_wait_at(self._retry_at if self._failure else None):
             await self._wake.wait()
 
     async def _rest(self) -> None:
-        """Wait between two pieces of an answer (`PACE`), unless another kind of event is appended."""
-        async with _until(self._streamed + PACE):
-            await self._pressing.wait()
+        """Wait between two pieces of an answer (`PACE_SECONDS`), unless another kind of event is appended."""
+        async with _end_wait_at(self._streamed_at + PACE_SECONDS):
+            await self._hurry.wait()
 
     async def close(self) -> None:
         """Commit the remaining events, and close the file."""
@@ -139,7 +146,7 @@ class Store:
             self._pending += events
             self._wake.set()
             if not all(map(is_streamed_piece, events)):
-                self._pressing.set()
+                self._hurry.set()
 
     def select(self, chat: str, selected: StoredSelection) -> None:
         """Queue what the next turns of a chat are run with. It is not stored for a chat without a prompt."""
@@ -205,12 +212,14 @@ class Store:
         return await self._use(self._tables.list_chats)
 
     async def _use(self, work: Callable[[], T]) -> T:
+        """Run a function on the thread of the database. Raises: NotSaved in place of an error of SQLite."""
         try:
             return await self._run(work)
         except sqlite3.Error as error:
             raise NotSaved(self._explain(str(error))) from error
 
     async def _run(self, work: Callable[[], T]) -> T:
+        """Run a function on the thread of the database."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     # -- commits
@@ -218,7 +227,7 @@ class Store:
     async def _commit(self, *, retry: bool = False) -> None:
         """Commit all that is queued, and publish the new events. With `retry`, try it even if the last commit failed a
         moment ago."""
-        async with self._flushing:
+        async with self._committing:
             fresh, self._pending = merge_pieces(self._pending), []
             if self._failure and not retry and asyncio.get_running_loop().time() < self._retry_at:
                 self._unsaved += fresh
@@ -227,7 +236,7 @@ class Store:
                 fresh = await self._store(fresh)
             if fresh:
                 if is_streamed_piece(fresh[-1]):
-                    self._streamed = asyncio.get_running_loop().time()
+                    self._streamed_at = asyncio.get_running_loop().time()
                 self._publish(fresh)
 
     async def _store(self, fresh: list[Event]) -> list[Event]:
@@ -236,6 +245,7 @@ class Store:
         A full or broken disk must not take the answer away from the user who is reading it. So events that cannot be
         stored are published without a number, and stay here in their order.
         """
+        # The first `late` events were published before, without a number.
         events, late = [*self._unsaved, *fresh], len(self._unsaved)
         selected, self._selected = self._selected, {}
         spent, self._spent = self._spent, []
@@ -257,17 +267,18 @@ class Store:
         return written.events[late:]
 
     async def _note_failure(self, reason: str) -> None:
+        """Note that a commit has failed: plan the next try, and tell the chats concerned."""
         self._failures += 1
         wait = min(FIRST_RETRY * 2 ** (self._failures - 1), LAST_RETRY)
         self._retry_at = asyncio.get_running_loop().time() + wait
         if not self._failure:
             # From now on, reads must not wait long behind a commit that waits for another program.
-            await self._run(partial(self._tables.set_busy_timeout, BUSY_SECONDS_AGAIN))
+            await self._run(partial(self._tables.set_busy_timeout, RETRY_BUSY_SECONDS))
         self._failure = reason
         self._note_unsaved()
 
     def _note_unsaved(self) -> None:
-        """Tell each chat, once, of which an event, the selection or a cost is not stored."""
+        """Tell each chat, once, that something of it is not stored: an event, the selection or a cost."""
         chats = (*(event.chat for event in self._unsaved), *self._selected, *(spent.chat for spent in self._spent))
         for chat in chats:
             if chat and chat not in self._unsaved_chats:
@@ -275,6 +286,7 @@ class Store:
                 self.on_unsaved(chat, self._explain(self._failure))
 
     async def _note_success(self) -> None:
+        """Note that a commit has worked after others had failed, and tell the chats concerned."""
         self._failure, self._failures = "", 0
         await self._run(partial(self._tables.set_busy_timeout, schema.BUSY_SECONDS))
         chats, self._unsaved_chats = self._unsaved_chats, {}
@@ -292,8 +304,8 @@ def _ignore(*_: object) -> None:
 
 
 @asynccontextmanager
-async def _until(end: float | None) -> AsyncGenerator[None]:
-    """End the waiting within this context at a time of the loop's clock, without an error. None is never."""
+async def _end_wait_at(end: float | None) -> AsyncGenerator[None]:
+    """End what is awaited within this context at the time `end` of the loop's clock, without an error. None: never."""
     # `wait_for` is not used, because in Python 3.11 it can mistake a cancellation for a timeout.
     with suppress(TimeoutError):
         async with asyncio.timeout_at(end):

@@ -1,6 +1,8 @@
 """Owns the SQL statements that read and write the tables. They are synchronous and run on the store's own thread.
 
-They must not know threads or subscribers: `store` does. `schema` makes the tables, and `rows` has the values.
+An event is a fact about a chat, and its aside says what the event means to the model. A checkpoint has a file or cells
+as they were before a turn changed them. The statements must not know threads or subscribers: `store` does. `schema`
+makes the tables, and `rows` has the values.
 """
 
 from __future__ import annotations
@@ -38,15 +40,16 @@ _CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(Content)
 _ASIDE: Final[TypeAdapter[Aside]] = TypeAdapter(Aside)
 
 # What the states of changes that were made without approval become when the user has seen the changes.
-_SEEN: Final = {ReviewState.UNSEEN: ReviewState.OPEN, ReviewState.UNSEEN_SETTLED: ReviewState.SETTLED}
-_UNSEEN: Final = tuple(_SEEN)
+_STATE_WHEN_SEEN: Final = {ReviewState.UNSEEN: ReviewState.OPEN, ReviewState.UNSEEN_SETTLED: ReviewState.SETTLED}
+_UNSEEN: Final = tuple(_STATE_WHEN_SEEN)
 
-# The beginning of the aside of a summary.
+# The beginning of the aside of a summary, as it is stored.
 _SUMMARY: Final = '{"kind":"summary"'
 
 # A sequence number behind all events.
 _MAX_SEQ: Final = 2**62
 
+# The columns in the order of the fields of `ChatRow`.
 _ROWS: Final = """
     SELECT id, created, updated, title, model, owner,
         (SELECT coalesce(max(seq), 0) FROM events WHERE chat = id),
@@ -115,8 +118,8 @@ class Tables:
 
         `selected` are the selections of chats, by chat, and `spent` are the costs of requests. The first `late` events
         were shown before without a number, because they could not be stored then. A client that comes back with an
-        older number cannot know which of them it has seen. So the chat is marked as cut, and the client is shown all of
-        it.
+        older number cannot know which of them it has seen. So the chat is marked as cut (`cut_from` to `cut_to`), and
+        the client is shown the whole chat.
         """
         stored: list[Event] = []
         refused: list[RefusedWrite] = []
@@ -221,16 +224,18 @@ class Tables:
 
         They are at least `limit` events, if the chat has so many, and begin with the beginning of a turn.
         """
-        place = self._db.execute(
+        # The event that is `limit` events before the end. From there, the beginning of its turn is looked up.
+        row = self._db.execute(
             "SELECT seq, turn FROM events WHERE chat = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
             (chat, before or _MAX_SEQ, limit - 1),
         ).fetchone()
-        if place is None:
+        if row is None:
             return self.read_events(chat, 0, before), 0
+        seq, turn = row
         first, earlier = self._db.execute(
             "SELECT first, (SELECT count(*) FROM events WHERE chat = ?1 AND seq < first) FROM"
             " (SELECT coalesce(min(seq), ?3) AS first FROM events WHERE chat = ?1 AND turn = ?2 AND turn != '')",
-            (chat, place[1], place[0]),
+            (chat, turn, seq),
         ).fetchone()
         return self.read_events(chat, first - 1, before), earlier
 
@@ -257,11 +262,11 @@ class Tables:
 
     def read_chat(self, id: str) -> ChatRow | None:
         """Return the row of a chat, None when there is none."""
-        return next(iter(self._rows("WHERE id = ?", id)), None)
+        return next(iter(self._read_rows("WHERE id = ?", id)), None)
 
     def list_chats(self) -> list[ChatRow]:
         """Return the chats of this workspace without those of subagents, the last used first."""
-        return self._rows("WHERE workspace = ? AND parent IS NULL ORDER BY updated DESC", self._workspace)
+        return self._read_rows("WHERE workspace = ? AND parent IS NULL ORDER BY updated DESC", self._workspace)
 
     def add_subagent_chat(self, chat: str, parent: str, at: int) -> bool:
         """Make the chat of a subagent. Return False when a chat has that id already."""
@@ -273,19 +278,21 @@ class Tables:
 
     def list_subagents(self, parent: str) -> list[ChatRow]:
         """Return the chats of a chat's subagents, the oldest first."""
-        return self._rows("WHERE parent = ? ORDER BY created", parent)
+        return self._read_rows("WHERE parent = ? ORDER BY created", parent)
 
     def list_chat_ids(self) -> list[str]:
         """Return the ids of all chats of all workspaces."""
         return [chat for (chat,) in self._db.execute("SELECT id FROM chats")]
 
-    def _rows(self, where: str, value: str) -> list[ChatRow]:
+    def _read_rows(self, where: str, value: str) -> list[ChatRow]:
+        """Return the chats that a WHERE clause selects. `value` is its parameter."""
         return [ChatRow(*row) for row in self._db.execute(_ROWS + where, (value,))]
 
     # -- deleting and copying chats
 
     def delete_events(self, chat: str, seqs: Collection[int]) -> None:
-        """Delete events of a chat, and note in its row which part was cut."""
+        """Delete events of a chat, and note in its row which part was cut: from the first deleted event (`cut_from`) to
+        the newest event (`cut_to`). See `ChatRow.intact`."""
         if not seqs:
             return
         with transaction(self._db):
@@ -436,6 +443,7 @@ class Tables:
     def find_unseen(self) -> UnseenChange | None:
         """Return a change that was made without approval, and that the user has neither seen nor decided about; None
         when there is none. It was made in this workspace, or in one that contains it or lies in it."""
+        # The folders are equal, or one is the beginning of the other.
         of_workspace = (
             "chat IN (SELECT id FROM chats WHERE instr(? || '/', workspace || '/') = 1"
             " OR instr(workspace || '/', ? || '/') = 1) AND review IN (?, ?) ORDER BY id DESC LIMIT 1"
@@ -460,7 +468,7 @@ class Tables:
     def mark_seen(self, chat: str, unseen: UnseenChange) -> None:
         """Note that the user has seen the changes up to these rows, and all changes of a chat."""
         for table, row in (("checkpoints", unseen.file_row), ("cell_checkpoints", unseen.cell_row)):
-            for before, after in _SEEN.items():
+            for before, after in _STATE_WHEN_SEEN.items():
                 self._db.execute(
                     f"UPDATE {table} SET review = ? WHERE review = ? AND (chat = ? OR id <= ?)"  # noqa: S608  # ours
                     " AND chat IN (SELECT id FROM chats WHERE workspace = ?)",
@@ -557,9 +565,10 @@ class Tables:
 
 def _columns(selected: StoredSelection) -> tuple[str | bool | None, ...]:
     """Return the values of a selection in the order of the columns in `Tables._select`."""
-    where = selected.folder or None, selected.notebook or None
-    return selected.model or None, selected.agent or None, selected.variant, selected.trust, *where
+    places = selected.folder or None, selected.notebook or None
+    return selected.model or None, selected.agent or None, selected.variant, selected.trust, *places
 
 
 def _dump_content(event: Event) -> str:
+    """Return the content of an event as the JSON that is stored."""
     return event.content.model_dump_json(by_alias=True, exclude_none=True)

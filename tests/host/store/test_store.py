@@ -112,7 +112,7 @@ def user_version(path: Path) -> int:
 async def test_pieces_of_an_answer_that_follow_closely_are_shown_together_and_what_is_no_piece_at_once(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jupyter_eca.host.store.store.PACE", 3600)
+    monkeypatch.setattr("jupyter_eca.host.store.store.PACE_SECONDS", 3600)
     async with opened(path) as book, asyncio.timeout(PATIENCE):
         running = asyncio.create_task(book.store.run())
         book.store.append([event("one ")])
