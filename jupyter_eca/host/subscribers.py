@@ -107,7 +107,7 @@ class ChatQuestions:
 
 @contextmanager
 def _report_failure() -> Generator[None]:
-    """Log an error of one subscriber. The other subscribers and the chat go on."""
+    """Log an error of one subscriber within this context. The other subscribers and the chat go on."""
     try:
         yield
     except Exception:  # noqa: BLE001  # the boundary to a front: a bug there costs one client one message
@@ -119,7 +119,9 @@ class Subscribers:
 
     def __init__(self) -> None:
         self._all: list[Subscriber] = []
+        # The messages that `warn` has shown.
         self._warned: set[str] = set()
+        # How many questions wait for an answer, by chat.
         self._asking: Counter[str] = Counter()
 
     def add(self, subscriber: Subscriber) -> None:
@@ -210,6 +212,7 @@ class Subscribers:
 
     @contextmanager
     def _note_question(self, chat: str) -> Generator[None]:
+        """Count a question of a chat as long as this context lasts."""
         self._asking[chat] += 1
         try:
             yield
@@ -217,6 +220,7 @@ class Subscribers:
             self._asking -= Counter([chat])
 
     async def _ask_all(self, chat: str, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        """Ask all clients that can answer, and return the first answer. See `ask`."""
         asking = {asyncio.ensure_future(client.ask(question)) for client in self._all if client.answers(chat)}
         try:
             while asking:

@@ -104,6 +104,7 @@ class ToolOutputs:
     # -- in a thread
 
     def _cut(self, chat: str, call: str, result: ToolResult, size: int, lines: int) -> ToolResult:
+        """Keep a result that is too long, and return its beginning and its end with a note in between."""
         head, tail = split_head_and_tail(result.text, size, lines)
         left_out = len(result.text) - len(head) - len(tail)
         id = make_output_id(call)
@@ -137,7 +138,7 @@ class ToolOutputs:
         # A character may be cut at both ends of the part. The rest of a character at the beginning is left out, because
         # the part before this one ends with that character.
         offset = min(offset, total)
-        while data and data[0] & 0xC0 == 0x80:
+        while data and data[0] & 0xC0 == 0x80:  # 10xxxxxx: not the first byte of a character in UTF-8
             data, offset = data[1:], offset + 1
         text = "".join(data.decode("utf-8", "ignore").splitlines(keepends=True)[:lines])
         return OutputPart(text, offset, offset + len(text.encode()), total)
@@ -148,12 +149,14 @@ class ToolOutputs:
                 shutil.copytree(old, self._find_folder(new), copy_function=_link_or_copy, dirs_exist_ok=True)
 
     def _sweep(self, known: set[Path]) -> None:
+        """Delete all old folders that are not `known`."""
         with suppress(OSError):
             for folder in self._folder.iterdir():
                 if folder not in known and folder.stat().st_mtime < time.time() - _GRACE_SECONDS:
                     shutil.rmtree(folder, ignore_errors=True)
 
     def _find_folder(self, chat: str) -> Path:
+        """Return the folder with the outputs of a chat."""
         return self._folder / hashlib.sha256(chat.encode("utf-8", "replace")).hexdigest()[:32]
 
 

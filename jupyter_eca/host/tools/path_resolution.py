@@ -49,10 +49,10 @@ async def find_call_targets(
 
     Raises: ToolError when the disk does not answer in time.
     """
-    meant = str(files.roots[0] / notebook) if notebook else ""
+    notebook_path = str(files.roots[0] / notebook) if notebook else ""
 
     def find() -> CallTargets:
-        return find_targets(tool, arguments, _make_resolver(files, config), meant, details)
+        return find_targets(tool, arguments, _make_resolver(files, config), notebook_path, details)
 
     return await run_read(find)
 
@@ -73,11 +73,14 @@ async def find_protected(files: Files, config: Config, paths: Iterable[Path]) ->
 
 
 def _make_resolver(files: Files, config: Config) -> PathResolver:
+    """Return what the engine needs to resolve the paths of a call, since it cannot read the disk. Blocks."""
     roots, start = tuple(root.resolve() for root in files.roots), files.start.resolve()
     included = frozenset(_list_scripts((*roots, start), config)) | list_included(files, config)
     protected = frozenset(_list_protected(roots, config)) - included
 
     def resolve(path: str, folder: str) -> tuple[str, ...]:
+        """Return the ways to write the real path of `path`, which is relative to `folder`: absolute, and relative to
+        each folder of the workspace that it is in."""
         real = _resolve(start / expand_home(folder) / expand_home(path))
         absolute = real.as_posix()
         inside = [real.relative_to(root).as_posix() for root in roots if real.is_relative_to(root)]
@@ -146,4 +149,5 @@ def _list_scripts(folders: tuple[Path, ...], config: Config) -> Iterator[Path]:
 
 
 def _contains_root(folder: Path, roots: tuple[Path, ...]) -> bool:
+    """Return whether a folder of the workspace is in this folder, or is this folder."""
     return any(root.is_relative_to(folder) for root in roots)

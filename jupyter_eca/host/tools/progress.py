@@ -19,25 +19,27 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.tool_result import Report
 
 # The seconds between two reports. A reader sees no faster changes of a text.
-EVERY: Final = 0.1
+INTERVAL_SECONDS: Final = 0.1
 
 # The characters at the end of a text that are sent. A tool card shows only a few lines.
 MAX_CHARS: Final = 2_000
 
 
 class Reporter:
-    """Sends the progress of one call. The first report also waits `EVERY` seconds. So a call that is faster than this
-    sends only its last report."""
+    """Sends the progress of one call. The first report also waits `INTERVAL_SECONDS`. So a call that is faster than
+    this sends only its last report."""
 
     def __init__(self, tell: Callable[[Notice], None], chat: str, call: str) -> None:
         self._tell = tell
         self._chat = chat
         self._call = call
+        # The newest report, if it was not sent yet, and the timer that sends it.
         self._newest: Report | None = None
         self._next: asyncio.TimerHandle | None = None
         self._ended = False
         self.away = asyncio.Event()
         """Set when the user moves the call to the background. The tool waits for it."""
+        # Whether the tool has said that it can go on in the background.
         self._background = False
 
     def send_away(self) -> bool:
@@ -52,7 +54,7 @@ class Reporter:
             return
         self._newest, self._background = report, report.background
         if self._next is None:
-            self._next = asyncio.get_running_loop().call_later(EVERY, self._send)
+            self._next = asyncio.get_running_loop().call_later(INTERVAL_SECONDS, self._send)
 
     def end(self) -> None:
         """Send the last report now, if it was not sent yet. Called when the call ends."""
@@ -62,6 +64,8 @@ class Reporter:
             self._send()
 
     def _send(self) -> None:
+        """Send the newest report. The end of its text is sent: twice as much is taken before it becomes plain text,
+        because codes for colours are removed from it."""
         self._next = None
         if (report := self._newest) is None:
             return
@@ -70,13 +74,13 @@ class Reporter:
             chat_id=self._chat,
             id=self._call,
             text=as_plain_text(report.text[-2 * MAX_CHARS :])[-MAX_CHARS:],
-            progress=_finite(report.done),
-            total=_finite(report.total),
+            progress=_drop_infinite(report.done),
+            total=_drop_infinite(report.total),
             background=report.background or None,
         )
         self._tell(Notice("chat/toolCallProgress", params, self._chat))
 
 
-def _finite(number: float | None) -> float | None:
+def _drop_infinite(number: float | None) -> float | None:
     """Return a number, None for infinity and NaN, which an MCP server may send and which JSON does not have."""
     return number if number is not None and math.isfinite(number) else None

@@ -65,6 +65,7 @@ class ToolRegistry:
         return {**lent, **self._common} if lent else self._common
 
     def _combine(self) -> None:
+        """Put the tools of all chats together. Native tools replace custom ones of the same name."""
         from_servers = {tool.spec.name: tool for tool in mcp_tools(self._servers)}
         self._common = {**self._custom, **self._native, **from_servers}
 
@@ -73,8 +74,8 @@ class ToolRegistry:
         return self.all(chat).get(name)
 
     def lend(self, chat: str, tools: Sequence[Tool], owner: object = None) -> None:
-        """Set the tools that a client lends to a chat. They replace the ones that it has lent before. A call that is
-        running goes on."""
+        """Set the tools that a client lends to a chat. They replace the ones that it has lent before. `owner` is the
+        client, by identity. A call that is running goes on."""
         self._lent[chat, owner] = tuple(tools)
         if not tools:
             del self._lent[chat, owner]
