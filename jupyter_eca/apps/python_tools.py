@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from jupyter_eca.errors import LocalError, ToolError
-from jupyter_eca.plugins.tools.base import arguments_of, schema_of, validate
+from jupyter_eca.plugins.tools.base import make_arguments_model, make_schema, validate
 from jupyter_eca.protocol.tool import LentTool, ToolCallResult
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ class PythonTools:
         if not inspect.isfunction(function):
             raise LocalError(f"{name} is not a Python function. Wrap it in one with `def`.")
         try:
-            arguments = arguments_of(function, skip=0)
-            schema = schema_of(arguments)
+            arguments = make_arguments_model(function, skip=0)
+            schema = make_schema(arguments)
         except Exception as error:
             advice = "Annotate them with types of JSON, such as str or list."
             message = f"The parameters of {name} cannot be described: {error}. {advice}"

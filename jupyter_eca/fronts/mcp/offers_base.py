@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, runtim
 import mcp_types as types
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import arguments_of, schema_of, validate
+from jupyter_eca.plugins.tools.base import make_arguments_model, make_schema, validate
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
@@ -170,7 +170,7 @@ def offer(
     """
 
     def make(function: Callable[..., Awaitable[Any]]) -> Offer:
-        model = None if parameters is not None else arguments_of(function)
+        model = None if parameters is not None else make_arguments_model(function)
 
         async def run(call: OfferCall[Any], arguments: dict[str, Any], /) -> Outcome:
             values = {"arguments": arguments} if model is None else validate(model, arguments)
@@ -185,7 +185,7 @@ def offer(
 
 def _make_schema(model: type[BaseModel] | None) -> dict[str, Any]:
     """Return the JSON schema of the arguments."""
-    return schema_of(model) if model is not None else {"type": "object"}
+    return make_schema(model) if model is not None else {"type": "object"}
 
 
 class ResourceShelf(Protocol):

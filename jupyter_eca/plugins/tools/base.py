@@ -127,7 +127,7 @@ class ToolContext:
     from_cell: bool = False
     """Whether a cell of the kernel waits for the answer."""
     telling: VariablesConfig = field(default_factory=VariablesConfig)
-    """How much of a variable a model may be told."""
+    """The setting that limits how much of a variable a model may be told."""
     known: KnownVersions = field(default_factory=KnownVersions)
     """The versions of files and cells that the model knows. A tool that shows a file or cell adds its version here, and
     a tool that replaces one checks the version first."""
@@ -141,6 +141,7 @@ class ToolContext:
         return any(self._has(*alternative.partition(".")) for alternative in need.split("|"))
 
     def _has(self, field: str, _: str, ability: str) -> bool:
+        """Return whether a field is present and has an ability, "" for any. `_` is the dot between them."""
         value = getattr(self, field)
         return value is not None and (not ability or getattr(value.can, ability))
 
@@ -221,8 +222,8 @@ class Tool(Protocol):
 
 
 class Plain:
-    """The defaults of a tool: it needs nothing, all agents may use it, it may change things, and makes no
-    checkpoints."""
+    """The base class of tools that are not native, with the defaults: it needs nothing, all agents may use it, it may
+    change things, and makes no checkpoints."""
 
     __slots__ = ()
     reads: bool = False
@@ -242,10 +243,11 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class NativeTool:
-    """A tool made of a Python function by `@tool`."""
+    """A tool made of a Python function by `@tool`. See `Tool` for the other fields."""
 
     spec: ToolSpec
     arguments: type[BaseModel]
+    """The model of its arguments, which checks them."""
     function: ToolFunction
     reads: bool
     needs: frozenset[Need]
@@ -289,13 +291,13 @@ def tool(
     """
 
     def make(function: Callable[..., Any]) -> NativeTool:
-        model = arguments_of(function)
+        model = make_arguments_model(function)
         _check_summary(summary, model.model_fields)
         description = inspect.getdoc(function) or ""
         spec = ToolSpec(
             function.__name__,
             description,
-            schema_of(model),
+            make_schema(model),
             summary=summary,
             remembers=remembers,
             paths=tuple(paths),
@@ -330,10 +332,11 @@ def _make_checked_preview(model: type[BaseModel], preview: Preview | None) -> Pr
     return check
 
 
-def arguments_of(function: Callable[..., Any], *, skip: int = 1) -> type[BaseModel]:
+def make_arguments_model(function: Callable[..., Any], *, skip: int = 1) -> type[BaseModel]:
     """Return a pydantic model of the parameters of a function, without the first `skip` ones, whose types need not
     exist at run time."""
     parameters = list(inspect.signature(function).parameters.values())[skip:]
+    # A copy of the function with only these annotations, so that `get_type_hints` does not evaluate the others.
     bare = FunctionType(function.__code__, function.__globals__, closure=function.__closure__)
     bare.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     hints = get_type_hints(bare, include_extras=True)
@@ -344,8 +347,8 @@ def arguments_of(function: Callable[..., Any], *, skip: int = 1) -> type[BaseMod
     return create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
 
 
-def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema without its titles, which only repeat the names."""
+def make_schema(arguments: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON schema of the arguments without its titles, which only repeat the names."""
     schema = arguments.model_json_schema()
     schema.pop("title", None)
     for argument in schema.get("properties", {}).values():
