@@ -20,7 +20,7 @@ from jupyter_eca.config.masking import mask_secrets
 from jupyter_eca.engine.model.context_window import CHARS_PER_TOKEN
 from jupyter_eca.host.chat.ports import CommandReplacement
 from jupyter_eca.host.costs.ledger import Bill
-from jupyter_eca.plugins.contexts.resolve import as_model_input, find_mentioned_contexts, materials
+from jupyter_eca.plugins.contexts.resolve import as_model_input, find_mentioned_contexts, read_materials
 from jupyter_eca.plugins.providers.base import ShowsRequest
 from jupyter_eca.protocol.context import CursorContext
 
@@ -107,7 +107,7 @@ class Estimates:
             for context in prompt.contexts
             if not (isinstance(context, CursorContext) and context == known_cursor)
         ]
-        found = await materials(
+        found = await read_materials(
             surroundings,
             [*contexts, *await find_mentioned_contexts(surroundings, model_message or prompt.message, contexts)],
         )
@@ -127,7 +127,7 @@ class Estimates:
         known = self._sizes.get(key)
         if known is not None and now - known[0] < _MAX_AGE_SECONDS:
             return known[1]
-        text, _, _ = as_model_input(await materials(self._contexts.build_surroundings(chat, None), [context]))
+        text, _, _ = as_model_input(await read_materials(self._contexts.build_surroundings(chat, None), [context]))
         tokens = math.ceil(len(text) / CHARS_PER_TOKEN)
         self._sizes.pop(key, None)
         self._sizes[key] = now, tokens

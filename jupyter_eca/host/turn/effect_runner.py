@@ -72,7 +72,7 @@ from jupyter_eca.host.turn import path_rules
 from jupyter_eca.host.turn.open_notebooks import find_renamed_notebook
 from jupyter_eca.instructions import notebook_instructions
 from jupyter_eca.plugins.contexts.mcp_resource import describe_changed
-from jupyter_eca.plugins.contexts.resolve import as_model_input, find_mentioned_contexts, materials
+from jupyter_eca.plugins.contexts.resolve import as_model_input, find_mentioned_contexts, read_materials
 from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import FileChangeDetails, RejectReason, RunCellsDetails
 from jupyter_eca.protocol.context import CursorContext
@@ -266,7 +266,7 @@ class EffectRunner:
         surroundings = self._contexts.build_surroundings(prompt.chat, chat.kernel, turn.notebook, chat.known)
         contexts = [*prompt.contexts, *await find_mentioned_contexts(surroundings, message, prompt.contexts)]
         changes = describe_changed(changed, contexts)
-        return [*await materials(surroundings, drop_known_cursor(chat, contexts)), *changes]
+        return [*await read_materials(surroundings, drop_known_cursor(chat, contexts)), *changes]
 
     # -- models
 

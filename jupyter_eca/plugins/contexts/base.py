@@ -28,16 +28,19 @@ class Surroundings:
     chat: str
     """The id of the chat."""
     files: Files
+    """The folders of the workspace. Every path goes through `files.resolve`."""
     index: FileIndex
     """The names of all files of the workspace, in memory."""
     kernel: Kernel | None = None
     """The kernel that the chat belongs to."""
     mcp: McpServers | None = None
+    """The MCP servers, whose resources can be contexts."""
     notebooks: OpenNotebooks | None = None
+    """The notebooks that are open in the user's clients."""
     glances: Glances = field(default_factory=Glances)
-    """What was seen a moment ago. It is kept between the letters that the user types."""
+    """What was seen of the open notebooks a moment ago. It is kept between the letters that the user types."""
     telling: VariablesConfig = field(default_factory=VariablesConfig)
-    """How much of a variable a model may be told."""
+    """The setting that limits how much of a variable a model may be told."""
     kernels: Kernels | None = None
     """The kernels of notebooks. None when a cell asks: then its own kernel is meant."""
     ran: Executed | None = None

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 class DirectoryPlug:
+    """The plug: `query` offers folders by their names, and `resolve` lists the chosen one. See `base.Context`."""
+
     kind = "directory"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[DirectoryContext]:
@@ -37,6 +39,7 @@ CONTEXT = DirectoryPlug()
 
 
 def _resolve_folder(files: Files, path: str) -> Path:
+    """Return the real path of a folder. Raises: ToolError when there is no such folder."""
     with report_os_errors(path):
         real = files.resolve(path)
         if not real.is_dir():
@@ -45,8 +48,9 @@ def _resolve_folder(files: Files, path: str) -> Path:
 
 
 def _as_text(folder: Path, names: list[str], path: str) -> str:
-    """List the folder. A folder that git ignores is not in the index, but a user who points at it wants to see it."""
+    """Return the folder as a tree. `names` are its files and folders in the index, relative to it."""
     if not names:
+        # A folder that git ignores is not in the index, but a user who points at it wants to see it.
         with report_os_errors(path), os.scandir(folder) as entries:
             names = [entry.name for _, entry in zip(range(MAX_ENTRIES), entries, strict=False)]
     sizes: dict[str, int] = {}

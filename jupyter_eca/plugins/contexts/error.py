@@ -30,6 +30,8 @@ _CELL_NAME: Final = re.compile(r"(?:Cell In|Input In) ?\[(\d+)\]|<ipython-input-
 
 
 class ErrorPlug:
+    """The plug: `query` offers the last error, and `resolve` reads it. See `base.Context`."""
+
     kind = "error"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[ErrorContext]:
@@ -58,6 +60,7 @@ CONTEXT = ErrorPlug()
 
 
 def _list_errors(cell: NotebookCell) -> list[dict[str, object]]:
+    """Return the last error among the outputs of a cell, as a list of one output or none."""
     return [output for output in cell.outputs if output.get("output_type") == "error"][-1:]
 
 

@@ -32,6 +32,8 @@ MAX_READ = 20_000_000
 
 
 class FilePlug:
+    """The plug: `query` offers files by their names, and `resolve` reads the chosen one. See `base.Context`."""
+
     kind = "file"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[FileContext]:
@@ -52,7 +54,8 @@ CONTEXT = FilePlug()
 
 
 def read_file(files: Files, path: str, lines: LinesRange | None, known: KnownVersions | None = None) -> Material:
-    """Read a file or a part of it. `known` remembers the version that was read. Raises: ToolError."""
+    """Read a file or some of its lines; None for all. `known` remembers the version that was read. Raises:
+    ToolError."""
     with report_os_errors(path):
         real = files.resolve(path)
         if not real.is_file():

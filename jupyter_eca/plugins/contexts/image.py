@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 class ImagePlug:
+    """The plug: it offers nothing, and `resolve` decodes the image that was sent. See `base.Context`."""
+
     kind = "image"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[ImageContext]:  # noqa: ARG002

@@ -1,5 +1,8 @@
-"""The context of a resource of an MCP server. When a chat has got a resource, later changes of it are sent with the
-next prompt: `mcp_client/watched_resources.py` watches it.
+"""The context of a resource of an MCP server (Model Context Protocol): a text or images with a URI. A template is a URI
+with variables, such as `db://{table}`, which the user fills in.
+
+When a chat has got a resource, later changes of it are sent with the next prompt: `mcp_client/watched_resources.py`
+watches it.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 
 class McpResourcePlug:
+    """The plug: `query` offers resources and templates, and `resolve` reads the chosen resource. See `base.Context`."""
+
     kind = "mcpResource"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[McpResourceContext]:
@@ -51,6 +56,8 @@ class McpResourcePlug:
 
 
 async def _offer_template(mcp: McpServers, template: ResourceTemplate, query: str) -> list[McpResourceContext]:
+    """Return what to offer for a template: the template itself while the user types its name, and then the resources
+    that its server completes. With `db://{table}`, the query `db://us` may give `db://users`."""
     typed = template.match_prefix(query.removeprefix(f"{template.server}:"))
     if typed is None or (typed.variable == "" and not typed.is_complete):
         is_named = rate_fit(query, f"{template.server}:{template.name}") is not None or (
@@ -67,6 +74,7 @@ async def _offer_template(mcp: McpServers, template: ResourceTemplate, query: st
 
 
 def _make_context(template: ResourceTemplate, uri: str) -> McpResourceContext:
+    """Return the context for a URI that was made from a template."""
     return McpResourceContext(
         server=template.server,
         uri=uri,

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 class OtherPlug:
+    """The plug: it offers nothing, and `resolve` writes the fields as JSON. See `base.Context`."""
+
     # No type of the protocol is empty, so this is the plug for all unknown types.
     kind = ""
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 class OutputPlug:
+    """The plug: `query` offers the cells with outputs, and `resolve` reads the outputs of one. See `base.Context`."""
+
     kind = "output"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[OutputContext]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 class RepoMapPlug:
+    """The plug: `query` offers `repoMap`, and `resolve` draws the tree of files. See `base.Context`."""
+
     kind = "repoMap"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[RepoMapContext]:  # noqa: ARG002

@@ -73,7 +73,7 @@ _MAX_MENTIONS: Final = 100
 
 
 @cache
-def plugs() -> Mapping[str, Context]:
+def find_plugs() -> Mapping[str, Context]:
     """Return the plugs by kind. The plug with the kind "" reads the contexts that no other plug knows."""
     return {plug.kind: plug for plug in loader.find("contexts", "CONTEXT").values()}
 
@@ -84,9 +84,10 @@ async def list_offers(
     """Return the contexts that a query could mean, the best first, without those that are `added` already. Contexts of
     a live notebook are only offered to clients that know them (`live`). In other clients the user can still write
     them."""
-    found = await asyncio.gather(*(_query_plug(plug, surroundings, query) for plug in plugs().values()))
+    found = await asyncio.gather(*(_query_plug(plug, surroundings, query) for plug in find_plugs().values()))
     known = {_make_identity(context) for context in added}
     failed = live and (await surroundings.glances.notebook(surroundings)).ended_with_error
+    # What comes first: a better fit, then an error that has just happened, then the order of the plug.
     rated = [
         (_rate_fit(surroundings, query, context), not (failed and isinstance(context, ErrorContext)), place, context)
         for contexts in found
@@ -124,7 +125,7 @@ def list_named(contexts: Iterable[ChatContext], message: str) -> tuple[ChatConte
     return tuple(context for context in contexts if any(_is_named(context, mention) for mention in mentions))
 
 
-async def materials(surroundings: Surroundings, contexts: Iterable[ChatContext]) -> list[Material]:
+async def read_materials(surroundings: Surroundings, contexts: Iterable[ChatContext]) -> list[Material]:
     """Read contexts, each once and in order: the message may name a cell by its number while the client sends it by its
     id. If a context cannot be read, its text is the reason."""
     surroundings = _read_once(surroundings)
@@ -136,8 +137,10 @@ async def materials(surroundings: Surroundings, contexts: Iterable[ChatContext])
 def as_model_input(
     found: Iterable[Material], model_message: str = ""
 ) -> tuple[str, tuple[ImagePart, ...], tuple[DocumentPart, ...]]:
-    """Return the materials as they stand in the model's prompt. `model_message` is the
-    message that a command stands for."""
+    """Return the materials as they stand in the model's prompt: the text, the images and the documents.
+
+    `model_message` is the message that a command stands for, "" for none. The text begins with it.
+    """
     text = f"\n\n{model_message}" if model_message else ""
     found = list(found)
     text += "".join(format_context(material.label, material.text) for material in found if material.text)
@@ -153,6 +156,7 @@ def _read_once(surroundings: Surroundings) -> Surroundings:
 
 
 async def _query_plug(plug: Context, surroundings: Surroundings, query: str) -> Sequence[ChatContext]:
+    """Return what a plug offers; nothing if it fails or takes too long."""
     try:
         async with asyncio.timeout(_QUERY_S):
             return await plug.query(surroundings, query)
@@ -162,6 +166,7 @@ async def _query_plug(plug: Context, surroundings: Surroundings, query: str) -> 
 
 
 async def _read_material(surroundings: Surroundings, context: ChatContext) -> Material:
+    """Read a context with its plug. If it cannot be read, the text of the material is the reason."""
     label = _make_label(context)
     try:
         async with asyncio.timeout(_RESOLVE_S):
@@ -178,7 +183,7 @@ async def _read_material(surroundings: Surroundings, context: ChatContext) -> Ma
 def _find_plug(context: ChatContext) -> Context:
     """Return the plug of a context. An `OtherContext` of a known type has fields that do not fit."""
     is_invalid = isinstance(context, OtherContext) and context.type in _TYPES
-    return plugs()[""] if is_invalid else plugs().get(context.type, plugs()[""])
+    return find_plugs()[""] if is_invalid else find_plugs().get(context.type, find_plugs()[""])
 
 
 def _is_blank(context: ChatContext) -> bool:
@@ -193,21 +198,23 @@ async def _resolve_mention(surroundings: Surroundings, mention: str, *, has_at_s
         return WebContext(url=mention)
     word = parse_live(mention) if has_at_sign else None
     if word is None:
-        is_plug_kind = has_at_sign and mention in plugs().keys() - _TYPES
+        is_plug_kind = has_at_sign and mention in find_plugs().keys() - _TYPES
         return await _find_file(surroundings, mention) or (OtherContext(type=mention) if is_plug_kind else None)
     live_context = LIVE[word.kind](word.name)
-    if await _has(surroundings, live_context):
+    if await _can_exist(surroundings, live_context):
         return live_context
     return await _find_file(surroundings, mention) or live_context
 
 
-async def _has(surroundings: Surroundings, context: LiveContext) -> bool:
+async def _can_exist(surroundings: Surroundings, context: LiveContext) -> bool:
+    """Return whether there is a kernel for a variable, or an open notebook for any other part of it."""
     if isinstance(context, VariableContext):
         return surroundings.kernel is not None
     return surroundings.notebooks is not None and bool(await surroundings.notebooks.list())
 
 
 async def _find_file(surroundings: Surroundings, mention: str) -> ChatContext | None:
+    """Return the file, the lines of a file (`data.py:L3-L7`) or the folder that a mention names, None for none."""
     path, start, end = split_mention(mention)
     kind = await run_read(_find_kind, surroundings, path)
     if kind is None and "." in path:
@@ -221,6 +228,7 @@ async def _find_file(surroundings: Surroundings, mention: str) -> ChatContext | 
 
 
 def _find_kind(surroundings: Surroundings, path: str) -> str | None:
+    """Return "directory" or "file" for a path in the workspace, None for neither. Blocks."""
     with suppress(ToolError, OSError, ValueError):
         real = surroundings.files.resolve(path)
         return "directory" if real.is_dir() else "file" if real.is_file() else None
@@ -262,6 +270,7 @@ def _is_named(context: ChatContext, mention: str) -> bool:
 
 
 def _make_label(context: ChatContext) -> str:
+    """Return the name of a context for the model and for errors."""
     match context:
         case FileContext(path=path) | DirectoryContext(path=path) | CursorContext(path=path):
             return path

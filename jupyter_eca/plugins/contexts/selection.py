@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 class SelectionPlug:
+    """The plug: `query` offers the selection if there is one, and `resolve` reads it. See `base.Context`."""
+
     kind = "selection"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[SelectionContext]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 class TextPlug:
+    """The plug: it offers nothing, and `resolve` returns the text that was sent. See `base.Context`."""
+
     kind = "text"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[TextContext]:  # noqa: ARG002

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WebPlug:
-    """The context of a web page."""
+    """The plug: `query` offers a URL that is typed, and `resolve` fetches the page. See `base.Context`."""
 
     reach: NetworkAccess = PUBLIC
     """Decides which addresses may be requested."""
@@ -33,13 +33,14 @@ class WebPlug:
 
     async def resolve(self, surroundings: Surroundings, context: WebContext) -> Material:  # noqa: ARG002
         page = await fetch(context.url, self.reach)
-        return await asyncio.to_thread(_material, context.url, page)
+        return await asyncio.to_thread(_make_material, context.url, page)
 
 
 CONTEXT = WebPlug()
 
 
-def _material(label: str, page: WebPage) -> Material:
+def _make_material(label: str, page: WebPage) -> Material:
+    """Return a page for the model: an image, or its readable text. Raises: ToolError for any other content."""
     if page.media_type.startswith("image/") and page.media_type != "image/svg+xml":
         return Material(label, images=(image.load_bytes(page.data, label),))
     text = decode(page.data)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.plugins.contexts.base import Material, Surroundings
-from jupyter_eca.plugins.contexts.resolve import materials
+from jupyter_eca.plugins.contexts.resolve import read_materials
 from jupyter_eca.protocol.context import ChatQueryContextParams
 from jupyter_eca.workspace.files.index import FileIndex
 from jupyter_eca.workspace.ports import Files
@@ -42,4 +42,4 @@ def sent(*contexts: dict[str, Any]) -> tuple[ChatContext, ...]:
 async def given(folder: Path, *contexts: dict[str, Any], mcp: McpServers | None = None) -> list[Material]:
     """What the model is given of them."""
     async with near(folder, mcp) as around:
-        return await materials(around, sent(*contexts))
+        return await read_materials(around, sent(*contexts))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.eca.session import EcaSession
-from jupyter_eca.plugins.contexts.resolve import find_mentioned_contexts, materials
+from jupyter_eca.plugins.contexts.resolve import find_mentioned_contexts, read_materials
 from jupyter_eca.protocol import notebook as wire
 from jupyter_eca.protocol.context import ChatQueryContextParams, ChatQueryContextResult
 from jupyter_eca.protocol.methods import METHODS
@@ -122,7 +122,7 @@ class Room:
 
     async def material(self, message: str) -> list[Material]:
         there = self.table.host.tool_contexts.build_surroundings("chat", None)
-        return await materials(there, await find_mentioned_contexts(there, message))
+        return await read_materials(there, await find_mentioned_contexts(there, message))
 
     async def offered(self, query: str, who: EcaClient | Peer | None = None) -> list[ChatContext]:
         params = ChatQueryContextParams(query=query, chat_id="chat").wire()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.plugins.contexts.resolve import materials
+from jupyter_eca.plugins.contexts.resolve import read_materials
 from jupyter_eca.protocol.context import Position, Range
 from jupyter_eca.protocol.notebook import CellSelection, Column, NotebookDocument, Variable
 from tests.plugins.contexts.near import near, sent
@@ -140,7 +140,7 @@ async def test_a_cell_that_is_named_and_sent_along_is_given_once(tmp_path: Path)
     async with room(tmp_path, cells()) as there:
         surroundings = there.table.host.tool_contexts.build_surroundings("chat", None)
         by_id = {"type": "cell", "path": PATH, "cell": "bad0", "label": "cell:4"}
-        found = await materials(surroundings, sent(by_id, {"type": "cell", "cell": "4"}, {**by_id, "label": ""}))
+        found = await read_materials(surroundings, sent(by_id, {"type": "cell", "cell": "4"}, {**by_id, "label": ""}))
         assert [one.label for one in found] == [f"{PATH} cell 4"]
         assert there.shelf.reads == 1
 
@@ -320,11 +320,11 @@ async def test_a_cursor_in_an_open_notebook_is_in_its_cell(tmp_path: Path) -> No
     spot = {"line": 99, "character": 0}
     cursor = {"type": "cursor", "path": PATH, "position": {"start": spot, "end": spot}}
     async with room(tmp_path, selecting("raise")) as there:
-        (found,) = await materials(there.table.host.tool_contexts.build_surroundings("chat", None), sent(cursor))
+        (found,) = await read_materials(there.table.host.tool_contexts.build_surroundings("chat", None), sent(cursor))
         assert found.text.startswith("from line 2, column 5 to line 2, column 10 (selected), in:\n--- cell 2 [def0]")
 
 
 async def test_somebody_elses_context_of_the_same_name_is_told_with_what_it_says(tmp_path: Path) -> None:
     async with near(tmp_path) as there:
-        (found,) = await materials(there, sent({"type": "selection", "content": "mine"}))
+        (found,) = await read_materials(there, sent({"type": "selection", "content": "mine"}))
         assert '"content": "mine"' in found.text

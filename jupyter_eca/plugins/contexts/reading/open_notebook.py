@@ -40,18 +40,18 @@ class CachedNotebooks:
         self._notebooks = notebooks
         self._listed: tuple[NotebookInfo, ...] | None = None
         self._read: dict[str, NotebookDocument] = {}
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def list(self) -> tuple[NotebookInfo, ...]:
         """Return the open notebooks."""
-        async with self._turn:
+        async with self._lock:
             if self._listed is None:
                 self._listed = await self._notebooks.list()
             return self._listed
 
     async def read(self, path: str) -> NotebookDocument:
         """Return a notebook."""
-        async with self._turn:
+        async with self._lock:
             if path not in self._read:
                 self._read[path] = await self._notebooks.read(path)
             return self._read[path]
@@ -73,6 +73,7 @@ async def document(surroundings: Surroundings, path: str = "") -> NotebookDocume
 
 
 async def _read(surroundings: Surroundings, path: str) -> NotebookDocument:
+    """Return a notebook as it is in the page, without the states of its cells. See `document`."""
     if surroundings.notebooks is None:
         raise ToolError("No notebook is open.", "Open it in JupyterLab.")
     if path:
@@ -104,17 +105,18 @@ def render_whole(document: NotebookDocument, known: KnownVersions | None = None)
         limit = _share_room(lengths, MAX_CHARACTERS - len(text) + sum(lengths))
         text = render_cells(document, output=limit)
         text += "" if limit else "\n\n[outputs are left out: too many]"
-    shown, note = _last_pictures(document)
+    pictures, note = _load_last_pictures(document)
     if known is not None and len(text) <= MAX_CHARACTERS:
         known.learn_cells(document.path, document.cells)
     # Only the number of characters counts, because a notebook with short lines has many lines.
-    return Material(document.path, f"{text if len(text) <= MAX_CHARACTERS else truncate(text)}{note}", shown)
+    return Material(document.path, f"{text if len(text) <= MAX_CHARACTERS else truncate(text)}{note}", pictures)
 
 
 def _share_room(lengths: Sequence[int], room: int) -> int:
-    """Return how many characters each output may have. Short outputs are kept as a whole, and the long ones share the
-    remaining room equally."""
+    """Return how many characters each output may have; 0 to leave all outputs out. Short outputs are kept as a whole,
+    and the long ones share the remaining room equally: `([10, 500, 900], 1000) -> 450` (half of 990, less the note)."""
     shares = len(lengths)
+    # The shortest first: an output that is shorter than an equal share leaves more for the others.
     for length in sorted(lengths):
         if (length + _CUT_NOTE_CHARS) * shares > room:
             break
@@ -124,8 +126,8 @@ def _share_room(lengths: Sequence[int], room: int) -> int:
     return limit if limit >= _MIN_OUTPUT else 0
 
 
-def _last_pictures(document: NotebookDocument) -> tuple[tuple[ImagePart, ...], str]:
-    """Return the last images, and a line that says which cells have the others."""
+def _load_last_pictures(document: NotebookDocument) -> tuple[tuple[ImagePart, ...], str]:
+    """Return the last images in their order, and a line that says which cells have the others; "" if all are there."""
     found: list[ImagePart] = []
     left_out: list[int] = []
     for number, cell in sorted(enumerate(document.cells, 1), reverse=True, key=lambda pair: pair[0]):
@@ -133,7 +135,7 @@ def _last_pictures(document: NotebookDocument) -> tuple[tuple[ImagePart, ...], s
             continue
         room = MAX_PICTURES - len(found)
         pictures = load_pictures(cell) if room else ()
-        found[:0] = pictures[-room:] if room else ()
+        found[:0] = pictures[-room:] if room else ()  # put before the images of later cells
         if len(pictures) > room or not room:
             left_out.append(number)
     cells = ", ".join(map(str, reversed(left_out)))
@@ -141,6 +143,7 @@ def _last_pictures(document: NotebookDocument) -> tuple[tuple[ImagePart, ...], s
 
 
 def _match_path(files: Files, path: str, names: Sequence[str]) -> str | None:
+    """Return the one of Jupyter's paths that leads to the same file as `path`, None for none. Blocks."""
     if path in names:
         return path
     with suppress(ToolError):

@@ -28,14 +28,15 @@ T = TypeVar("T")
 
 # The seconds to wait for an answer, the seconds that an answer is used, and the seconds until the next question if
 # there was none. A page on the same machine answers within hundredths of a second, and a busy kernel never.
-PATIENCE: Final = 0.25
-FRESH: Final = 2.0
-RESTED: Final = 5.0
+PATIENCE_SECONDS: Final = 0.25
+REUSE_SECONDS: Final = 2.0
+RETRY_SECONDS: Final = 5.0
 
 # The answers that are kept.
-_MAX_CHATS: Final = 20
+_MAX_ANSWERS: Final = 20
 
-_MAX_CHARS: Final = 80
+# The characters of a line in the list of offers.
+_MAX_LINE_CHARS: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class CellLine:
     """A cell in a list of offers."""
 
     number: int
+    """The number of the cell in the notebook, counted from 1."""
     id: str
     first: str
     """The first line of its source."""
@@ -98,8 +100,10 @@ class Glances:
     """What was seen a moment ago, by chat: each chat has its own clients, and so its own open notebooks."""
 
     def __init__(self) -> None:
+        # Until when an answer is used (on the monotonic clock), and the answer, by what was looked at.
         self._answers: dict[object, tuple[float, Any]] = {}
-        self._turns: dict[object, asyncio.Lock] = {}
+        # So that the same thing is looked at only once at a time.
+        self._locks: dict[object, asyncio.Lock] = {}
 
     async def notebook(self, surroundings: NotebookSources) -> Glance:
         """Return what was seen of the open notebooks."""
@@ -120,28 +124,31 @@ class Glances:
         return await self._look(("kernel", surroundings.chat, id(surroundings.kernel)), look, ())
 
     async def _look(self, key: object, look: Callable[[], Awaitable[T]], nothing: T) -> T:
-        async with self._turns.setdefault(key, asyncio.Lock()):
+        """Return the recent answer for a key, or call `look`. If `look` fails or takes too long, return `nothing`."""
+        async with self._locks.setdefault(key, asyncio.Lock()):
             until, answer = self._answers.get(key, (0.0, nothing))
             if monotonic() < until:
                 return answer
             try:
-                async with asyncio.timeout(PATIENCE):
-                    answer, lifetime = await look(), FRESH
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    answer, lifetime = await look(), REUSE_SECONDS
             except (ToolError, TimeoutError):
-                answer, lifetime = nothing, RESTED
+                answer, lifetime = nothing, RETRY_SECONDS
             self._answers.pop(key, None)
             self._answers[key] = (monotonic() + lifetime, answer)
-            self._forget()
+            self._drop_oldest()
             return answer
 
-    def _forget(self) -> None:
-        for key in list(self._answers)[:-_MAX_CHATS]:
+    def _drop_oldest(self) -> None:
+        """Drop the oldest answers, so that at most `_MAX_ANSWERS` are kept."""
+        for key in list(self._answers)[:-_MAX_ANSWERS]:
             del self._answers[key]
-            if (turn := self._turns.get(key)) is not None and not turn.locked():
-                del self._turns[key]
+            if (lock := self._locks.get(key)) is not None and not lock.locked():
+                del self._locks[key]
 
 
 async def _look_at_notebook(notebooks: OpenNotebooks) -> Glance:
+    """Read the active notebook, which is the first one in the list."""
     paths = tuple(info.path for info in await notebooks.list())
     if not paths:
         return Glance()
@@ -152,6 +159,7 @@ async def _look_at_notebook(notebooks: OpenNotebooks) -> Glance:
 
 
 def _describe_cell(number: int, cell: NotebookCell) -> CellLine:
+    """Return a cell as a line in the list of offers."""
     errors = [output for output in cell.outputs if output.get("output_type") == "error"]
     failed = f"{errors[-1].get('ename')}: {errors[-1].get('evalue')}" if errors else ""
     count = cell.execution_count or 0
@@ -165,6 +173,6 @@ def find_best(names: Mapping[str, T], query: str, most: int) -> list[T]:
 
 
 def first_line(text: str) -> str:
-    """Return the first line that is not empty."""
+    """Return the first line that is not empty, cut to `_MAX_LINE_CHARS`; "" if there is none."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return line if len(line) <= _MAX_CHARS else f"{line[: _MAX_CHARS - 1]}…"
+    return line if len(line) <= _MAX_LINE_CHARS else f"{line[: _MAX_LINE_CHARS - 1]}…"
