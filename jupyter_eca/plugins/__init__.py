@@ -55,6 +55,7 @@ __all__ = [
     "tool",
 ]
 
+# The module of each name, below `jupyter_eca`.
 _MODULES = {
     **dict.fromkeys(("tool", "Tool", "ToolContext", "Need"), "plugins.tools.base"),
     **dict.fromkeys(("ToolResult", "Report"), "workspace.tool_result"),

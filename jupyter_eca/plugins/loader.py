@@ -33,7 +33,7 @@ def find(kind: str, constant: str) -> dict[str, Any]:
     package = importlib.import_module(f"jupyter_eca.{_FOLDERS.get(kind, kind)}")
     found: dict[str, Any] = {}
     for module in pkgutil.iter_modules(package.__path__):
-        if module.name != "base":
+        if module.name != "base":  # it has the protocol of the plugs
             plug = importlib.import_module(f"{package.__name__}.{module.name}")
             if hasattr(plug, constant):
                 found[module.name] = getattr(plug, constant)
@@ -47,6 +47,6 @@ def find(kind: str, constant: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _entries(_path: tuple[str, ...]) -> EntryPoints:
-    """Return all entry points of a path. They are cached, because this takes 30 ms in a Jupyter environment, and is
-    needed for each kind of plug."""
+    """Return all entry points. They are cached until `sys.path` (`_path`) changes, because this takes 30 ms in a
+    Jupyter environment, and is needed for each kind of plug."""
     return cast("EntryPoints", entry_points())  # typeshed gives this Python's deprecated type

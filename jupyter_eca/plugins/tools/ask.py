@@ -11,13 +11,13 @@ from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 
 
-def _option(value: Any) -> Any:
+def _accept_label(value: Any) -> Any:
     """Accept a plain label instead of an option, because models write that too."""
     return {"label": value} if isinstance(value, str) else value
 
 
 Question = Annotated[str, Field(min_length=1, description="One clear question, in the user's language.")]
-Option = Annotated[QuestionOption, BeforeValidator(_option)]
+Option = Annotated[QuestionOption, BeforeValidator(_accept_label)]
 Options = Annotated[list[Option], Field(description="Answers to choose from, the one you would take first.")]
 Freeform = Annotated[bool, Field(description="Whether the user may also answer in their own words.")]
 

@@ -1,4 +1,5 @@
-"""The user's custom tools: command lines of ECA's key `customTools`, whose arguments a model fills in.
+"""The user's custom tools: command lines in the configuration (ECA's key `customTools`), whose arguments a model fills
+in. For example, the command `git log -n {{count}}` has the argument `count`.
 
 It must not parse a command line: `engine.text.shell_template` does. `shell` runs the command.
 """
@@ -52,6 +53,7 @@ def make_tools(config: Config) -> dict[str, Tool]:
 
 
 def _make_spec(name: str, config: CustomToolConfig) -> ToolSpec:
+    """Return the tool as the model knows it. An argument without a type is a string."""
     arguments = config.parameters
     properties = {
         name: schema if schema.keys() & _TYPE_KEYS else {"type": "string", **schema}
@@ -80,7 +82,7 @@ class CustomTool(Plain):
         return self._preview
 
     async def _preview(self, _context: ToolContext, arguments: dict[str, Any]) -> ShellCommandDetails:
-        return _details(self._build_line(arguments))
+        return _make_details(self._build_line(arguments))
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         """Run the command line with bash, for which users write such lines, in the first folder of the workspace.
@@ -90,12 +92,14 @@ class CustomTool(Plain):
         bash = shutil.which("bash")
         if bash is None:
             raise ToolError("There is no bash here, which custom tools need.")
+        # ECA's variables, by which a program finds out that an agent runs it, and in which chat.
         environment = f"export ECA_AGENT=1 ECA_CHAT_ID={shlex.quote(context.chat)}"
         command = f"{environment}; exec {shlex.quote(bash)} -c {shlex.quote(line)}"
         run = await run_to_end(command, folder, self.config.timeout_seconds)
-        return ToolResult(run.text, error=run.error, details=_details(line))
+        return ToolResult(run.text, error=run.error, details=_make_details(line))
 
     def _build_line(self, arguments: dict[str, Any]) -> str:
+        """Return the command line with the arguments filled in. Raises: ToolError when they do not fit."""
         _check_arguments(self.config, arguments)
         names = self.config.parameters.properties
         try:
@@ -107,7 +111,8 @@ class CustomTool(Plain):
         return line
 
 
-def _details(line: str) -> ShellCommandDetails:
+def _make_details(line: str) -> ShellCommandDetails:
+    """Return what clients show of a call: the command line as one command."""
     return ShellCommandDetails(commands=(ShellCommandPart(command=line),), line=line)
 
 
@@ -116,10 +121,13 @@ def _fits(value: Any, type: Any) -> bool:
     if type is None:
         return True
     kinds: list[str] = cast("list[str]", type) if isinstance(type, list) else [type]
-    return any(isinstance(value, _TYPES[kind]) and isinstance(value, bool) <= (kind == "boolean") for kind in kinds)
+    if isinstance(value, bool):  # in Python it is an integer too
+        return "boolean" in kinds
+    return any(isinstance(value, _TYPES[kind]) for kind in kinds)
 
 
 def _check_arguments(config: CustomToolConfig, arguments: dict[str, Any]) -> None:
+    """Raises: ToolError, which names each argument that does not fit the schema."""
     known = config.parameters.properties
     wrong = [f"{name}: there is no such argument" for name in arguments if name not in known]
     wrong += [f"{name}: it is required" for name in config.parameters.required if arguments.get(name) is None]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Editor, Files
 
 # The seconds to wait for the editor's problems. Some editors never answer.
-ADDING_SECONDS = 3.0
+EDITOR_SECONDS = 3.0
 
 _NOTHING: Final = "The editor tells of no diagnostics. Ask for a file by its path: some know only those."
 
@@ -77,6 +77,7 @@ TOOLS = (editor_diagnostics,)
 
 
 async def _check_all(context: ToolContext, editor: Editor | None) -> str:
+    """Return the problems of all open notebooks, and those that the editor has of other files."""
     opened = await context.notebooks.list() if context.notebooks is not None else ()
     parts = [await _check_notebook(context, info.path, editor) for info in opened]
     if editor is not None:
@@ -109,6 +110,7 @@ async def _check_notebook(context: ToolContext, path: str, editor: Editor | None
 
 
 async def _check_document(context: ToolContext, document: NotebookDocument, editor: Editor | None) -> str:
+    """Return the problems of a notebook: our own checks, and those of the editor."""
     from_editor = EditorGetDiagnosticsResult()
     if editor is not None and (uri := _make_uri(context.files, document.path, editor)):
         from_editor = await _ask_editor(editor, uri)
@@ -121,8 +123,9 @@ async def _check_document(context: ToolContext, document: NotebookDocument, edit
 
 
 async def _ask_editor(editor: Editor, uri: str | None) -> EditorGetDiagnosticsResult:
+    """Return the editor's problems of a URI, None for all files. If it fails or does not answer, the result says so."""
     try:
-        async with asyncio.timeout(ADDING_SECONDS):
+        async with asyncio.timeout(EDITOR_SECONDS):
             return await editor.diagnostics(uri)
     except ToolError as error:
         return EditorGetDiagnosticsResult(message=str(error))
@@ -151,12 +154,14 @@ def _map_to_cell(document: NotebookDocument, diagnostic: EditorDiagnostic) -> Ed
 
 
 def _is_in_notebooks(diagnostic: EditorDiagnostic, paths: Sequence[str]) -> bool:
+    """Return whether a problem is in one of these notebooks."""
     parts = location.parse_uri(diagnostic.uri)
     return parts is not None and parts[0] in paths
 
 
 def _as_text(files: Files, document: NotebookDocument, report: DiagnosticsReport, message: str | None) -> str:
     """Return the problems as text. A problem that many cells have is written once."""
+    # Problems of whole cells with the same message are one group. Each other problem is a group of its own.
     groups: dict[tuple[object, ...], list[EditorDiagnostic]] = {}
     for diagnostic in sorted(
         report.diagnostics,
@@ -176,6 +181,7 @@ def _as_text(files: Files, document: NotebookDocument, report: DiagnosticsReport
 
 
 def _format_group(files: Files, document: NotebookDocument, group: Sequence[EditorDiagnostic]) -> str:
+    """Return the line of a group: `cell 3 [id] 2:5: error: ...`, or `cells 3, 5-7: ...` for several cells."""
     diagnostic = group[0]
     if len(group) > 1:
         return f"cells {format_ranges(_get_cell_number(document, other) for other in group)}: {_as_line(diagnostic)}"
@@ -202,6 +208,7 @@ def _get_cell_number(document: NotebookDocument, diagnostic: EditorDiagnostic) -
 
 
 def _format_problem(files: Files, diagnostic: EditorDiagnostic) -> str:
+    """Return the line of a problem in a file: `path:line:column: error: ...`, both counted from 1."""
     parts = location.parse_uri(diagnostic.uri)
     path = (f"{parts[0]}{f' [{parts[1]}]' if parts[1] else ''}") if parts else display_path(files, diagnostic.uri)[0]
     start = diagnostic.range.start
@@ -209,11 +216,13 @@ def _format_problem(files: Files, diagnostic: EditorDiagnostic) -> str:
 
 
 def _as_line(diagnostic: EditorDiagnostic) -> str:
+    """Return a problem without its place: `error: the message [source code]`."""
     origin = " ".join(part for part in (diagnostic.source, diagnostic.code) if part)
     return f"{diagnostic.severity}: {diagnostic.message}{f' [{origin}]' if origin else ''}"
 
 
 def _format_editor_result(files: Files, editor_result: EditorGetDiagnosticsResult, nothing: str) -> str:
+    """Return the editor's problems as lines, or the text `nothing` if there are none."""
     lines = [_format_problem(files, diagnostic) for diagnostic in editor_result.diagnostics]
     if editor_result.message:
         return "\n".join([f"The editor says: {editor_result.message}", *lines])
@@ -221,5 +230,6 @@ def _format_editor_result(files: Files, editor_result: EditorGetDiagnosticsResul
 
 
 def _format_notes(notes: Iterable[str], message: str | None) -> list[str]:
+    """Return notes as lines in brackets. `message` is what the editor says, None for nothing."""
     editor_note = [f"the editor says: {message}"] if message else []
     return [f"[{note}]" for note in (*notes, *editor_note)]

@@ -91,6 +91,10 @@ def _get_able_editor(context: ToolContext, ability: str) -> Editor:
 
 
 async def _look_up(files: Files, symbol: str, ask: Callable[[], Awaitable[EditorLookupResult]]) -> str:
+    """Return the places that the editor finds for a name, one a line. `ask` asks the editor.
+
+    Raises: ToolError when the editor cannot say.
+    """
     result = await _ask_until_ready(ask)
     if result.status is not LookupStatus.SUCCESS:
         reason = result.message or {
@@ -103,6 +107,7 @@ async def _look_up(files: Files, symbol: str, ask: Callable[[], Awaitable[Editor
 
 
 async def _ask_until_ready(ask: Callable[[], Awaitable[EditorLookupResult]]) -> EditorLookupResult:
+    """Ask again and again while the language server is starting, for at most `STARTING_SECONDS`."""
     result = await ask()
     until = asyncio.get_running_loop().time() + STARTING_SECONDS
     while result.status is LookupStatus.STARTING and asyncio.get_running_loop().time() < until:
@@ -139,6 +144,7 @@ def _count_utf16_units(text: str) -> int:
 
 
 def _describe_locations(files: Files, locations: Sequence[Location]) -> list[str]:
+    """Return the places as `path:line:column: text of the line`. Each file is read once. Blocks."""
     texts: dict[Path, list[str]] = {}
     entries: list[str] = []
     for location in locations[: _MAX_SHOWN + 1]:

@@ -208,6 +208,7 @@ TOOLS = (read_file, write_file, edit_file, preview_file_change, move_file)
 
 
 async def _keep(context: ToolContext, *paths: Path) -> None:
+    """Make a checkpoint of these files, so that the change can be undone."""
     if context.keeper is not None:
         for path in paths:
             await context.keeper.keep(path)
@@ -230,10 +231,12 @@ def _list_moved(files: Files, source: str, destination: str) -> list[Path]:
 
 
 def _is_file(path: Path) -> bool:
+    """Return whether a path is anything but a folder. A link counts as a file: it is moved itself."""
     return path.is_symlink() or not path.is_dir()
 
 
 def _read_lines(files: Files, known: KnownVersions, path: str, offset: int, limit: int) -> str:
+    """Return some lines of a file as `read_file` does, and note in `known` that the model reads them."""
     with text_file.report_os_errors(path):
         real = terminal_transcript.find_kept_file(path) or files.resolve(path)
         text = text_file.read(real, path)
@@ -254,6 +257,7 @@ def _read_lines(files: Files, known: KnownVersions, path: str, offset: int, limi
 
 
 def _read_pdf(files: Files, path: str) -> ToolResult:
+    """Return a PDF as a document for the model."""
     with text_file.report_os_errors(path):
         real = files.resolve(path)
         if not real.is_file():
@@ -273,6 +277,7 @@ def _count_fitting(part: list[str]) -> int:
 
 
 def _write_and_report(files: Files, known: KnownVersions, path: str, content: str) -> ToolResult:
+    """Do the work of `write_file`. Blocks."""
     with _change_lock, text_file.report_os_errors(path):
         change = _plan_write_if_known(files, path, content, known)
         result = _replace(files, change)
@@ -281,6 +286,7 @@ def _write_and_report(files: Files, known: KnownVersions, path: str, content: st
 
 
 def _edit_and_report(context: ToolContext, path: str, original: str, new: str, everywhere: bool) -> ToolResult:
+    """Do the work of `edit_file`. Blocks."""
     files, known = context.files, context.known
     with _change_lock, text_file.report_os_errors(path):
         change = _plan_edit(files, path, original, new, everywhere)
@@ -311,6 +317,7 @@ def _check_shown(context: ToolContext, change: _Change) -> None:
 
 
 def _preview_change(files: Files, plan: Callable[..., _Change], path: str, *arguments: Any) -> FileChangeDetails:
+    """Return what the user sees of a change before it is made. `plan` computes the change from the other arguments."""
     with text_file.report_os_errors(path):
         found = plan(files, path, *arguments)
     details = text_file.describe_change(files.shorten(found.real), found.before, found.after)
@@ -392,6 +399,7 @@ def _find_loaded(real: Path, text: str) -> str | None:
 
 
 def _refuse_notebook(real: Path, path: str) -> None:
+    """Raises: ToolError when a file is a notebook."""
     if _is_notebook(real):
         raise ToolError(
             f"{path} is a notebook and is not edited as raw JSON: it may be open with unsaved work.",
@@ -401,6 +409,7 @@ def _refuse_notebook(real: Path, path: str) -> None:
 
 
 def _move_and_report(context: ToolContext, source: str, destination: str) -> ToolResult:
+    """Do the work of `move_file`. Blocks."""
     files, known = context.files, context.known
     with _change_lock, text_file.report_os_errors(f"{source} to {destination}"):
         move = _plan_move(files, source, destination)
@@ -422,6 +431,7 @@ class _Move:
 
 
 def _plan_move(files: Files, source: str, destination: str) -> _Move:
+    """Check a move, and return it with a diff like git's. Raises: ToolError when it cannot be made."""
     old, new = _find_movable(files, source), files.resolve(destination)
     if os.path.lexists(_find_entry(files, destination)):
         raise ToolError(f"{destination} exists already; nothing was moved.", "Give the whole path of a new one.")

@@ -101,10 +101,12 @@ TOOLS = (inspect, kernel_state, kernel_interrupt, kernel_restart)
 
 
 async def _describe(kernel: Kernel) -> str:
+    """Return a sentence about the state of a kernel now."""
     return _describe_state(await kernel.state(), kernel.notebook)
 
 
 def _describe_state(state: KernelState, notebook: str) -> str:
+    """Return a sentence about a state: `The kernel of a.ipynb (python) is busy with cell 3 for 4.2 seconds.`"""
     name = f"The kernel of {notebook}" if notebook else "The kernel"
     parts = [f"{name} ({state.language})" if state.language else name, f"is {state.status}"]
     if state.cell:

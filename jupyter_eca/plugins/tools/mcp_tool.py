@@ -1,4 +1,5 @@
-"""Makes tools of ours of the tools of MCP servers. It must not start a server: `mcp_client` does.
+"""Makes tools of ours from the tools of MCP servers (Model Context Protocol). It must not start a server: `mcp_client`
+does.
 `host/tools/registry.py` lists them together with the native tools.
 """
 
@@ -81,7 +82,7 @@ def mcp_tools(servers: McpManager) -> list[McpTool]:
 
 
 def make_mcp_tool(server: McpServer, tool: mcp_types.Tool) -> McpTool:
-    """Return a tool of a server as a tool of ours."""
+    """Return a tool of a server as a tool of ours. Braces in its title are doubled, because a summary is a template."""
     hints = tool.annotations
     title = tool.title or (hints and hints.title) or tool.name
     spec = ToolSpec(

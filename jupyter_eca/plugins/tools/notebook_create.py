@@ -53,7 +53,7 @@ def _accept_source(value: Any) -> Any:
     return {"source": value} if isinstance(value, str) else value
 
 
-Path_ = Annotated[str, Field(description="Where; ends with .ipynb, and must not exist yet.")]
+NewPath = Annotated[str, Field(description="Where; ends with .ipynb, and must not exist yet.")]
 Cells = Annotated[
     list[Annotated[InitialCell, BeforeValidator(_accept_source)]],
     Field(description="Its cells, in order; may be empty."),
@@ -80,7 +80,7 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
 )
 async def notebook_create(
     context: ToolContext,
-    path: Path_,
+    path: NewPath,
     cells: Cells = [],  # noqa: B006  # read only
 ) -> ToolResult:
     """Make a new notebook with these cells and open it for the user. Never overwrites. Nothing is run: use
@@ -127,7 +127,8 @@ def _resolve_cells(cells: Sequence[InitialCell], spec: Mapping[str, str]) -> lis
 
 
 def _write(real: Path, display_path: str, cells: Sequence[InitialCell], spec: dict[str, str]) -> list[tuple[str, str]]:
-    """Write the notebook, and return the cells that are then on disk."""
+    """Write the notebook, and return the type and the source of each cell that is then on disk. `spec` is the
+    kernelspec: the kernel that Jupyter starts for the notebook."""
     language = detect_language({"kernelspec": spec})
     document = {
         "cells": [_as_stored(number, cell) for number, cell in enumerate(cells, 1)],
@@ -152,6 +153,7 @@ def _write(real: Path, display_path: str, cells: Sequence[InitialCell], spec: di
 
 
 def _as_stored(number: int, cell: InitialCell) -> dict[str, Any]:
+    """Return a cell in the format of notebook files. Its id is `cell-NUMBER`."""
     stored: dict[str, Any] = {"cell_type": cell.cell_type, "id": f"cell-{number}", "metadata": {}}
     if cell.cell_type is CellType.CODE:
         stored |= {"execution_count": None, "outputs": []}
@@ -159,6 +161,7 @@ def _as_stored(number: int, cell: InitialCell) -> dict[str, Any]:
 
 
 async def _choose_kernelspec(context: ToolContext, real: Path) -> dict[str, str]:
+    """Return the kernelspec for a new notebook at this path."""
     opened = [info.path for info in await notebooks(context).list()]
     return await run_read(_find_kernelspec, context.files, real, opened)
 
@@ -171,6 +174,7 @@ def _find_kernelspec(files: Files, real: Path, opened: Iterable[str]) -> dict[st
 
 
 def _read_kernelspecs(paths: Iterable[Path]) -> Iterator[dict[str, str]]:
+    """Yield the kernelspecs of those notebooks that can be read and have one."""
     for path in paths:
         try:
             document: Any = json.loads(read_regular(path, _MAX_SIBLING_BYTES))
@@ -188,6 +192,7 @@ def _find_loaded(cells: Iterable[InitialCell]) -> str | None:
 
 
 def _format_cells(cells: Sequence[InitialCell]) -> str:
+    """Return the cells as a text for the diff that the user sees."""
     count = len(cells)
     headings = (f"cell {number} of {count} {cell.cell_type}" for number, cell in enumerate(cells, 1))
     return "".join(map(format_cell, headings, (cell.source for cell in cells)))

@@ -70,17 +70,22 @@ TOOLS = (grep,)
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """A search."""
+    """What is searched for, and where."""
 
     folder: Path
+    """The folder in which the program runs."""
     target: str
     """What is searched in `folder`: the name of a file, or `.` for all files."""
     pattern: str
+    """The regular expression."""
     globs: tuple[str, ...]
+    """The patterns of the names of files; empty for all files."""
     mode: Mode
+    """What is returned, see `OutputMode`."""
 
 
 def _make_search(files: Files, path: str, pattern: str, include: str, mode: Mode) -> _Search:
+    """Return the search in a folder or in a single file. Raises: ToolError for any other path."""
     globs = _expand_globs(include)
     with report_os_errors(path):
         real = files.resolve(path)
@@ -92,7 +97,8 @@ def _make_search(files: Files, path: str, pattern: str, include: str, mode: Mode
 
 
 def _expand_globs(include: str) -> tuple[str, ...]:
-    """Return globs without braces, because only ripgrep knows braces. One level of braces is expanded."""
+    """Return globs without braces, because only ripgrep knows braces: `"*.{md,rst}" -> ("*.md", "*.rst")`. One level of
+    braces is expanded."""
     name = include.removeprefix("**/")
     if "/" in name or os.sep in name:
         raise ToolError("include is matched with the names of files only.", "Give the folder as path.")
@@ -103,6 +109,7 @@ def _expand_globs(include: str) -> tuple[str, ...]:
 
 
 async def _choose_command(search: _Search) -> list[str]:
+    """Return the command line of the best program that is installed. Raises: ToolError when there is none."""
     if shutil.which("rg"):
         return _build_ripgrep(search)
     if await programs.is_in_work_tree(search.folder):
@@ -123,6 +130,7 @@ def _build_ripgrep(search: _Search) -> list[str]:
 
 
 def _build_git_grep(search: _Search) -> list[str]:
+    """Return the command line of `git grep`. A single file is searched even if git ignores it."""
     mode = {"content": "-n", "files_with_matches": "-l", "count": "-c"}[search.mode]
     ignored: list[str] = []
     where = [f":(glob)**/{glob}" for glob in search.globs] or ["."]
@@ -136,6 +144,7 @@ def _build_git_grep(search: _Search) -> list[str]:
 
 
 def _build_grep(search: _Search) -> list[str]:
+    """Return the command line of `grep`."""
     mode = {"content": "-n", "files_with_matches": "-l", "count": "-c"}[search.mode]
     chosen = [f"--include={glob}" for glob in search.globs] + [f"--exclude-dir={name}" for name in SKIPPED_FOLDERS]
     options = ["-r", "-I", "-s", "-E", "-H", "--color=never", "--null", mode]
@@ -204,6 +213,8 @@ def _shorten_path(files: Files, folder: Path, raw: bytes) -> str | None:
 
 
 def _format_match(rest: bytes, mode: Mode) -> str:
+    """Return what comes after the path in a line: `:line:text`, `:count` or nothing. `rest` is what the program wrote
+    after the path."""
     if mode == "files_with_matches":
         return ""
     if mode == "count":

@@ -51,10 +51,10 @@ JobId = Annotated[str, Field(description="Which job; not needed to list them.")]
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ShellCommandDetails:
     values = validate(shell_command.arguments, arguments)  # parsed as for the call itself: "true" is True
     await run_read(_resolve_folder, context.files, values["working_directory"])
-    return _details(context, values["command"], background=values["background"])
+    return _make_details(context, values["command"], background=values["background"])
 
 
-def _details(context: ToolContext, command: str, *, background: bool) -> ShellCommandDetails:
+def _make_details(context: ToolContext, command: str, *, background: bool) -> ShellCommandDetails:
     """Return the details of a command. A line that cannot be parsed is shown as it is."""
     parsed = parse_commands(command)
     programs = {scope.value for scope in context.remembered if scope.kind is ScopeKind.PROGRAM}
@@ -85,11 +85,11 @@ async def shell_command(
     variables use run_code. To read, search or change files use the tools for that.
     """
     folder = await run_read(_resolve_folder, context.files, working_directory)
-    details = _details(context, command, background=background)
+    details = _make_details(context, command, background=background)
     if background:
         label = " ".join(command.split())
         label = label if len(label) <= _LABEL_LENGTH else label[: _LABEL_LENGTH - 1] + "…"
-        job = await _jobs(context).start(context.chat, command, folder, label, context.call)
+        job = await _get_jobs(context).start(context.chat, command, folder, label, context.call)
         return ToolResult(STARTED.format(job.id), details=details)
     done = await run_to_end(command, folder, min(timeout, MAX_SECONDS), context.chat)
     return ToolResult(done.text, error=done.error, details=details)
@@ -111,7 +111,7 @@ async def bg_job(context: ToolContext, action: Action, job_id: JobId = "") -> To
     """Look after what you started in the background (shell_command, notebook_run_cells, run_code): list the jobs, read
     the newest lines that one put out, or kill one with all that it started. You are told when one ends: do not wait.
     """
-    jobs = _jobs(context)
+    jobs = _get_jobs(context)
     if action == "list":
         own = _list_jobs(context)
         return ToolResult("\n".join(map(_describe_job, own)) or "There are no background jobs in this chat.")
@@ -186,6 +186,7 @@ def _uncancel() -> None:
 
 
 def _describe_exit(code: int | None) -> str:
+    """Return how a process ended, "" for success. A negative code is the number of the signal that ended it."""
     if not code:
         return ""
     if code < 0:
@@ -195,12 +196,14 @@ def _describe_exit(code: int | None) -> str:
 
 
 async def _feed_output(stream: asyncio.StreamReader, transcript: TerminalTranscript) -> None:
+    """Read a stream to its end, and add what is read to the transcript."""
     while data := await stream.read(_CHUNK):
         await asyncio.to_thread(transcript.feed, data)
     await asyncio.to_thread(transcript.feed, b"", final=True)
 
 
 def _resolve_folder(files: Files, path: str) -> Path:
+    """Return the real path of a folder, "" for the workspace. Raises: ToolError when there is no such folder."""
     folder = files.resolve(path or ".")
     if not folder.is_dir():
         raise ToolError(f"There is no folder {path}.", "Use directory_tree to find it.")
@@ -209,7 +212,7 @@ def _resolve_folder(files: Files, path: str) -> Path:
 
 def _list_jobs(context: ToolContext) -> list[Job]:
     """Return the jobs of the chat."""
-    return [job for job in _jobs(context).list() if job.chat_id == context.chat]
+    return [job for job in _get_jobs(context).list() if job.chat_id == context.chat]
 
 
 def _find_job(context: ToolContext, id: str) -> Job:
@@ -222,12 +225,14 @@ def _find_job(context: ToolContext, id: str) -> Job:
     return job
 
 
-def _jobs(context: ToolContext) -> Jobs:
+def _get_jobs(context: ToolContext) -> Jobs:
+    """Return the background jobs. Raises: ToolError when there can be none here."""
     if context.jobs is None:
         raise ToolError("There are no background jobs here.", "Run the command without background.")
     return context.jobs
 
 
 def _describe_job(job: Job) -> str:
+    """Return the line of a job: its id, its state, how long it has run, and its label."""
     code = "" if job.exit_code is None else f", exit code {job.exit_code}"
     return f"{job.id}: {job.status} for {job.elapsed}{code}: {job.label}"

@@ -27,7 +27,7 @@ async def skill(context: ToolContext, name: Name, file: File = "") -> str:
     registry = context.skills
     if registry is None:
         raise ToolError("There are no skills here.")
-    chosen = _find(await registry.list_skills(), name)
+    chosen = _find_skill(await registry.list_skills(), name)
     if file:
         return await run_read(skills.read_skill_file, chosen, file)
     return await run_read(lambda: skills.format_skill(chosen, skills.render_body(registry, chosen)))
@@ -36,8 +36,10 @@ async def skill(context: ToolContext, name: Name, file: File = "") -> str:
 TOOLS = (skill,)
 
 
-def _find(known: tuple[Skill, ...], name: str) -> Skill:
-    for candidate in known:
+def _find_skill(skills: tuple[Skill, ...], name: str) -> Skill:
+    """Return the skill of a name. Raises: ToolError when there is none."""
+    for candidate in skills:
         if candidate.name == name:
             return candidate
-    raise ToolError(f"There is no skill {name!r}.", f"There are: {', '.join(skill.name for skill in known) or 'none'}.")
+    names = ", ".join(skill.name for skill in skills)
+    raise ToolError(f"There is no skill {name!r}.", f"There are: {names or 'none'}.")

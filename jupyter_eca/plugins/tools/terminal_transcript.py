@@ -31,8 +31,8 @@ _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 @cache
-def _folder() -> Path:
-    """Return the folder of this process: private, and deleted with the process."""
+def _make_folder() -> Path:
+    """Return the folder of this process, which the first call makes: private, and deleted with the process."""
     folder = Path(tempfile.mkdtemp(prefix="jupyter-eca-")).resolve()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -41,9 +41,9 @@ def _folder() -> Path:
 def find_kept_file(path: str) -> Path | None:
     """Return the file for a path that a transcript has named, None for other paths. A model may read it although it is
     outside of the workspace."""
-    if _folder.cache_info().currsize:
+    if _make_folder.cache_info().currsize:  # the folder was made
         real = Path(path).resolve()
-        if real.is_relative_to(_folder()) and real.is_file():
+        if real.is_relative_to(_make_folder()) and real.is_file():
             return real
     return None
 
@@ -53,7 +53,9 @@ class TerminalTranscript:
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        # The beginning and the end of the output.
         self._head = self._tail = ""
+        # The characters and lines of the whole output, and the characters of it that are in the file.
         self._size = self._lines = self._kept = 0
         self._file: TextIO | None = None
         self.path: Path | None = None
@@ -65,7 +67,7 @@ class TerminalTranscript:
         self._size += len(text)
         self._lines += text.count("\n")
         if self._file is None and (self._size > _MAX_CHARS or self._lines > _MAX_LINES):
-            self.path = _folder() / f"{secrets.token_hex(6)}.txt"
+            self.path = _make_folder() / f"{secrets.token_hex(6)}.txt"
             self._file = self.path.open("w", encoding="utf-8", newline="")
             self._keep(self._head + self._tail)
         if self._file is not None:
@@ -93,6 +95,7 @@ class TerminalTranscript:
         return f"{_plain(head)}\n[... the output has {size}; {whole}: use read_file ...]\n{_plain(tail)}"
 
     def _keep(self, text: str) -> None:
+        """Write a text to the file, up to the limit."""
         part = text[: _MAX_KEPT - self._kept]
         self._kept += len(part)
         if self._file is not None and part:

@@ -41,15 +41,16 @@ async def directory_tree(context: ToolContext, path: Folder, max_depth: Depth = 
 
     Files that git ignores are left out. "..." stands after a folder that has more than is shown.
     """
-    folder = await run_read(_folder, context.files, path)
-    listed = await _list(folder)
-    return await run_read(_draw, folder, path, listed, max_depth)
+    folder = await run_read(_resolve_folder, context.files, path)
+    listing = await _list_folder(folder)
+    return await run_read(_draw, folder, path, listing, max_depth)
 
 
 TOOLS = (directory_tree,)
 
 
-def _folder(files: Files, path: str) -> Path:
+def _resolve_folder(files: Files, path: str) -> Path:
+    """Return the real path of a folder. Raises: ToolError when there is no such folder."""
     with report_os_errors(path):
         real = files.resolve(path)
         if real.is_dir():
@@ -68,7 +69,7 @@ class _Listing:
     """False if a walk was ended early."""
 
 
-async def _list(folder: Path) -> _Listing:
+async def _list_folder(folder: Path) -> _Listing:
     """Return the files that git knows. An ignored folder is walked instead: git would list nothing, but the model has
     asked for it."""
     if await programs.is_in_work_tree(folder):
@@ -112,11 +113,13 @@ def _walk(folder: Path) -> _Listing:
 
 
 def _draw(folder: Path, path: str, listing: _Listing, max_depth: int | None) -> str:
-    every = {parts[:depth] for parts in listing.paths for depth in range(1, len(parts) + 1)}
-    near = [parts for parts in every if max_depth is None or len(parts) <= max_depth]
+    """Return the tree. The entries nearest to `folder` are shown, at most `MAX_ENTRIES`."""
+    # The folders of all paths are entries too: `("a", "b")` gives `("a",)` and `("a", "b")`.
+    entries = {parts[:depth] for parts in listing.paths for depth in range(1, len(parts) + 1)}
+    near = [parts for parts in entries if max_depth is None or len(parts) <= max_depth]
     kept = sorted(near, key=lambda parts: (len(parts), parts))[:MAX_ENTRIES]
-    open_folders = {parts[:-1] for parts in every}
-    cut_folders = {parts[:-1] for parts in every.difference(kept)}
+    open_folders = {parts[:-1] for parts in entries}
+    cut_folders = {parts[:-1] for parts in entries.difference(kept)}
     drawn = [
         "  " * (len(parts) - 1) + _label(folder.joinpath(*parts), parts in open_folders, parts in cut_folders)
         for parts in sorted(kept)
@@ -129,8 +132,8 @@ def _draw(folder: Path, path: str, listing: _Listing, max_depth: int | None) -> 
 
 
 def _label(path: Path, is_open: bool, is_cut: bool) -> str:
-    """Return the label of an entry. A folder that was not read, such as another repository, is also marked as cut if it
-    is not empty."""
+    """Return the label of an entry. `is_open`: it is a folder with entries. `is_cut`: some of them are not shown. A
+    folder that was not read, such as another repository, is also marked as cut if it is not empty."""
     name = os.fsencode(path.name).decode(errors="replace")
     if path.is_symlink():
         return f"{name} (link)"
@@ -140,6 +143,7 @@ def _label(path: Path, is_open: bool, is_cut: bool) -> str:
 
 
 def _is_empty(path: Path) -> bool:
+    """Return whether a folder is empty. False if it cannot be read."""
     with suppress(OSError), os.scandir(path) as entries:
         return next(entries, None) is None
     return False
