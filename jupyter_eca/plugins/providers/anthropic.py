@@ -22,7 +22,7 @@ from jupyter_eca.plugins.providers.messages.events import MessagesReader
 from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.plugins.providers.messages.request import build_body
 from jupyter_eca.plugins.providers.modalities import adapt_to, find_modalities
-from jupyter_eca.plugins.providers.retry_after import retry_after
+from jupyter_eca.plugins.providers.retry_after import parse_retry_after
 from jupyter_eca.plugins.providers.sdk_clients import (
     CHECK_SECONDS,
     DIRECT,
@@ -74,12 +74,15 @@ class AnthropicProvider:
     cloud. This function is called in a thread."""
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
+        """Return the configured models, then ours; none without a key."""
         configured = tuple(settings.models)
         if settings.url:
             return configured or MODELS  # another server may not have our models
-        return (*configured, *(m for m in MODELS if m not in configured)) if _key(settings, self.name) else ()
+        others = tuple(model for model in MODELS if model not in configured)
+        return (*configured, *others) if _find_key(settings, self.name) else ()
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
+        """Return the JSON that `stream` sends."""
         chosen = settings.models.get(model, ModelConfig())
         model_id = chosen.model_name or model
         # Other servers that speak this API have no web search.
@@ -90,10 +93,11 @@ class AnthropicProvider:
         )
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
+        """Send a request, and yield the pieces of the answer, and its usage last. Raises: ProviderError."""
         provider = request.model.partition("/")[0]
         chosen = settings.models.get(model, ModelConfig())
         model_id = chosen.model_name or model
-        target = RequestTarget(provider, model_id, _url(settings), _key(settings, provider))
+        target = RequestTarget(provider, model_id, _find_url(settings), _find_key(settings, provider))
         target = check_target(target, needs_key=not settings.url, vendor=self.label)
         patience = self.patience.configure(settings)
         request_json = self.request_body(model, request, settings)
@@ -134,7 +138,8 @@ class AnthropicProvider:
         yield await prices.add_price(self.priced_as, model_id, usage) if self.priced_as else usage
 
     async def check(self, settings: ProviderConfig) -> None:
-        target = RequestTarget(self.name, "", _url(settings), _key(settings, self.name))
+        """Ask the server whether it accepts the key. Raises: ProviderError when it does not."""
+        target = RequestTarget(self.name, "", _find_url(settings), _find_key(settings, self.name))
         target = check_target(target, needs_key=not settings.url, vendor=self.label)
         # The client is not cached, because the key may be wrong.
         client = await asyncio.to_thread(self._create_client, target, _CHECK_PATIENCE)
@@ -142,7 +147,8 @@ class AnthropicProvider:
             await _check_key(client, target, _CHECK_PATIENCE, settings)
 
     async def warm(self, provider: str, settings: ProviderConfig) -> None:
-        target = RequestTarget(provider, "", _url(settings), _key(settings, provider))
+        """Import the SDK and open a connection, so that the first request need not wait. Raises: ProviderError."""
+        target = RequestTarget(provider, "", _find_url(settings), _find_key(settings, provider))
         target = check_target(target, needs_key=not settings.url, vendor=self.label)
         patience = self.patience.configure(settings)
         # The request of the check opens the connection, which is kept for the first question.
@@ -150,6 +156,7 @@ class AnthropicProvider:
         await _check_key(client, target, patience, settings)
 
     def _create_client(self, target: RequestTarget, patience: Patience) -> AsyncAnthropic:
+        """Create a client of the SDK for a server. Blocks: the first import takes seconds."""
         sdk = importlib.import_module("anthropic")
         redaction.install_log_filter()
         timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
@@ -157,7 +164,7 @@ class AnthropicProvider:
         options = {
             "base_url": target.url,
             "timeout": timeout,
-            "max_retries": 0,
+            "max_retries": 0,  # the engine repeats requests
             "http_client": http,
             "default_headers": UNCOMPRESSED,
         }
@@ -191,23 +198,25 @@ def _explain(error: Exception, target: RequestTarget, patience: Patience) -> Pro
 
 
 def _explain_status(error: APIStatusError, target: RequestTarget) -> ProviderError:
+    """Return the error to show for an answer with an HTTP status that is no success."""
     headers = error.response.headers
     temporary = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
-    after = retry_after(headers, time.time())
+    after = parse_retry_after(headers, time.time())
     server_message = error.api_message or (error.body if isinstance(error.body, str) else "")
     return failures.explain_refusal(
         target, error.status_code, error.type or "", server_message, temporary=temporary, retry_after=after
     )
 
 
-def _key(settings: ProviderConfig, provider: str) -> str:
+def _find_key(settings: ProviderConfig, provider: str) -> str:
+    """Return the configured key, else the one of the environment; "" for none."""
     configured = settings.read_key()
     if configured or settings.foreign_address or (settings.url and provider != "anthropic"):
         return configured  # the key for Anthropic is not sent to other servers
     return os.environ.get(KEY_VARIABLE, "").strip()
 
 
-def _url(settings: ProviderConfig) -> str:
+def _find_url(settings: ProviderConfig) -> str:
     """Return the URL as the SDK chooses it, because error messages name it."""
     return settings.url or os.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
 

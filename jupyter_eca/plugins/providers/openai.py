@@ -28,7 +28,7 @@ from jupyter_eca.plugins.providers.modalities import adapt_to, find_modalities
 from jupyter_eca.plugins.providers.presets import RESPONSES
 from jupyter_eca.plugins.providers.responses.events import ResponsesReader as ResponsesReading
 from jupyter_eca.plugins.providers.responses.request import build_body as build_responses_body
-from jupyter_eca.plugins.providers.retry_after import retry_after
+from jupyter_eca.plugins.providers.retry_after import parse_retry_after
 from jupyter_eca.plugins.providers.sdk_clients import (
     CHECK_SECONDS,
     DIRECT,
@@ -95,6 +95,7 @@ class OpenAIApi:
     build_body: Callable[[str, ModelRequest, Payload, ModelConfig], Payload]
     """Builds the JSON of a request."""
     make_reader: Callable[[str, ProviderConfig], StreamReader]
+    """Makes the reader of an answer, for the full name of the model and the settings of its provider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +112,19 @@ class OpenAIProvider:
     patience: Patience = PATIENCE
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
+        """Return the configured models, and those that a server on this machine lists; none without a needed key."""
         configured = tuple(settings.models)
         if not settings.url or (_needs_key(settings) and not settings.read_key()):
             return ()
         if not (is_here(settings.url) and settings.fetch_models):
             return configured
         listed_models = await asyncio.to_thread(
-            _list_models, self._address(settings.url, "/models"), settings.read_key()
+            _list_models, self._add_path(settings.url, "/models"), settings.read_key()
         )
         return (*configured, *(name for name in listed_models if name not in configured))
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
+        """Return the JSON that `stream` sends."""
         chosen = settings.models.get(model, ModelConfig())
         model_id = chosen.model_name or model
         searching = chosen.model_copy(update={"web_search": settings.searches(model)})
@@ -129,6 +132,7 @@ class OpenAIProvider:
         return self.api.build_body(model_id, adapted_request, settings.payload(model), searching)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
+        """Send a request, and yield the pieces of the answer, and its usage last. Raises: ProviderError."""
         provider = request.model.partition("/")[0]
         chosen = settings.models.get(model, ModelConfig())
         target = self._find_target(provider, chosen.model_name or model, settings)
@@ -143,7 +147,7 @@ class OpenAIProvider:
             # With `object` the SDK returns the events as plain JSON. Events as pydantic models take twice as long.
             stream_class = AsyncStream[object]
             async with await client.post(
-                self._path(settings),
+                self._build_url(settings),
                 body=request_json,
                 cast_to=object,
                 options={"headers": settings.headers(model)},
@@ -167,9 +171,10 @@ class OpenAIProvider:
                     if "event-stream" in content_type
                     else failures.explain_wrong_api(target)
                 )
-        yield await self._price(provider, target.model, settings, reader.usage())
+        yield await self._add_price(provider, target.model, settings, reader.usage())
 
     async def check(self, settings: ProviderConfig) -> None:
+        """Ask the server whether it accepts the key. Raises: ProviderError when it does not."""
         target = self._find_target(self.name, "", settings)
         # The client is not cached, because the key may be wrong.
         client = await asyncio.to_thread(self._create_client, target, _CHECK_PATIENCE)
@@ -177,6 +182,7 @@ class OpenAIProvider:
             await self._check_key(client, target, _CHECK_PATIENCE, settings)
 
     async def warm(self, provider: str, settings: ProviderConfig) -> None:
+        """Import the SDK and open a connection, so that the first request need not wait. Raises: ProviderError."""
         target, patience = self._find_target(provider, "", settings), self.patience.configure(settings)
         # The request of the check opens the connection, which is kept for the first question.
         client = await get_client(self.name, target, patience, self._create_client)
@@ -193,11 +199,13 @@ class OpenAIProvider:
         )
         return check_target(target, needs_key=_needs_key(settings), vendor=preset.label if preset else provider)
 
-    def _path(self, settings: ProviderConfig) -> str:
+    def _build_url(self, settings: ProviderConfig) -> str:
+        """Return the URL that requests are sent to. The configuration can name another path."""
         url, path = settings.url or "", settings.completion_url_relative_path
-        return self._address(url, self.api.path) if path is None else f"{url.rstrip('/')}/{path.lstrip('/')}"
+        return self._add_path(url, self.api.path) if path is None else f"{url.rstrip('/')}/{path.lstrip('/')}"
 
-    def _address(self, url: str, path: str) -> str:
+    def _add_path(self, url: str, path: str) -> str:
+        """Return the URL of the server with a path, and with the version of the API if it has none."""
         version = "" if _VERSION.search(urlsplit(url).path) else self.api.version
         return f"{url.rstrip('/')}{version}{path}"
 
@@ -210,7 +218,7 @@ class OpenAIProvider:
 
         options: Any = {"headers": settings.headers(""), "timeout": _CHECK_PATIENCE.idle}
         try:
-            await client.get(self._address(target.url, "/models"), cast_to=object, options=options)
+            await client.get(self._add_path(target.url, "/models"), cast_to=object, options=options)
         except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
             raise _explain(error, target, patience) from None
 
@@ -219,6 +227,7 @@ class OpenAIProvider:
         return target.key or NO_KEY
 
     def _create_client(self, target: RequestTarget, patience: Patience) -> AsyncOpenAI:
+        """Create a client of the SDK for a server. Blocks: the first import takes seconds."""
         sdk = importlib.import_module("openai")
         redaction.install_log_filter()
         timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
@@ -231,12 +240,12 @@ class OpenAIProvider:
             api_key=self.make_api_key(target),
             base_url=target.url,
             timeout=timeout,
-            max_retries=0,
+            max_retries=0,  # the engine repeats requests
             http_client=sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=DIRECT) if is_local else None,
             default_headers={**UNCOMPRESSED, **no_account_headers},
         )
 
-    async def _price(
+    async def _add_price(
         self, provider: str, model_id: str, settings: ProviderConfig, usage: UsageDelta | None
     ) -> UsageDelta:
         """Return the usage with its price. A usage that was not counted has no price."""
@@ -259,7 +268,7 @@ def _explain(error: Exception, target: RequestTarget, patience: Patience) -> Pro
         case APIStatusError():
             headers = error.response.headers
             temporary = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
-            after = retry_after(headers, time.time())
+            after = parse_retry_after(headers, time.time())
             kind, server_message = error.code or error.type or "", _find_message(error.body)
             return failures.explain_refusal(
                 target, error.status_code, kind, server_message, temporary=temporary, retry_after=after

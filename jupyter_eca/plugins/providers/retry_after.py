@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # The headers that say when a limit is reset, and the end of the header that says how much of the limit is left.
-_AT = re.compile(r"anthropic-ratelimit-[\w-]+-reset|x-ratelimit-reset(?:-requests|-tokens)?", re.IGNORECASE)
+_RESET = re.compile(r"anthropic-ratelimit-[\w-]+-reset|x-ratelimit-reset(?:-requests|-tokens)?", re.IGNORECASE)
 _LEFT = {"-reset-requests": "-remaining-requests", "-reset-tokens": "-remaining-tokens", "-reset": "-remaining"}
 
 # "6m0s", "1.5s", "120ms".
@@ -25,7 +25,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _EPOCH = 1e9
 
 
-def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Return the seconds to wait, None when the server did not say. `now` is in seconds since the epoch."""
     if (milliseconds := _parse_number(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
@@ -37,7 +37,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 def _is_used_up(name: str, headers: Mapping[str, str]) -> bool:
     """Return whether a header is about a limit of which nothing is left."""
-    if not _AT.fullmatch(name):
+    if not _RESET.fullmatch(name):
         return False
     end = next(end for end in _LEFT if name.lower().endswith(end))
     return headers.get(name[: -len(end)] + _LEFT[end], "0").strip() == "0"
@@ -67,4 +67,5 @@ def _parse_date(value: str, now: float) -> float | None:
 
 
 def _parse_number(value: str) -> float | None:
+    """Return a number that is not negative, None for any other text."""
     return float(value) if re.fullmatch(r"\s*\d{1,18}(?:\.\d{1,9})?\s*", value) else None

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from jupyter_eca.plugins.providers.retry_after import retry_after
+from jupyter_eca.plugins.providers.retry_after import parse_retry_after
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
 
@@ -28,7 +28,7 @@ NOON = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
     ],
 )
 def test_a_server_says_when_in_its_own_way(headers: dict[str, str], seconds: float) -> None:
-    assert retry_after(headers, NOON) == pytest.approx(seconds)  # pyright: ignore[reportUnknownMemberType]  # untyped
+    assert parse_retry_after(headers, NOON) == pytest.approx(seconds)  # pyright: ignore[reportUnknownMemberType]  # untyped
 
 
 def test_only_the_limit_that_is_used_up_counts() -> None:
@@ -38,10 +38,10 @@ def test_only_the_limit_that_is_used_up_counts() -> None:
         "x-ratelimit-remaining-tokens": "0",
         "x-ratelimit-reset-tokens": "2s",
     }
-    assert retry_after(headers, NOON) == 2
+    assert parse_retry_after(headers, NOON) == 2
 
 
 @pytest.mark.parametrize("value", ["", "soon", "-1", "NaN", "1e9", "9" * 400, "5 minutes"])
 def test_what_is_no_time_says_nothing(value: str) -> None:
     names = ("retry-after", "retry-after-ms", "x-ratelimit-reset", "anthropic-ratelimit-requests-reset")
-    assert retry_after(dict.fromkeys(names, value), NOON) is None
+    assert parse_retry_after(dict.fromkeys(names, value), NOON) is None
