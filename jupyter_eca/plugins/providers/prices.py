@@ -44,6 +44,7 @@ def apply_own_rates(usage: UsageDelta, model: ModelConfig) -> UsageDelta:
 
 
 def _compute_cost(rates: RatesConfig, usage: UsageDelta) -> float:
+    """Return the cost in US dollars. Rates are for a million tokens, and for a thousand web searches."""
     read = rates.input if rates.cache_read is None else rates.cache_read
     write = rates.input if rates.cache_write is None else rates.cache_write
     whole = usage.input_tokens * rates.input + usage.output_tokens * rates.output
@@ -51,13 +52,13 @@ def _compute_cost(rates: RatesConfig, usage: UsageDelta) -> float:
     return tokens + usage.web_searches * rates.web_search / 1_000
 
 
-def cost(provider: str, model: str, usage: UsageDelta) -> float | None:
+def look_up_cost(provider: str, model: str, usage: UsageDelta) -> float | None:
     """Return the cost in US dollars, None for a model whose price is not known."""
     price = _look_up(provider, model, usage)
     return None if price is None else float(price.total_price)
 
 
-async def rates(provider: str, models: Iterable[str]) -> dict[str, tuple[float, float]]:
+async def list_rates(provider: str, models: Iterable[str]) -> dict[str, tuple[float, float]]:
     """Return the US dollars for a million tokens of input and of output, by model. Models without a known price are
     left out."""
     return await asyncio.to_thread(lambda: {model: rate for model in models if (rate := _find_rate(provider, model))})
@@ -66,13 +67,14 @@ async def rates(provider: str, models: Iterable[str]) -> dict[str, tuple[float, 
 def _find_rate(provider: str, model: str) -> tuple[float, float] | None:
     """Return the price of a million tokens of input and of output. It is that of a short prompt, because long prompts
     may cost more."""
-    short = 1_000
-    input = cost(provider, model, UsageDelta(short, 0))
-    output = cost(provider, model, UsageDelta(0, short))
+    short = 1_000  # tokens
+    input = look_up_cost(provider, model, UsageDelta(short, 0))
+    output = look_up_cost(provider, model, UsageDelta(0, short))
     return None if input is None or output is None else (round(input * 1_000, 6), round(output * 1_000, 6))
 
 
 def _look_up(provider: str, model: str, usage: UsageDelta) -> PriceCalculation | None:
+    """Return what the table says about a usage, None for a model that it does not have."""
     try:
         from genai_prices import Usage, calc_price
 

@@ -85,6 +85,7 @@ class Logins:
         self._catalog = catalog
         self._credentials = credentials
         self._changed = changed
+        # The sign-ins that go on now, by provider. A sign-in with a code has no `BrowserSignIn`.
         self._running: dict[str, tuple[BrowserSignIn | None, asyncio.Task[None]]] = {}
         self.until = "this server ends"
         """When a key is gone that is kept in memory only, as a part of a sentence."""
@@ -107,8 +108,8 @@ class Logins:
         return await self._describe_status(name, self._find_entry(name))
 
     async def login(self, name: str, method: str | None = None, user: User | None = None) -> wire.LoginStep:
-        """Return the next step of a sign-in: the methods to choose from, or the fields to fill in. Without a `user` the
-        sign-in with a browser is not offered.
+        """Return the next step of a sign-in: the methods to choose from, or the fields to fill in. `method` is the
+        chosen method, None if none was chosen. Without a `user` the sign-in with a browser is not offered.
 
         Raises: LocalError when the provider needs no key, or does not have this method.
         """
@@ -176,10 +177,12 @@ class Logins:
         )
 
     def _finish_sign_in(self, name: str, sign_in: BrowserSignIn | None, task: asyncio.Task[None]) -> None:
+        """Forget a sign-in whose task has ended, unless another one has replaced it."""
         if self._running.get(name) == (sign_in, task):
             self._cancel_sign_in(name)
 
     def _cancel_sign_in(self, name: str) -> None:
+        """Cancel the sign-in to a provider, if one goes on."""
         if (running := self._running.pop(name, None)) is not None:
             sign_in, task = running
             if sign_in is not None:
@@ -220,6 +223,7 @@ class Logins:
         return f"{_HOW_TO_PERSIST}{set_too}{url_too}."
 
     async def _is_persistent(self) -> bool:
+        """Return whether keys are stored so that they outlive this process."""
         return await asyncio.to_thread(self._credentials.is_persistent)
 
     async def logout(self, name: str) -> None:
@@ -231,6 +235,8 @@ class Logins:
         await self._announce(name, before)
 
     async def _write_keys(self, work: Callable[[], bool | None]) -> bool | None:
+        """Run a function that changes the stored keys in a thread, and return its result. Raises: LocalError when the
+        keys cannot be stored."""
         try:
             return await asyncio.to_thread(work)
         except OSError as error:
@@ -242,12 +248,14 @@ class Logins:
         await self._changed(await self.status(name), default)
 
     def _find_entry(self, name: str) -> CatalogEntry:
+        """Return a provider. Raises: LocalError when there is none of this name."""
         entries = self._catalog.entries()
         if name not in entries:
             raise LocalError(_NO_PROVIDER.format(name=name, known=", ".join(sorted(entries))))
         return entries[name]
 
     def _find_keyed(self, name: str) -> tuple[CatalogEntry, Keyed]:
+        """Return a provider that needs a key, and its plug. Raises: LocalError when there is none of this name."""
         entry = self._find_entry(name)
         if not isinstance(entry.plug, Keyed):
             raise LocalError(_NO_KEY_WANTED.format(name=name))
@@ -256,6 +264,7 @@ class Logins:
     # -- the status that clients show
 
     async def _describe_status(self, name: str, entry: CatalogEntry) -> wire.ProviderStatus:
+        """Return a provider as clients show it: its key, its ways to sign in, and its models."""
         models = await entry.plug.models(entry.settings)
         auth = _describe_auth(entry, usable=bool(models))
         keyed = isinstance(entry.plug, Keyed)
@@ -272,9 +281,11 @@ class Logins:
     async def _describe_models(
         self, name: str, entry: CatalogEntry, models: tuple[str, ...]
     ) -> tuple[wire.ProviderModel, ...]:
+        """Return the models of a provider with their abilities and prices."""
         chosen = entry.settings.models
+        # The vendor's name of each model.
         vendors = {model: (model in chosen and chosen[model].model_name) or model for model in models}
-        rates = await prices.rates(entry.priced_as, vendors.values()) if entry.priced_as and models else {}
+        rates = await prices.list_rates(entry.priced_as, vendors.values()) if entry.priced_as and models else {}
         toolless = await asyncio.to_thread(_find_toolless, entry, models)
         return tuple(
             wire.ProviderModel(
@@ -299,6 +310,7 @@ def _choose_cost(chosen: ModelConfig | None, listed: tuple[float, float] | None)
 
 
 def _find_toolless(entry: CatalogEntry, models: tuple[str, ...]) -> frozenset[str]:
+    """Return the models that cannot call tools. Blocks."""
     plug = entry.plug
     if not isinstance(plug, MayLackTools):
         return frozenset()
@@ -306,6 +318,8 @@ def _find_toolless(entry: CatalogEntry, models: tuple[str, ...]) -> frozenset[st
 
 
 def _describe_auth(entry: CatalogEntry, *, usable: bool) -> wire.ProviderAuth:
+    """Return whether the user is signed in to a provider, and where the key is from. `usable` is whether the provider
+    has models now."""
     key = entry.key
     if key.source is not None and isinstance(entry.plug, Keyed):
         variable = key.variable if key.source == "env" else None
@@ -319,6 +333,7 @@ def _describe_auth(entry: CatalogEntry, *, usable: bool) -> wire.ProviderAuth:
 
 
 def _describe_login(name: str, entry: CatalogEntry) -> wire.ProviderLogin:
+    """Return how a user can sign in to a provider."""
     methods, prefixes = _list_methods(name, entry), KEY_PREFIXES.get(name)
     return wire.ProviderLogin(methods=methods, key_prefixes=prefixes, asks_for_url=_asks_for_url(entry) or None)
 
@@ -339,6 +354,7 @@ def _asks_for_url(entry: CatalogEntry) -> bool:
 
 
 def _parse_key(data: Mapping[str, str]) -> str:
+    """Return the key among the fields that a client sends. Raises: LocalError for a text that cannot be a key."""
     key = next((data[name].strip() for name in ("key", "api-key", "apiKey") if data.get(name)), "")
     if not key:
         raise LocalError(_NOTHING_TYPED)
@@ -348,6 +364,7 @@ def _parse_key(data: Mapping[str, str]) -> str:
 
 
 def _parse_url(data: Mapping[str, str]) -> str | None:
+    """Return the URL among the fields that a client sends, None for none. Raises: LocalError for another text."""
     url = data.get("url", "").strip()
     if url and not url.startswith(("https://", "http://")):
         raise LocalError(_NO_URL)

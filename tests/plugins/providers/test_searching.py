@@ -15,7 +15,7 @@ from jupyter_eca.engine.model.delta import Delta, ReasoningEnd, UsageDelta
 from jupyter_eca.engine.model.request import ReasoningPart
 from jupyter_eca.plugins.providers import anthropic, ollama, openai
 from jupyter_eca.plugins.providers.base import ShowsRequest
-from jupyter_eca.plugins.providers.prices import apply_own_rates, cost
+from jupyter_eca.plugins.providers.prices import apply_own_rates, look_up_cost
 from jupyter_eca.protocol.chat import ChatPromptParams, ChatPromptResult, ChatPromptStopParams
 from tests.plugins.providers.ask import KEY, asking, assistant, at, says
 from tests.plugins.providers.ask import answer as ask
@@ -68,9 +68,9 @@ async def test_a_search_costs_what_the_vendor_takes_for_it_or_what_the_user_has_
     with LoopbackOpenAI([stream]) as server:
         *_, usage = await ask(request, at(server, webSearch=True), provider)
     assert isinstance(usage, UsageDelta)
-    tokens = cost(provider.name, model, replace(usage, web_searches=0))
+    tokens = look_up_cost(provider.name, model, replace(usage, web_searches=0))
     assert tokens is not None
-    assert cost(provider.name, model, usage) == pytest.approx(tokens + 10 / 1_000)
+    assert look_up_cost(provider.name, model, usage) == pytest.approx(tokens + 10 / 1_000)
     rates = RatesConfig(input=0, output=0, web_search=25)
     assert apply_own_rates(usage, ModelConfig(cost=rates)).cost == pytest.approx(25 / 1_000)
 
