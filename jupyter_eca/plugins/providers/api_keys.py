@@ -74,6 +74,7 @@ def list_variables(name: str, plug: Keyed, settings: ProviderConfig, extra_varia
 
 
 def _with_key(settings: ProviderConfig, key: str, url: str | None) -> ProviderConfig:
+    """Return the settings with a key and the URL that it may be sent to."""
     return settings.model_copy(update={"key": SecretStr(key), "url": url})
 
 
@@ -85,6 +86,7 @@ class KeyOutcomes:
     """The outcomes of one host. Another key or another URL of a provider has an outcome of its own."""
 
     def __init__(self) -> None:
+        # By URL and key.
         self._outcomes: dict[tuple[str | None, str], TrialOutcome] = {}
 
     def note_answer(self, settings: ProviderConfig) -> None:

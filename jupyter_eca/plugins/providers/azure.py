@@ -38,9 +38,11 @@ class AzureProvider(OpenAIProvider):
     """The provider plug. See `base.Provider`."""
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
+        """Return the configured models; none without the URL of the user's resource."""
         return tuple(settings.models) if settings.url else ()
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
+        """Stream as `OpenAIProvider` does, with the account if there is no key."""
         settings = await self._allow_account(settings)
         # The class is named, because `super()` does not work in a dataclass with slots.
         async with aclosing(OpenAIProvider.stream(self, model, request, settings)) as deltas:
@@ -48,6 +50,7 @@ class AzureProvider(OpenAIProvider):
                 yield delta
 
     async def warm(self, provider: str, settings: ProviderConfig) -> None:
+        """Prepare for the first request as `OpenAIProvider` does, with the account if there is no key."""
         await OpenAIProvider.warm(self, provider, await self._allow_account(settings))
 
     async def _allow_account(self, settings: ProviderConfig) -> ProviderConfig:
@@ -60,6 +63,7 @@ class AzureProvider(OpenAIProvider):
         return settings.model_copy(update={"requires_auth": False})
 
     def make_api_key(self, target: RequestTarget) -> str | Callable[[], Awaitable[str]]:
+        """Return the key, or a function that returns a token of the account. The SDK calls it for each request."""
         if target.key:
             return target.key
         identity = importlib.import_module("azure.identity")

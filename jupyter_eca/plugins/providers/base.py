@@ -1,5 +1,8 @@
-"""Owns the protocol of a provider plug: it lists its models, and turns a neutral request into a stream of deltas. The
-other protocols here are optional abilities. It must not know a provider: `catalog` finds the plugs.
+"""Owns the protocol of a provider plug: it lists its models, and turns a neutral request into a stream of deltas. A
+request is neutral if it is the same for all vendors, and a delta is a piece of an answer: of its text, its thoughts or
+a tool call, or what the answer has used.
+
+The other protocols here are optional abilities. It must not know a provider: `catalog` finds the plugs.
 """
 
 from __future__ import annotations

@@ -49,12 +49,15 @@ class BedrockProvider:
     rank = 18
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
+        """Return the configured models."""
         return tuple(settings.models)
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
+        """Return the JSON that `stream` sends."""
         return _MESSAGES.request_body(model, request, settings)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
+        """Stream as `AnthropicProvider` does, and explain errors of the credentials. Raises: ProviderError."""
         settings = await asyncio.to_thread(_add_url, settings)
         credential_error: type[Exception] = importlib.import_module("botocore.exceptions").BotoCoreError
 
@@ -66,6 +69,7 @@ class BedrockProvider:
             raise _explain_credentials(type(error).__name__) from None
 
     async def check(self, settings: ProviderConfig) -> None:
+        """Raises: ProviderError in any case, because Bedrock has no request that only checks the key."""
         await asyncio.to_thread(_add_url, settings)
         raise ProviderError(_UNTRIED)
 
@@ -94,6 +98,7 @@ def _find_region() -> str:
 
 
 def _explain_credentials(reason: str) -> ProviderError:
+    """Return the error for credentials that are missing or not valid."""
     return ProviderError(_NO_CREDENTIALS.format(reason=reason), kind=FailureKind.AUTH)
 
 

@@ -54,7 +54,7 @@ class User(Protocol):
         ...
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start a task that belongs to the client, and ends with it."""
+        """Start a task that belongs to the client. It is cancelled when the client disconnects."""
         ...
 
     def say(self, type: MessageType, message: str) -> None:
@@ -113,7 +113,7 @@ class BrowserSignIn:
             self.attempt.end(why)
 
     async def _get_key(self) -> str:
-        """Wait for the browser, and exchange its code for a key. Raises: LocalError."""
+        """Wait for the browser, and exchange its code for a key. Raises: LocalError, whose message says why not."""
         try:
             query = await asyncio.wait_for(self.attempt.wait_for_return(), AWAY_SECONDS)
         except TimeoutError:

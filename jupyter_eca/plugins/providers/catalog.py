@@ -99,7 +99,7 @@ class Catalog:
         """Use a configuration from now on. Requests under way are not changed."""
         self._config = config
         self._offers = self._resolve_offers()
-        # What the keys of the entries were looked up in, and the entries.
+        # The places where the keys of the entries were looked up, as they were then, and the entries.
         self._found: tuple[object, Mapping[str, CatalogEntry]] = None, {}
 
     @property
@@ -139,7 +139,11 @@ class Catalog:
         return {name: value for name, value in environment.items() if name not in names and value not in keys - {""}}
 
     def _resolve_offers(self) -> dict[str, tuple[Provider, Preset | None, ProviderConfig]]:
-        """Return the plug, the preset and the settings of each provider. They follow from the configuration alone."""
+        """Return the plug, the preset and the settings of each provider. They follow from the configuration alone.
+
+        A provider is a plug itself, a preset (a server that is known by name), or one of the configuration. The key
+        `api` of the configuration names the plug; without it, the plug is that of the preset.
+        """
         presets = {
             name: (plug, preset)
             for plug in self._plugs.values()
@@ -148,11 +152,12 @@ class Catalog:
         }
         found: dict[str, tuple[Provider, Preset | None, ProviderConfig]] = {}
         for name in [*self._list_plug_names(), *presets, *self._config.providers]:
-            known = presets.get(name)
+            preset_plug, preset = presets.get(name, (None, None))
             own = self._config.providers.get(name)
-            plug = self._plugs.get((own and own.api) or name) or (known[0] if known and not (own and own.api) else None)
+            api = own.api if own else None
+            plug = self._plugs.get(api or name) or (None if api else preset_plug)
             if plug is not None:
-                preset, settings = known[1] if known else None, own or ProviderConfig()
+                settings = own or ProviderConfig()
                 found[name] = plug, preset, settings if preset is None else _merge_settings(preset.settings, settings)
         return found
 
@@ -161,6 +166,7 @@ class Catalog:
         return [name for name, plug in self._plugs.items() if not isinstance(plug, Serves)]
 
     def _make_entry(self, name: str, plug: Provider, preset: Preset | None, settings: ProviderConfig) -> CatalogEntry:
+        """Look up the key of a provider, and return its entry. The key is registered, so that no text shows it."""
         login = self._credentials.get(name) if self._credentials is not None else None
         key = api_keys.find_key(name, plug, settings, login, self._config.variable, preset.variable if preset else "")
         if self._registered_keys.get(name) != key:
@@ -207,7 +213,8 @@ class Catalog:
         return frozenset(full_names).intersection(f"{name}/{model}" for name in offers for model in offers[name])
 
     def _rank_entries(self) -> list[tuple[str, CatalogEntry]]:
-        return sorted(self.entries().items(), key=lambda item: _rank(item[1].plug))
+        """Return the entries in the order in which a default model is looked for."""
+        return sorted(self.entries().items(), key=lambda item: _get_rank(item[1].plug))
 
     def variants(self, full_name: str) -> tuple[str, ...]:
         """Return the variants of a model; none for a model that no provider serves."""
@@ -216,6 +223,7 @@ class Catalog:
         return tuple(self._find_variants(name, entry, model)) if entry else ()
 
     def _find_variants(self, name: str, entry: CatalogEntry, model: str) -> dict[str, dict[str, Any]]:
+        """Return the variants of a model by name: what each adds to a request."""
         chosen = entry.settings.models.get(model, ModelConfig())
         return variants(name, entry.plug.name, model, chosen, self._config)
 
@@ -293,8 +301,10 @@ def _merge_settings(preset: ProviderConfig, own: ProviderConfig) -> ProviderConf
 
 
 def _find_missing_models(preset: ProviderConfig, own: ProviderConfig) -> dict[str, ModelConfig]:
+    """Return our models of a known provider that the user has not configured."""
     return {name: model for name, model in preset.models.items() if name not in own.models}
 
 
-def _rank(plug: Provider) -> float:
+def _get_rank(plug: Provider) -> float:
+    """Return the rank of a plug. One that is never a default comes last."""
     return float("inf") if plug.rank is None else plug.rank

@@ -65,9 +65,11 @@ class CopilotProvider(OpenAIProvider):
     """Where a token of a user becomes one of Copilot."""
 
     async def check(self, settings: ProviderConfig) -> None:
+        """Check that GitHub exchanges the user's token for one of Copilot. Raises: ProviderError when it does not."""
         await _CopilotToken(self.exchange, settings.read_key()).fetch()
 
     async def authorize_device(self) -> DeviceAuthorization:
+        """Request a code for the user to type. Raises: LocalError when GitHub gives none."""
         body = {"client_id": _CLIENT_ID, "scope": "read:user"}
         status, answer = await asyncio.to_thread(_send, "POST", f"{self.github}/login/device/code", body)
         match answer:
@@ -78,6 +80,8 @@ class CopilotProvider(OpenAIProvider):
                 raise LocalError(_NO_CODE.format(status=status))
 
     async def await_token(self, authorization: DeviceAuthorization) -> str:
+        """Ask GitHub again and again until the user has typed the code, and return the user's token. Raises:
+        LocalError."""
         body = {"client_id": _CLIENT_ID, "device_code": authorization.device_code, "grant_type": _GRANT_TYPE}
         interval, until = authorization.interval, time.monotonic() + authorization.expires_in
         while time.monotonic() < until:
@@ -97,6 +101,7 @@ class CopilotProvider(OpenAIProvider):
         raise LocalError(_NOT_ALLOWED["expired_token"])
 
     def make_api_key(self, target: RequestTarget) -> str | Callable[[], Awaitable[str]]:
+        """Return a function that returns the token of Copilot. The SDK calls it for each request."""
         return _CopilotToken(self.exchange, target.key).fetch
 
 
@@ -119,6 +124,7 @@ class _CopilotToken:
             return self._token
 
     async def _exchange(self) -> None:
+        """Exchange the user's token for a new one of Copilot. Raises: ProviderError when GitHub gives none."""
         url, headers = f"{self.url}/copilot_internal/v2/token", {"Authorization": f"token {self.user_token}"}
         try:
             status, answer = await asyncio.to_thread(_send, "GET", url, None, headers)

@@ -62,7 +62,7 @@ PROMPT_TOKENS = CONTEXT_TOKENS - ANSWER_TOKENS
 TOOLS_CONTEXT_TOKENS = 16384
 TOOLS_ANSWER_TOKENS = 2048
 # The room for the prompt is divided by this if the server says that the prompt is too long.
-TIGHT = 4
+SHORTER_DIVISOR = 4
 # One thread, because several ones use the CPU while they wait for each other: on a busy 2-core machine two threads fell
 # from 100 tokens/s to 2-6, and one only to 31.
 THREADS = 1
@@ -155,10 +155,11 @@ def read_options(file: Path, chosen: ModelConfig, folder: str) -> RunOptions:
             template = read_regular(path, MAX_TEXT_BYTES).decode("utf-8")
         except (OSError, ValueError) as error:
             raise ProviderError(f"The chat template {path} cannot be read ({error}). Mend `chatTemplate`.") from error
-    able = mentions_tools(template) if template else file_mentions_tools(file)
-    if chosen.tools and not able:
+    knows_tools = mentions_tools(template) if template else file_mentions_tools(file)
+    if chosen.tools and not knows_tools:
         raise ProviderError(f"The chat template of {file.name} knows no tools. {_TEMPLATE}")
-    return RunOptions(tiny=tiny, tools=able and (not tiny if chosen.tools is None else chosen.tools), template=template)
+    wants_tools = not tiny if chosen.tools is None else chosen.tools
+    return RunOptions(tiny=tiny, tools=knows_tools and wants_tools, template=template)
 
 
 def load(file: Path, options: RunOptions = RunOptions()) -> _Server:
@@ -208,6 +209,7 @@ def deltas(
 
 
 def _as_deltas(chunk: dict[str, Any], calls: StreamedCalls, options: RunOptions) -> Iterator[Delta]:
+    """Yield the deltas of a chunk, without the ends of thoughts."""
     for choice in chunk.get("choices") or ():
         if thought := choice["delta"].get("reasoning_content"):
             yield ReasoningDelta(thought)
@@ -235,6 +237,7 @@ class _Model:
     def __init__(self, file: Path, chosen: ModelConfig, folder: str) -> None:
         self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"eca-{file.stem}")
         self.options = RunOptions()
+        # The arguments of `read_options`.
         self._source = (file, chosen, folder)
         self._server: _Server | None = None
 
@@ -243,10 +246,12 @@ class _Model:
         if self._server is None:
             self.options = read_options(*self._source)
             self._server = load(self._source[0], self.options)
+        # A refused request is sent again with a shorter prompt, and then without the schemas of tools that are not
+        # ours.
         room_divisor, trusted = 1, True
         while (refusal := self._try_once(self._server, request, on_chunk, room_divisor, trusted=trusted)) is not None:
             if room_divisor == 1 and refusal.get("type") == _TOO_LONG:
-                room_divisor = TIGHT
+                room_divisor = SHORTER_DIVISOR
             elif trusted and _NO_GRAMMAR in str(refusal.get("message")):
                 trusted = False
             else:
@@ -261,6 +266,8 @@ class _Model:
         *,
         trusted: bool,
     ) -> dict[str, Any] | None:
+        """Send the request once. Return the server's refusal, None if it has answered. Tools that would fill more than
+        half of the room are left out."""
         options, room = self.options, self.options.context - self.options.answer
         tools = as_functions(request.tools, trusted=trusted) if options.tools else []
         size = estimate_tokens(json.dumps(tools)) if tools else 0
@@ -281,7 +288,8 @@ def generate(
     there was none."""
     refusals: list[dict[str, Any]] = []
 
-    def each(chunk: dict[str, Any]) -> bool:
+    def handle_chunk(chunk: dict[str, Any]) -> bool:
+        """Note a refusal, or pass the chunk on. Return true to end the generation."""
         if "error" in chunk:
             refusals.append(chunk["error"])
             return True
@@ -298,7 +306,7 @@ def generate(
     if tools:
         body["tools"] = tools
     try:
-        server.handle_chat_completions(body, each)
+        server.handle_chat_completions(body, handle_chunk)
     except (
         RuntimeError,
         ValueError,
@@ -308,6 +316,7 @@ def generate(
 
 
 def _explain_refusal(refusal: dict[str, Any], options: RunOptions) -> ProviderError:
+    """Return the error to show for a request that llama.cpp has refused."""
     if refusal.get("type") == _TOO_LONG:
         return ProviderError(
             f"The message is too long for this model: {refusal.get('n_prompt_tokens')} tokens, and it reads "
@@ -326,6 +335,7 @@ class _ChunkChannel:
         self._loop = asyncio.get_running_loop()
 
     def put(self, chunk: dict[str, Any] | None) -> bool:
+        """Pass a chunk on. Called in the model's thread. Return whether the generation is to be ended."""
         try:
             self._loop.call_soon_threadsafe(self.chunks.put_nowait, chunk)
         except RuntimeError:  # the loop is closed: nobody will ever read
@@ -343,12 +353,14 @@ class LocalProvider:
         self._models: dict[tuple[object, ...], _Model] = {}
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
+        """Return the configured models, and the bundled one if its weights are installed; none without the runtime."""
         if find_spec("xllamacpp") is None:
             return ()
         configured = [name for name, model in settings.models.items() if model.path]
         return tuple(dict.fromkeys([*configured, BUNDLED] if find_bundled_weights() else configured))
 
     def describe_bundled(self) -> BundledModel:
+        """Describe the bundled model, and what is still to be installed for it."""
         present = (find_spec("xllamacpp") is not None, find_bundled_weights() is not None)
         missing = [part for part, here in zip((_RUNTIME, _WEIGHTS), present, strict=True) if not here]
         return BundledModel(
@@ -359,6 +371,7 @@ class LocalProvider:
         )
 
     def calls_tools(self, model: str, settings: ProviderConfig) -> bool:
+        """Return whether the model gets tools. False for a model whose file cannot be used."""
         try:
             return read_options(
                 find_model_file(model, settings), settings.models.get(model) or ModelConfig(), settings.folder
@@ -367,6 +380,8 @@ class LocalProvider:
             return False
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
+        """Let the thread of the model answer, and yield the pieces of the answer. The model is loaded if needed, and
+        stays loaded."""
         file, chosen = find_model_file(model, settings), settings.models.get(model) or ModelConfig()
         key = (file, chosen.tools, chosen.chat_template)
         loaded = self._models[key] = self._models.get(key) or _Model(file, chosen, settings.folder)

@@ -57,6 +57,7 @@ def adapt_to(request: ModelRequest, modalities: Modalities) -> ModelRequest:
 
 
 def _adapt_part(part: Part, modalities: Modalities) -> Part:
+    """Return a part of a message, or a text in its place if the model cannot read it."""
     match part:
         case ImagePart() if not modalities.images:
             return TextPart(IMAGE_PLACEHOLDER)

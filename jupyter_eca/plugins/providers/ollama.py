@@ -46,6 +46,7 @@ class OllamaProvider:
     rank = 20
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
+        """Return the configured models and those that Ollama has pulled; none if no Ollama runs here."""
         url, configured = settings.url or URL, tuple(settings.models)
         if not is_here(url):
             return configured  # do not ask another machine just to fill a list
@@ -53,9 +54,12 @@ class OllamaProvider:
         return (*configured, *(name for name in pulled if name not in configured)) if pulled else ()
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
+        """Return the JSON that `stream` sends."""
         return _MESSAGES_PROVIDER.request_body(model, request, settings)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
+        """Stream as `AnthropicProvider` does, at no cost, and explain a model that is missing. Raises:
+        ProviderError."""
         settings = settings.model_copy(update={"url": settings.url or URL})
         try:
             async with aclosing(_MESSAGES_PROVIDER.stream(model, request, settings)) as deltas:
@@ -66,8 +70,9 @@ class OllamaProvider:
         except ProviderError as error:
             if error.status != 404:
                 raise
-            pulled = {model, f"{model}:latest"} & set(await self.models(settings))
-            sentence = _OLD if pulled else _NOT_PULLED
+            # If Ollama has the model, it does not know the address of the Messages API yet.
+            is_pulled = not {model, f"{model}:latest"}.isdisjoint(await self.models(settings))
+            sentence = _OLD if is_pulled else _NOT_PULLED
             raise ProviderError(sentence.format(url=settings.url, model=model), status=404) from None
 
 

@@ -23,13 +23,17 @@ def _preset(
     free: bool = False,
     grants: bool = False,
     model: ModelConfig | None = None,
+    requires_auth: bool = True,
     **more: Any,
 ) -> Preset:
+    """Return a known provider. `models` are its best models, the best one first, and `model` are the settings of each.
+    `more` are further settings of the provider. See `Preset` for the others."""
     known = dict.fromkeys(models, model or ModelConfig())
-    settings = ProviderConfig(url=url, models=known, requires_auth=more.pop("requires_auth", True), **more)
+    settings = ProviderConfig(url=url, models=known, requires_auth=requires_auth, **more)
     return Preset(label, settings, variable, free, grants)
 
 
+# The providers that speak OpenAI's Responses API.
 RESPONSES: Final = {
     "openai": _preset(
         "OpenAI", "https://api.openai.com/v1", "gpt-6.2-sol", "gpt-6.2-astra", "gpt-6.1-terra", "gpt-6-luna"
@@ -37,6 +41,7 @@ RESPONSES: Final = {
     "litellm": _preset("LiteLLM", None),
 }
 
+# The providers that speak OpenAI's Chat Completions API.
 CHAT: Final = {
     "openrouter": _preset("OpenRouter", "https://openrouter.ai/api/v1", "openrouter/auto", grants=True),
     "google": _preset(

@@ -192,19 +192,20 @@ def deltas(part: ReplyPart, index: int) -> Iterator[Delta]:
         raise ProviderError(
             part.error, status=part.status, kind=kind, retryable=temporary, retry_after=part.retry_after
         )
-    for piece in _pieces(part.text or "", part.chunk):
+    for piece in _split(part.text or "", part.chunk):
         yield TextDelta(piece)
-    for piece in _pieces(part.reasoning or "", part.chunk):
+    for piece in _split(part.reasoning or "", part.chunk):
         yield ReasoningDelta(piece)
     if part.reasoning is not None:
         yield ReasoningEnd()
     if part.tool is not None:
         yield ToolCallDelta(index, name=part.tool)
-        for piece in _pieces(json.dumps(part.arguments), part.chunk):
+        for piece in _split(json.dumps(part.arguments), part.chunk):
             yield ToolCallDelta(index, arguments_text=piece)
 
 
-def _pieces(text: str, size: int) -> list[str]:
+def _split(text: str, size: int) -> list[str]:
+    """Return a text in pieces of `size` characters; 0 for one piece. An empty text has no pieces."""
     return [text[i : i + (size or len(text))] for i in range(0, len(text), size or len(text) or 1)]
 
 
@@ -215,12 +216,15 @@ class ScriptedProvider:
     rank = None
 
     def __init__(self) -> None:
+        # How often each rule has answered, by the file of its script and its index.
         self._spent: dict[Path, Counter[int]] = {}
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
+        """Return the configured models."""
         return tuple(settings.models)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
+        """Read the script, and yield the pieces of the reply of its first rule that matches. Raises: ProviderError."""
         file = settings.models[model].script if model in settings.models else None
         if file is None:
             raise UnknownModel(

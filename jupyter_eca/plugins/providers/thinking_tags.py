@@ -62,6 +62,7 @@ class Tags:
         return [ReasoningDelta(held) if self._place is _Place.INSIDE else TextDelta(held)]
 
     def _begin(self) -> None:
+        """Decide whether the answer begins with the start tag, as soon as enough text is there."""
         text = self._held.lstrip()
         if self.start and self.end and text.startswith(self.start):
             self._held, self._place = text.removeprefix(self.start), _Place.INSIDE
@@ -69,11 +70,13 @@ class Tags:
             self._place = _Place.ANSWER
 
     def _think(self) -> list[Delta]:
+        """Return the thoughts up to the end tag. Characters at the end that may begin this tag are held back."""
         thought, tag, rest = self._held.partition(self.end)
         if tag:
             self._held, self._place = rest, _Place.AFTER
             return [ReasoningDelta(thought), ReasoningEnd()] if thought else [ReasoningEnd()]
-        kept = next((n for n in range(len(self.end) - 1, 0, -1) if thought.endswith(self.end[:n])), 0)
-        self._held = thought[len(thought) - kept :]
-        thought = thought[: len(thought) - kept]
+        sizes = range(len(self.end) - 1, 0, -1)
+        held_size = next((size for size in sizes if thought.endswith(self.end[:size])), 0)
+        self._held = thought[len(thought) - held_size :]
+        thought = thought[: len(thought) - held_size]
         return [ReasoningDelta(thought)] if thought else []

@@ -35,8 +35,9 @@ def _budgets(**tokens: int) -> Variants:
     return {name: {"thinking": {"type": "enabled", "budget_tokens": count}} for name, count in tokens.items()}
 
 
-def _openai(**payload: Any) -> Variants:
-    """Return a variant for each effort: the payload, with the name of the effort in place of `...`."""
+def _fill_efforts(**payload: Any) -> Variants:
+    """Return a variant for each effort: the payload, with the name of the effort in place of `...`. For example
+    `reasoning_effort=...` gives `{"low": {"reasoning_effort": "low"}, "medium": ..., "high": ...}`."""
 
     def fill(value: Any, effort: str) -> Any:
         if isinstance(value, dict):
@@ -52,19 +53,20 @@ _GOOGLE = {"google": {"thinking_config": {"thinking_level": ..., "include_though
 # The names of OpenAI's models that think.
 _THINKS = r"^(?:openai/)?(?:o\d|gpt-(?:[5-9]|oss)(?!.*-chat))"
 
-# For each row: the API, a pattern in the model's name (in which `.` and `_` count as `-`), and the variants. The
-# budgets are below the 32,000 tokens that an answer may have (`messages/request.py`), so that there is room for the
-# answer.
+# The names of Claude models, by what they accept. In a name, `.` and `_` count as `-`.
 _OPUS_4_7 = r"opus-4-[78]|(?:opus|sonnet|haiku|fable|mythos)-5"
 _CLAUDE_4_6 = r"(?:opus|sonnet)-4-6"
 _CLAUDE_4 = r"(?:opus|sonnet|haiku)-4-5|opus-4-1|(?:opus|sonnet)-4(?:-0|-20\d{6}|$)"
+
+# For each row: the API, a pattern in the model's name, and the variants. The budgets are below the 32,000 tokens that
+# an answer may have (`messages/request.py`), so that there is room for the answer.
 _BUILT_IN: tuple[tuple[str, str, Variants], ...] = (
     ("anthropic", _OPUS_4_7, _efforts("low", "medium", "high", "xhigh", "max", display="summarized")),
     ("anthropic", _CLAUDE_4_6, _efforts("low", "medium", "high", "max")),
     ("anthropic", _CLAUDE_4, _budgets(low=4_000, medium=10_000, high=20_000)),
-    ("openai-responses", _THINKS, _openai(reasoning={"effort": ..., "summary": "auto"})),
-    ("openai-chat", _THINKS, _openai(reasoning_effort=...)),
-    ("openai-chat", r"^(?:models/)?gemini-(?:[3-9]|\d\d)-", _openai(extra_body=_GOOGLE)),
+    ("openai-responses", _THINKS, _fill_efforts(reasoning={"effort": ..., "summary": "auto"})),
+    ("openai-chat", _THINKS, _fill_efforts(reasoning_effort=...)),
+    ("openai-chat", r"^(?:models/)?gemini-(?:[3-9]|\d\d)-", _fill_efforts(extra_body=_GOOGLE)),
 )
 
 # For each row: the API, a pattern in the model's name, and what a chat sends without a variant. OpenAI's models think
@@ -80,6 +82,7 @@ _DEFAULTS: tuple[tuple[str, str, Payload], ...] = (
 _CLOUDS = {"azure": "openai-responses", "bedrock": "anthropic", "vertex": "anthropic"}
 
 # The plugs with models that a chat asks to think.
+# (They accept a request to think. The clouds accept what their vendor accepts.)
 _ASKED_APIS = {api for api, _, _ in _DEFAULTS}
 ASKED_TO_THINK = frozenset(_ASKED_APIS | {cloud for cloud, api in _CLOUDS.items() if api in _ASKED_APIS})
 
@@ -114,6 +117,7 @@ def find_default_thinking(api: str, model: str, configured: Mapping[str, Any]) -
 
 
 def _find_vendors_api(api: str) -> str:
+    """Return the API of the vendor whose models a cloud offers; for all others, the API itself."""
     return _CLOUDS.get(api, api)
 
 

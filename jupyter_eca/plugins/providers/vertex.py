@@ -48,12 +48,15 @@ class VertexProvider:
     rank = 19
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
+        """Return the configured models."""
         return tuple(settings.models)
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
+        """Return the JSON that `stream` sends."""
         return _MESSAGES.request_body(model, request, settings)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
+        """Stream as `AnthropicProvider` does, and explain errors of the credentials. Raises: ProviderError."""
         settings = await asyncio.to_thread(_add_url, settings)
         credential_error: type[Exception] = importlib.import_module("google.auth.exceptions").GoogleAuthError
 
@@ -65,6 +68,7 @@ class VertexProvider:
             raise ProviderError(_NO_CREDENTIALS.format(reason=type(error).__name__), kind=FailureKind.AUTH) from None
 
     async def check(self, settings: ProviderConfig) -> None:
+        """Raises: ProviderError in any case, because Vertex AI has no request that only checks the access token."""
         await asyncio.to_thread(_add_url, settings)
         raise ProviderError(_UNTRIED)
 
@@ -77,6 +81,7 @@ def _add_url(settings: ProviderConfig) -> ProviderConfig:
 
 
 def _find_region() -> str:
+    """Return the region of the environment, else `global`."""
     return os.environ.get("CLOUD_ML_REGION") or os.environ.get("GOOGLE_CLOUD_LOCATION") or "global"
 
 

@@ -1,4 +1,5 @@
-"""Turns the chunks of the Chat Completions API into deltas. Pure. Unknown fields of a chunk are ignored.
+"""Turns the chunks of OpenAI's Chat Completions API into deltas, the neutral pieces of an answer. Pure. Unknown fields
+of a chunk are ignored.
 
 Servers differ in this API. A new call begins with another index or another id, or with a name after complete arguments:
 some servers give all calls of a reply the same index, and some send no ids. It must not know a connection:
@@ -55,11 +56,16 @@ class CompletionsReader:
     failed: tuple[str, str] | None = None
     """Always None: the SDK recognizes the errors of this API."""
     _calls: list[_Call] = field(default_factory=list[_Call])
+    """The calls so far, in their order."""
     _call_indexes: dict[int | str, int] = field(default_factory=dict["int | str", int])
+    """The place in `_calls` of the newest call, by the server's index, or by its id if the server sends no index."""
     _thought_field: str = ""
+    """The field in which the server sends the thought that goes on now; "" when there is none."""
     _refusal: str = ""
+    """The model's explanation why it refuses to answer."""
     _usage: dict[str, Any] | None = None
     _tags: Tags = field(init=False)
+    """Finds thoughts that the model writes into its text between tags."""
 
     def __post_init__(self) -> None:
         self._tags = Tags(self.settings.think_tag_start, self.settings.think_tag_end)
@@ -94,6 +100,7 @@ class CompletionsReader:
         )
 
     def _read_choice(self, choice: dict[str, Any]) -> Iterator[Delta]:
+        """Read the thought, the text, the pieces of calls and the end of the answer, as far as a chunk has them."""
         delta: Any = choice.get("delta") or choice.get("message") or {}
         if thought := next(((name, delta[name]) for name in _THOUGHTS if isinstance(delta.get(name), str)), None):
             yield from self._read_thought(*thought)
@@ -115,6 +122,7 @@ class CompletionsReader:
             yield from self._read_end(str(reason))
 
     def _read_part(self, part: Any) -> Iterator[Delta]:
+        """Read a text or a thought in the form that Mistral sends."""
         match part:
             case {"type": "text", "text": str(text)}:
                 yield from self._read_text(text)
@@ -124,34 +132,39 @@ class CompletionsReader:
                 pass
 
     def _read_text(self, text: str) -> Iterator[Delta]:
+        """Read a piece of the text, which ends the thought before it."""
         if text:
             yield from self._end_thoughts()
             yield from self._tags.take(text)
 
     def _read_thought(self, name: str, thought: str) -> Iterator[Delta]:
+        """Read a piece of a thought. `name` is its field; for "" a space is noted, which is no field but not empty."""
         if thought:
             self._thought_field = name or " "
             yield ReasoningDelta(thought)
 
     def _end_thoughts(self) -> Iterator[Delta]:
+        """End the thought that goes on now. Its signature is the field in which the thought is sent back."""
         if self._thought_field:
             yield ReasoningEnd(seal(self.model, self._thought_field.strip()))
             self._thought_field = ""
 
     def _read_call(self, piece: Any) -> Iterator[Delta]:
+        """Add a piece to its call, or begin a new call. See the top of the module for how a new call is recognized."""
         id, name, arguments = _parse_piece(piece)
         index = piece.get("index")
         key: int | str = index if isinstance(index, int) else id
-        at = self._call_indexes.get(key, len(self._calls) - 1 if key == "" else -1)
-        call = self._calls[at] if at >= 0 else None
+        # A piece without an index and an id belongs to the last call.
+        place = self._call_indexes.get(key, len(self._calls) - 1 if key == "" else -1)
+        call = self._calls[place] if place >= 0 else None
         if call and arguments and (id, arguments) == (call.id, call.arguments) and id:
             return  # the server has sent the whole call again
         if call is None or (id and call.id and id != call.id) or (name and arguments and call.is_complete):
-            call, at = _Call(id), len(self._calls)
+            call, place = _Call(id), len(self._calls)
             self._calls.append(call)
-        self._call_indexes[key] = at
+        self._call_indexes[key] = place
         call.arguments += arguments
-        yield ToolCallDelta(at, id=id, name=name, arguments_text=arguments, signature=self._read_signature(piece))
+        yield ToolCallDelta(place, id=id, name=name, arguments_text=arguments, signature=self._read_signature(piece))
 
     def _read_signature(self, piece: Any) -> str:
         """Return the signature of a call. Gemini sends it, and refuses the chat without it."""
@@ -159,8 +172,8 @@ class CompletionsReader:
         return seal(self.model, json.dumps(content)) if isinstance(content, dict) and content else ""
 
     def _read_end(self, reason: str) -> Iterator[Delta]:
-        """Read why the answer ended. Only these two reasons are reliable, because servers often send wrong ones. Else
-        the engine only uses the deltas."""
+        """Read why the answer ended. Only `length` and `content_filter` are reliable, because servers often send a
+        wrong reason. With any other reason, the engine decides by the deltas alone."""
         self.complete = True
         yield from self._end_thoughts()
         yield from self._tags.finish()

@@ -1,4 +1,5 @@
-"""Builds the JSON of a request to the Chat Completions API from a neutral request. Pure.
+"""Builds the JSON of a request to OpenAI's Chat Completions API from a neutral request, which is the same for all
+vendors. Pure.
 
 It has only what all servers understand, because each server refuses something else, and would refuse every later
 request of the chat. So a message with nothing but text is a string, each call is answered in the next messages, and ids
@@ -80,26 +81,31 @@ def make_image_url(part: ImagePart) -> str | None:
     return f"data:{part.media_type};base64,{part.base64}" if fits else None
 
 
-def file_name(name: str) -> str:
-    """Return the last part of a path."""
+def get_file_name(name: str) -> str:
+    """Return the last part of a path: `"data/a.pdf" -> "a.pdf"`."""
     return name.replace("\\", "/").rpartition("/")[2] or name
 
 
 def _make_tool(tool: ToolSpec) -> Block:
+    """Return a tool as the API describes it."""
     function: Block = {"name": tool.name, "description": tool.description, "parameters": make_parameters(tool)}
     return {"type": "function", "function": function}
 
 
 def _make_messages(request: ModelRequest, reasoning_history: str, model_id: str) -> list[Block]:
+    """Return the messages of the chat, each reply followed by the results of its calls.
+
+    `reasoning_history` says which thoughts are sent back: `all`, those of this `turn`, or none.
+    """
     parts = (part for message in request.messages for part in message.parts)
     results = {part.id: part for part in parts if isinstance(part, ToolResultPart)}
-    last = max((at for at, one in enumerate(request.messages) if one.role == "user" and one.text), default=0)
+    last_prompt = find_last_prompt(request)
     messages: list[Block] = [{"role": "system", "content": request.system}] if request.system.strip() else []
-    for at, message in enumerate(request.messages):
+    for index, message in enumerate(request.messages):
         if message.role != "assistant":
             messages += _from_user(message)
             continue
-        sends_thoughts = reasoning_history == "all" or (reasoning_history == "turn" and at > last)
+        sends_thoughts = reasoning_history == "all" or (reasoning_history == "turn" and index > last_prompt)
         messages += _from_assistant(
             message, request.model if sends_thoughts else "", _find_signatures(message, request.model, model_id)
         )
@@ -110,14 +116,21 @@ def _make_messages(request: ModelRequest, reasoning_history: str, model_id: str)
     return messages
 
 
+def find_last_prompt(request: ModelRequest) -> int:
+    """Return the index of the last message that the user wrote, 0 if there is none."""
+    prompts = (index for index, message in enumerate(request.messages) if message.role == "user" and message.text)
+    return max(prompts, default=0)
+
+
 def get_result_text(result: ToolResultPart | None) -> str:
-    """Return the result of a tool as text."""
+    """Return the result of a tool as text. None is the result of a call that did not finish."""
     if result is None:
         return NO_RESULT
     return result.text if result.text.strip() else NO_OUTPUT
 
 
 def _from_user(message: ChatMessage) -> Iterator[Block]:
+    """Yield the message of the user, if it has anything to send. Results of tools are not in it."""
     blocks: list[Block] = []
     for part in message.parts:
         match part:
@@ -128,7 +141,7 @@ def _from_user(message: ChatMessage) -> Iterator[Block]:
                 image_block = {"type": "image_url", "image_url": {"url": url}}
                 blocks.append(image_block if url else {"type": "text", "text": NO_IMAGE})
             case DocumentPart(name=name, base64=data):
-                file = {"filename": file_name(name), "file_data": f"data:application/pdf;base64,{data}"}
+                file = {"filename": get_file_name(name), "file_data": f"data:application/pdf;base64,{data}"}
                 blocks.append({"type": "file", "file": file})
             case _:
                 pass
@@ -177,4 +190,5 @@ def _find_signatures(message: ChatMessage, model: str, model_id: str) -> dict[st
 
 
 def _make_id(id: str) -> str:
+    """Return an id that all servers accept: the same one, or a digest of it."""
     return id if _ID.fullmatch(id) else sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:9]

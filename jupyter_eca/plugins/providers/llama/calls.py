@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ChatMessage, ToolSpec
 
 _LOST = "The call of {name} was cut off at the limit of the answer and did not run. Ask for a shorter one."
-_NAMES: Final = ("properties", "patternProperties", "$defs", "definitions")
+# The fields of a JSON schema whose keys are names that the schema's author has chosen. So `pattern` may be such a name.
+_FIELDS_WITH_NAMES: Final = ("properties", "patternProperties", "$defs", "definitions")
+# The schema that allows any arguments.
 _ANY: Final = {"type": "object"}
 
 
@@ -54,7 +56,7 @@ def _without_patterns(schema: Any) -> Any:
         return schema
     return {
         name: {key: _without_patterns(item) for key, item in cast("dict[str, Any]", value).items()}
-        if name in _NAMES and isinstance(value, dict)
+        if name in _FIELDS_WITH_NAMES and isinstance(value, dict)
         else _without_patterns(value)
         for name, value in cast("dict[str, Any]", schema).items()
         if not (name == "pattern" and isinstance(value, str))
@@ -88,14 +90,15 @@ class StreamedCalls:
     """The calls of one answer, while they are streamed."""
 
     _open: dict[int, ToolCallDelta] = field(default_factory=dict[int, ToolCallDelta])
+    """Each call as far as it has arrived, by its index."""
 
     def take(self, choice: dict[str, Any]) -> Iterator[Delta]:
         """Add the pieces of a chunk. Yield the complete calls at the end of the answer."""
         for piece in choice["delta"].get("tool_calls") or ():
-            at: int = piece["index"]
-            before, function = self._open.get(at, ToolCallDelta(at)), cast("dict[str, str]", piece["function"])
-            self._open[at] = ToolCallDelta(
-                at,
+            index: int = piece["index"]
+            before, function = self._open.get(index, ToolCallDelta(index)), cast("dict[str, str]", piece["function"])
+            self._open[index] = ToolCallDelta(
+                index,
                 id=before.id or piece.get("id") or "",
                 name=before.name or function.get("name") or "",
                 arguments_text=before.arguments_text + (function.get("arguments") or ""),
@@ -107,6 +110,7 @@ class StreamedCalls:
 
 
 def _is_complete(call: ToolCallDelta) -> bool:
+    """Return whether a call has a name, and a whole JSON object as its arguments."""
     try:
         return bool(call.name) and isinstance(json.loads(call.arguments_text), dict)
     except ValueError:

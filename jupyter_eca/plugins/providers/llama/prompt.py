@@ -39,6 +39,7 @@ def format_part(part: Part) -> str:
 
 
 def _as_text(message: ChatMessage) -> str:
+    """Return a message as text, for a model without tools."""
     return replace_surrogates("".join(map(format_part, message.parts)).strip())
 
 
@@ -66,13 +67,16 @@ def find_first_kept(sizes: Sequence[int], room: int) -> int:
 
 def build_messages(request: ModelRequest, room: int, *, tiny: bool, tools: bool = False) -> list[dict[str, Any]]:
     """Return the messages of a request in OpenAI's format. The oldest ones are left out, so that they have about `room`
-    tokens. After the system prompt comes a message of the user."""
-    long = request.system if tools else f"{request.system}\n\n{NO_TOOLS}"
-    system = SHORT_SYSTEM if tiny or estimate_tokens(long) > room // 4 else long
+    tokens. After the system prompt comes a message of the user.
+
+    A `tiny` model gets a short system prompt. With `tools` the calls and their results are sent as such, else as text.
+    """
+    whole_system = request.system if tools else f"{request.system}\n\n{NO_TOOLS}"
+    system = SHORT_SYSTEM if tiny or estimate_tokens(whole_system) > room // 4 else whole_system
     start = find_first_kept(
         [estimate_tokens(_as_text(message)) for message in request.messages], room - estimate_tokens(system)
     )
-    while start < len(request.messages) - 1 and not _begins(request.messages[start], tools=tools):
+    while start < len(request.messages) - 1 and not _can_begin(request.messages[start], tools=tools):
         start += 1
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}]
     for message in request.messages[start:]:
@@ -80,6 +84,7 @@ def build_messages(request: ModelRequest, room: int, *, tiny: bool, tools: bool 
     return messages
 
 
-def _begins(message: ChatMessage, *, tools: bool) -> bool:
-    """Return whether a history can begin with this message: it is the user's, and no result whose call is left out."""
+def _can_begin(message: ChatMessage, *, tools: bool) -> bool:
+    """Return whether a history can begin with this message: it is the user's, and has no result of a tool, whose call
+    would be left out."""
     return message.role == "user" and not (tools and any(isinstance(part, ToolResultPart) for part in message.parts))

@@ -1,5 +1,6 @@
-"""Finds out whether the chat template of a GGUF file knows tools. It reads the file itself, because to load the model
-takes seconds. `providers.local` uses it.
+"""Finds out whether the chat template of a GGUF file knows tools. GGUF is the file format of llama.cpp's models, and
+the template is the Jinja text that turns messages into a prompt. The file is read here, because to load the model takes
+seconds. `providers.local` uses this module.
 """
 
 from __future__ import annotations
@@ -41,14 +42,17 @@ def file_mentions_tools(file: Path) -> bool:
 
 @lru_cache(maxsize=64)
 def _has_template(file: Path, _changed: int, _size: int) -> bool:
+    """Return whether a template in the file knows tools. `_changed` and `_size` only belong to the key of the cache."""
     with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return any(mentions_tools(_find_string(data, key)) for key in _KEYS)
 
 
 def _find_string(data: mmap.mmap, key: bytes) -> str:
-    at = data.find(key, 0, _HEAD_BYTES)
-    start = at + len(key) + 8
-    if at < 0 or start > len(data):
+    """Return the text of a key, "" if the file does not have it. After the key come 8 bytes with the length of the
+    text, and then the text."""
+    found = data.find(key, 0, _HEAD_BYTES)
+    start = found + len(key) + 8
+    if found < 0 or start > len(data):
         return ""
     (length,) = struct.unpack("<Q", data[start - 8 : start])
     return data[start : min(start + length, _HEAD_BYTES)].decode(errors="replace")

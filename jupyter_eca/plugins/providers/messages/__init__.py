@@ -1,1 +1,3 @@
-"""The Anthropic Messages API as plain data. Several servers speak it; nothing here knows an SDK or a connection."""
+"""Owns the messages of the Anthropic Messages API, which several servers speak, as plain data. It must not know an SDK
+or a connection: `providers.anthropic` does.
+"""

@@ -1,4 +1,8 @@
-"""Turns the events of the Messages API into deltas. Pure. Unknown events and blocks are ignored.
+"""Turns the events of the Anthropic Messages API into deltas, the neutral pieces of an answer. Pure. Unknown events and
+blocks are ignored.
+
+An answer consists of numbered blocks: texts, thoughts, tool calls and web searches. Each block has an event for its
+start, events for its pieces, and one for its end.
 
 The events are plain JSON, not the SDK's models, which would double the time for each event. It must not know a
 connection: `providers.anthropic` does. `request` builds the request.
@@ -40,13 +44,21 @@ class _Block:
     """A content block of the answer, while it is streamed."""
 
     kind: str
+    """The `type` in the API: `text`, `thinking`, `tool_use`, `server_tool_use` or `web_search_tool_result`."""
     input: object = None
+    """The arguments of a call, if the server sends them whole at the start."""
     signature: str = ""
+    """The vendor's proof that it has made a thought."""
     pieces: bool = False
+    """Whether arguments of a tool call have arrived."""
     id: str = ""
+    """The id of a call or a search."""
     text: str = ""
+    """The arguments of a search so far, as JSON."""
     content: object = None
+    """The results of a search."""
     sources: list[str] = field(default_factory=list[str])
+    """The sources that a text cites, as Markdown."""
 
 
 @dataclass(slots=True)
@@ -58,8 +70,11 @@ class MessagesReader:
     complete: bool = False
     """Whether the server has sent the end of the answer."""
     _blocks: dict[int, _Block] = field(default_factory=dict[int, _Block])
+    """The blocks by their number."""
     _tokens: dict[str, int] = field(default_factory=dict[str, int])
+    """The counts of the usage, by their names in the API."""
     _searches: dict[str, Json] = field(default_factory=dict[str, "Json"])
+    """The blocks of the searches that have no result yet, by id."""
 
     def take(self, event: Any) -> tuple[Delta, ...]:
         """Return the deltas of an event."""
@@ -95,6 +110,7 @@ class MessagesReader:
         )
 
     def _start_block(self, index: int, kind: str, block: dict[str, Any]) -> tuple[Delta, ...]:
+        """Note a block that begins, and return the deltas of what it has at its start."""
         new_block = _Block(kind, block.get("input"), str(block.get("signature") or ""), content=block.get("content"))
         new_block.id = str(block.get("tool_use_id") or block.get("id") or "")
         self._blocks[index] = new_block
@@ -113,6 +129,7 @@ class MessagesReader:
                 return ()
 
     def _read_piece(self, index: int, kind: str, delta: dict[str, Any]) -> tuple[Delta, ...]:
+        """Return the deltas of a piece of a block, or note the piece until the block ends."""
         block = self._blocks.get(index)
         match kind, delta:
             case "input_json_delta", {"partial_json": str(text)} if text and block and block.kind == "tool_use":
@@ -132,6 +149,7 @@ class MessagesReader:
         return ()
 
     def _end_block(self, index: int, block: _Block) -> tuple[Delta, ...]:
+        """Return the deltas of what is only known when a block has ended: its signature, its sources, its search."""
         if block.kind == "thinking":
             return (ReasoningEnd(seal(self.model, block.signature)),)
         if block.kind == "text" and block.sources:
@@ -170,6 +188,7 @@ class MessagesReader:
         return (ReasoningEnd(seal(self.model, SEARCHED + json.dumps(uses))),) if uses else ()
 
     def _end(self, delta: dict[str, Any]) -> tuple[Delta, ...]:
+        """Return a remark if the answer ended too early, or `Paused` if the vendor goes on with it later."""
         match delta:
             case {"stop_reason": "pause_turn"}:
                 return (*self._end_open_searches(), Paused())
@@ -192,6 +211,7 @@ class MessagesReader:
         return (ToolCallDelta(last, arguments_text="{"),) if was_cut else ()
 
     def _add_counts(self, usage: Any) -> None:
+        """Note the counts of the usage. Later counts replace earlier ones."""
         match usage:
             case {**counts}:
                 self._tokens |= {name: count for name, count in counts.items() if isinstance(count, int)}
@@ -201,6 +221,7 @@ class MessagesReader:
 
 
 def _parse_object(text: str) -> Json | None:
+    """Return a JSON object, None for any other text."""
     try:
         value: Any = json.loads(text)
     except ValueError:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 def is_here(url: str) -> bool:
-    """Return whether the host of a URL is this machine."""
+    """Return whether the host of a URL is this machine: a loopback address, or `localhost`."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback

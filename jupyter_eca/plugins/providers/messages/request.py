@@ -1,4 +1,5 @@
-"""Builds the JSON of a request to the Messages API from a neutral request. Pure.
+"""Builds the JSON of a request to the Anthropic Messages API from a neutral request, which is the same for all vendors.
+Pure.
 
 The API would refuse every later request of a chat that has one invalid block in its history. So this module makes sure
 that roles alternate, no text is blank, each tool call is answered in the next message, ids have only valid characters,
@@ -55,6 +56,7 @@ SEARCHED = "searched:"
 # The kinds of blocks that a message must not end with, because something must follow them.
 _NEEDS_MORE = frozenset({"thinking", "server_tool_use", "web_search_tool_result"})
 
+# The characters of the title of a document.
 MAX_TITLE = 200
 
 NO_IMAGE = "(An image stood here that cannot be sent to you: its kind or its size is not one you read.)"
@@ -112,21 +114,23 @@ def unseal(model: str, signature: str) -> str:
 
 
 def _make_tool(tool: ToolSpec) -> Block:
+    """Return a tool as the API describes it."""
     tool_json: Block = {"name": tool.name, "input_schema": {"type": "object", "properties": {}, **tool.parameters}}
     return tool_json | {"description": tool.description} if tool.description.strip() else tool_json
 
 
 def _make_messages(request: ModelRequest, searches: bool) -> list[Block]:
+    """Return the messages of the chat. Each message of the user begins with the results of the calls before it."""
     parts = (part for message in request.messages for part in message.parts)
     results = {part.id: part for part in parts if isinstance(part, ToolResultPart)}
     messages: list[Block] = []
     unanswered: list[str] = []
-    last = len(request.messages) - 1
-    for number, message in enumerate(request.messages):
+    for index, message in enumerate(request.messages):
         if message.role == "assistant":
             # An answer at the end of the history was paused by the vendor.
+            is_paused = index == len(request.messages) - 1
             blocks = _from_assistant(message, request.model, searches)
-            _append(messages, "assistant", _drop_incomplete_searches(blocks, paused=number == last))
+            _append(messages, "assistant", _drop_incomplete_searches(blocks, paused=is_paused))
             unanswered += [part.id for part in message.parts if isinstance(part, ToolUsePart)]
         else:
             _append(messages, "user", [_make_result(id, results.get(id)) for id in unanswered] + _from_user(message))
@@ -147,6 +151,7 @@ def _append(messages: list[Block], role: str, blocks: list[Block]) -> None:
 
 
 def _from_user(message: ChatMessage) -> list[Block]:
+    """Return the blocks of a message of the user, without the results of tools."""
     blocks: list[Block] = []
     for part in message.parts:
         match part:
@@ -168,6 +173,7 @@ def _from_user(message: ChatMessage) -> list[Block]:
 
 
 def _from_assistant(message: ChatMessage, model: str, searches: bool) -> list[Block]:
+    """Return the blocks of a reply. Thoughts that another model than `model` has signed are left out."""
     blocks: list[Block] = []
     for part in message.parts:
         match part:
@@ -205,12 +211,14 @@ def _get_search_id(block: Block) -> str:
 
 
 def _make_thinking(text: str, signature: str, searches: bool) -> list[Block]:
+    """Return the block of a thought, or the blocks of a search that its signature has."""
     if signature.startswith(SEARCHED):
         return json.loads(signature.removeprefix(SEARCHED)) if searches else []
     return [{"type": "thinking", "thinking": text, "signature": signature}]
 
 
 def _make_result(id: str, result: ToolResultPart | None) -> Block:
+    """Return the block with the result of a call. None is the result of a call that did not finish."""
     block: Block = {"type": "tool_result", "tool_use_id": _make_id(id)}
     if result is None:
         return block | {"content": NO_RESULT, "is_error": True}
@@ -219,4 +227,5 @@ def _make_result(id: str, result: ToolResultPart | None) -> Block:
 
 
 def _make_id(id: str) -> str:
+    """Return an id with valid characters only."""
     return _ILLEGAL.sub("_", id) or "_"

@@ -1,4 +1,8 @@
-"""Turns the events of the Responses API into deltas. Pure. Unknown events and items are ignored.
+"""Turns the events of OpenAI's Responses API into deltas, the neutral pieces of an answer. Pure. Unknown events and
+items are ignored.
+
+An answer consists of numbered items: messages, thoughts, tool calls and web searches. Each item has an event when it is
+added, events for its pieces, and one when it is done.
 
 It must not know a connection: `providers.openai` does. `request` builds the request.
 """
@@ -33,11 +37,16 @@ class ResponsesReader:
     failed: tuple[str, str] | None = None
     """The code and the text of an error that the server has sent, None for none."""
     _streamed_items: set[int] = field(default_factory=set[int])
+    """The numbers of the messages whose text has arrived in pieces."""
     _calls: dict[int, bool] = field(default_factory=dict[int, bool])
+    """Whether arguments of a call have arrived, by the number of its item."""
     _usage: dict[str, Any] | None = None
     _text: str = ""
+    """The text of the answer so far."""
     _searches: int = 0
+    """How many times the server has searched the web."""
     _sources: dict[str, str] = field(default_factory=dict[str, str])
+    """The Markdown of the sources that the text does not name, by URL."""
 
     def take(self, event: Any) -> Iterable[Delta]:
         """Return the deltas of an event."""
@@ -58,7 +67,7 @@ class ResponsesReader:
             case {"type": "response.reasoning_summary_part.added", "summary_index": int(index)} if index:
                 return (ReasoningDelta("\n\n"),)
             case {"type": "response.output_item.added", "item": {} as item}:
-                return self._begin(event.get("output_index", 0), item)
+                return self._begin_item(event.get("output_index", 0), item)
             case {"type": "response.output_item.done", "item": {} as item}:
                 return tuple(self._finish_item(event.get("output_index", 0), item))
             case {"type": "response.refusal.done", "refusal": str(explanation)}:
@@ -87,7 +96,8 @@ class ResponsesReader:
             web_searches=self._searches,
         )
 
-    def _begin(self, index: int, item: dict[str, Any]) -> tuple[Delta, ...]:
+    def _begin_item(self, index: int, item: dict[str, Any]) -> tuple[Delta, ...]:
+        """Return the deltas of an item that begins."""
         match item:
             case {"type": "reasoning" | "web_search_call"}:
                 # The signature needs a part that it belongs to, and the user sees that the model thinks.
@@ -99,6 +109,7 @@ class ResponsesReader:
                 return ()
 
     def _read_arguments(self, index: int, text: str) -> tuple[Delta, ...]:
+        """Return the delta of a piece of a call's arguments."""
         if index not in self._calls or not text:
             return ()
         self._calls[index] = True
@@ -113,7 +124,7 @@ class ResponsesReader:
                 yield ReasoningEnd(seal(self.model, signature))
             case {"type": "function_call", "arguments": str(text)}:
                 if index not in self._calls:
-                    yield from self._begin(index, item)
+                    yield from self._begin_item(index, item)
                 if not self._calls[index]:
                     yield from self._read_arguments(index, text)
             case {"type": "web_search_call", "id": str()}:
@@ -129,6 +140,7 @@ class ResponsesReader:
                 pass
 
     def _read_whole_part(self, index: int, part: Any) -> Iterator[Delta]:
+        """Read a complete text of a message. It is only shown if it has not arrived in pieces."""
         if part.get("type") != "output_text":
             return
         if index not in self._streamed_items:
@@ -144,6 +156,7 @@ class ResponsesReader:
             self._sources[url] = description
 
     def _end(self, response: dict[str, Any]) -> tuple[Delta, ...]:
+        """Note the end of the answer and its usage. Return a remark if it ended too early."""
         self.complete = True
         if isinstance(response.get("usage"), dict):
             self._usage = response["usage"]
@@ -162,6 +175,7 @@ class ResponsesReader:
         return (ToolCallDelta(last, arguments_text="{"),) if last >= 0 and not self._calls[last] else ()
 
     def _fail(self, error: Any) -> None:
+        """Note an error that the server has sent. Servers send it in different forms."""
         match error:
             case {"error": {} as inner}:
                 self._fail(inner)

@@ -1,4 +1,5 @@
-"""Builds the JSON of a request to the Responses API from a neutral request. Pure.
+"""Builds the JSON of a request to OpenAI's Responses API from a neutral request, which is the same for all vendors.
+Pure.
 
 The vendor stores nothing: the whole chat is sent each time, and with it the encrypted thoughts of the same model. It
 must not know a connection: `providers.openai` does. `events` reads the answer.
@@ -21,7 +22,8 @@ from jupyter_eca.engine.model.request import (
 )
 from jupyter_eca.plugins.providers.completions.request import (
     THINKS,
-    file_name,
+    find_last_prompt,
+    get_file_name,
     get_result_text,
     make_image_url,
     make_parameters,
@@ -72,6 +74,7 @@ def _make_cache_key(request: ModelRequest) -> str:
 
 
 def _make_tool(tool: ToolSpec) -> Block:
+    """Return a tool as the API describes it."""
     # Not strict, because a strict schema cannot have optional arguments.
     return {
         "type": "function",
@@ -83,15 +86,17 @@ def _make_tool(tool: ToolSpec) -> Block:
 
 
 def _make_items(request: ModelRequest, chosen: ModelConfig) -> Iterator[Block]:
+    """Yield the items of the chat, each call followed by its result. `chosen.reasoning_history` says which thoughts are
+    sent back: `all`, those of this `turn`, or none."""
     reasoning_history = chosen.reasoning_history
     parts = (part for message in request.messages for part in message.parts)
     results = {part.id: part for part in parts if isinstance(part, ToolResultPart)}
-    last = max((at for at, one in enumerate(request.messages) if one.role == "user" and one.text), default=0)
-    for at, message in enumerate(request.messages):
+    last_prompt = find_last_prompt(request)
+    for index, message in enumerate(request.messages):
         if message.role != "assistant":
             yield from _from_user(message)
             continue
-        sends_thoughts = reasoning_history == "all" or (reasoning_history == "turn" and at > last)
+        sends_thoughts = reasoning_history == "all" or (reasoning_history == "turn" and index > last_prompt)
         yield from _from_assistant(message, request.model if sends_thoughts else "", searches=bool(chosen.web_search))
         for part in message.parts:
             if isinstance(part, ToolUsePart):
@@ -100,6 +105,7 @@ def _make_items(request: ModelRequest, chosen: ModelConfig) -> Iterator[Block]:
 
 
 def _from_user(message: ChatMessage) -> Iterator[Block]:
+    """Yield the message of the user, if it has anything to send. Results of tools are not in it."""
     blocks: list[Block] = []
     for part in message.parts:
         match part:
@@ -111,7 +117,7 @@ def _from_user(message: ChatMessage) -> Iterator[Block]:
                 blocks.append(image_block if url else {"type": "input_text", "text": NO_IMAGE})
             case DocumentPart(name=name, base64=data):
                 whole = f"data:application/pdf;base64,{data}"
-                blocks.append({"type": "input_file", "filename": file_name(name), "file_data": whole})
+                blocks.append({"type": "input_file", "filename": get_file_name(name), "file_data": whole})
             case _:
                 pass
     if blocks:
@@ -119,6 +125,8 @@ def _from_user(message: ChatMessage) -> Iterator[Block]:
 
 
 def _from_assistant(message: ChatMessage, model: str, *, searches: bool) -> Iterator[Block]:
+    """Yield the items of a reply. `model` is the model that gets its thoughts back, "" for no thoughts. Searches are
+    only sent if the model `searches` the web."""
     items: list[Block] = []
     for part in message.parts:
         match part:
@@ -131,8 +139,8 @@ def _from_assistant(message: ChatMessage, model: str, *, searches: bool) -> Iter
                     "arguments": json.dumps(part.arguments),
                 }
                 items.append({"type": "function_call"} | call)
-            case ReasoningPart() if opaque := model and unseal(model, part.signature):
-                items += _make_reasoning(part.text, opaque, searches=searches)
+            case ReasoningPart() if signature := model and unseal(model, part.signature):
+                items += _make_reasoning(part.text, signature, searches=searches)
             case _:
                 pass
     while items and items[-1].get("type") in _NEEDS_MORE:
@@ -140,10 +148,11 @@ def _from_assistant(message: ChatMessage, model: str, *, searches: bool) -> Iter
     yield from items
 
 
-def _make_reasoning(text: str, opaque: str, *, searches: bool) -> Iterator[Block]:
-    match json.loads(opaque) if opaque.startswith("{") else None:
-        case {"type": "web_search_call"} as searched:
-            yield from [searched] if searches else []
+def _make_reasoning(text: str, signature: str, *, searches: bool) -> Iterator[Block]:
+    """Yield the item of a thought or of a search. The signature is JSON that `events` has written."""
+    match json.loads(signature) if signature.startswith("{") else None:
+        case {"type": "web_search_call"} as search:
+            yield from [search] if searches else []
         case {"id": str(id), "encrypted_content": str(content)}:
             summary = [{"type": "summary_text", "text": text}] if text else []
             yield {"type": "reasoning", "id": id, "summary": summary, "encrypted_content": content}
@@ -152,4 +161,5 @@ def _make_reasoning(text: str, opaque: str, *, searches: bool) -> Iterator[Block
 
 
 def _make_id(id: str) -> str:
+    """Return an id that the API accepts: the same one, or a digest of it."""
     return id if _ID.fullmatch(id) else sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
