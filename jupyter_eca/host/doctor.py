@@ -112,6 +112,7 @@ def _find_model_problems(services: Services, models: tuple[str, ...], default: s
 
 
 def _find_key_problems(services: Services) -> Iterator[str]:
+    """Yield which keys providers have refused."""
     for name, entry in services.catalog.entries().items():
         outcome = services.catalog.key_outcomes.get(entry.settings) if entry.key.source else None
         if outcome and (sentence := _KEY_PROBLEMS.get(outcome)):
@@ -119,6 +120,7 @@ def _find_key_problems(services: Services) -> Iterator[str]:
 
 
 def _find_server_problems(services: Services) -> Iterator[str]:
+    """Yield which MCP servers do not run, and what to do about it."""
     for server in services.mcp.list_servers():
         match server.status:
             case ServerStatus.FAILED:
@@ -133,6 +135,7 @@ def _find_server_problems(services: Services) -> Iterator[str]:
 
 
 def _find_setting_problems(services: Services) -> Iterator[str]:
+    """Yield what is wrong in the configuration, and which settings wait for the user's trust."""
     resolved = services.current.resolved
     yield from resolved.config.warnings
     yield from (rejected.message for rejected in resolved.rejected_hooks)
@@ -147,6 +150,7 @@ def _find_setting_problems(services: Services) -> Iterator[str]:
 
 
 def _describe_setup(services: Services, where: str, models: tuple[str, ...], default: str) -> Iterator[str]:
+    """Yield what works: the model, the engine, the folders, the configuration and the MCP servers."""
     if default and _is_usable(default, models):
         reason = "`defaultModel` names it" if services.config.default_model else "it is the first one in the list"
         yield f"Default model: `{default}` ({reason})"
@@ -195,6 +199,7 @@ def _describe_gain(name: str, entry: CatalogEntry) -> str:
 
 
 def _describe_details(services: Services, models: tuple[str, ...]) -> Iterator[str]:
+    """Yield the versions, the models and the tools."""
     yield f"jupyter_eca {__version__}, Python {sys.version.split()[0]}"
     yield "Packages: " + ", ".join(_list_versions())
     yield "Models: " + (", ".join(f"`{model}`" for model in models) or "none")

@@ -62,6 +62,7 @@ class ChoiceMemory:
             return await self._recall(notebook, chosen)
 
     async def _recall(self, notebook: str, chosen: Choice) -> Choice:
+        """Do the work of `recall`. The caller holds the lock."""
         stored = await self._services.store.do(lambda tables: tables.choices.list(notebook))
         if not stored:
             return chosen

@@ -41,6 +41,7 @@ class ChatTasks:
         return task
 
     async def _run(self, id: str, name: str, work: Coroutine[Any, Any, None]) -> None:
+        """Run a task to its end. An error is logged and passed to `on_failure`."""
         try:
             await work
         except Exception as error:  # noqa: BLE001  # the boundary to the chats: a bug ends one turn, not all of them

@@ -144,6 +144,7 @@ def choose_turns(all_changes: Sequence[RecordedChange], turns: Iterable[str]) ->
     wanted = set(turns)
 
     def choose(document: NotebookDocument) -> tuple[ChangesByCell, dict[str, str]]:
+        """Return the changes to revert by cell, and why the other cells are left alone."""
         chosen: ChangesByCell = {}
         skipped: dict[str, str] = {}
         for cell, changes in group_by_cell(change for change in all_changes if change.turn in wanted).items():

@@ -1,5 +1,6 @@
 """Keeps files and cells as they are before a turn changes them, and restores them. What is kept of one file, or of the
-cells that one edit changes, is a checkpoint.
+cells that one edit changes, is a checkpoint. A change is *unseen* if it was made without approval, and the user has not
+reviewed it yet.
 
 It must not decide what is restored: `host.operations` does. `file_restore` and `cell_restore` do the work, and
 `host.store` has the database.
@@ -89,7 +90,11 @@ class Checkpoints:
         order: Sequence[str],
         review: ReviewState = ReviewState.OPEN,
     ) -> int:
-        """Keep cells before they are changed. Return the number of the checkpoint. See `Checkpointer.keep_cells`."""
+        """Keep cells of the notebook `path` before they are changed. Return the number of the checkpoint.
+
+        `undo` are the changes that undo the edit, `after` the sources of the cells after it, and `order` the ids of all
+        cells before it.
+        """
         checkpoint = await asyncio.to_thread(cell_restore.make_checkpoint, turn, path, undo, after, order, review)
         return await self._store.do(lambda tables: tables.keep_cell_checkpoint(chat, checkpoint))
 
@@ -186,7 +191,8 @@ class CallKeeper:
     review: ReviewState = ReviewState.OPEN
     """Whether the user has seen what the call changes, and decides about it."""
     stamps: dict[Path, _Stamp] = field(default_factory=dict["Path", "_Stamp"])
-    """The stamps of those files of which this call has made the first checkpoint of the turn."""
+    """The stamps of those files of which this call has made the first checkpoint of the turn. At the end of the call
+    they tell which files it has not changed."""
 
     async def keep(self, path: Path) -> None:
         """Keep a file before it is changed."""
@@ -240,7 +246,7 @@ def _read_state(path: Path) -> list[tuple[Path, _Content]]:
 def can_keep(path: Path) -> bool:
     """Return whether a file can be kept before it is changed. Blocks."""
     try:
-        return not path.is_symlink() and (not path.exists() or (path.is_file() and _size(path) <= MAX_BYTES))
+        return not path.is_symlink() and (not path.exists() or (path.is_file() and _get_size(path) <= MAX_BYTES))
     except OSError:
         return False
 
@@ -248,7 +254,7 @@ def can_keep(path: Path) -> bool:
 def _read_content_to_keep(path: Path) -> _Content:
     """Return the content of a file, None for no file, UNKEPT for one that cannot be kept."""
     try:
-        if path.is_symlink() or (path.exists() and not path.is_file()) or _size(path) > MAX_BYTES:
+        if path.is_symlink() or (path.exists() and not path.is_file()) or _get_size(path) > MAX_BYTES:
             return UNKEPT
         return read_content(path)
     except OSError:
@@ -256,7 +262,8 @@ def _read_content_to_keep(path: Path) -> _Content:
         return UNKEPT
 
 
-def _size(path: Path) -> int:
+def _get_size(path: Path) -> int:
+    """Return the size of a file in bytes, 0 for no file."""
     return path.stat().st_size if path.exists() else 0
 
 

@@ -51,6 +51,7 @@ def _find_row(rows: list[ChatRow], name: str) -> ChatRow | None:
 
 
 def _format_line(number: int, row: ChatRow) -> str:
+    """Return the line of a chat: `1. *Title* (2026-01-31 12:00 UTC, 3 prompts)`."""
     when = datetime.fromtimestamp(row.updated / 1000, UTC).strftime("%Y-%m-%d %H:%M")
     prompts = f"{row.prompts} prompt{'' if row.prompts == 1 else 's'}"
     return f"{number}. {_title(row)} ({when} UTC, {prompts})"

@@ -68,6 +68,7 @@ def find_native() -> Mapping[str, NativeCommand]:
 
 
 def _sort_key(name: str) -> tuple[bool, int, str]:
+    """Return the key by which commands are sorted, see `COMMAND_ORDER`."""
     place = COMMAND_ORDER.index(name) if name in COMMAND_ORDER else len(COMMAND_ORDER)
     return name == "help", place, name
 

@@ -47,6 +47,7 @@ def _describe(hook: Hook) -> str:
 
 
 def _format_matcher(hook: Hook) -> str:
+    """Return the matcher of a hook as it is in the configuration."""
     if isinstance(hook.matcher, str) or hook.matcher is None:
         return hook.matcher or ""
     dumped = hook.model_dump(mode="json", by_alias=True, include={"matcher"})

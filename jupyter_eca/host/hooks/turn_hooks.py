@@ -224,6 +224,7 @@ def _find_trigger(chat: LiveChat) -> str:
 
 
 def _explain_stop(effects: Effects) -> TextContent:
+    """Return the line that tells the user which hook ended the turn, and why."""
     why = f": {effects.stop_reason}" if effects.stop_reason else "."
     return TextContent(text=HOOK_STOPPED.format(name=effects.stopped_by, why=why))
 

@@ -187,6 +187,7 @@ class Changes:
             notify(chat)
 
     async def _read_history(self, chat: str) -> ChatCheckpoints:
+        """Read all checkpoints of a chat from the store."""
         checkpoints = self._services.checkpoints
         return ChatCheckpoints(
             await checkpoints.list_turns(chat),
@@ -195,6 +196,7 @@ class Changes:
         )
 
     async def _keep(self, chat: str, ids: Iterable[str]) -> None:
+        """Note that the user keeps these changes, and all earlier ones of the same items."""
         history, checkpoints = await self._read_history(chat), self._services.checkpoints
         for item, turns in history.find_items(ids).values():
             # All turns up to the last one of these.

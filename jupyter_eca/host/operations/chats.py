@@ -171,7 +171,7 @@ class ChatOperations:
         self._chats.mark(chat, MetadataContent(title=title))
         await self._services.store.settle()
 
-    # -- the work of the operations
+    # -- the work of the operations (see the public methods)
 
     async def _clear(self, id: str, *, messages: bool) -> None:
         async with self._hold_idle(id) as (chat, events):
@@ -189,12 +189,13 @@ class ChatOperations:
         if row is not None and self._chats.is_answered_elsewhere(row):
             raise BusyError("This chat is being answered by another program. Wait for it, then delete it.")
         if live is None and row is not None and row.workspace != self._services.store.workspace:
-            return
+            return  # a chat of another workspace is not deleted from here
         if live is not None:
             live.held = True
             self._turns.stop(id)
             await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         elif row is not None:
+            # The hooks that run at the end of a chat get its fields, so an empty chat is made for them.
             live = LiveChat(ChatState(id), row.last, get_stored_choice(row))
         subagents = await self._subagents.list_chats(id)
         self._chats.forget(id)
@@ -212,6 +213,7 @@ class ChatOperations:
         async with self._hold_idle(id) as (chat, events):
             gone = events[self._find_turn(events, content_id) :]
             turns = {event.turn for event in gone if event.turn}
+            # What the user is told, and what the model is told; "" for nothing.
             report = aside = ""
             if files:
                 notebooks = find_notebooks(self._services, id)
@@ -287,7 +289,8 @@ class ChatOperations:
         return index
 
     async def _cut_subagents(self, id: str, seqs: Collection[int]) -> None:
-        """Delete the chats of subagents whose calls are among the events to delete."""
+        """Delete the chats of subagents that calls among the events to delete have spawned. `seqs` are the numbers of
+        these events."""
         if rows := await self._subagents.list_chats(id):
             gone = _find_spawned(event for event in await self._services.store.events(id) if event.seq in set(seqs))
             rows = [row for row in rows if row.id in gone]

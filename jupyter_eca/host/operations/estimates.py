@@ -87,6 +87,7 @@ class Estimates:
 
     async def estimate(self, prompt: Prompt) -> Estimate:
         """Return a rough estimate of a prompt, while the user types it."""
+        # The model never reads a command that answers without it.
         if prompt.message.startswith("/") and await self._commands.answers_here(prompt.message):
             prompt = replace(prompt, message="", contexts=())
         request = await self._turns.draft_prompt(prompt)
@@ -95,11 +96,13 @@ class Estimates:
 
     async def compute(self, prompt: Prompt) -> Estimate:
         """Return the exact request of a prompt, with its estimate."""
+        # A command of the user may stand for a message to the model.
         model_message = ""
         if prompt.message.startswith("/") and not await self._commands.answers_here(prompt.message):
             outcome = await self._commands.run(prompt.chat, prompt.message)
             model_message = outcome.message if isinstance(outcome, CommandReplacement) else ""
         surroundings = self._contexts.build_surroundings(prompt.chat, None)
+        # A cursor that the model knows already is not sent again.
         live = self._chats.live(prompt.chat)
         known_cursor = live.cursor if live else None
         contexts = [

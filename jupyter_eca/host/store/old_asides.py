@@ -2,7 +2,7 @@
 
 An aside is what an event has besides its content, such as a note for the model. Version 0.1.0 stored it as a plain
 sentence, and the program recognized its kind by the wording. Today an aside is JSON with a `kind`
-(`protocol.event.Aside`).
+(`protocol.event.Aside`), for example `{"kind": "note", "text": "..."}`. The functions here call this object a mark.
 
 This module must not import the sentences of today: they may change, but those of 0.1.0 may not. `schema` calls it.
 """
@@ -50,6 +50,7 @@ def _mark(turn: str, role: str, content: dict[str, Any], aside: str) -> dict[str
             return _mark_of_result(content)
         case _ if not aside:
             return None
+        # A vendor's signature of a thought or of a call.
         case (("reasonFinished" | "toolCallRun"), _):
             return {"kind": "signature", "signature": aside}
         case "toolCallRejected", _:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+# The fields of the rows are explained in `rows`, `spending` and `protocol.event`.
 MIGRATIONS: Final = (
+    # 1. The chats and their events. `owner` is the process that answers in a chat now.
     """
     CREATE TABLE events (
         seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -31,6 +33,8 @@ MIGRATIONS: Final = (
     );
     CREATE INDEX chats_of_workspace ON chats (workspace, updated);
     """,
+    # 2. Events that no model reads (`local`), what the next turns of a chat are run with, which part of a chat was cut,
+    # and the files as they were before each turn.
     """
     ALTER TABLE events ADD COLUMN local INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE chats ADD COLUMN agent TEXT;
@@ -44,6 +48,7 @@ MIGRATIONS: Final = (
         UNIQUE (chat, turn, path)
     );
     """,
+    # 3. The cells as they were before each change.
     """
     CREATE TABLE cell_checkpoints (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -51,22 +56,27 @@ MIGRATIONS: Final = (
     );
     CREATE INDEX cell_checkpoints_of_chat ON cell_checkpoints (chat, turn);
     """,
+    # 4. Whether the user has kept or reverted a change.
     """
     ALTER TABLE checkpoints ADD COLUMN decided TEXT;
     ALTER TABLE cell_checkpoints ADD COLUMN decided TEXT NOT NULL DEFAULT '{}';
     ALTER TABLE cell_checkpoints ADD COLUMN "order" TEXT NOT NULL DEFAULT '[]';
     """,
+    # 5. What fronts keep: numbers that all processes share, and a text for each chat.
     """
     CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
     CREATE TABLE notes (chat TEXT PRIMARY KEY, workspace TEXT NOT NULL, note TEXT NOT NULL);
     """,
+    # 6. The system prompt of each chat, and what it was composed for.
     """
     CREATE TABLE system_prompts (chat TEXT PRIMARY KEY, made_for TEXT NOT NULL, sections TEXT NOT NULL);
     """,
+    # 7. The chats of subagents.
     """
     ALTER TABLE chats ADD COLUMN parent TEXT;
     CREATE INDEX chats_of_parent ON chats (parent);
     """,
+    # 8. The costs of requests. Those of earlier requests are taken from the events.
     """
     CREATE TABLE spending (
         id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL,
@@ -85,19 +95,23 @@ MIGRATIONS: Final = (
                 AND json_extract(content, '$.replayed') IS NULL
             GROUP BY at, content);
     """,
+    # 9. The chats in which the kernel of a notebook asks.
     """
     CREATE TABLE asked_in (
         workspace TEXT NOT NULL, notebook TEXT NOT NULL, chat TEXT NOT NULL, UNIQUE (workspace, notebook, chat)
     );
     CREATE INDEX asked_in_of_chat ON asked_in (chat);
     """,
+    # 10. The asides get a kind, see `old_asides`.
     """
     UPDATE events SET aside = mark_aside(turn, role, content, aside)
         WHERE aside != '' OR content LIKE '%"fetch_rule"%';
     """,
+    # 11. The working directory of a chat.
     """
     ALTER TABLE chats ADD COLUMN folder TEXT;
     """,
+    # 12. The notebook of a chat, and the search for messages.
     """
     ALTER TABLE chats ADD COLUMN notebook TEXT;
     UPDATE chats SET notebook = (
@@ -110,7 +124,7 @@ MIGRATIONS: Final = (
     CREATE INDEX messages_of_chat ON messages (chat, first);
     CREATE TABLE indexed_chats (chat TEXT PRIMARY KEY, seq INTEGER NOT NULL);
     """,
-    # The migration before took real paths from `spending`. New chats have the paths of Jupyter's contents API.
+    # 13. The migration before took real paths from `spending`. New chats have the paths of Jupyter's contents API.
     r"""
     UPDATE chats SET notebook = CASE
             WHEN substr(notebook, length(rtrim(workspace, '/\')) + 1, 1) = '/'
@@ -120,6 +134,7 @@ MIGRATIONS: Final = (
         WHERE substr(notebook, 1, length(rtrim(workspace, '/\')) + 1)
             IN (rtrim(workspace, '/\') || '/', rtrim(workspace, '/\') || '\');
     """,
+    # 14. What the user has chosen for new chats.
     """
     CREATE TABLE choices (
         workspace TEXT NOT NULL, notebook TEXT NOT NULL, name TEXT NOT NULL, replaced TEXT NOT NULL,
@@ -127,6 +142,7 @@ MIGRATIONS: Final = (
         PRIMARY KEY (workspace, notebook, name, replaced, model)
     );
     """,
+    # 15. Whether the user has seen a change.
     """
     ALTER TABLE checkpoints ADD COLUMN review TEXT NOT NULL DEFAULT 'open';
     ALTER TABLE cell_checkpoints ADD COLUMN review TEXT NOT NULL DEFAULT 'open';
@@ -179,6 +195,7 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
     # Another process may have run them before this one got the lock.
     (done,) = db.execute("PRAGMA user_version").fetchone()
     for number, script in enumerate(MIGRATIONS[done:], done + 1):
+        # `executescript` would commit first. No statement has a semicolon in it.
         for statement in filter(str.strip, script.split(";")):
             db.execute(statement)
         db.execute(f"PRAGMA user_version = {number}")

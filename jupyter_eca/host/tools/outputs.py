@@ -117,6 +117,7 @@ class ToolOutputs:
         return replace(result, text=f"{head}\n\n{note}\n\n{tail}", whole=len(result.text))
 
     def _write(self, folder: Path, id: str, text: str) -> None:
+        """Write an output to its file. Only the user of this process can read it. Raises: OSError."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(folder / f"{id}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -124,6 +125,7 @@ class ToolOutputs:
                 file.write(text[start : start + _PIECE_CHARS].encode("utf-8", "replace"))
 
     def _read_part(self, chat: str, id: str, offset: int, limit: int, lines: int | None) -> OutputPart:
+        """Do the work of `read`."""
         if not (id.isascii() and id.isalnum()):
             raise ToolError(f"{id!r} is no id of an output.")
         try:
@@ -144,6 +146,7 @@ class ToolOutputs:
         return OutputPart(text, offset, offset + len(text.encode()), total)
 
     def _copy(self, chat: str, new: str) -> None:
+        """Do the work of `copy`. An output that cannot be copied is missing in the new chat."""
         if (old := self._find_folder(chat)).is_dir():
             with suppress(OSError):
                 shutil.copytree(old, self._find_folder(new), copy_function=_link_or_copy, dirs_exist_ok=True)

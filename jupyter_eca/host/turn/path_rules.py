@@ -90,6 +90,7 @@ class ChatPathRules:
 
     @property
     def _roots(self) -> tuple[Path, ...]:
+        """The real paths of the folders of the workspace."""
         return tuple(root.resolve() for root in self._files.roots)
 
     @property

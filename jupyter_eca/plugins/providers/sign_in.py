@@ -211,6 +211,7 @@ class Logins:
 
     @property
     def _memory_only_remark(self) -> str:
+        """The remark for a key that is not stored on the disk."""
         return _MEMORY_ONLY.format(until=self.until)
 
     def _explain_persistence(self, name: str, entry: CatalogEntry) -> str:

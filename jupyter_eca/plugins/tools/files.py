@@ -95,6 +95,9 @@ class _Change:
     """What was done, as the beginning of the result's text."""
 
 
+# The previews: each returns what a call would change, before the user approves it.
+
+
 async def _preview_write(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
     return await run_read(
         _preview_change, context.files, _plan_write_if_known, arguments["path"], arguments["content"], context.known

@@ -61,6 +61,7 @@ Cells = Annotated[
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    """Return the cells of the new notebook as a diff, which the user sees before the approval."""
     values = notebook_create.arguments.model_validate(arguments)
     path, cells = getattr(values, "path", ""), getattr(values, "cells", [])
     real = await run_read(_find_free_path, context.files, path)

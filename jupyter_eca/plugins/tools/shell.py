@@ -49,6 +49,7 @@ JobId = Annotated[str, Field(description="Which job; not needed to list them.")]
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ShellCommandDetails:
+    """Return the command and its parts, which the user sees before the approval."""
     values = validate(shell_command.arguments, arguments)  # parsed as for the call itself: "true" is True
     await run_read(_resolve_folder, context.files, values["working_directory"])
     return _make_details(context, values["command"], background=values["background"])

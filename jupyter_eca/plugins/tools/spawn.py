@@ -25,6 +25,7 @@ Variant = Annotated[str, Field(description="A variant of the model, only if the 
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ToolCallDetails | None:
+    """Return which agent with which model would run, which the user sees before the approval."""
     if context.spawner is None:
         return None
     return await context.spawner.details(context.call, SubagentTask(**validate(spawn_agent.arguments, arguments)))

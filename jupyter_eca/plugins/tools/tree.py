@@ -82,14 +82,15 @@ async def _list_folder(folder: Path) -> _Listing:
 def _keep_existing(folder: Path, output: bytes) -> _Listing:
     """Return the paths of git's output that exist. Its index also has deleted files, and files that are now behind a
     link."""
-    real: dict[Path, bool] = {}
+    # Whether a folder is not behind a link. Each folder is looked at only once.
+    is_real: dict[Path, bool] = {}
     paths: set[tuple[str, ...]] = set()
     for name in map(os.fsdecode, filter(None, output.split(b"\0"))):
         path = folder / name
-        if path.parent not in real:
-            real[path.parent] = path.parent.resolve() == path.parent
+        if path.parent not in is_real:
+            is_real[path.parent] = path.parent.resolve() == path.parent
         parts = PurePosixPath(name).parts
-        if real[path.parent] and os.path.lexists(path) and ".ipynb_checkpoints" not in parts:
+        if is_real[path.parent] and os.path.lexists(path) and ".ipynb_checkpoints" not in parts:
             paths.add(parts)
     return _Listing(frozenset(paths))
 
