@@ -111,8 +111,8 @@ class Host:
         current = self.current = Current(config, workspace)
 
         # The parts that know nothing of chats. The chats are stored under the folder that is first in alphabetical
-        # order, because an editor may list the same folders in another order, and the chats must not vanish then
-        # (ECA 6.1, class 42).
+        # order. An editor may list the same folders in another order later, and the chats must not vanish then (ECA
+        # 6.1, class 42).
         keys = credentials.open_key_store(database)
         self.folder_trust = FolderTrust(current, trusted, read, self.reload)
         subscribers = self.subscribers = Subscribers()

@@ -33,8 +33,8 @@ MIGRATIONS: Final = (
     );
     CREATE INDEX chats_of_workspace ON chats (workspace, updated);
     """,
-    # 2. Events that no model reads (`local`), what the next turns of a chat are run with, which part of a chat was cut,
-    # and the files as they were before each turn.
+    # 2. Events that no model reads (`local`). What the next turns of a chat are run with. Which part of a chat was cut.
+    # The files as they were before each turn.
     """
     ALTER TABLE events ADD COLUMN local INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE chats ADD COLUMN agent TEXT;

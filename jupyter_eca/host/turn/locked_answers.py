@@ -48,9 +48,9 @@ Why a replay is no more dangerous than running the cells of the notebook:
 - The code in it can be read line by line, like a module that a cell imports, and it runs in the kernel with the rights
   of a cell.
 - Rules that deny the code still deny it.
-- Where a user can be asked, the code runs without a question only if the rules allow it, or if this user has recorded
-  this answer or approved its replay before. A mark in the data folder remembers that, like Jupyter's trust in
-  notebooks.
+- Where a user can be asked, the user is asked before the code runs. The question is left out if the rules allow the
+  code, or if this user has recorded this answer or approved its replay before. A mark in the data folder remembers
+  that, like Jupyter's trust in notebooks.
 - Where nobody can be asked, as in nbclient, the user consents by running the notebook, to this code as to each cell.
 
 `workspace/notebooks/lockfile.py` owns the format and the place of the file, `engine/chat/recording.py` owns the

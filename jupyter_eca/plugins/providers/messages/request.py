@@ -2,8 +2,8 @@
 Pure.
 
 The API would refuse every later request of a chat that has one invalid block in its history. So this module makes sure
-that roles alternate, no text is blank, each tool call is answered in the next message, ids have only valid characters,
-and thoughts are only sent to the model that has signed them.
+of this: roles alternate, and no text is blank. Each tool call is answered in the next message. Ids have only valid
+characters. Thoughts are only sent to the model that has signed them.
 
 It must not know a connection: `providers.anthropic` does. `events` reads the answer.
 """
@@ -39,8 +39,8 @@ MAX_TOKENS = 32_000
 MIN_BUDGET = 1_024
 
 # The mark for the cache. Everything before a mark is read from the cache, at a tenth of the price or less. The API
-# takes four marks. We set them at the end of the tools, of the system prompt, of the chat, and of the chat at the last
-# request, because the API looks for an old mark only in the last twenty blocks.
+# takes four marks. We set them at the end of the tools, of the system prompt, and of the chat. The fourth is where the
+# chat ended at the last request, because the API looks for an old mark only in the last twenty blocks.
 _MARK: Block = {"cache_control": {"type": "ephemeral"}}
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
