@@ -24,7 +24,7 @@ from jupyter_eca.host.chat.tasks import ChatTasks
 from jupyter_eca.host.checkpoints.checkpoints import Checkpoints
 from jupyter_eca.host.costs.budgets import Budgets
 from jupyter_eca.host.costs.ledger import Ledger
-from jupyter_eca.host.costs.metered import Metered
+from jupyter_eca.host.costs.model_caller import ModelCaller
 from jupyter_eca.host.hooks.runner import Hooks
 from jupyter_eca.host.hooks.turn_hooks import TurnHooks
 from jupyter_eca.host.operations.changes import Changes
@@ -133,14 +133,16 @@ class Host:
         # The chats and their costs.
         chats = self.chats = Chats(store, subscribers)
         self.ledger = Ledger(current, store, chats)
-        metered = self.metered = Metered(current, self.ledger, Budgets(current, catalog, self.ledger, subscribers))
+        model_caller = self.model_caller = ModelCaller(
+            current, self.ledger, Budgets(current, catalog, self.ledger, subscribers)
+        )
         self.mcp = McpManager(
             config,
             workspace.files.roots,
             lambda server: subscribers.tell(Notice("tool/serverUpdated", server)),
             lambda name: subscribers.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
             keys,
-            ChatClientFeatures(current, subscribers, catalog, chats, metered),
+            ChatClientFeatures(current, subscribers, catalog, chats, model_caller),
             database.with_name("mcp-lists"),
             get_environment=lambda: catalog.without_keys(inherit_environment()),
             keep_trust=self.folder_trust.keep,
@@ -180,7 +182,17 @@ class Host:
         chats.on_subagent_events.append(self.subagents.note_events)
         chats.on_change.append(self.hooks.notify_status)
         chats.effects = EffectRunner(
-            services, chats, tasks, contexts, setups, turn_hooks, self.ledger, metered, locked_answers, commands, turns
+            services,
+            chats,
+            tasks,
+            contexts,
+            setups,
+            turn_hooks,
+            self.ledger,
+            model_caller,
+            locked_answers,
+            commands,
+            turns,
         )
 
         # The operations on chats besides turns.
@@ -188,7 +200,7 @@ class Host:
         self.archive = ChatOperations(services, chats, turns, self.subagents, self.hooks)
         self.changes = Changes(services, chats, turns)
         self.estimates = Estimates(catalog, self.ledger, chats, contexts, turns, commands)
-        self.key_trials = KeyTrials(catalog, metered)
+        self.key_trials = KeyTrials(catalog, model_caller)
         self.notices = notices.Notices(services, contexts, setups)
         self.warming = Warmup(chats, catalog)
 

@@ -137,7 +137,7 @@ class CursorHelp:
         """
         answer = ""
         reasoning = False
-        async with aclosing(self._session.host.metered.stream(Bill(request.model), chosen, request)) as deltas:
+        async with aclosing(self._session.host.model_caller.stream(Bill(request.model), chosen, request)) as deltas:
             async for delta in deltas:
                 match delta:
                     case TextDelta(text=text) if text:
@@ -211,7 +211,7 @@ class CursorHelp:
 
     async def _complete_text(self, chosen: Chosen, request: ModelRequest) -> str:
         """Return the whole answer of the model."""
-        async with aclosing(self._session.host.metered.stream(Bill(request.model), chosen, request)) as deltas:
+        async with aclosing(self._session.host.model_caller.stream(Bill(request.model), chosen, request)) as deltas:
             return "".join([delta.text async for delta in deltas if isinstance(delta, TextDelta)])
 
     def _choose(self, model: str) -> Chosen:

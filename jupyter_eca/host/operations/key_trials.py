@@ -16,7 +16,7 @@ from jupyter_eca.host.costs.ledger import Bill
 from jupyter_eca.protocol.provider import ProvidersTryResult, TrialOutcome
 
 if TYPE_CHECKING:
-    from jupyter_eca.host.costs.metered import Metered
+    from jupyter_eca.host.costs.model_caller import ModelCaller
     from jupyter_eca.plugins.providers.catalog import Catalog
 
 _SYSTEM: Final = "Answer with one word."
@@ -35,9 +35,9 @@ _OUTCOMES: Final = {
 class KeyTrials:
     """Sends the small requests of one host."""
 
-    def __init__(self, catalog: Catalog, metered: Metered) -> None:
+    def __init__(self, catalog: Catalog, model_caller: ModelCaller) -> None:
         self._catalog = catalog
-        self._metered = metered
+        self._model_caller = model_caller
 
     async def run(self, provider: str) -> ProvidersTryResult:
         """Try the key of a provider with its best model. Raises: LocalError for an unknown provider."""
@@ -57,6 +57,6 @@ class KeyTrials:
     async def _ask(self, model: str) -> None:
         """Send the request, and wait for the first words. Raises: ProviderError."""
         request = ModelRequest(model, _SYSTEM, (_QUESTION,))
-        async with aclosing(self._metered.stream(Bill(model), self._catalog.choose(model), request)) as deltas:
+        async with aclosing(self._model_caller.stream(Bill(model), self._catalog.choose(model), request)) as deltas:
             async for _ in deltas:
                 return

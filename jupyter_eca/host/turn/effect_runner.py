@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.chat.tasks import ChatTasks
     from jupyter_eca.host.costs.ledger import Ledger
-    from jupyter_eca.host.costs.metered import Metered
+    from jupyter_eca.host.costs.model_caller import ModelCaller
     from jupyter_eca.host.hooks.turn_hooks import TurnHooks
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.locked_answers import LockedAnswers
@@ -151,7 +151,7 @@ class EffectRunner:
         setups: Setups,
         hooks: TurnHooks,
         ledger: Ledger,
-        metered: Metered,
+        model_caller: ModelCaller,
         locked_answers: LockedAnswers,
         commands: CommandRunner,
         turns: TurnStarter,
@@ -163,7 +163,7 @@ class EffectRunner:
         self._setups = setups
         self._hooks = hooks
         self._ledger = ledger
-        self._metered = metered
+        self._model_caller = model_caller
         self._locked_answers = locked_answers
         self._commands = commands
         self._turns = turns
@@ -286,7 +286,7 @@ class EffectRunner:
             await self._services.catalog.refresh()
             chosen = self._services.catalog.choose(effect.request.model, effect.request.variant, thinks=True)
             settings, bill = chosen.settings, ledger.make_bill(chat, effect.request.model)
-            async with aclosing(self._metered.stream(bill, chosen, effect.request)) as deltas:
+            async with aclosing(self._model_caller.stream(bill, chosen, effect.request)) as deltas:
                 async for delta in deltas:
                     self._chats.feed(chat, inputs.Streamed(now(), number, delta))
         except ProviderError as error:

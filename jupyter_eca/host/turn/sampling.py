@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.costs.ledger import Bill
-    from jupyter_eca.host.costs.metered import Metered
+    from jupyter_eca.host.costs.model_caller import ModelCaller
     from jupyter_eca.host.services import Current
     from jupyter_eca.host.subscribers import Subscribers
     from jupyter_eca.mcp_client.caller import SamplingRequest
@@ -66,13 +66,13 @@ class ChatClientFeatures:
     """Implements `mcp_client.caller.ClientFeatures` for the chats of one host."""
 
     def __init__(
-        self, current: Current, subscribers: Subscribers, catalog: Catalog, chats: Chats, metered: Metered
+        self, current: Current, subscribers: Subscribers, catalog: Catalog, chats: Chats, model_caller: ModelCaller
     ) -> None:
         self._current = current
         self._subscribers = subscribers
         self._catalog = catalog
         self._chats = chats
-        self._metered = metered
+        self._model_caller = model_caller
         self._usages: defaultdict[tuple[str, str], _Usage] = defaultdict(_Usage)
 
     def find_question_asker(self, chat: str) -> QuestionAsker | None:
@@ -141,7 +141,7 @@ class ChatClientFeatures:
         chosen = self._catalog.choose(bill.model)
         model_request = ModelRequest(bill.model, request.system, request.messages)
         try:
-            async with aclosing(self._metered.stream(bill, chosen, model_request)) as deltas:
+            async with aclosing(self._model_caller.stream(bill, chosen, model_request)) as deltas:
                 async for delta in deltas:
                     match delta:
                         case TextDelta(text=text):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.providers.catalog import Chosen
 
 
-class Metered:
+class ModelCaller:
     """Streams the answers of models, and records their costs."""
 
     def __init__(self, current: Current, ledger: Ledger, budgets: Budgets) -> None:
