@@ -87,7 +87,7 @@ class ChatOperations:
         known = {event.seq for event in events}
         if any(cursor is not None and cursor not in known for cursor in (before, after)):
             raise CursorExpired(_EXPIRED)
-        if after is not None and row is not None and not row.intact(after):
+        if after is not None and row is not None and not row.is_intact_up_to(after):
             raise CursorExpired("The chat was rolled back since then. Open it again.")
         return make_page(merge_between(events, before, after), limit, before, after)
 

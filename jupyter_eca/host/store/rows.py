@@ -1,4 +1,5 @@
-"""Owns the values that the store reads and writes: rows of chats and of checkpoints.
+"""Owns the values that the store reads and writes: rows of chats and of checkpoints. A checkpoint has a file or cells
+as they were before a turn changed them.
 
 They must not know SQL: `tables` reads and writes them. `spending` has the rows of costs.
 """
@@ -70,8 +71,9 @@ class ChatRow:
     outcome: str | None = None
     """How its last turn ended, see `Outcome`. None as long as no turn has ended."""
 
-    def intact(self, after: int) -> bool:
-        """Return whether no event up to this sequence number was deleted since a client was shown it."""
+    def is_intact_up_to(self, after: int) -> bool:
+        """Return whether a client that was shown the events up to `after` (a sequence number) still has them right:
+        none of them was deleted since then."""
         return self.cut_from is None or self.cut_to is None or after < self.cut_from or after > self.cut_to
 
 

@@ -292,7 +292,7 @@ class Tables:
 
     def delete_events(self, chat: str, seqs: Collection[int]) -> None:
         """Delete events of a chat, and note in its row which part was cut: from the first deleted event (`cut_from`) to
-        the newest event (`cut_to`). See `ChatRow.intact`."""
+        the newest event (`cut_to`). See `ChatRow.is_intact_up_to`."""
         if not seqs:
             return
         with transaction(self._db):
