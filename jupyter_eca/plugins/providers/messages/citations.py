@@ -18,7 +18,7 @@ def describe_source(source: Mapping[str, Any]) -> str:
     match source:
         case {"url": str(url)} if url.startswith(("https://", "http://")):
             title = source.get("title")
-            return link(title if isinstance(title, str) else "", url)
+            return make_link(title if isinstance(title, str) else "", url)
         case {"document_title": str(title), "start_page_number": int(first), "end_page_number": int(end)}:
             # The end in the API is the page after the last one.
             pages = f"p. {first}" if end - 1 <= first else f"pp. {first}-{end - 1}"
@@ -29,7 +29,7 @@ def describe_source(source: Mapping[str, Any]) -> str:
             return ""
 
 
-def link(title: str, url: str) -> str:
+def make_link(title: str, url: str) -> str:
     """Return a Markdown link."""
     address = re.sub(r"[\s()<>]", lambda found: f"%{ord(found[0]):02X}", url)
     return f"[{_plain(title) or address}]({address})"
