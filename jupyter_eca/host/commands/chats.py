@@ -81,8 +81,8 @@ async def export(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     format_events = _format_notebook if path.suffix.lower() == ".ipynb" else format_chat
     text = await asyncio.to_thread(format_events, title, events)
     await asyncio.to_thread(_write, path, text, files.shorten(path))
-    shown = files.shorten(path)
-    return CommandAnswer(f"This chat is in [{shown}]({quote(shown)}) now.")
+    display_path = files.shorten(path)
+    return CommandAnswer(f"This chat is in [{display_path}]({quote(display_path)}) now.")
 
 
 def _format_notebook(title: str, events: list[Event]) -> str:

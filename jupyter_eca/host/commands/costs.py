@@ -72,8 +72,8 @@ async def prompt_show(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     """Show the system prompt and the whole request. Raises: ProviderError when there is no model."""
     request = await place.host.turns.draft(place.chat, call.text, place.kernel)
     system = f"The system prompt for `{request.model}`, word for word:\n\n{add_fence(request.system, 'markdown')}"
-    whole = add_fence(describe_request(place.host.catalog, request), "json")
-    return CommandAnswer(f"{redaction.redact(system)}\n\nThe whole request:\n\n{whole}")
+    request_text = add_fence(describe_request(place.host.catalog, request), "json")
+    return CommandAnswer(f"{redaction.redact(system)}\n\nThe whole request:\n\n{request_text}")
 
 
 COMMANDS: Final = {

@@ -350,8 +350,8 @@ class _Revert:
 
     def _explain(self, id: str, item: ChangedItem | None) -> ChangeLeft:
         """Return why a change was left alone. `item` is None if there is no change with this id."""
-        shown, why = self._left.get(item, ("", GONE)) if item else ("", GONE)
-        return ChangeLeft(id=id, shown=shown, why=why)
+        name, reason = self._left.get(item, ("", GONE)) if item else ("", GONE)
+        return ChangeLeft(id=id, shown=name, why=reason)
 
     async def _revert_cells(self, path: str, wanted: Mapping[str, Collection[str]]) -> None:
         """Revert changes in a notebook. `wanted` are the turns to revert, by cell."""

@@ -178,11 +178,11 @@ class ChatOperations:
             if messages:
                 # The event of the title is deleted too: alone, it would look like a turn that never ended. The title
                 # itself stays in the row of the chat.
-                gone = events
+                deleted = events
                 await self._services.checkpoints.forget(id, {event.turn for event in events})
             else:
-                gone = [event for event in events if isinstance(event.content, UsageContent)]
-            await self._cut_events(chat, [event.seq for event in gone])
+                deleted = [event for event in events if isinstance(event.content, UsageContent)]
+            await self._cut_events(chat, [event.seq for event in deleted])
 
     async def _delete(self, id: str) -> None:
         live, row = self._chats.live(id), await self._chats.read_row(id)
@@ -211,8 +211,8 @@ class ChatOperations:
 
     async def _rollback(self, id: str, content_id: str, *, messages: bool, files: bool) -> None:
         async with self._hold_idle(id) as (chat, events):
-            gone = events[self._find_turn(events, content_id) :]
-            turns = {event.turn for event in gone if event.turn}
+            later_events = events[self._find_turn(events, content_id) :]
+            turns = {event.turn for event in later_events if event.turn}
             # What the user is told, and what the model is told; "" for nothing.
             report = aside = ""
             if files:
@@ -220,13 +220,13 @@ class ChatOperations:
                 restored = await self._services.checkpoints.restore(
                     id, turns, self._services.workspace.files, notebooks
                 )
-                report = describe_restored(restored.done, restored.skipped, self._list_unrestored_tools(gone))
+                report = describe_restored(restored.done, restored.skipped, self._list_unrestored_tools(later_events))
                 aside = describe_reverted(restored.done) if restored.done and not messages else ""
             if messages:
                 # The user wants to keep the files as they are now.
                 await self._services.checkpoints.forget(id, turns)
                 # Notes to the model about changes of these turns are deleted with them.
-                notes = [event.seq for event in gone if isinstance(event.aside, NoteAside)]
+                notes = [event.seq for event in later_events if isinstance(event.aside, NoteAside)]
                 chat = await self._cut_events(chat, _find_seqs(events, turns) + notes)
             if aside:
                 self._turns.note(id, report, aside)
@@ -235,13 +235,13 @@ class ChatOperations:
 
     async def _keep(self, id: str, turns: Collection[str]) -> None:
         async with self._hold_idle(id) as (chat, events):
-            gone = {event.turn for event in events if event.turn} - set(turns)
-            await self._services.checkpoints.forget(id, gone)
-            await self._cut_events(chat, _find_seqs(events, gone))
+            deleted_turns = {event.turn for event in events if event.turn} - set(turns)
+            await self._services.checkpoints.forget(id, deleted_turns)
+            await self._cut_events(chat, _find_seqs(events, deleted_turns))
 
-    def _list_unrestored_tools(self, gone: Iterable[Event]) -> list[str]:
+    def _list_unrestored_tools(self, events: Iterable[Event]) -> list[str]:
         """Return the names of the tools in these events whose changes have no checkpoints, such as shell commands."""
-        names = dict.fromkeys(e.content.name for e in gone if isinstance(e.content, ToolCallRunningContent))
+        names = dict.fromkeys(e.content.name for e in events if isinstance(e.content, ToolCallRunningContent))
         tools = ((name, self._services.toolbox.get(name)) for name in names)
         return [name for name, tool in tools if tool is None or not (tool.reads or tool.keeps)]
 
@@ -292,8 +292,8 @@ class ChatOperations:
         """Delete the chats of subagents that calls among the events to delete have spawned. `seqs` are the numbers of
         these events."""
         if rows := await self._subagents.list_chats(id):
-            gone = _find_spawned(event for event in await self._services.store.events(id) if event.seq in set(seqs))
-            rows = [row for row in rows if row.id in gone]
+            spawned = _find_spawned(event for event in await self._services.store.events(id) if event.seq in set(seqs))
+            rows = [row for row in rows if row.id in spawned]
             for row in rows:
                 await self._services.store.do(lambda tables, row=row: tables.delete_chat(row.id))
             self._subagents.forget(rows)

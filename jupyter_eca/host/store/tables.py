@@ -328,10 +328,10 @@ class Tables:
         """
         unused = "SELECT id, owner FROM chats WHERE workspace = ? AND updated < ? AND parent IS NULL"
         rows = self._db.execute(unused, (self._workspace, before)).fetchall()
-        gone = [chat for chat, owner in rows if not alive(owner)]
-        for chat in gone:
+        deleted = [chat for chat, owner in rows if not alive(owner)]
+        for chat in deleted:
             self.delete_chat(chat)
-        return gone
+        return deleted
 
     def copy_chat(self, chat: str, last: int, new: str, title: str, at: int) -> None:
         """Copy a chat with its events up to the sequence number `last` to the new chat `new`, with another title."""

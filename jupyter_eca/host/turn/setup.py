@@ -129,8 +129,8 @@ class Setups:
         self._checked = resolved, tools
         for problem in find_problems(resolved, tools, services.catalog.names):
             if not services.subscribers.has_warned(problem.text):
-                where = await asyncio.to_thread(locate_problem, problem, resolved.config.sources)
-                services.subscribers.warn(problem.text, where)
+                location = await asyncio.to_thread(locate_problem, problem, resolved.config.sources)
+                services.subscribers.warn(problem.text, location)
 
     async def get_prompt_and_tools(
         self, choice: Choice, chat: str, kernel: Kernel | None = None, *, anew: bool = False

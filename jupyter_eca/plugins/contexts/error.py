@@ -81,8 +81,8 @@ def _render_passed_cells(document: NotebookDocument, last: NotebookCell, traceba
     counts = {int(new or old) for new, old in _CELL_NAME.findall(traceback)} - {last.execution_count}
     by_count = {cell.execution_count: cell.id for cell in document.cells}
     ids = {last.id} | {by_count[count] for count in counts if count in by_count}
-    gone = "".join(
+    missing = "".join(
         f"\n\n[execution {count} is in no cell any more: it was run again, changed or deleted]"
         for count in sorted(counts - by_count.keys())
     )
-    return f"The cells it passed through, as they are now:\n{render_cells(document, ids, output=0)}{gone}"
+    return f"The cells it passed through, as they are now:\n{render_cells(document, ids, output=0)}{missing}"

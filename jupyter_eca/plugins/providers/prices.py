@@ -47,8 +47,8 @@ def _compute_cost(rates: RatesConfig, usage: UsageDelta) -> float:
     """Return the cost in US dollars. Rates are for a million tokens, and for a thousand web searches."""
     read = rates.input if rates.cache_read is None else rates.cache_read
     write = rates.input if rates.cache_write is None else rates.cache_write
-    whole = usage.input_tokens * rates.input + usage.output_tokens * rates.output
-    tokens = (whole + usage.cache_read_tokens * read + usage.cache_write_tokens * write) / 1_000_000
+    uncached = usage.input_tokens * rates.input + usage.output_tokens * rates.output
+    tokens = (uncached + usage.cache_read_tokens * read + usage.cache_write_tokens * write) / 1_000_000
     return tokens + usage.web_searches * rates.web_search / 1_000
 
 

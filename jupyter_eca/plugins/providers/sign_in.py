@@ -95,12 +95,12 @@ class Logins:
         `scripted`, is left out until it is configured."""
         await self._catalog.refresh()
         configured = self._catalog.config.providers
-        shown = [
+        listed = [
             (name, entry)
             for name, entry in self._catalog.entries().items()
             if entry.plug.rank is not None or name in configured
         ]
-        return tuple(await asyncio.gather(*(self._describe_status(name, entry) for name, entry in shown)))
+        return tuple(await asyncio.gather(*(self._describe_status(name, entry) for name, entry in listed)))
 
     async def status(self, name: str) -> wire.ProviderStatus:
         """Return the status of a provider. Raises: LocalError for an unknown provider."""
@@ -202,9 +202,9 @@ class Logins:
         if entry.key.source == "config":
             remark = _CONFIGURED.format(name=name)
         before = await self._catalog.default()
-        kept = await self._write_keys(lambda: self._credentials.store(name, StoredKey(key, url)))
+        is_persistent = await self._write_keys(lambda: self._credentials.store(name, StoredKey(key, url)))
         await self._announce(name, before)
-        if not kept and self._credentials.can_be_persistent:
+        if not is_persistent and self._credentials.can_be_persistent:
             remark = remark or _SIGNED_IN.format(label=entry.label or name)
             remark = f"{remark} {self._memory_only_remark} {self._explain_persistence(name, entry)}"
         return wire.LoginStep(action=wire.LoginAction.DONE, message=remark)

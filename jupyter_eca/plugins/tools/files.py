@@ -307,14 +307,15 @@ def _check_shown(context: ToolContext, change: _Change) -> None:
 
     Raises: StaleSourceError when it does not.
     """
-    shown = context.announced
-    if not isinstance(shown, FileChangeDetails):
+    announced = context.announced
+    if not isinstance(announced, FileChangeDetails):
         return
-    now = text_file.describe_change(shown.path, change.before, change.after)
-    if (now.lines_added, now.lines_removed) != (shown.lines_added, shown.lines_removed):
+    now = text_file.describe_change(announced.path, change.before, change.after)
+    if (now.lines_added, now.lines_removed) != (announced.lines_added, announced.lines_removed):
         raise StaleSourceError(
-            f"{shown.path} was changed since the edit was shown: it would now add {now.lines_added} and remove "
-            f"{now.lines_removed} lines, not {shown.lines_added} and {shown.lines_removed}; nothing was changed.",
+            f"{announced.path} was changed since the edit was shown: it would now add {now.lines_added} and remove "
+            f"{now.lines_removed} lines, not {announced.lines_added} and {announced.lines_removed}; nothing was "
+            "changed.",
             "Read it again, then decide.",
         )
 
@@ -353,8 +354,8 @@ def _plan_write_if_known(files: Files, path: str, content: str, known: KnownVers
     key = make_file_key(change.real)
     if change.before is None or (version := known.compare(key, change.before)) is Version.CURRENT:
         return change
-    shown = files.shorten(change.real)
-    why = _STALE[version].format(shown)
+    display_path = files.shorten(change.real)
+    why = _STALE[version].format(display_path)
     # A file that the model has never read is not shown in the error, because rules may deny to read it.
     if version is not Version.CHANGED or len(change.before) > MAX_STALE_CHARS:
         raise StaleSourceError(f"{why}; nothing was written.", "Read it first with read_file, then decide.")
@@ -378,14 +379,14 @@ def _plan_edit(files: Files, path: str, original: str, new: str, everywhere: boo
 
 def _replace(files: Files, change: _Change) -> ToolResult:
     """Write the file, and report what is on disk then, because another program may have written it too."""
-    shown = files.shorten(change.real)
-    text_file.write(change.real, shown, change.after)
-    found = text_file.read(change.real, shown)
-    details = text_file.describe_change(shown, change.before, found)
+    display_path = files.shorten(change.real)
+    text_file.write(change.real, display_path, change.after)
+    found = text_file.read(change.real, display_path)
+    details = text_file.describe_change(display_path, change.before, found)
     size = f"{len(split_lines(found))} lines, +{details.lines_added} -{details.lines_removed}"
-    text = f"{change.done} {shown} ({size})."
+    text = f"{change.done} {display_path} ({size})."
     if found != change.after:
-        text = f"Another program wrote {shown} at the same time; it is not as you wanted it."
+        text = f"Another program wrote {display_path} at the same time; it is not as you wanted it."
     if change.before is not None:
         text += f" What changed on disk:\n{details.diff}"
     return ToolResult(text, error=found != change.after, details=details)
@@ -440,11 +441,13 @@ def _plan_move(files: Files, source: str, destination: str) -> _Move:
         raise ToolError(f"{destination} exists already; nothing was moved.", "Give the whole path of a new one.")
     if new.is_relative_to(old):
         raise ToolError(f"{source} cannot be moved into itself.")
-    left, right = files.shorten(old), files.shorten(new)
-    diff = f"diff --git a/{left} b/{right}\nsimilarity index 100%\nrename from {left}\nrename to {right}\n"
+    old_path, new_path = files.shorten(old), files.shorten(new)
+    diff = (
+        f"diff --git a/{old_path} b/{new_path}\nsimilarity index 100%\nrename from {old_path}\nrename to {new_path}\n"
+    )
     becomes_notebook = _is_notebook(new) and not _is_notebook(old) and old.is_file()
     loads = _find_loaded(new, text_file.read(old, source)) if becomes_notebook else None
-    return _Move(old, new, FileChangeDetails(path=right, diff=diff, lines_added=0, lines_removed=0, loads=loads))
+    return _Move(old, new, FileChangeDetails(path=new_path, diff=diff, lines_added=0, lines_removed=0, loads=loads))
 
 
 def _find_movable(files: Files, source: str) -> Path:

@@ -57,12 +57,12 @@ async def grep(
     """
     search = await run_read(_make_search, context.files, path, pattern, include, output_mode)
     found = await _run_search(search, await _choose_command(search), max_results + 1)
-    shown = await run_read(_as_lines, context.files, search, found[:max_results])
-    if not shown:
+    lines = await run_read(_as_lines, context.files, search, found[:max_results])
+    if not lines:
         return f"No match for {pattern} in {path}{f' ({include})' if include else ''}"
     if len(found) > max_results:
-        shown.append(f"[stopped after {max_results}: narrow path, include or pattern, or raise max_results]")
-    return "\n".join(shown)
+        lines.append(f"[stopped after {max_results}: narrow path, include or pattern, or raise max_results]")
+    return "\n".join(lines)
 
 
 TOOLS = (grep,)
@@ -133,13 +133,13 @@ def _build_git_grep(search: _Search) -> list[str]:
     """Return the command line of `git grep`. A single file is searched even if git ignores it."""
     mode = {"content": "-n", "files_with_matches": "-l", "count": "-c"}[search.mode]
     ignored: list[str] = []
-    where = [f":(glob)**/{glob}" for glob in search.globs] or ["."]
-    where.append(":(exclude,glob)**/.ipynb_checkpoints/**")
+    pathspecs = [f":(glob)**/{glob}" for glob in search.globs] or ["."]
+    pathspecs.append(":(exclude,glob)**/.ipynb_checkpoints/**")
     if search.target != ".":
-        ignored, where = ["--no-exclude-standard"], [f":(literal){search.target}"]
+        ignored, pathspecs = ["--no-exclude-standard"], [f":(literal){search.target}"]
     shape = ["-c", "grep.fullName=false", "-c", "grep.column=false", "grep", "--untracked", *ignored]
     return programs.build_git_command(
-        *shape, "-I", "-E", "--no-color", "--null", mode, "-e", search.pattern, "--", *where
+        *shape, "-I", "-E", "--no-color", "--null", mode, "-e", search.pattern, "--", *pathspecs
     )
 
 
@@ -190,15 +190,15 @@ def _as_lines(files: Files, search: _Search, found: list[bytes]) -> list[str]:
     """Return the matches as lines for the model. Files behind a link are left out, because not every grep skips
     them."""
     names: dict[bytes, str | None] = {}
-    shown: list[str] = []
+    lines: list[str] = []
     for record in found:
         raw, _, rest = record.partition(b"\0")
         if raw not in names:
             names[raw] = _shorten_path(files, search.folder, raw)
         name = names[raw]
         if name is not None:
-            shown.append(f"{name}{_format_match(rest, search.mode)}")
-    return shown
+            lines.append(f"{name}{_format_match(rest, search.mode)}")
+    return lines
 
 
 def _shorten_path(files: Files, folder: Path, raw: bytes) -> str | None:

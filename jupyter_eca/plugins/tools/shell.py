@@ -156,9 +156,9 @@ async def run_to_end(command: str, folder: Path, seconds: float, chat: str = "")
         except asyncio.CancelledError:
             _uncancel()
             note = _BY_USER
-        left = await process.kill()
+        was_running = await process.kill()
         await process.close(reader)
-    if left and not note:
+    if was_running and not note:
         note = "[what it left running was ended: use background for that]"
     await asyncio.to_thread(transcript.close)
     code = process.code

@@ -88,11 +88,11 @@ class TerminalTranscript:
         half = _MAX_LINES // 2
         head = "".join(self._head.splitlines(keepends=True)[:half])
         tail = "".join(self._tail.splitlines(keepends=True)[-half:])
-        whole = (
+        file_note = (
             f"{'all of it is' if self._kept == self._size else f'its first {self._kept} characters are'} in {self.path}"
         )
         size = f"{self._lines} lines, {self._size} characters"
-        return f"{_plain(head)}\n[... the output has {size}; {whole}: use read_file ...]\n{_plain(tail)}"
+        return f"{_plain(head)}\n[... the output has {size}; {file_note}: use read_file ...]\n{_plain(tail)}"
 
     def _keep(self, text: str) -> None:
         """Write a text to the file, up to the limit."""

@@ -116,8 +116,8 @@ def _from_user(message: ChatMessage) -> Iterator[Block]:
                 image_block = {"type": "input_image", "image_url": url, "detail": "auto"}
                 blocks.append(image_block if url else {"type": "input_text", "text": NO_IMAGE})
             case DocumentPart(name=name, base64=data):
-                whole = f"data:application/pdf;base64,{data}"
-                blocks.append({"type": "input_file", "filename": get_file_name(name), "file_data": whole})
+                data_url = f"data:application/pdf;base64,{data}"
+                blocks.append({"type": "input_file", "filename": get_file_name(name), "file_data": data_url})
             case _:
                 pass
     if blocks:
