@@ -40,6 +40,7 @@ from jupyter_eca.host.tools.registry import ToolRegistry
 from jupyter_eca.host.turn.direct_calls import DirectCalls
 from jupyter_eca.host.turn.effect_runner import EffectRunner
 from jupyter_eca.host.turn.locked_answers import LockedAnswers, Locks
+from jupyter_eca.host.turn.prompt_contexts import PromptContexts
 from jupyter_eca.host.turn.sampling import ChatClientFeatures
 from jupyter_eca.host.turn.setup import Setups
 from jupyter_eca.host.turn.subagents import Subagents
@@ -181,11 +182,13 @@ class Host:
         locked_answers = LockedAnswers(services, Locks(database.with_name("locks")))
         chats.on_subagent_events.append(self.subagents.note_events)
         chats.on_change.append(self.hooks.notify_status)
+        prompt_contexts = PromptContexts(services, contexts)
         chats.effects = EffectRunner(
             services,
             chats,
             tasks,
             contexts,
+            prompt_contexts,
             setups,
             turn_hooks,
             self.ledger,
@@ -199,7 +202,7 @@ class Host:
         self.direct_calls = DirectCalls(services.current, subscribers, store, chats, contexts, setups, turn_hooks)
         self.archive = ChatOperations(services, chats, turns, self.subagents, self.hooks)
         self.changes = Changes(services, chats, turns)
-        self.estimates = Estimates(catalog, self.ledger, chats, contexts, turns, commands)
+        self.estimates = Estimates(catalog, self.ledger, chats, contexts, prompt_contexts, turns, commands)
         self.key_trials = KeyTrials(catalog, model_caller)
         self.notices = notices.Notices(services, contexts, setups)
         self.warming = Warmup(chats, catalog)

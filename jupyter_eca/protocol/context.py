@@ -70,6 +70,8 @@ class CursorContext(Model):
     type: Literal["cursor"] = "cursor"
     path: str
     position: Range
+    cell: str = ""
+    """Not in ECA: the id of the cell of a notebook that the cursor is in. The position is counted in this cell."""
 
 
 class McpResourceContext(Model):

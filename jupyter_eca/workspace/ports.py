@@ -352,6 +352,17 @@ class OpenNotebooks(Protocol):
     async def read(self, path: str) -> NotebookDocument: ...
 
 
+@dataclass(frozen=True, slots=True)
+class RanInput:
+    """An input that ran in a kernel, for example a cell."""
+
+    count: int
+    """Its execution count."""
+    source: str
+    error: str = ""
+    """The error that it ended with, in one line; empty for none, and if that is not known."""
+
+
 @runtime_checkable
 class Executed(Protocol):
     """The memory of the process that runs the cells of a notebook. Only a host inside of that process has it."""
@@ -362,6 +373,15 @@ class Executed(Protocol):
 
     def source(self, count: int) -> str:
         """Return the source that ran with this execution count; "" when none did."""
+        ...
+
+    def list_inputs(self) -> tuple[RanInput, ...]:
+        """Return what ran in this process, in order, without the input that runs now."""
+        ...
+
+    @property
+    def is_unattended(self) -> bool:
+        """Whether a program such as nbclient runs the cells. It has the notebook in memory, and nobody is there."""
         ...
 
 

@@ -20,9 +20,8 @@ from jupyter_eca.config.masking import mask_secrets
 from jupyter_eca.engine.model.context_window import CHARS_PER_TOKEN
 from jupyter_eca.host.chat.ports import CommandReplacement
 from jupyter_eca.host.costs.ledger import Bill
-from jupyter_eca.plugins.contexts.resolve import as_model_input, find_mentioned_contexts, read_materials
+from jupyter_eca.plugins.contexts.resolve import as_model_input, read_materials
 from jupyter_eca.plugins.providers.base import ShowsRequest
-from jupyter_eca.protocol.context import CursorContext
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.delta import UsageDelta
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.ports import CommandRunner
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.costs.ledger import Ledger
+    from jupyter_eca.host.turn.prompt_contexts import PromptContexts
     from jupyter_eca.host.turn.tool_context import ToolContexts
     from jupyter_eca.host.turn.turns import Turns
     from jupyter_eca.plugins.providers.catalog import Catalog
@@ -73,6 +73,7 @@ class Estimates:
         ledger: Ledger,
         chats: Chats,
         contexts: ToolContexts,
+        prompt_contexts: PromptContexts,
         turns: Turns,
         commands: CommandRunner,
     ) -> None:
@@ -80,6 +81,7 @@ class Estimates:
         self._ledger = ledger
         self._chats = chats
         self._contexts = contexts
+        self._prompt_contexts = prompt_contexts
         self._turns = turns
         self._commands = commands
         # The time of reading and the tokens, by chat and context.
@@ -101,19 +103,8 @@ class Estimates:
         if prompt.message.startswith("/") and not await self._commands.answers_here(prompt.message):
             outcome = await self._commands.run(prompt.chat, prompt.message)
             model_message = outcome.message if isinstance(outcome, CommandReplacement) else ""
-        surroundings = self._contexts.build_surroundings(prompt.chat, None)
-        # A cursor that the model knows already is not sent again.
-        live = self._chats.live(prompt.chat)
-        known_cursor = live.cursor if live else None
-        contexts = [
-            context
-            for context in prompt.contexts
-            if not (isinstance(context, CursorContext) and context == known_cursor)
-        ]
-        found = await read_materials(
-            surroundings,
-            [*contexts, *await find_mentioned_contexts(surroundings, model_message or prompt.message, contexts)],
-        )
+        live = await self._chats.load(prompt.chat)
+        found = await self._prompt_contexts.draft(live, prompt, model_message or prompt.message)
         return await self._add_price(
             prompt, await self._turns.draft_prompt(prompt, None, *as_model_input(found, model_message))
         )

@@ -47,7 +47,6 @@ from jupyter_eca.engine.effects import (
 from jupyter_eca.engine.model.delta import Remark
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.engine.model.retry import Failure
-from jupyter_eca.engine.text.mentions import find_mentions
 from jupyter_eca.engine.tool_call import NOT_ADJUSTED, parse_arguments
 from jupyter_eca.errors import (
     EcaError,
@@ -71,25 +70,23 @@ from jupyter_eca.host.tools.progress import Reporter
 from jupyter_eca.host.turn import path_rules
 from jupyter_eca.host.turn.open_notebooks import find_renamed_notebook
 from jupyter_eca.instructions import notebook_instructions
-from jupyter_eca.plugins.contexts.mcp_resource import describe_changed
-from jupyter_eca.plugins.contexts.resolve import as_model_input, find_mentioned_contexts, read_materials
+from jupyter_eca.plugins.contexts.resolve import as_model_input
 from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import FileChangeDetails, RejectReason, RunCellsDetails
-from jupyter_eca.protocol.context import CursorContext
 from jupyter_eca.protocol.notebook import DeleteCell, EditCell
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import Report, ToolResult, truncate_result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from jupyter_eca.engine.approval.call_targets import CallTargets
     from jupyter_eca.engine.approval.policy import Adjusted
     from jupyter_eca.engine.effects import Effect
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.engine.tool_call import ToolCall
-    from jupyter_eca.host.chat.live_chat import LiveChat, Prompt, TurnUnderWay
+    from jupyter_eca.host.chat.live_chat import LiveChat, TurnUnderWay
     from jupyter_eca.host.chat.ports import CommandRunner, TurnStarter
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.chat.tasks import ChatTasks
@@ -98,12 +95,11 @@ if TYPE_CHECKING:
     from jupyter_eca.host.hooks.turn_hooks import TurnHooks
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.locked_answers import LockedAnswers
+    from jupyter_eca.host.turn.prompt_contexts import PromptContexts
     from jupyter_eca.host.turn.setup import Setups
     from jupyter_eca.host.turn.tool_context import ToolContexts
-    from jupyter_eca.plugins.contexts.base import Material
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
     from jupyter_eca.protocol.content import ToolCallDetails
-    from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.workspace.known_versions import KnownVersions
 
 _log = logging.getLogger(__name__)
@@ -131,7 +127,6 @@ TOOL_REPLACED: Final = "The tool {tool} has changed since this call was decided;
 _STATUSES_ABOUT_SENDER = frozenset({401, 402, 403, 404})
 
 _NO_SUCH_MODEL = 404
-
 # How many models an error names. The whole list can be long.
 _MAX_NAMED_MODELS = 10
 
@@ -148,6 +143,7 @@ class EffectRunner:
         chats: Chats,
         tasks: ChatTasks,
         contexts: ToolContexts,
+        prompt_contexts: PromptContexts,
         setups: Setups,
         hooks: TurnHooks,
         ledger: Ledger,
@@ -160,6 +156,7 @@ class EffectRunner:
         self._chats = chats
         self._tasks = tasks
         self._contexts = contexts
+        self._prompt_contexts = prompt_contexts
         self._setups = setups
         self._hooks = hooks
         self._ledger = ledger
@@ -238,8 +235,9 @@ class EffectRunner:
             self._chats.feed(chat, inputs.CompactionRequested(now(), outcome.focus), late=True)
             return
         model_message = outcome.message if outcome else prompt.model_message
-        contexts = await self._read_contexts(chat, turn, prompt, model_message or prompt.message)
-        text, images, documents = as_model_input(contexts, model_message) if contexts or model_message else ("", (), ())
+        contexts, place = await self._prompt_contexts.read(chat, prompt, model_message or prompt.message)
+        found = [place, *contexts] if place else contexts
+        text, images, documents = as_model_input(found, model_message) if found or model_message else ("", (), ())
         if turn.notebook:
             notebooks, warn = self._contexts.find_notebooks(prompt.chat), self._services.subscribers.warn
             text += await notebook_instructions.find_new_instructions(
@@ -256,17 +254,6 @@ class EffectRunner:
             text, setup = text + before.context, replay_setup or before.setup
             gathered = inputs.Gathered(now(), text, images, note, setup, before.replacement, documents)
             self._chats.feed(chat, gathered, late=True)
-
-    async def _read_contexts(self, chat: LiveChat, turn: TurnUnderWay, prompt: Prompt, message: str) -> list[Material]:
-        """Read the contexts that were sent with a prompt, those that its message mentions, and the resources of MCP
-        servers that have changed."""
-        changed = await self._services.mcp.read_changed_resources(prompt.chat)
-        if not (prompt.contexts or changed or find_mentions(message)):
-            return []
-        surroundings = self._contexts.build_surroundings(prompt.chat, chat.kernel, turn.notebook, chat.known)
-        contexts = [*prompt.contexts, *await find_mentioned_contexts(surroundings, message, prompt.contexts)]
-        changes = describe_changed(changed, contexts)
-        return [*await read_materials(surroundings, drop_known_cursor(chat, contexts)), *changes]
 
     # -- models
 
@@ -717,15 +704,3 @@ def build_failure(error: ProviderError, settings: ProviderConfig) -> Failure | N
         settings.retry.max_retries,
         settings.rate_limit_max_wait_seconds,
     )
-
-
-def drop_known_cursor(chat: LiveChat, contexts: Iterable[ChatContext]) -> list[ChatContext]:
-    """Return the contexts without a cursor that the model knows already.
-
-    Sent with every prompt, the cursor would often be the only change in it, and would make the vendor's cache useless
-    (ECA 6.1, class 39).
-    """
-    known_cursor = chat.cursor
-    kept = [context for context in contexts if not (isinstance(context, CursorContext) and context == known_cursor)]
-    chat.cursor = next((context for context in reversed(kept) if isinstance(context, CursorContext)), known_cursor)
-    return kept

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.protocol.context import TextContext
+from jupyter_eca.protocol.context import CursorContext, TextContext
 from jupyter_eca.workspace.kernels.kernel_choice import CellKernels
 from jupyter_eca.workspace.notebooks.notebook_router import NotebookRouter
 
@@ -43,10 +43,13 @@ async def find_asked_notebook(services: Services, prompt: Prompt, kernel: Kernel
     """
     if kernel is not None:
         return await _find_notebook_of_cell(services, prompt, kernel)
-    # A prompt with a text from a notebook was asked in that notebook.
-    selected_in = (context.path for context in prompt.contexts if isinstance(context, TextContext))
-    path = next((path for path in selected_in if path.endswith(_SUFFIX)), prompt.notebook)
-    return await find_active_notebook(services, prompt.chat) if path is None else path
+    # A prompt with a text or a cursor from a notebook was asked in that notebook.
+    sent = [context.path for context in prompt.contexts if isinstance(context, TextContext | CursorContext)]
+    if (path := next((path for path in sent if path.endswith(_SUFFIX)), None)) is not None:
+        return _as_contents_path(services.workspace.files, path)
+    if prompt.notebook is not None:
+        return prompt.notebook
+    return await find_active_notebook(services, prompt.chat)
 
 
 async def find_active_notebook(services: Services, chat: str) -> str:
@@ -96,6 +99,17 @@ async def _find_notebook_of_cell(services: Services, prompt: Prompt, kernel: Ker
         if path is not None:
             return path
     return _find_path_at_start(services.workspace.files, prompt.lock) if prompt.lock is not None else ""
+
+
+def _as_contents_path(files: Files, path: str) -> str:
+    """Return the path of Jupyter's contents for a path that a client sent: JupyterLab sends such a path already, and
+    editors send an absolute one."""
+    if not Path(path).is_absolute():
+        return path
+    try:
+        return files.contents_path(files.resolve(path))
+    except ToolError:
+        return ""
 
 
 def _find_path_at_start(files: Files, lock: ChatLock) -> str:

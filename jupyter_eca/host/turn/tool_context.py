@@ -19,7 +19,7 @@ from jupyter_eca.host.turn.open_notebooks import find_active_notebook, find_kern
 from jupyter_eca.host.turn.path_rules import ChatPathRules
 from jupyter_eca.instructions.rules import CATALOGUE
 from jupyter_eca.instructions.skills import SkillRegistry
-from jupyter_eca.plugins.contexts.base import Surroundings
+from jupyter_eca.plugins.contexts.base import Surroundings, allow_reading
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import FileChangeDetails
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.subagents import Subagents
+    from jupyter_eca.plugins.contexts.base import ReadingCheck
     from jupyter_eca.workspace.ports import Files, Kernel, Notebooks
 
 
@@ -61,7 +62,14 @@ class ToolContexts:
         subscribers, live, owner = self._services.subscribers, self._chats.live(chat), self.find_owner(chat)
         has_kernel = bool(kernel or self._find_kernel(self.find_files(chat, folder)))
         editor, can_ask = subscribers.editor(owner), subscribers.has_answerer(owner)
-        return live is None, owner, has_kernel, self._services.workspace.notebooks is None, editor, can_ask
+        has_notebooks = self._services.workspace.notebooks is not None and not self._is_unattended
+        return live is None, owner, has_kernel, has_notebooks, editor, can_ask
+
+    @property
+    def _is_unattended(self) -> bool:
+        """Whether a program runs the notebook whose kernel this process is."""
+        notebooks = self._services.workspace.notebooks
+        return isinstance(notebooks, Executed) and notebooks.is_unattended
 
     def _find_kernel(self, files: Files) -> Kernel | None:
         """Return the kernel of the workspace, for chats that no cell asked in. A Jupyter server has one kernel for each
@@ -114,6 +122,7 @@ class ToolContexts:
             remembered=live.state.remembered if live else frozenset(),
             announced=running.details if running else None,
             from_cell=kernel is not None,
+            is_unattended=self._is_unattended,
             telling=services.config.notebook.variables,
             known=live.known if live else KnownVersions(),
         )
@@ -131,15 +140,21 @@ class ToolContexts:
         return ChatPathRules(services.current, self._chats, services.subscribers.warn, chat, self.find_files(chat))
 
     def build_surroundings(
-        self, chat: str, kernel: Kernel | None, notebook: str = "", known: KnownVersions | None = None
+        self,
+        chat: str,
+        kernel: Kernel | None,
+        notebook: str = "",
+        known: KnownVersions | None = None,
+        check_reading: ReadingCheck = allow_reading,
     ) -> Surroundings:
         """Build the sources that the contexts of a chat are read from.
 
         `notebook` is the one in which the user asked, "" while the user still types. Without one, the active
         notebook is used. `known` remembers which versions of files and cells the model has read. It is only passed when
-        the model gets what is read.
+        the model gets what is read. `check_reading` checks whether the model may read the notebook that the user is in.
         """
         services, workspace, files = self._services, self._services.workspace, self.find_files(chat)
+        live = self._chats.live(chat)
         return Surroundings(
             chat,
             files,
@@ -154,6 +169,8 @@ class ToolContexts:
             notebook,
             known or KnownVersions(),
             find_kernels(services, kernel),
+            live.state.history if live else (),
+            check_reading,
         )
 
     def find_notebooks(self, chat: str) -> Notebooks | None:

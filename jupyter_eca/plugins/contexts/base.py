@@ -12,12 +12,24 @@ from jupyter_eca.plugins.contexts.reading.recent_look import Glances
 from jupyter_eca.workspace.known_versions import KnownVersions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
 
-    from jupyter_eca.engine.model.request import DocumentPart, ImagePart
+    from jupyter_eca.engine.model.request import DocumentPart, History, ImagePart
     from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.workspace.files.index import FileIndex
     from jupyter_eca.workspace.ports import Executed, Files, Kernel, Kernels, McpServers, OpenNotebooks
+
+
+class ReadingCheck(Protocol):
+    """Checks whether the user's rules let the model read a notebook."""
+
+    def __call__(self, path: str, /) -> Awaitable[None]:
+        """Raises: ToolError when a rule forbids to read the notebook, or asks for something else first."""
+        ...
+
+
+async def allow_reading(path: str, /) -> None:
+    """Let every notebook be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +64,12 @@ class Surroundings:
     run_histories: Kernels | None = None
     """The kernels of notebooks, to find out what has run in them. Unlike `kernels` it is also present when a cell
     asks."""
+    history: History = ()
+    """The conversation so far. What is in it need not be told again."""
+    check_reading: ReadingCheck = allow_reading
+    """Checks whether the model may read a notebook."""
+    shows_error: bool = False
+    """Whether another context of the same message shows the last error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +77,7 @@ class Material:
     """What the model gets for one context."""
 
     label: str
-    """The name of the context in the prompt and in error messages."""
+    """The name of the context in the prompt and in error messages; empty for a line that needs no name."""
     text: str = ""
     images: tuple[ImagePart, ...] = ()
     documents: tuple[DocumentPart, ...] = ()

@@ -17,6 +17,7 @@ from jupyter_eca.engine.text.mentions import find_mentions, parse_live, split_me
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.contexts.base import Context, Material, Surroundings
+from jupyter_eca.plugins.contexts.reading import place
 from jupyter_eca.plugins.contexts.reading.open_notebook import CachedNotebooks
 from jupyter_eca.protocol.context import (
     CellContext,
@@ -67,6 +68,10 @@ MAX_OFFERED: Final = 50
 # one.
 _QUERY_S: Final = FIRST_WAIT + 0.5
 _RESOLVE_S: Final = 30.0
+
+# The seconds to find out where a cell stands that asks. The answer of a page comes within hundredths of a second. The
+# question of the user must not wait long for a page that does not answer.
+_PLACE_S: Final = 3.0
 
 # The mentions of a message that are looked up. Each costs a look at the disk, and a pasted log may have many `@`.
 _MAX_MENTIONS: Final = 100
@@ -130,8 +135,26 @@ async def read_materials(surroundings: Surroundings, contexts: Iterable[ChatCont
     id. If a context cannot be read, its text is the reason."""
     surroundings = _read_once(surroundings)
     unique = {_make_identity(context): context for context in contexts if not _is_blank(context)}
+    if any(isinstance(context, ErrorContext) for context in unique.values()):
+        surroundings = replace(surroundings, shows_error=True)
     found = await asyncio.gather(*(_read_material(surroundings, context) for context in unique.values()))
     return list(dict.fromkeys(found))
+
+
+async def read_asking_place(
+    surroundings: Surroundings, cell: str, contexts: Iterable[ChatContext] = ()
+) -> Material | None:
+    """Return where the cell stands that asks, and what ran before it; None if that cannot be found out soon. `contexts`
+    are those of the same message."""
+    shows_error = any(isinstance(context, ErrorContext) for context in contexts)
+    try:
+        async with asyncio.timeout(_PLACE_S):
+            return await place.read_asking_place(replace(surroundings, shows_error=shows_error), cell)
+    except (ToolError, TimeoutError):
+        return None
+    except Exception:  # noqa: BLE001  # the boundary to plugs: the question can be answered without its place
+        _log.exception("the place of the cell that asks cannot be read")
+        return None
 
 
 def as_model_input(
@@ -143,7 +166,11 @@ def as_model_input(
     """
     text = f"\n\n{model_message}" if model_message else ""
     found = list(found)
-    text += "".join(format_context(material.label, material.text) for material in found if material.text)
+    text += "".join(
+        format_context(material.label, material.text) if material.label else f"\n\n{material.text}"
+        for material in found
+        if material.text
+    )
     images = tuple(image for material in found for image in material.images)
     return text, images, tuple(document for material in found for document in material.documents)
 

@@ -126,6 +126,9 @@ class ToolContext:
     """For a preview: the details of the calls before this one in the same answer."""
     from_cell: bool = False
     """Whether a cell of the kernel waits for the answer."""
+    is_unattended: bool = False
+    """Whether a program such as nbclient runs the notebook. It has the notebook in memory, so no tool of live notebooks
+    is offered."""
     telling: VariablesConfig = field(default_factory=VariablesConfig)
     """The setting that limits how much of a variable a model may be told."""
     known: KnownVersions = field(default_factory=KnownVersions)
@@ -138,6 +141,8 @@ class ToolContext:
 
     def has(self, need: Need) -> bool:
         """Return whether the context fulfils a need."""
+        if need is Need.NOTEBOOKS and self.is_unattended:
+            return False
         return any(self._has(*alternative.partition(".")) for alternative in need.split("|"))
 
     def _has(self, field: str, _: str, ability: str) -> bool:

@@ -17,15 +17,12 @@ from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatc
 from jupyter_eca.protocol.content import FileChangeDetails, RunCellsDetails, ShownCell
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
-from jupyter_eca.workspace.diagnostics.notebook_state import format_ranges
-from jupyter_eca.workspace.jobs.background import format_elapsed
-from jupyter_eca.workspace.kernels.run_history import KernelCount, KernelHistory
 from jupyter_eca.workspace.known_versions import Version, make_cell_key
 from jupyter_eca.workspace.notebooks import cell_changes
-from jupyter_eca.workspace.notebooks.prompt_cells import DefaultCellKind, choose_default_kind
 from jupyter_eca.workspace.notebooks.run_states import mark_run_states
 from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
 from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, load_pictures, render_cells
+from jupyter_eca.workspace.reading.notebook_heading import describe_notebook
 from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
 
 if TYPE_CHECKING:
@@ -75,8 +72,8 @@ async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Wh
     if len(chosen) == 1 and cells.strip():
         text = render_cells(document, {chosen[0].id}, output=MAX_RESULT_CHARS)
         context.known.learn_cells(document.path, chosen)
-        return ToolResult(f"{_describe_notebook(document, history)}\n\n{text}", images=load_pictures(chosen[0]))
-    return ToolResult(f"{_describe_notebook(document, history)}\n\n{_fit_cells(context, document, chosen)}")
+        return ToolResult(f"{describe_notebook(document, history)}\n\n{text}", images=load_pictures(chosen[0]))
+    return ToolResult(f"{describe_notebook(document, history)}\n\n{_fit_cells(context, document, chosen)}")
 
 
 async def _preview_run(context: ToolContext, arguments: dict[str, Any]) -> RunCellsDetails:
@@ -279,32 +276,6 @@ def _find_ending(done: NotebookRunResult) -> JobEnding:
             return JobEnding(failed=True, note=note)
         case RunStatus.INTERRUPTED:
             return JobEnding(failed=True, note="it was interrupted")
-
-
-def _describe_notebook(document: NotebookDocument, history: KernelHistory | KernelCount | None) -> str:
-    language = f", {document.language}" if document.language else ""
-    if choose_default_kind(document.language) is DefaultCellKind.PROMPTS:
-        language = ", of prompts to an assistant; cells of code begin with %%python"
-    kernel = f"kernel {document.kernel_status or 'there'}" if document.kernel_id else "no kernel"
-    match history:
-        case KernelHistory(age_seconds=age):
-            kernel = f"{kernel}, started {format_elapsed(age)} ago: {_list_run_cells(document)} run in it"
-        case KernelCount(last):
-            kernel = f"{kernel}, with {last} runs so far"
-        case None if document.kernel_id and any(cell.state is CellState.UNCERTAIN for cell in document.cells):
-            kernel = f"{kernel}: which cells have run in it is not known now"
-        case None:
-            pass
-    return f"{document.path}: {cell_changes.describe_size(document)}{language}, {kernel}"
-
-
-def _list_run_cells(document: NotebookDocument) -> str:
-    """Say which cells have run in the kernel: "no cell has", "cell 3 has", "cells 1-3, 7 have"."""
-    here = {CellState.RAN, CellState.EDITED, CellState.RUNNING}
-    numbers = [number for number, cell in enumerate(document.cells, 1) if cell.state in here]
-    if len(numbers) < 2:
-        return f"cell {numbers[0]} has" if numbers else "no cell has"
-    return f"cells {format_ranges(numbers)} have"
 
 
 def _fit_cells(context: ToolContext, document: NotebookDocument, chosen: tuple[NotebookCell, ...]) -> str:

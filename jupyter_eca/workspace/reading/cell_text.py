@@ -102,8 +102,13 @@ def join_lines(value: Any, between: str = "") -> str:
 
 def _render_cell(number: int, cell: NotebookCell, document: NotebookDocument, output: int) -> str:
     active = ", active" if cell.id == document.active_cell_id else ""
-    heading = f" [{cell.id}]: {_describe_kind(cell, document)}{_describe_state(cell)}{active}"
+    heading = f" [{cell.id}]: {describe_kind_and_state(cell, document)}{active}"
     return format_cell(number, heading, cell.source, render_outputs(cell.outputs, output) if output else "")
+
+
+def describe_kind_and_state(cell: NotebookCell, document: NotebookDocument) -> str:
+    """Describe what a cell is and what it is doing: "code, execution 3, edited since it ran"."""
+    return f"{_describe_kind(cell, document)}{_describe_state(cell)}"
 
 
 def _describe_kind(cell: NotebookCell, document: NotebookDocument) -> str:

@@ -5,21 +5,17 @@
  * This module knows no server. Changes that the assistant itself makes are in `live_notebooks.ts`.
  */
 
-import { CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 
-import { ChatContext, TextContext } from '../wire/protocol';
-import { describeFile, toFileContext, findFile, formatLines, Place, readPlace, describePlace } from './cursor';
+import { ChatContext, CursorContext } from '../wire/protocol';
+import { describeFile, describePlace, findFile, Place, readPlace, readRange, toFileContext } from './cursor';
 import { FindCell } from '../chat/pasted_cells';
-import { baseName, toPlainText } from '../render/format';
+import { baseName } from '../render/format';
 import { Surroundings } from '../view/App';
 import { EditorPlace } from '../view/composer/Chips';
 import { CodePlace } from '../render/code_tool_types';
-
-/** The most characters of a traceback that are sent. The last ones matter most. */
-const LONGEST_ERROR = 4000;
 
 /** Return the active cell as a place for code; undefined when no notebook is open. Each edit is one step to undo. */
 export function findCodePlace(tracker: INotebookTracker): CodePlace | undefined {
@@ -125,7 +121,10 @@ export class NotebookSurroundings implements Surroundings {
     const place = readCellPlace(panel);
     const cell =
       this.trans.__('cell %1', number) + (place === undefined ? '' : `, ${describePlace(place, this.trans)}`);
-    return { label: `${baseName(path)} · ${cell}`, detail: `${path}, ${cell}` };
+    const content = this.trans.__(
+      'its source (of a long cell, the lines around the cursor), the end of its output, the cells that its error passed through, the headings of the notebook and the state of its kernel; of these, only what the chat does not have yet'
+    );
+    return { label: `${baseName(path)} · ${cell}`, detail: `${path}, ${cell}`, content };
   }
 }
 
@@ -138,43 +137,19 @@ function readCellPlace(panel: NotebookPanel): Place | undefined {
 }
 
 /**
- * Return the selected lines or, when nothing is selected, the active cell and the error of its last run. The path tells
- * the server in which notebook the user asks, because the user may switch to another notebook. The id of the cell tells
- * it that the model has seen the whole source.
+ * Return the cursor or the selection in the active cell. The server adds the cell, its output and the state of the kernel
+ * (`workspace/reading/place_text.py`), so that the panel and cells with `%%eca` send the same.
  */
-function toContexts(panel: NotebookPanel): TextContext[] {
-  const { path, localPath } = panel.context;
-  const number = String(panel.content.activeCellIndex + 1);
-  const place = readCellPlace(panel);
-  if (place !== undefined && place.text !== '') {
-    const label = `selected in ${path}, cell ${number}, ${formatLines(place)}`;
-    return [{ type: 'text', label, content: place.text, path: localPath }];
-  }
-  const cursor = place === undefined ? '' : `, cursor in ${formatLines(place)}`;
+function toContexts(panel: NotebookPanel): CursorContext[] {
   const cell = panel.content.activeCell;
-  const source = cell?.model.sharedModel.getSource() ?? '';
-  const error = cell instanceof CodeCell ? readError(cell) : '';
-  const label = `active cell ${number} of ${path}${cursor}`;
-  const active: TextContext = {
-    type: 'text',
-    label,
-    content: source,
-    path: localPath,
-    ...(cell !== null && { cell: cell.model.id })
-  };
-  return error === ''
-    ? [active]
-    : [active, { type: 'text', label: `error of cell ${number} of ${path}`, content: error, path: localPath }];
-}
-
-/** Return the traceback in the outputs of a cell; empty when there is none. */
-function readError(cell: CodeCell): string {
-  const { outputs } = cell.model;
-  for (let index = 0; index < outputs.length; index++) {
-    const output = outputs.get(index).toJSON();
-    if (output.output_type === 'error' && Array.isArray(output.traceback)) {
-      return toPlainText(output.traceback.join('\n')).slice(-LONGEST_ERROR);
+  const editor = cell?.editor;
+  const top = { line: 0, character: 0 };
+  return [
+    {
+      type: 'cursor',
+      path: panel.context.localPath,
+      position: editor ? readRange(editor) : { start: top, end: top },
+      cell: cell?.model.id ?? ''
     }
-  }
-  return '';
+  ];
 }

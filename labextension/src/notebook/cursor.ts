@@ -10,7 +10,7 @@ import type { IDocumentWidget } from '@jupyterlab/docregistry';
 import { TranslationBundle } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 
-import { TextContext } from '../wire/protocol';
+import { Range, TextContext } from '../wire/protocol';
 import { baseName } from '../render/format';
 import { EditorPlace } from '../view/composer/Chips';
 
@@ -38,6 +38,15 @@ export function readPlace(editor: CodeEditor.IEditor): Place {
   // A selection that ends before the first character of a line does not include that line.
   const last = end.column === 0 && end.line > start.line ? end.line - 1 : end.line;
   return { first: start.line + 1, last: last + 1, text };
+}
+
+/** Return the selection or, when nothing is selected, the cursor, counted from 0. */
+export function readRange(editor: CodeEditor.IEditor): Range {
+  const { start, end } = editor.getSelection();
+  return {
+    start: { line: start.line, character: start.column },
+    end: { line: end.line, character: end.column }
+  };
 }
 
 /** Describe the lines for the model. The text is not translated. */
@@ -69,8 +78,13 @@ export function findFile(widget: Widget | null | undefined): OpenFile | undefine
 }
 
 export function describeFile({ path, editor }: OpenFile, trans: TranslationBundle): EditorPlace {
-  const place = describePlace(readPlace(editor), trans);
-  return { label: `${baseName(path)} · ${place}`, detail: `${path}, ${place}` };
+  const read = readPlace(editor);
+  const place = describePlace(read, trans);
+  const content =
+    read.text === ''
+      ? trans.__('the %1 lines before and after the cursor, as they are in the editor', AROUND)
+      : trans.__('the selected text');
+  return { label: `${baseName(path)} · ${place}`, detail: `${path}, ${place}`, content };
 }
 
 /** Return the selected text or, when nothing is selected, the lines around the cursor. Unsaved changes are included. */

@@ -36,6 +36,7 @@ import {
   NotebookRunResult,
   RunStatus
 } from '../wire/protocol';
+import { readRange } from './cursor';
 import { followOutput } from './follow_output';
 import { waitForKernel, runToEnd, readStates } from './run_cell';
 
@@ -265,10 +266,7 @@ function readSelection({ activeCell }: Notebook): CellSelection | undefined {
   const source = activeCell.model.sharedModel.getSource();
   return {
     cellId: activeCell.model.id,
-    range: {
-      start: { line: start.line, character: start.column },
-      end: { line: end.line, character: end.column }
-    },
+    range: readRange(editor),
     text: source.slice(editor.getOffsetAt(start), editor.getOffsetAt(end))
   };
 }

@@ -890,6 +890,8 @@ export interface CursorContext {
   readonly type: 'cursor';
   readonly path: string;
   readonly position: Range;
+  /** Not in ECA: the id of the cell of a notebook that the cursor is in. The position is counted in this cell. */
+  readonly cell?: string;
 }
 
 /** A table or a view of a database. */
@@ -2576,7 +2578,7 @@ export const SHAPES = {
   ConfigUpdatedParams: { 'chat?': 'ChatConfig', 'chatId?': 'ChatId' },
   ContextBreakdown: { categories: ['ContextCategory'], usedTokens: 'n', 'freeTokens?': 'n', 'contextLimit?': 'n' },
   ContextCategory: { name: 's', tokens: 'n', color: 's', emoji: 's' },
-  CursorContext: { type: '=cursor', path: 's', position: 'Range' },
+  CursorContext: { type: '=cursor', path: 's', position: 'Range', cell: 's' },
   DeleteCell: { kind: '=delete', cellId: 's', was: 's' },
   DirectoryContext: { type: '=directory', path: 's' },
   EditCell: { kind: '=edit', cellId: 's', was: 's', source: 's' },

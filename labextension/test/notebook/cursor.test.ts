@@ -1,7 +1,7 @@
 import type { CodeEditor } from '@jupyterlab/codeeditor';
 import { expect, test } from 'vitest';
 
-import { toFileContext, formatLines, readPlace } from '../../src/notebook/cursor';
+import { toFileContext, formatLines, readPlace, readRange } from '../../src/notebook/cursor';
 
 const SOURCE = Array.from({ length: 60 }, (_, n) => `line ${String(n + 1)}`).join('\n');
 
@@ -19,6 +19,10 @@ function editor(start: [number, number], end: [number, number]): CodeEditor.IEdi
 test('a selection is described by its lines, without a line of which nothing is selected', () => {
   expect(readPlace(editor([1, 0], [2, 6]))).toEqual({ first: 2, last: 3, text: 'line 2\nline 3' });
   expect(formatLines(readPlace(editor([1, 0], [2, 0])))).toBe('line 2');
+  expect(readRange(editor([1, 0], [2, 6]))).toEqual({
+    start: { line: 1, character: 0 },
+    end: { line: 2, character: 6 }
+  });
   expect(toFileContext({ path: 'a.py', editor: editor([1, 0], [2, 6]) })).toEqual({
     type: 'text',
     label: 'selected in a.py, lines 2 to 3',

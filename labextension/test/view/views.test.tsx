@@ -379,18 +379,20 @@ test('a lost connection is shown and can be retried at once', () => {
 });
 
 test('the place in the notebook is named, and whether it is sent', () => {
-  const around = { label: 'a.ipynb · cell 2', detail: 'a.ipynb, cell 2' };
-  const html = shown(
-    <Chips
-      place={around}
-      placeOn={false}
-      onPlaceOn={nothing}
-      contexts={[{ type: 'file', path: 'src/b.py' }]}
-      onRemove={nothing}
-    />
-  );
-  expect(html).toContain('aria-pressed="false"');
-  expect(html).toContain('Remove b.py');
+  const around = { label: 'a.ipynb · cell 2', detail: 'a.ipynb, cell 2', content: 'its source' };
+  const chips = (placeOn: boolean): string =>
+    shown(
+      <Chips
+        place={around}
+        placeOn={placeOn}
+        onPlaceOn={nothing}
+        contexts={[{ type: 'file', path: 'src/b.py' }]}
+        onRemove={nothing}
+      />
+    );
+  expect(chips(false)).toContain('aria-pressed="false"');
+  expect(chips(false)).toContain('Remove b.py');
+  expect(chips(true)).toContain('a.ipynb, cell 2 is sent with the message: its source.');
 });
 
 test('a screen reader hears what changes, not each word', () => {

@@ -321,7 +321,7 @@ async def test_a_cursor_in_an_open_notebook_is_in_its_cell(tmp_path: Path) -> No
     cursor = {"type": "cursor", "path": PATH, "position": {"start": spot, "end": spot}}
     async with room(tmp_path, selecting("raise")) as there:
         (found,) = await read_materials(there.table.host.tool_contexts.build_surroundings("chat", None), sent(cursor))
-        assert found.text.startswith("from line 2, column 5 to line 2, column 10 (selected), in:\n--- cell 2 [def0]")
+        assert "Active cell 2 [def0], line 2 selected:\nSelected:\nraise\n--- cell 2 [def0]: code" in found.text
 
 
 async def test_somebody_elses_context_of_the_same_name_is_told_with_what_it_says(tmp_path: Path) -> None:

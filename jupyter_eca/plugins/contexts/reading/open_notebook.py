@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ImagePart
     from jupyter_eca.plugins.contexts.base import Surroundings
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookInfo
+    from jupyter_eca.workspace.kernels.run_history import KernelCount, KernelHistory
     from jupyter_eca.workspace.known_versions import KnownVersions
     from jupyter_eca.workspace.ports import Files, OpenNotebooks
 
@@ -70,6 +71,14 @@ async def document(surroundings: Surroundings, path: str = "") -> NotebookDocume
     asked, else the active one. Raises: ToolError."""
     document = await _read(surroundings, path)
     return (await mark_run_states(document, surroundings.run_histories))[0]
+
+
+async def document_with_history(
+    surroundings: Surroundings, path: str
+) -> tuple[NotebookDocument, KernelHistory | KernelCount | None]:
+    """Return a notebook as `document` does, and what has run in its kernel, as far as that is known. Raises:
+    ToolError."""
+    return await mark_run_states(await _read(surroundings, path), surroundings.run_histories)
 
 
 async def _read(surroundings: Surroundings, path: str) -> NotebookDocument:

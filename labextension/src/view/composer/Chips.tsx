@@ -20,6 +20,8 @@ export interface EditorPlace {
   readonly label: string;
   /** The place with the whole path. */
   readonly detail: string;
+  /** What the model is told of the place, in words. */
+  readonly content: string;
 }
 
 interface Props {
@@ -51,7 +53,7 @@ export function Chips({ place, placeOn, onPlaceOn, contexts, onRemove }: Props):
             aria-pressed={placeOn}
             title={
               placeOn
-                ? trans.__('%1 is sent with the message. Click to leave it out.', place.detail)
+                ? trans.__('%1 is sent with the message: %2. Click to leave it out.', place.detail, place.content)
                 : trans.__('Not sent. Click to send %1 with the message.', place.detail)
             }
             onClick={() => {

@@ -1,0 +1,106 @@
+"""Reads the contexts of a prompt: those that a client sent, those that the message mentions, and the place of the cell
+that asks. It decides which of them the model needs, and checks whether it may read the notebook of the place.
+
+It must not know how a context is read: `plugins/contexts` does. `effect_runner` and `host/operations/estimates.py` use
+it, so what is shown before a prompt is sent is what is sent.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.engine.approval.policy import Decision, Policy, decide
+from jupyter_eca.engine.text.mentions import find_mentions
+from jupyter_eca.errors import ToolError
+from jupyter_eca.host.tools.path_resolution import find_call_targets
+from jupyter_eca.host.turn import path_rules
+from jupyter_eca.plugins.contexts.mcp_resource import describe_changed
+from jupyter_eca.plugins.contexts.resolve import find_mentioned_contexts, read_asking_place, read_materials
+from jupyter_eca.protocol.context import CursorContext
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_eca.host.chat.live_chat import LiveChat, Prompt
+    from jupyter_eca.host.services import Services
+    from jupyter_eca.host.turn.tool_context import ToolContexts
+    from jupyter_eca.plugins.contexts.base import Material
+    from jupyter_eca.protocol.context import ChatContext
+
+# The tool that a model reads notebooks with. What it may not read with this tool, it is not told without a call either.
+_READER: Final = "notebook_read"
+
+
+class PromptContexts:
+    """Reads the contexts of the prompts of one host."""
+
+    def __init__(self, services: Services, contexts: ToolContexts) -> None:
+        self._services = services
+        self._contexts = contexts
+
+    async def read(self, chat: LiveChat, prompt: Prompt, message: str) -> tuple[list[Material], Material | None]:
+        """Read the contexts of the prompt whose turn is under way, and the resources of MCP servers that have changed.
+
+        The second value is the place of the cell that asks, None for a prompt of a panel or an editor. It is not in the
+        list, because the list is a part of a locked question, and the place changes with each run.
+        """
+        changed = await self._services.mcp.read_changed_resources(prompt.chat)
+        if not (prompt.contexts or changed or chat.kernel or find_mentions(message)):
+            return [], None
+        check_reading = partial(self._check_reading, chat, chat.state.setup.policy or Policy())
+        surroundings = self._contexts.build_surroundings(
+            prompt.chat, chat.kernel, chat.asked_notebook, chat.known, check_reading
+        )
+        contexts = [*prompt.contexts, *await find_mentioned_contexts(surroundings, message, prompt.contexts)]
+        place = None
+        if chat.kernel is not None and not any(isinstance(context, CursorContext) for context in contexts):
+            place = await read_asking_place(surroundings, prompt.lock.cell if prompt.lock else "", contexts)
+        changes = describe_changed(changed, contexts)
+        found = await read_materials(surroundings, drop_known_cursor(chat.cursor, contexts))
+        cursors = [context for context in contexts if isinstance(context, CursorContext) and _is_in_file(context)]
+        chat.cursor = cursors[-1] if cursors else chat.cursor
+        return [*found, *changes], place
+
+    async def draft(self, chat: LiveChat, prompt: Prompt, message: str) -> list[Material]:
+        """Read the contexts of a prompt that is not sent yet. Nothing is remembered."""
+        notebook = next((context.path for context in prompt.contexts if isinstance(context, CursorContext)), "")
+        agent = self._services.current.resolved.agent(prompt.choice.fill_from(chat.choice).agent)
+        check_reading = partial(self._check_reading, chat, agent.policy)
+        surroundings = self._contexts.build_surroundings(prompt.chat, None, notebook, check_reading=check_reading)
+        contexts = drop_known_cursor(chat.cursor, prompt.contexts)
+        return await read_materials(
+            surroundings, [*contexts, *await find_mentioned_contexts(surroundings, message, contexts)]
+        )
+
+    async def _check_reading(self, chat: LiveChat, policy: Policy, path: str) -> None:
+        """Check whether the model may be told of the cells of a notebook, as if it called `notebook_read`. `policy` are
+        the rules of the turn.
+
+        Raises: ToolError when a rule denies that call, or when the model must fetch a rule of the user's first.
+        """
+        tool = self._services.toolbox.get(_READER)
+        if tool is None:
+            return
+        arguments: dict[str, Any] = {"path": path}
+        files = self._contexts.find_files(chat.state.id)
+        targets = await find_call_targets(files, self._services.config, tool.spec, arguments)
+        verdict = decide(policy, tool.spec, arguments, frozenset(), trust=True, targets=targets)
+        if verdict.decision is Decision.DENY:
+            raise ToolError("a rule of the user's forbids to read it.")
+        await path_rules.check(self._contexts.build(chat.state.id, chat.kernel), tool, arguments)
+
+
+def drop_known_cursor(known: CursorContext | None, contexts: Iterable[ChatContext]) -> list[ChatContext]:
+    """Return the contexts without the cursor in a file that the model knows already.
+
+    Sent with every prompt, the cursor would often be the only change in it, and would make the vendor's cache useless
+    (ECA 6.1, class 39). A cell of a notebook may have changed although the cursor has not moved. What is new in it, the
+    text about the cell says itself.
+    """
+    return [context for context in contexts if context != known or not _is_in_file(context)]
+
+
+def _is_in_file(context: ChatContext) -> bool:
+    """Return whether a context is a cursor in a file that is no notebook."""
+    return isinstance(context, CursorContext) and not context.path.lower().endswith(".ipynb")

@@ -1,0 +1,95 @@
+"""Reads where the user is: the active cell of a notebook, or the cell that asks with `%%eca`. `place_text` writes what
+the model is told of it.
+
+It must not know whether a prompt has such a place: `cursor` is called for a cursor that a client sent, and
+`host/turn/effect_runner.py` asks for the place of a cell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.plugins.contexts.reading import open_notebook
+from jupyter_eca.protocol.notebook import CellState
+from jupyter_eca.workspace.reading.input_text import describe_inputs
+from jupyter_eca.workspace.reading.place_text import LABEL, Place, describe_place, read_told
+
+if TYPE_CHECKING:
+    from jupyter_eca.plugins.contexts.base import Surroundings
+    from jupyter_eca.protocol.context import CursorContext, Range
+    from jupyter_eca.protocol.notebook import NotebookDocument
+
+
+async def read_cursor_place(surroundings: Surroundings, context: CursorContext) -> Material:
+    """Return the place of a cursor in a notebook. Raises: ToolError."""
+    path = await open_notebook.find_open_path(surroundings, context.path)
+    if path is None:
+        path = surroundings.files.contents_path(surroundings.files.resolve(context.path))
+    if (refusal := await _find_refusal(surroundings, path)) is not None:
+        return refusal
+    document, history = await open_notebook.document_with_history(surroundings, path)
+    cell, position, selection = context.cell, context.position, document.selection
+    if not cell and selection is not None:
+        # Only the page knows in which cell the cursor is.
+        cell, position = selection.cell_id, selection.range
+    cell = cell or document.active_cell_id or ""
+    selected = _read_selected(document, cell, position)
+    return _render(surroundings, Place(document, history, cell, position if cell else None, selected))
+
+
+async def read_asking_place(surroundings: Surroundings, cell: str) -> Material | None:
+    """Return the place of the cell that asks; None if it is not known. `cell` is its id, empty if the page did not send
+    it. Raises: ToolError.
+
+    Without a page that has the notebook open it is what ran in the kernel: the file of the notebook is older.
+    """
+    if surroundings.ran is not None and not (surroundings.notebooks and await surroundings.notebooks.list()):
+        return Material(
+            *describe_inputs(surroundings.ran, surroundings.history, without_error=surroundings.shows_error)
+        )
+    path = surroundings.notebook
+    if not path or surroundings.notebooks is None:
+        return None
+    if (refusal := await _find_refusal(surroundings, path)) is not None:
+        return refusal
+    document, history = await open_notebook.document_with_history(surroundings, path)
+    if document.cell(cell) is None:
+        # A cell that asks several questions has the number of the question behind its id.
+        known = document.cell(cell.rpartition(".")[0])
+        running = (other for other in document.cells if other.state is CellState.RUNNING)
+        cell = (known or next(running, None) or document.cells[0]).id if document.cells else ""
+    return _render(surroundings, Place(document, history, cell, asks=True))
+
+
+async def _find_refusal(surroundings: Surroundings, path: str) -> Material | None:
+    """Return what the model is told of a notebook that it may not read; None if it may."""
+    try:
+        await surroundings.check_reading(path)
+    except ToolError as error:
+        return Material(LABEL, f"{path}. Its cells are not shown: {error}")
+    return None
+
+
+def _read_selected(document: NotebookDocument, id: str, position: Range) -> str:
+    """Return the selected text; empty if nothing is selected."""
+    cell, selection = document.cell(id), document.selection
+    if cell is None or position.start == position.end:
+        return ""
+    if selection is not None and (selection.cell_id, selection.range) == (id, position):
+        return selection.text
+    lines = cell.source.split("\n")[position.start.line : position.end.line + 1]
+    if not lines:
+        return ""
+    if position.end.line - position.start.line == len(lines) - 1:
+        lines[-1] = lines[-1][: position.end.character]
+    lines[0] = lines[0][position.start.character :]
+    return "\n".join(lines)
+
+
+def _render(surroundings: Surroundings, place: Place) -> Material:
+    told = read_told(surroundings.history)
+    text = describe_place(place, told, without_error=surroundings.shows_error)
+    surroundings.known.learn_cells(place.document.path, text.whole)
+    return Material("" if text.is_short else LABEL, text.text)
