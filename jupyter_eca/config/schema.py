@@ -237,6 +237,9 @@ class NotebookConfig(Model):
     """How much a model learns about variables: an object, or one word for all kinds."""
     lock: bool = False
     """Locks the answers in every notebook that has no setting of its own, as `%eca lock on` does."""
+    place: bool = True
+    """Whether a question in a cell tells the model where it was asked: the cell above it, and what has run and failed.
+    The panel has a chip for this, which the user clicks away."""
 
     @field_validator("variables", mode="before")
     @classmethod

@@ -106,11 +106,16 @@ class Desk:
 
 
 def settings(folder: Path, rules: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    """A configuration whose default model follows these rules of a script."""
+    """A configuration whose default model follows these rules of a script.
+
+    Most scripts repeat or compare the message of a cell, so it comes without the place of the cell, unless
+    `notebook={"place": True}`.
+    """
     script = folder / "script.json"
     script.write_text(json.dumps({"rules": rules}))
     provider = {"models": {"test": {"script": str(script)}}}
-    return {"providers": {"scripted": provider}, "defaultModel": "scripted/test", **more}
+    notebook = {"place": False, **more.pop("notebook", {})}
+    return {"providers": {"scripted": provider}, "defaultModel": "scripted/test", "notebook": notebook, **more}
 
 
 @asynccontextmanager

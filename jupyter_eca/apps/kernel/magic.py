@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.apps.kernel import options
 from jupyter_eca.apps.kernel.cell_session import end_session, get_session
 from jupyter_eca.apps.kernel.completion import Completion
+from jupyter_eca.apps.kernel.engine.run_errors import get_run_errors, stop_listening
 from jupyter_eca.apps.kernel.front_end import find_front_end, get_kernel
 from jupyter_eca.apps.kernel.transform import FUNCTION_NAME, transform
 from jupyter_eca.errors import CellError
@@ -49,6 +50,7 @@ class Magic:
         shell.register_magic_function(self._run_as_magic, "line_cell", "eca")
         shell.user_ns_hidden[FUNCTION_NAME] = self.run
         shell.events.register("pre_run_cell", self._add_name)
+        get_run_errors(shell)
         self._add_name()
         self._completion.install()
         self._session.engine.announce()
@@ -60,6 +62,7 @@ class Magic:
         shell.magics_manager.magics["line"].pop("eca", None)
         shell.magics_manager.magics["cell"].pop("eca", None)
         shell.events.unregister("pre_run_cell", self._add_name)
+        stop_listening(shell)
         shell.user_ns.pop(FUNCTION_NAME, None)
         self._completion.remove()
         end_session(shell)

@@ -98,7 +98,7 @@ class LinkKernel:
 
     async def history(self) -> KernelHistory | None:
         """Return which code the kernel has run; None if that is not known."""
-        result = await self.execute("", f"print({run_history.EXPRESSION})")
+        result = await self.execute("", run_history.PRINT_HISTORY)
         return run_history.parse_history(result.text)
 
     async def state(self) -> notebook.KernelState:

@@ -46,7 +46,8 @@ class PromptContexts:
         list, because the list is a part of a locked question, and the place changes with each run.
         """
         changed = await self._services.mcp.read_changed_resources(prompt.chat)
-        if not (prompt.contexts or changed or chat.kernel or find_mentions(message)):
+        tells_place = chat.kernel is not None and self._services.config.notebook.place
+        if not (prompt.contexts or changed or tells_place or find_mentions(message)):
             return [], None
         check_reading = partial(self._check_reading, chat, chat.state.setup.policy or Policy())
         surroundings = self._contexts.build_surroundings(
@@ -54,7 +55,7 @@ class PromptContexts:
         )
         contexts = [*prompt.contexts, *await find_mentioned_contexts(surroundings, message, prompt.contexts)]
         place = None
-        if chat.kernel is not None and not any(isinstance(context, CursorContext) for context in contexts):
+        if tells_place and not any(isinstance(context, CursorContext) for context in contexts):
             place = await read_asking_place(surroundings, prompt.lock.cell if prompt.lock else "", contexts)
         changes = describe_changed(changed, contexts)
         found = await read_materials(surroundings, drop_known_cursor(chat.cursor, contexts))

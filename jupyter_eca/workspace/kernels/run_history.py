@@ -25,6 +25,10 @@ EXPRESSION: Final = (
 """A Python expression whose value is the history as JSON: `{"age": 12.5, "ran": {"1": "<digest of the source>"}}`. It
 defines no name in the kernel. The age of the process comes from psutil, which every ipykernel has."""
 
+PRINT_HISTORY: Final = f"print({EXPRESSION})"
+"""Code that prints the history. A waiting cell recognizes it, and answers without running it as code of the
+assistant."""
+
 
 @dataclass(frozen=True, slots=True)
 class KernelHistory:

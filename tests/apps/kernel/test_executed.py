@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
 from nbclient import NotebookClient
 
+from jupyter_eca.apps.kernel.engine.executed_notebook import ExecutedNotebooks
+from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.notebook import EditCell
+from jupyter_eca.workspace.ports import Files
 from tests.apps.kernel.nbclient_notebook import LOAD, PATIENCE, document, surround
 from tests.support.host_and_client import settings
 
@@ -20,41 +25,26 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-TOOLS = ("notebook_read", "notebook_edit_cell", "notebook_run_cells")
-
-
-def calls(tool: str, path: str, **arguments: Any) -> list[dict[str, Any]]:
-    return [{"tool": tool, "arguments": {"path": path, **arguments}}]
-
-
-def rules(path: str) -> list[dict[str, Any]]:
-    edit = calls("notebook_edit_cell", path, cell=2, source="total = 2")
-    run = calls("notebook_run_cells", path, cells=[2])
-    return [
-        {"message": f"change {path}", "result": "total = 1", "tool": "notebook_read", "reply": edit},
-        {"message": f"run {path}", "result": "total", "tool": "notebook_read", "reply": run},
-        {"message": path, "reply": calls("notebook_read", path)},
-    ]
-
-
 RULES: list[dict[str, Any]] = [
-    {"result": "(?s)memory.*cell is now.*total = 1", "reply": [{"text": "I would have changed it."}]},
-    {"result": "(?s)Edited cell 2.*total = 2", "reply": [{"text": "I changed it."}]},
-    {"result": "run_code", "reply": [{"text": "I cannot run it."}]},
-    *rules("this.ipynb"),
-    *rules("other.ipynb"),
+    {"result": "There is no tool 'notebook_edit_cell'.*read_file", "reply": [{"text": "I have no such tool."}]},
+    {"result": "total = 1", "reply": [{"text": "I read its cells."}]},
+    {"message": "^change", "reply": [{"tool": "notebook_edit_cell", "arguments": {"cell": 2, "source": "total = 2"}}]},
+    {"message": "^read", "reply": [{"tool": "read_file", "arguments": {"path": "other.ipynb"}}]},
+    {"message": "(?s)^why.*(?P<told>Inputs.*)\n</context>", "reply": [{"text": "````\n$told\n````"}]},
+    {"message": "^why", "reply": [{"text": "Nothing is new."}]},
 ]
+FAIL = "try_it = 1\n1 / 0"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def ran(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[tuple[Path, Any]]:
     """The folder, and the notebook after its run as its program wrote it; `other.ipynb` is one that nobody runs."""
     folder = tmp_path_factory.mktemp("book")
-    asking = [f"%eca {what}" for what in ("change this.ipynb", "change other.ipynb", "run other.ipynb")]
-    book = document(LOAD, "total = 1", *asking)
+    asking = ["%eca why?", "%eca why again?", "%eca change it", "%eca read other.ipynb"]
+    book = document(LOAD, "total = 1", FAIL, *asking)
+    book.cells[2].metadata["tags"] = ["raises-exception"]
     with pytest.MonkeyPatch.context() as patch:
-        config = settings(folder, RULES, toolCall={"approval": {"allow": {tool: {} for tool in TOOLS}}})
-        surround(patch, folder, config)
+        surround(patch, folder, settings(folder, RULES, notebook={"place": True}))
         for name, content in (("this", book), ("other", document(LOAD, "total = 1"))):
             (folder / f"{name}.ipynb").write_text(json.dumps(content))
         client: Any = NotebookClient(book, timeout=PATIENCE, resources={"metadata": {"path": str(folder)}})
@@ -70,19 +60,34 @@ def said(book: Any, n: int) -> str:
     return book.cells[n].outputs[-1].data["text/plain"].splitlines()[-1]
 
 
-async def test_the_notebook_that_is_run_is_read_and_not_edited(ran: tuple[Path, Any]) -> None:
+async def test_no_tool_of_live_notebooks_is_offered(ran: tuple[Path, Any]) -> None:
     folder, book = ran
-    assert said(book, 2) == "I would have changed it."
+    assert said(book, 5) == "I have no such tool."
     assert sources(folder, "this.ipynb") == [cell.source for cell in book.cells]
-    assert book.cells[1].source == "total = 1"
 
 
-async def test_another_notebook_is_edited_in_its_file(ran: tuple[Path, Any]) -> None:
-    folder, book = ran
-    assert said(book, 3) == "I changed it."
-    assert sources(folder, "other.ipynb") == [LOAD, "total = 2"]
-
-
-async def test_cells_cannot_be_run_from_a_cell_that_runs(ran: tuple[Path, Any]) -> None:
+async def test_notebook_files_are_read_as_cells(ran: tuple[Path, Any]) -> None:
     _, book = ran
-    assert said(book, 4) == "I cannot run it."
+    assert said(book, 6) == "I read its cells."
+
+
+async def test_a_question_tells_the_last_inputs_of_the_kernel_with_their_errors_once(ran: tuple[Path, Any]) -> None:
+    _, book = ran
+    told = book.cells[3].outputs[-1].data["text/plain"]
+    assert f"[1] {LOAD}\n[2] total = 1\n[3] {FAIL}\n-> ZeroDivisionError: division by zero\n" in told
+    assert "The last traceback:\nZeroDivisionError" in told
+    assert "%eca" not in told
+    assert said(book, 4) == "Nothing is new."
+
+
+async def test_a_notebook_that_a_program_runs_is_never_edited(ran: tuple[Path, Any]) -> None:
+    folder, book = ran
+    request = {"content": {"allow_stdin": False}}
+    history = SimpleNamespace(input_hist_raw=["", "total = 1"])
+    shell = SimpleNamespace(kernel=SimpleNamespace(get_parent=lambda: request), history_manager=history)
+    notebooks = ExecutedNotebooks(Files((folder,)), shell)
+    assert notebooks.is_unattended
+    cell = (await notebooks.read("this.ipynb")).cells[1]
+    with pytest.raises(ToolError, match="has it in memory"):
+        await notebooks.edit("chat", "this.ipynb", (EditCell(cell_id=cell.id, was="total = 1", source="total = 2"),))
+    assert sources(folder, "this.ipynb") == [cell.source for cell in book.cells]

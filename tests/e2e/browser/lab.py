@@ -82,7 +82,7 @@ def running_lab(settings: LabSettings, folder: Path) -> Generator[Lab]:
     token = secrets.token_hex(16)
     root, log = folder / "root", folder / "lab.log"
     root.mkdir()
-    _write(folder / "home" / ".config" / "eca" / "config.json", settings.eca)
+    _write(folder / "home" / ".config" / "eca" / "config.json", {"notebook": {"place": False}} | dict(settings.eca))
     # The question whether one wants news would cover the notifications.
     notification = folder / "config" / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension" / "notification"
     _write(notification.with_suffix(".jupyterlab-settings"), {"fetchNews": "false", "checkForUpdates": False})

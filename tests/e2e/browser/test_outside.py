@@ -145,7 +145,8 @@ def test_what_is_selected_pasted_dropped_and_completed_goes_along_as_its_chip_sa
 
     around, note, second, variable, error, image, first, far, dropped = sent[1]
     # The mouse that drags a cell makes it the active one.
-    assert around["label"] == "active cell 3 of along.ipynb, cursor in line 1"
+    assert (around["type"], around["path"], around["cell"]) == ("cursor", "along.ipynb", "c2")
+    assert around["position"]["start"]["line"] == 0
     assert note["path"].endswith("notes.md")
     assert [one["type"] for one in (second, variable, error, image)] == ["cell", "variable", "error", "image"]
     assert image["base64"] == _PNG

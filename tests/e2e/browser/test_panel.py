@@ -228,12 +228,8 @@ def test_where_the_user_is_goes_along_until_it_is_switched_off(page: Page, lab: 
     panel.sees("You said: second")
     (around,) = sent[0]["contexts"]
     assert around.pop("cell")
-    assert around == {
-        "type": "text",
-        "label": "active cell 1 of around.ipynb, cursor in line 1",
-        "content": "x = 1",
-        "path": "around.ipynb",
-    }
+    spot = {"line": 0, "character": 0}
+    assert around == {"type": "cursor", "path": "around.ipynb", "position": {"start": spot, "end": spot}}
     assert "contexts" not in sent[1]
 
 

@@ -49,6 +49,7 @@ CELLS = (
     code("c3", "share(df)", printed("begun\n"), TRACEBACK, count=7),
     code("c4", "df.head()"),
 )
+PLACE = {"place": True}
 LONG = "\n".join(f"value_{number} = {number} * 2" for number in range(3000))
 
 
@@ -175,7 +176,7 @@ def asking(folder: Path, cell: str) -> ChatLock:
 
 async def test_a_cell_that_asks_says_where_it_stands_and_what_is_above_and_failed(tmp_path: Path) -> None:
     asks = code("ask", "%%eca\nwhy?").model_copy(update={"state": CellState.RUNNING})
-    async with room(tmp_path, (*CELLS[:4], code("e", ""), asks)) as there:
+    async with room(tmp_path, (*CELLS[:4], code("e", ""), asks), notebook=PLACE) as there:
         received = await answer(there.cell, "why?", lock=asking(tmp_path, "ask"))
         new = said(received)
         assert "Asked from cell 6 [ask]; the cell above is 4 [c3]:\n--- cell 4 [c3]: code, execution 7" in new
@@ -185,9 +186,14 @@ async def test_a_cell_that_asks_says_where_it_stands_and_what_is_above_and_faile
         assert again == "and?\n\n(asked from cell 6 [ask]; the cell above is 4 [c3], as before)"
 
 
+async def test_the_place_of_a_cell_is_told_only_as_the_setting_says(tmp_path: Path) -> None:
+    async with room(tmp_path, CELLS, notebook={"place": False}) as there:
+        assert said(await answer(there.cell, "why?", lock=asking(tmp_path, "c4"))) == "why?"
+
+
 async def test_a_cell_that_asks_further_down_names_the_cell_that_failed_last(tmp_path: Path) -> None:
     there_above = code("ok", "x = 1", count=8)
-    async with room(tmp_path, (*CELLS[:4], there_above, code("ask", "%%eca\nwhy?"))) as there:
+    async with room(tmp_path, (*CELLS[:4], there_above, code("ask", "%%eca\nwhy?")), notebook=PLACE) as there:
         new = said(await answer(there.cell, "why?", lock=asking(tmp_path, "ask")))
         assert "the cell above is 5 [ok]; cell 4 [c3] failed last: KeyError: 'price':\n--- cell 5 [ok]" in new
 
@@ -211,7 +217,7 @@ async def test_without_the_id_of_a_cell_the_page_says_where_the_cursor_is(tmp_pa
 
 @pytest.mark.parametrize("rule", [{"notebook_read": {"argsMatchers": {"path": [r".*orbits\.ipynb"]}}}, {"eca": {}}])
 async def test_a_rule_that_denies_to_read_a_notebook_holds_for_the_place(tmp_path: Path, rule: dict[str, Any]) -> None:
-    async with room(tmp_path, CELLS, toolCall={"approval": {"deny": rule}}) as there:
+    async with room(tmp_path, CELLS, toolCall={"approval": {"deny": rule}}, notebook=PLACE) as there:
         panel = await told(there, "go", cursor("c3"))
         cell = said(await answer(there.cell, "why?", lock=asking(tmp_path, "c4"))).removeprefix("why?")
         text = f"{PATH}. Its cells are not shown: a rule of the user's forbids to read it."

@@ -11,10 +11,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from jupyter_eca.apps.kernel.engine.run_errors import get_run_errors
 from jupyter_eca.apps.kernel.front_end import FrontEndKind, find_front_end
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.notebooks.prompt_cells import PROMPT_MAGIC
+from jupyter_eca.workspace.ports import RanInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,10 +58,23 @@ class ExecutedNotebooks(NotebookFiles):
         sources: list[str] = self._shell.history_manager.input_hist_raw
         return sources[count].strip() if 0 < count < len(sources) else ""
 
+    def list_inputs(self) -> tuple[RanInput, ...]:
+        """Return the inputs that ran, in order. The last one of the history runs now."""
+        sources: list[str] = self._shell.history_manager.input_hist_raw
+        errors = get_run_errors(self._shell)
+        return tuple(
+            RanInput(count, source.strip(), errors.find(count)) for count, source in enumerate(sources[:-1]) if count
+        )
+
+    @property
+    def is_unattended(self) -> bool:
+        """Whether a program runs the cells."""
+        return find_front_end(self._shell) is FrontEndKind.UNATTENDED
+
     def _is_executed(self, cells: Sequence[NbformatCell]) -> bool:
         """Return whether a program runs this notebook. A kernel does not know the name of its notebook, so this is the
         notebook that contains the running cell."""
-        if find_front_end(self._shell) is not FrontEndKind.UNATTENDED:
+        if not self.is_unattended:
             return False
         running_source: str = self._shell.history_manager.input_hist_raw[-1].removeprefix(PROMPT_MAGIC).strip()
         return any(cell.source.removeprefix(PROMPT_MAGIC).strip() == running_source for cell in cells)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from jupyter_eca.apps.kernel.engine import saved_code
 from jupyter_eca.apps.kernel.engine.interrupt import handle_interrupts_in_code
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus
-from jupyter_eca.workspace.kernels import database, introspect, profile
+from jupyter_eca.workspace.kernels import database, introspect, profile, run_history
 from jupyter_eca.workspace.kernels.output_text import OutputText
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class ShellKernel:
         """Run code and return its text output. Figures are shown on the page."""
         if self._stopped:
             return _INTERRUPTED
+        if code == run_history.PRINT_HISTORY:
+            # The server asks this for each question, before the model answers. It is not shown as code that runs, and
+            # not saved with the answer.
+            history = eval(run_history.EXPRESSION, {"get_ipython": lambda: self._shell})  # noqa: S307  # our constant
+            return KernelExecuteResult(status=RunStatus.OK, text=str(history))
         # The code runs in the context of the cell that asks, because ipykernel finds there to which cell a display
         # belongs. The caller's context is that of the cell which connected to the engine.
         task = asyncio.get_running_loop().create_task(self._execute_alone(code), context=self._context.copy())

@@ -1,0 +1,54 @@
+"""Remembers with which errors the inputs of a shell ended, because IPython keeps only the last error. An assistant
+without a server is told of them (`executed_notebook.py`).
+
+It must not know an engine. `magic` lets it begin to listen when the extension is loaded.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+# The inputs whose errors are remembered, and the characters of each error.
+_MAX_ERRORS: Final = 100
+_MAX_CHARS: Final = 300
+
+_NAME: Final = "_jupyter_eca_run_errors"
+
+
+class RunErrors:
+    """The errors of one shell, by execution count, each in one line."""
+
+    def __init__(self) -> None:
+        self._errors: dict[int, str] = {}
+
+    def find(self, count: int) -> str:
+        """Return the error of the input with this execution count; empty if there was none, or it is not known."""
+        return self._errors.get(count, "")
+
+    def take_result(self, result: Any) -> None:
+        """Remember how an input ended. IPython calls this after each input."""
+        count = getattr(result, "execution_count", None)
+        error = getattr(result, "error_before_exec", None) or getattr(result, "error_in_exec", None)
+        if not isinstance(count, int) or error is None:
+            return
+        self._errors[count] = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_CHARS]
+        for old in list(self._errors)[:-_MAX_ERRORS]:
+            del self._errors[old]
+
+
+def get_run_errors(shell: Any) -> RunErrors:
+    """Return the errors of a shell. The first call begins to listen."""
+    errors: RunErrors | None = getattr(shell, _NAME, None)
+    if errors is None:
+        errors = RunErrors()
+        setattr(shell, _NAME, errors)
+        shell.events.register("post_run_cell", errors.take_result)
+    return errors
+
+
+def stop_listening(shell: Any) -> None:
+    """Remember no more errors of a shell, and forget those that were remembered."""
+    errors: RunErrors | None = getattr(shell, _NAME, None)
+    if errors is not None:
+        shell.events.unregister("post_run_cell", errors.take_result)
+        delattr(shell, _NAME)
