@@ -1,0 +1,83 @@
+"""How requests are counted and read, and how figures are compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.bench.context.figures import Figures, draw
+from tests.bench.context.prefix_cache import LOOK_BACK, PICTURE, PrefixCache, count_tokens
+from tests.bench.context.request_view import NamedCell, RequestView
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+# 2,000 tokens.
+LONG = "x" * 7_200
+
+
+def text(words: str, *, marked: bool = False) -> dict[str, Any]:
+    return {"type": "text", "text": words, **(MARK if marked else {})}
+
+
+def request(*blocks: dict[str, Any], system: str = LONG) -> dict[str, Any]:
+    return {"system": [text(system, marked=True)], "messages": [{"role": "user", "content": list(blocks)}]}
+
+
+def test_a_token_has_3_6_characters_and_a_picture_1500_tokens() -> None:
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 90_000}}
+    assert count_tokens(text(LONG)) == 2_000
+    assert count_tokens(picture) == PICTURE
+    result = {"type": "tool_result", "tool_use_id": "1", "content": [text(LONG), picture]}
+    assert count_tokens(result) == 2_000 + PICTURE
+
+
+def test_the_cache_has_what_was_marked_before() -> None:
+    cache = PrefixCache()
+    assert cache.send(request(text("a", marked=True))) == (2_000 + 1 / 3.6, 0)
+    _, cached = cache.send(request(text("a"), text(LONG, marked=True)))
+    assert cached == 2_000 + 1 / 3.6
+    _, cached = cache.send(request(text("b", marked=True)))
+    assert cached == 2_000
+    assert cache.send(request(text("a", marked=True), system=LONG + "!"))[1] == 0
+
+
+def test_the_cache_looks_back_only_twenty_blocks() -> None:
+    cache = PrefixCache()
+    first = [text("a"), text(LONG, marked=True)]
+    cache.send(request(*first))
+    near = [*first[:1], text(LONG), *(text(str(n)) for n in range(LOOK_BACK - 2)), text("end", marked=True)]
+    far = [*first[:1], text(LONG), *(text(str(n)) for n in range(LOOK_BACK - 1)), text("end", marked=True)]
+    assert cache.send(request(*near))[1] == 4_000 + 1 / 3.6
+    fresh = PrefixCache()
+    fresh.send(request(*first))
+    assert fresh.send(request(*far))[1] == 2_000
+
+
+def test_a_short_prefix_is_not_cached() -> None:
+    cache = PrefixCache()
+    cache.send(request(text("a", marked=True), system="short"))
+    assert cache.send(request(text("a", marked=True), system="short"))[1] == 0
+
+
+def test_a_cell_is_named_by_the_heading_above_its_source_and_not_by_a_traceback() -> None:
+    shown = (
+        "--- cell 26 [c25]: code ---\nshare(df)\n--- output of cell 26 ---\n      1 def share(frame):\n\n"
+        "--- cell 23 [c22]: code ---\ndef share(frame):\n    return frame"
+    )
+    view = RequestView({"messages": [{"role": "user", "content": shown}]})
+    assert view.find_cell("def share(") == NamedCell(23, "c22")
+    assert view.find_cell("return frame") == NamedCell(23, "c22")
+    assert view.find_cell("frame") is None
+
+
+def test_a_figure_may_become_worse_by_five_percent() -> None:
+    before = Figures(requests=3, tokens=10_000, cached=0.8, refused=0, approvals=2, clicks=1)
+    near = Figures(requests=3, tokens=10_499, cached=0.801, refused=0, approvals=2, clicks=1)
+    worse = Figures(requests=4, tokens=10_501, cached=0.75, refused=1, approvals=1, clicks=1)
+    assert list(near.find_worse(before)) == []
+    assert list(worse.find_worse(before)) == [
+        "requests 3 -> 4",
+        "tokens 10,000 -> 10,501",
+        "refused 0 -> 1",
+        "tokens not cached 2,000 -> 2,625",
+    ]
+    assert "| 4 (3) | 10,501 (10,000) | 75% (80%) | 1 (0) |" in draw({"fix": worse}, {"fix": "Fix"}, {"fix": before})
