@@ -1,0 +1,1 @@
+"""The tasks, one a module: each exports `TASK`."""
