@@ -3,6 +3,7 @@
 # make conformance   the official suite of the Model Context Protocol; takes minutes
 # make dist   the wheel and the sdist in dist/, checked; the wheel is installed and used where there is no Node.js
 # make bench  what it costs, beside what it is compared to
+# make bench-context   what a model is sent for each of some tasks, beside the committed table; RENEW=1 writes it anew
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,7 +26,7 @@ SHARED = -n $(WORKERS) --dist worksteal
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly") $(AGAIN) $(if $(RESULTS),--junitxml=$(RESULTS)/$@.xml)
 NBVAL = $(CLEAN) JUPYTER_ECA_TRUSTED_FOLDERS=$(CURDIR)/notebooks $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: lab test dist bench conformance needs needs-lab check typescript static python server conformance-client notebooks stories browser parts clean
+.PHONY: lab test dist bench bench-context conformance needs needs-lab check typescript static python server conformance-client notebooks stories browser parts clean
 
 # Whoever starts this trusts the folder of the notebooks. Its settings name the script that gives the answers of the tour.
 # The tour is the default page: so the addresses that Jupyter prints open it, too, where no browser can be started.
@@ -117,6 +118,10 @@ notebooks: $(VENV)/.tested
 
 bench: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.bench
+
+# make bench-context TASKS="fix plot" runs only these.
+bench-context: $(VENV)/.tested
+	$(CLEAN) $(BIN)/python -m tests.bench.context $(TASKS) $(if $(RENEW),--renew)
 
 dist: $(VENV)/.installed
 	rm -rf dist
