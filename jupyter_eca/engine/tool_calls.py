@@ -52,7 +52,7 @@ from jupyter_eca.protocol.content import (
     ToolCallRunContent,
     ToolCallRunningContent,
 )
-from jupyter_eca.protocol.event import FetchedRuleAside, RejectionAside, SignatureAside
+from jupyter_eca.protocol.event import FetchedRuleAside, RejectionAside, ResultImageAside, SignatureAside
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.approval.approval_scope import ApprovalScope
@@ -313,7 +313,8 @@ def finish_call(builder: StepBuilder, call: ToolCall, finished: ToolFinished) ->
     aside = FetchedRuleAside(id=finished.rule) if finished.rule and not error else None
     _show_result(builder, call, text, error=error, details=details, whole=finished.whole_length, aside=aside)
     for image in finished.images:
-        builder.emit(ImageContent(media_type=image.media_type, base64=image.base64))
+        picture = ImageContent(media_type=image.media_type, base64=image.base64)
+        builder.emit(picture, aside=ResultImageAside(call=call.id, name=image.name))
     for document in finished.documents:
         builder.show_document(document)
     for link in finished.links:

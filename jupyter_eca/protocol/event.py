@@ -136,6 +136,16 @@ class RejectionAside(Model):
     """What the user, a rule or a hook said about the rejection."""
 
 
+class ResultImageAside(Model):
+    """The picture is a part of the result of a tool call, which came directly before it."""
+
+    kind: Literal["resultImage"] = "resultImage"
+    call: str
+    """The id of the call."""
+    name: str = ""
+    """The name of the picture, which the text of the result has too; empty for none."""
+
+
 class FetchedRuleAside(Model):
     """The result of the tool call is the text of one of the user's rules for paths."""
 
@@ -158,7 +168,8 @@ Aside = Annotated[
     | NotesSentAside
     | SignatureAside
     | RejectionAside
-    | FetchedRuleAside,
+    | FetchedRuleAside
+    | ResultImageAside,
     Field(discriminator="kind"),
 ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from jupyter_eca.engine import inputs
@@ -45,10 +47,15 @@ def test_an_image_that_was_pointed_at_is_shown_and_sent() -> None:
     assert talk.asked() == (ChatMessage("user", (TextPart("Look"), PICTURE)),)
 
 
-def test_a_tools_image_follows_all_the_results_of_the_reply() -> None:
+def test_a_tools_image_is_a_part_of_its_result() -> None:
     talk = Talk().asks().calls(call("look", "1"), call("look", "2", index=1))
-    talk.ran("1", "one", images=(PICTURE,)).ran("2", "two")
-    assert talk.asked()[-1].parts == (ToolResultPart("1", "one"), ToolResultPart("2", "two"), PICTURE)
+    named = replace(PICTURE, name="picture 1 of cell 3")
+    talk.ran("2", "two", images=(named, PICTURE)).ran("1", "one", images=(PICTURE,))
+    results = {part.id: part for part in talk.asked()[-1].parts if isinstance(part, ToolResultPart)}
+    assert results == {
+        "1": ToolResultPart("1", "one", images=(PICTURE,)),
+        "2": ToolResultPart("2", "two", images=(named, PICTURE)),
+    }
 
 
 def test_words_in_between_reach_the_model_at_its_next_step_as_one_message() -> None:

@@ -132,7 +132,7 @@ def prune(history: History) -> History:
             if isinstance(part, ToolResultPart):
                 room -= len(part.text)
                 if room < 0 and len(part.text) > len(PRUNED_RESULT):
-                    part = replace(part, text=PRUNED_RESULT, rule="")
+                    part = replace(part, text=PRUNED_RESULT, rule="", images=())
             parts.append(part)
         messages.append(replace(message, parts=tuple(reversed(parts))))
     pruned = tuple(reversed(messages))
@@ -171,11 +171,17 @@ def _list_texts(part: Part) -> Iterable[str]:
 def _shorten(part: Part) -> Part:
     """Return a part that is short enough for a request that must be short."""
     match part:
-        case TextPart(text=text) | ToolResultPart(text=text) if len(text) > _SHORT:
-            return replace(part, text=f"{text[: _SHORT // 2]}\n[...]\n{text[-_SHORT // 2 :]}")
+        case ToolResultPart(text=text):
+            return replace(part, text=_shorten_text(text), images=())
+        case TextPart(text=text):
+            return replace(part, text=_shorten_text(text))
         case ImagePart():
             return TextPart("(an image)")
         case DocumentPart(name=name):
             return TextPart(f"(the document {name})")
         case _:
             return part
+
+
+def _shorten_text(text: str) -> str:
+    return text if len(text) <= _SHORT else f"{text[: _SHORT // 2]}\n[...]\n{text[-_SHORT // 2 :]}"

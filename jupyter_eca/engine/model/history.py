@@ -44,6 +44,7 @@ from jupyter_eca.protocol.event import (
     PrunedAside,
     RefusedAside,
     RejectionAside,
+    ResultImageAside,
     RewordedAside,
     SignatureAside,
     SummaryAside,
@@ -85,13 +86,23 @@ def remember(history: History, event: Event) -> History:
         case ContextAside(text=text) | NotesSentAside(text=text):
             history = _remember_content(history, event.content, event.role, None)
             return _append_text(history, TextPart(text), lambda part: isinstance(part, TextPart), "user")
-        case SignatureAside() | RejectionAside() | FetchedRuleAside() | NoteAside() | UnansweredAside() | None:
+        case (
+            SignatureAside()
+            | RejectionAside()
+            | FetchedRuleAside()
+            | ResultImageAside()
+            | NoteAside()
+            | UnansweredAside()
+            | None
+        ):
             return _remember_content(history, event.content, event.role, event.aside)
 
 
 def _remember_content(history: History, content: Content, role: Role, aside: Aside | None) -> History:
     """Return the conversation with one content added, without the special effects of an aside."""
     match content:
+        case ImageContent(media_type=media_type, base64=base64) if isinstance(aside, ResultImageAside):
+            return _add_to_result(history, aside.call, ImagePart(media_type, base64, aside.name))
         case ImageContent(media_type=media_type, base64=base64):
             return _add(history, "user", ImagePart(media_type, base64))
         case TextContent(text=text) if role is Role.USER:
@@ -146,7 +157,11 @@ def has_unanswered_words(history: History) -> bool:
 
 def has_media(history: History) -> bool:
     """Return whether the conversation contains an image or a document."""
-    return any(isinstance(part, ImagePart | DocumentPart) for message in history for part in message.parts)
+    return any(map(_is_media, (part for message in history for part in message.parts)))
+
+
+def _is_media(part: Part) -> bool:
+    return isinstance(part, ImagePart | DocumentPart) or (isinstance(part, ToolResultPart) and bool(part.images))
 
 
 def _leave_out_images(history: History) -> History:
@@ -169,11 +184,12 @@ def _replace_all_media(message: ChatMessage) -> ChatMessage:
 def _leave_out_refused(history: History, *, results: bool) -> History:
     """Leave out the message that the model has not answered, because the server refused it.
 
-    Results of tools stay, because each call must have a result. With `results`, their texts are replaced.
+    Results of tools stay, because each call must have a result, but without their pictures. With `results`, their texts
+    are replaced.
     """
     if not is_unanswered(history):
         return history
-    parts = [part for part in history[-1].parts if isinstance(part, ToolResultPart)]
+    parts = [replace(part, images=()) for part in history[-1].parts if isinstance(part, ToolResultPart)]
     if results:
         parts = [replace(part, text=REFUSED_RESULT, rule="") for part in parts]
     return (*history[:-1], replace(history[-1], parts=tuple(parts))) if parts else history[:-1]
@@ -186,6 +202,8 @@ def _replace_media(part: Part) -> Part:
             return TextPart(NO_IMAGES)
         case DocumentPart(name=name):
             return TextPart(NO_DOCUMENT.format(name))
+        case ToolResultPart(text=text, images=images) if images:
+            return replace(part, text="\n".join((text, *(NO_IMAGES for _ in images))), images=())
         case _:
             return part
 
@@ -205,6 +223,18 @@ def _add(history: History, role: str, part: Part) -> History:
             return (*history[:-1], replace(last, parts=(*last.parts[:results], part, *last.parts[results:])))
         return (*history[:-1], replace(last, parts=(*last.parts, part)))
     return (*history, ChatMessage(role, (part,)))
+
+
+def _add_to_result(history: History, call: str, image: ImagePart) -> History:
+    """Add a picture to the result of a call. The result is in the last message, because the picture follows it."""
+    last = history[-1] if history else ChatMessage("user", ())
+    if not any(isinstance(part, ToolResultPart) and part.id == call for part in last.parts):
+        return _add(history, "user", image)
+    parts = tuple(
+        replace(part, images=(*part.images, image)) if isinstance(part, ToolResultPart) and part.id == call else part
+        for part in last.parts
+    )
+    return (*history[:-1], replace(last, parts=parts))
 
 
 def _append_text(

@@ -98,6 +98,8 @@ class ImagePart:
     """The media type, such as `image/png`."""
     base64: str
     """The data in base64, without a `data:` prefix."""
+    name: str = ""
+    """The name by which the text of a tool's result speaks of the picture: "picture 1 of cell 27". Empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,8 @@ class ToolResultPart:
     """Whether the call failed or did not run."""
     rule: str = ""
     """The id of the user's rule, when `text` is the text of a rule; else empty. It is not sent to the vendor."""
+    images: tuple[ImagePart, ...] = ()
+    """The pictures of the result. A provider whose API cannot have them in a result sends them behind the results."""
 
 
 Part = TextPart | ReasoningPart | ImagePart | DocumentPart | ToolUsePart | ToolResultPart

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.model.request import DocumentPart, ImagePart, TextPart
+from jupyter_eca.engine.model.request import DocumentPart, ImagePart, TextPart, ToolResultPart
 
 if TYPE_CHECKING:
     from jupyter_eca.config import ModelConfig
@@ -63,5 +63,7 @@ def _adapt_part(part: Part, modalities: Modalities) -> Part:
             return TextPart(IMAGE_PLACEHOLDER)
         case DocumentPart(name=name) if not modalities.documents:
             return TextPart(PDF_PLACEHOLDER.format(name))
+        case ToolResultPart(text=text, images=images) if images and not modalities.images:
+            return replace(part, text="\n".join((text, *(IMAGE_PLACEHOLDER for _ in images))), images=())
         case _:
             return part

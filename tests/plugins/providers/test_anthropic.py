@@ -19,7 +19,7 @@ from jupyter_eca.engine.model.delta import (
     ToolCallDelta,
     UsageDelta,
 )
-from jupyter_eca.engine.model.request import ReasoningPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.model.request import ImagePart, ReasoningPart, ToolResultPart, ToolUsePart
 from jupyter_eca.plugins.providers.anthropic import MODELS, PROVIDER
 from tests.plugins.providers.ask import KEY, MODEL, answer, asking, assistant, at, says, script, text_of, user
 from tests.support.anthropic_server import Fault, LoopbackAnthropic
@@ -261,6 +261,19 @@ async def test_a_call_without_a_result_gets_one_that_says_so() -> None:
 async def test_an_empty_result_is_not_sent_empty() -> None:
     body = await sent("go", assistant(ToolUsePart("a", "t", {})), user(ToolResultPart("a", "\n")))
     assert body["messages"][2]["content"][0]["content"] == "(no output)"
+
+
+@pytest.mark.asyncio
+async def test_a_picture_is_in_the_result_behind_its_name_but_never_in_one_that_is_an_error() -> None:
+    """The API refuses a picture in a result that is an error, so this one follows the results."""
+    picture = ImagePart("image/png", "aW1hZ2U=", "picture 1 of cell 27")
+    calls = assistant(ToolUsePart("a", "t", {}), ToolUsePart("b", "t", {}))
+    results = user(ToolResultPart("a", "Ran.", images=(picture,)), ToolResultPart("b", "Failed.", True, "", (picture,)))
+    ran, failed, *rest = bare((await sent("go", calls, results))["messages"][2])
+    source = {"type": "base64", "media_type": "image/png", "data": "aW1hZ2U="}
+    named = [{"type": "text", "text": "[picture 1 of cell 27]"}, {"type": "image", "source": source}]
+    assert ran["content"] == [{"type": "text", "text": "Ran."}, *named]
+    assert (failed["content"], rest) == ("Failed.", named)
 
 
 @pytest.mark.asyncio

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import subprocess
 import sys
 import traceback
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -355,3 +357,42 @@ async def test_a_server_of_ones_own_has_no_price_and_its_own_word_for_it_comes_f
     with LoopbackOpenAI([Stream((plain,), "[DONE]")]) as server:
         (usage,) = await answer(asking("hi", model="house/m"), at(server), CHAT)
     assert usage == UsageDelta(3, 2)
+
+
+# -- pictures of results
+
+
+RAN = (
+    "hi",
+    assistant(ToolUsePart("abcdefgh1", "run_code", {})),
+    user(ToolResultPart("abcdefgh1", "Ran.", images=(replace(PNG, name="picture 1"),))),
+)
+URL = "data:image/png;base64,aW1hZ2U="
+
+
+@pytest.mark.asyncio
+async def test_the_responses_api_gets_a_picture_in_the_result_behind_its_name() -> None:
+    *_, output = (await sent(RESPONSES, *RAN))["input"]
+    assert output["output"] == [
+        {"type": "input_text", "text": "Ran."},
+        {"type": "input_text", "text": "[picture 1]"},
+        {"type": "input_image", "image_url": URL, "detail": "auto"},
+    ]
+
+
+@pytest.mark.asyncio
+async def test_chat_completions_gets_it_behind_the_results_where_it_can_be() -> None:
+    *_, result, following = (await sent(CHAT, *RAN))["messages"]
+    assert result == {"role": "tool", "tool_call_id": "abcdefgh1", "content": "Ran."}
+    assert following["content"] == [
+        {"type": "text", "text": "[picture 1]"},
+        {"type": "image_url", "image_url": {"url": URL}},
+    ]
+
+
+@pytest.mark.parametrize("provider", [CHAT, RESPONSES], ids=lambda provider: provider.name)
+@pytest.mark.asyncio
+async def test_a_model_that_cannot_see_is_told_of_the_picture(provider: OpenAIProvider) -> None:
+    body = json.dumps(await sent(provider, *RAN, model="house/deepseek-chat"))
+    assert "You cannot see images" in body
+    assert "aW1hZ2U=" not in body

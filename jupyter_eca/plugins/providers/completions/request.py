@@ -129,6 +129,13 @@ def get_result_text(result: ToolResultPart | None) -> str:
     return result.text if result.text.strip() else NO_OUTPUT
 
 
+def _make_image(image: ImagePart) -> list[Block]:
+    """Return the blocks of a picture: the picture, and before it its name."""
+    url = make_image_url(image)
+    block = {"type": "image_url", "image_url": {"url": url}} if url else {"type": "text", "text": NO_IMAGE}
+    return [{"type": "text", "text": f"[{image.name}]"}, block] if image.name else [block]
+
+
 def _from_user(message: ChatMessage) -> Iterator[Block]:
     """Yield the message of the user, if it has anything to send. Results of tools are not in it."""
     blocks: list[Block] = []
@@ -137,9 +144,10 @@ def _from_user(message: ChatMessage) -> Iterator[Block]:
             case TextPart(text=text) if text.strip():
                 blocks.append({"type": "text", "text": text})
             case ImagePart():
-                url = make_image_url(part)
-                image_block = {"type": "image_url", "image_url": {"url": url}}
-                blocks.append(image_block if url else {"type": "text", "text": NO_IMAGE})
+                blocks += _make_image(part)
+            case ToolResultPart(images=images):
+                # The result of a tool can only have text in this API.
+                blocks += (block for image in images for block in _make_image(image))
             case DocumentPart(name=name, base64=data):
                 file = {"filename": get_file_name(name), "file_data": f"data:application/pdf;base64,{data}"}
                 blocks.append({"type": "file", "file": file})

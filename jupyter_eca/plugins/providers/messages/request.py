@@ -157,11 +157,10 @@ def _from_user(message: ChatMessage) -> list[Block]:
         match part:
             case TextPart(text=text) if text.strip():
                 blocks.append({"type": "text", "text": text})
-            case ImagePart(media_type=kind, base64=data) if kind in IMAGES and 0 < len(data) <= MAX_IMAGE_CHARS:
-                source = {"type": "base64", "media_type": kind, "data": data}
-                blocks.append({"type": "image", "source": source})
             case ImagePart():
-                blocks.append({"type": "text", "text": NO_IMAGE})
+                blocks += _make_image(part)
+            case ToolResultPart(error=True, images=images):
+                blocks += (block for image in images for block in _make_image(image))
             case DocumentPart(name=name, base64=data):
                 source = {"type": "base64", "media_type": "application/pdf", "data": data}
                 # All documents of a request must have citations, or none: the API refuses a mixture.
@@ -170,6 +169,15 @@ def _from_user(message: ChatMessage) -> list[Block]:
             case _:
                 pass
     return blocks
+
+
+def _make_image(image: ImagePart) -> list[Block]:
+    """Return the blocks of a picture: the picture, and before it its name."""
+    name = [{"type": "text", "text": f"[{image.name}]"}] if image.name else []
+    if image.media_type in IMAGES and 0 < len(image.base64) <= MAX_IMAGE_CHARS:
+        source = {"type": "base64", "media_type": image.media_type, "data": image.base64}
+        return [*name, {"type": "image", "source": source}]
+    return [*name, {"type": "text", "text": NO_IMAGE}]
 
 
 def _from_assistant(message: ChatMessage, model: str, searches: bool) -> list[Block]:
@@ -222,8 +230,12 @@ def _make_result(id: str, result: ToolResultPart | None) -> Block:
     block: Block = {"type": "tool_result", "tool_use_id": _make_id(id)}
     if result is None:
         return block | {"content": NO_RESULT, "is_error": True}
-    block["content"] = result.text if result.text.strip() else NO_OUTPUT
-    return block | {"is_error": True} if result.error else block
+    text = result.text if result.text.strip() else NO_OUTPUT
+    if result.error:
+        # The API refuses a picture in a result that is an error. `_from_user` adds it behind the results.
+        return block | {"content": text, "is_error": True}
+    pictures = [piece for image in result.images for piece in _make_image(image)]
+    return block | {"content": [{"type": "text", "text": text}, *pictures] if pictures else text}
 
 
 def _make_id(id: str) -> str:

@@ -100,8 +100,24 @@ def _make_items(request: ModelRequest, chosen: ModelConfig) -> Iterator[Block]:
         yield from _from_assistant(message, request.model if sends_thoughts else "", searches=bool(chosen.web_search))
         for part in message.parts:
             if isinstance(part, ToolUsePart):
-                output = get_result_text(results.get(part.id))
+                output = _make_output(results.get(part.id))
                 yield {"type": "function_call_output", "call_id": _make_id(part.id), "output": output}
+
+
+def _make_output(result: ToolResultPart | None) -> str | list[Block]:
+    """Return the result of a call: a text, or blocks if it has pictures."""
+    text = get_result_text(result)
+    if result is None or not result.images:
+        return text
+    return [{"type": "input_text", "text": text}, *(block for image in result.images for block in _make_image(image))]
+
+
+def _make_image(image: ImagePart) -> list[Block]:
+    """Return the blocks of a picture: the picture, and before it its name."""
+    url = make_image_url(image)
+    picture = {"type": "input_image", "image_url": url, "detail": "auto"}
+    block = picture if url else {"type": "input_text", "text": NO_IMAGE}
+    return [{"type": "input_text", "text": f"[{image.name}]"}, block] if image.name else [block]
 
 
 def _from_user(message: ChatMessage) -> Iterator[Block]:
@@ -112,9 +128,7 @@ def _from_user(message: ChatMessage) -> Iterator[Block]:
             case TextPart(text=text) if text.strip():
                 blocks.append({"type": "input_text", "text": text})
             case ImagePart():
-                url = make_image_url(part)
-                image_block = {"type": "input_image", "image_url": url, "detail": "auto"}
-                blocks.append(image_block if url else {"type": "input_text", "text": NO_IMAGE})
+                blocks += _make_image(part)
             case DocumentPart(name=name, base64=data):
                 data_url = f"data:application/pdf;base64,{data}"
                 blocks.append({"type": "input_file", "filename": get_file_name(name), "file_data": data_url})
