@@ -51,6 +51,17 @@ class KernelExecuteParams(Model):
     code: str
 
 
+class KernelPicture(Model):
+    """A picture that code has shown, or a figure that can be drawn as one."""
+
+    name: str
+    """The name by which the text of the outputs speaks of it: `picture 1`."""
+    media_type: str
+    """The MIME type, such as `image/png`."""
+    data: str
+    """A picture in base64, or the text of a figure: SVG, or the JSON of plotly."""
+
+
 class KernelExecuteResult(Model):
     """The end of a run of code."""
 
@@ -59,6 +70,8 @@ class KernelExecuteResult(Model):
     """All output as text, in the order in which it came: streams, reprs, the traceback, and a line for each rich
     output.
     """
+    pictures: tuple[KernelPicture, ...] = ()
+    """The last pictures that were shown."""
 
 
 class KernelVariablesParams(Model):

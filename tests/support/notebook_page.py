@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -44,12 +45,21 @@ def printed(words: str) -> dict[str, Any]:
     return {"output_type": "stream", "name": "stdout", "text": words}
 
 
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n and so on").decode()
+PLOT: dict[str, Any] = {
+    "output_type": "display_data",
+    "data": {"image/png": PNG, "text/plain": "<Figure>"},
+    "metadata": {},
+}
+
+
 @dataclass
 class Page:
     """`books` are its open notebooks, the first one the active one. Running a cell prints its source; one that holds
-    `fail` fails. `hold` keeps a run going until it is set. `before_edit` is what somebody does in the page at the
-    moment an edit arrives, `after_edit` just behind it. With `problems` it has an editor that tells those;
-    it cannot read the `unreadable` one. `language` is what its kernels say that they speak."""
+    `fail` fails, and one that holds `plot` shows a picture. `hold` keeps a run going until it is set.
+    `before_edit` is what somebody does in the page at the moment an edit arrives, `after_edit` just behind it.
+    With `problems` it has an editor that tells those; it cannot read the `unreadable` one. `language` is what
+    its kernels say that they speak."""
 
     books: dict[str, list[wire.NotebookCell]]
     hold: asyncio.Event | None = None
@@ -152,6 +162,8 @@ class Page:
             fails = "fail" in cell.source
             error = {"output_type": "error", "ename": "E", "evalue": "no", "traceback": ["E: no"]}
             outputs = (error,) if fails else (printed(f"ran {cell.source}"),)
+            if "plot" in cell.source:
+                outputs = (PLOT, *outputs)
             news = {"outputs": outputs, "execution_count": count, "state": wire.CellState.RAN}
             self.books[path][at] = cell.model_copy(update=news)
             ran.append(self.books[path][at])

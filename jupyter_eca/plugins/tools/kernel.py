@@ -4,6 +4,7 @@ restart a kernel.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
@@ -11,19 +12,25 @@ from pydantic import Field
 from jupyter_eca.config.schema import VariableDetail
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.contexts.reading.open_notebook import MAX_PICTURES
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import find_path
 from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatch, check_kernel_free, wait_or_detach
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import RunStatus
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.kernels.kernel_choice import find_prompt_kernel
+from jupyter_eca.workspace.kernels.output_text import IMAGE_TYPES, MAX_PICTURES
 from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
+from jupyter_eca.workspace.reading import image
+from jupyter_eca.workspace.reading.drawing import draw
 from jupyter_eca.workspace.reading.variable_text import VALUES_WITHHELD, choose_disclosure, describe, load_picture
 from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
-    from jupyter_eca.protocol.notebook import KernelExecuteResult
+    from collections.abc import Sequence
+
+    from jupyter_eca.engine.model.request import ImagePart
+    from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelPicture
     from jupyter_eca.workspace.ports import Kernel
 
 # The characters of a label, which is one line in a list of jobs.
@@ -68,7 +75,8 @@ async def run_code(
 ) -> ToolResult:
     """Run code in the user's live kernel, where their variables are. What it defines stays there.
 
-    Returns everything it printed and showed, or its traceback. It does not become part of the notebook document.
+    Returns everything it printed and showed, with its pictures, or its traceback. It does not become part of the
+    notebook document.
     """
     kernel = await find_free_kernel(context, path)
     watch, line = RunWatch(), " ".join(code.split())
@@ -78,9 +86,10 @@ async def run_code(
     result = await wait_or_detach(context, run, watch, about, _find_ending, background=background)
     if isinstance(result, Job):
         return ToolResult(name_kernel(context, kernel, STARTED.format(result.id)))
-    text = name_kernel(context, kernel, result.text or "(no output)")
+    pictures, problems = await run_read(_load_pictures, result.pictures)
+    text = name_kernel(context, kernel, "\n".join((result.text or "(no output)", *problems)))
     interrupted = result.status is RunStatus.INTERRUPTED
-    return ToolResult(text, error=result.status is not RunStatus.OK, interrupted=interrupted)
+    return ToolResult(text, error=result.status is not RunStatus.OK, images=pictures, interrupted=interrupted)
 
 
 @tool(
@@ -142,6 +151,23 @@ def name_kernel(context: ToolContext, kernel: Kernel, text: str) -> str:
     because a locked answer must stay the same when its notebook is renamed."""
     own = context.from_cell and kernel is context.kernel
     return f"In the kernel of {kernel.notebook}:\n{text}" if kernel.notebook and not own else text
+
+
+def _load_pictures(pictures: Sequence[KernelPicture]) -> tuple[tuple[ImagePart, ...], list[str]]:
+    """Load the pictures of a run. Also return a line for each that cannot be sent to a model."""
+    loaded: list[ImagePart] = []
+    problems: list[str] = []
+    for picture in pictures[-MAX_PICTURES:]:
+        try:
+            if picture.media_type in IMAGE_TYPES:
+                part = image.load_base64("".join(picture.data.split()), picture.name)
+            else:
+                part = image.load_bytes(draw(picture.media_type, picture.data), picture.name)
+        except ToolError as error:
+            problems.append(f"[{picture.name} is only shown to the user: {error}]")
+        else:
+            loaded.append(replace(part, name=picture.name))
+    return tuple(loaded), problems
 
 
 def _find_ending(done: KernelExecuteResult) -> JobEnding:

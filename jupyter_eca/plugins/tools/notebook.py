@@ -17,11 +17,13 @@ from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatc
 from jupyter_eca.protocol.content import FileChangeDetails, RunCellsDetails, ShownCell
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
+from jupyter_eca.workspace.files.read_threads import run_read
+from jupyter_eca.workspace.kernels.output_text import MAX_PICTURES
 from jupyter_eca.workspace.known_versions import Version, make_cell_key
 from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.notebooks.run_states import mark_run_states
 from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
-from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, load_pictures, render_cells
+from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, name_pictures, render_cells
 from jupyter_eca.workspace.reading.notebook_heading import describe_notebook
 from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
 
@@ -70,10 +72,12 @@ async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Wh
     document, history = await mark_run_states(await read_notebook(context, path), context.kernels)
     chosen = cell_changes.find_cells(document, cells) if cells.strip() else document.cells
     if len(chosen) == 1 and cells.strip():
-        text = render_cells(document, {chosen[0].id}, output=MAX_RESULT_CHARS)
+        named, pictures = await run_read(name_pictures, document, {chosen[0].id})
+        text = render_cells(named, {chosen[0].id}, output=MAX_RESULT_CHARS)
         context.known.learn_cells(document.path, chosen)
-        return ToolResult(f"{describe_notebook(document, history)}\n\n{text}", images=load_pictures(chosen[0]))
-    return ToolResult(f"{describe_notebook(document, history)}\n\n{_fit_cells(context, document, chosen)}")
+        return ToolResult(f"{describe_notebook(document, history)}\n\n{text}", images=pictures)
+    named, _ = name_pictures(document, {cell.id for cell in chosen}, 0)
+    return ToolResult(f"{describe_notebook(document, history)}\n\n{_fit_cells(context, named, chosen)}")
 
 
 async def _preview_run(context: ToolContext, arguments: dict[str, Any]) -> RunCellsDetails:
@@ -104,7 +108,8 @@ async def notebook_run_cells(
     context: ToolContext, cells: ToRun, path: NotebookPath = "", background: InBackground = False
 ) -> ToolResult:
     """Run cells of a live notebook, as if the user did: their outputs are then in the notebook. Ends at the first one
-    that fails. There is no time limit; the user can interrupt it, or send it to the background while it runs.
+    that fails. Returns each cell's outputs with its pictures. There is no time limit; the user can interrupt it, or
+    send it to the background while it runs.
 
     For code that is not to be in the notebook use run_code.
     """
@@ -126,7 +131,7 @@ async def notebook_run_cells(
     done = await wait_or_detach(context, run, watch, about, _find_ending, background=background)
     if isinstance(done, Job):
         return ToolResult(f"{_capital(label)}: {STARTED.format(done.id)}")
-    return _cells_after_run(context, document, chosen, done.ran, done.status)
+    return await _cells_after_run(context, document, chosen, done.ran, done.status)
 
 
 TOOLS = (notebook_read, notebook_run_cells)
@@ -303,7 +308,7 @@ def _fit_cells(context: ToolContext, document: NotebookDocument, chosen: tuple[N
     return text
 
 
-def _cells_after_run(
+async def _cells_after_run(
     context: ToolContext,
     document: NotebookDocument,
     chosen: list[NotebookCell],
@@ -313,7 +318,8 @@ def _cells_after_run(
     """Return the cells as they are after the run, with the numbers that they had before it."""
     now = {cell.id: cell for cell in ran}
     after = document.model_copy(update={"cells": tuple(now.get(cell.id, cell) for cell in document.cells)})
-    text = _fit_cells(context, after, tuple(cell for cell in after.cells if cell.id in now)) if now else ""
+    named, pictures = await run_read(name_pictures, after, now.keys(), MAX_PICTURES)
+    text = _fit_cells(context, named, tuple(cell for cell in after.cells if cell.id in now)) if now else ""
     missing = [str(cell_changes.find_number(document, cell.id)) for cell in chosen if cell.id not in now]
     heading = {
         RunStatus.OK: f"Ran in {document.path}:",
@@ -323,4 +329,4 @@ def _cells_after_run(
     not_run = f"Not run: cell {', '.join(missing)}." if missing else ""
     text = "\n\n".join(part for part in (heading, text, not_run) if part)
     failed = status is not RunStatus.OK
-    return ToolResult(text, error=failed, interrupted=status is RunStatus.INTERRUPTED)
+    return ToolResult(text, error=failed, images=pictures, interrupted=status is RunStatus.INTERRUPTED)

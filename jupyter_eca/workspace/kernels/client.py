@@ -120,7 +120,7 @@ class ClientKernel:
 
         Raises: ToolError when the kernel is dead, or dies.
         """
-        outputs, tail = OutputText(), Tail()
+        outputs, tail = OutputText(pictures=True), Tail()
         sent, started = asyncio.Event(), asyncio.Event()
 
         def take(message: dict[str, Any]) -> None:
@@ -140,7 +140,7 @@ class ClientKernel:
         finally:
             _discard(work)
         status = _STATUS.get(reply["content"]["status"], RunStatus.INTERRUPTED)
-        return KernelExecuteResult(status=status, text=outputs.text)
+        return KernelExecuteResult(status=status, text=outputs.text, pictures=outputs.pictures)
 
     async def run(self, cell: str, code: str, take: Callable[[dict[str, Any]], None]) -> RunStatus:
         """Run a cell of a notebook as if the user ran it. `take` is called with each message of the cell.

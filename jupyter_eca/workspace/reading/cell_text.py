@@ -7,13 +7,15 @@ The outputs may have any version of nbformat. The module must not know where a n
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import CellState, CellType
-from jupyter_eca.workspace.kernels.output_text import OutputText
+from jupyter_eca.workspace.kernels.output_text import IMAGE_TYPES, OutputText, describe_bundle, find_picture
 from jupyter_eca.workspace.notebooks.prompt_cells import choose_default_kind, is_prompt
 from jupyter_eca.workspace.reading import image
+from jupyter_eca.workspace.reading.drawing import draw
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -41,9 +43,6 @@ _STATES: Final = {
     CellState.QUEUED: "queued",
     CellState.RUNNING: "running",
 }
-
-# The types of images that vendors of models accept. They do not accept SVG as an image.
-_IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def render_cells(document: NotebookDocument, only: Collection[str] | None = None, *, output: int = MAX_OUTPUT) -> str:
@@ -134,10 +133,54 @@ def _shorten(text: str, limit: int) -> str:
 
 
 def _load_picture(data: Mapping[str, Any]) -> ImagePart | None:
-    for mime in _IMAGE_TYPES:
+    for mime in IMAGE_TYPES:
         if text := join_lines(data.get(mime)):
             with suppress(ToolError):
                 return image.load_base64("".join(text.split()), mime)
+    return None
+
+
+def name_pictures(
+    document: NotebookDocument, ids: Collection[str], most: int | None = None
+) -> tuple[NotebookDocument, tuple[ImagePart, ...]]:
+    """Return the last pictures of some cells, and the notebook with their names in the places of the pictures.
+
+    `most` is how many pictures are returned, None for all. The note in the place of each other one says how to see it.
+    It may take seconds, because figures are drawn.
+    """
+    found: list[ImagePart] = []
+    cells = list(document.cells)
+    for number, cell in reversed([pair for pair in enumerate(document.cells, 1) if pair[1].id in ids]):
+        outputs = list(cell.outputs)
+        bundles = [(at, data) for at, output in enumerate(outputs) if find_picture(data := read_bundle(output))]
+        for count, (at, data) in reversed(list(enumerate(bundles, 1))):
+            name = f"picture {count} of cell {number}"
+            has_room = most is None or len(found) < most
+            picture = _draw_picture(data) if has_room else None
+            if picture is not None:
+                found.insert(0, replace(picture, name=name))
+            type = next(mime for mime in data if mime.startswith(("image/", "application/vnd.")))
+            left_out = f"[{type}: notebook_read of this cell alone shows it to you]"
+            note = f"[{name}]" if picture else describe_bundle({type: ""}) if has_room else left_out
+            text = describe_bundle(data, note)
+            outputs[at] = {**outputs[at], "data": {"text/plain": text}}
+        cells[number - 1] = cell.model_copy(update={"outputs": tuple(outputs)})
+    return document.model_copy(update={"cells": tuple(cells)}), tuple(found)
+
+
+def read_bundle(output: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the MIME bundle of an output, each text of it as one string."""
+    data = as_object(output.get("data"))
+    return {mime: as_object(value) or join_lines(value) for mime, value in data.items()}
+
+
+def _draw_picture(data: Mapping[str, Any]) -> ImagePart | None:
+    """Load the picture of a MIME bundle, or draw its figure; None when that is not possible."""
+    found = find_picture(data)
+    if found is None or found[0] in IMAGE_TYPES:
+        return _load_picture(data)
+    with suppress(ToolError):
+        return image.load_bytes(draw(*found), found[0])
     return None
 
 
@@ -145,7 +188,10 @@ def _to_message_content(output: Mapping[str, Any]) -> dict[str, Any]:
     """Convert an output to the content of a kernel message. In nbformat 3 the output itself contains the data, under
     short names."""
     text = _shorten(join_lines(output.get("text")), _MAX_SEEN)
-    data = {mime: _shorten(join_lines(value), _MAX_SEEN) for mime, value in as_object(output.get("data")).items()}
+    data = {
+        mime: _shorten(value, _MAX_SEEN) if isinstance(value, str) else value
+        for mime, value in read_bundle(output).items()
+    }
     old = {"text/plain": text} | {f"image/{kind}": "" for kind in ("png", "jpeg", "svg") if kind in output}
     traceback = output.get("traceback") or [f"{output.get('ename')}: {output.get('evalue')}"]
     return {"text": text, "data": data or old, "traceback": [_shorten(join_lines(traceback, "\n"), _MAX_SEEN)]}

@@ -1262,6 +1262,18 @@ export interface KernelExecuteResult {
    * All output as text, in the order in which it came: streams, reprs, the traceback, and a line for each rich output.
    */
   readonly text: string;
+  /** The last pictures that were shown. */
+  readonly pictures?: readonly KernelPicture[];
+}
+
+/** A picture that code has shown, or a figure that can be drawn as one. */
+export interface KernelPicture {
+  /** The name by which the text of the outputs speaks of it: `picture 1`. */
+  readonly name: string;
+  /** The MIME type, such as `image/png`. */
+  readonly mediaType: string;
+  /** A picture in base64, or the text of a figure: SVG, or the JSON of plotly. */
+  readonly data: string;
 }
 
 /** Asks for variables of the user. */

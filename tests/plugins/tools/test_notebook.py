@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from nbformat.validator import validate
 
+from jupyter_eca.engine.model.request import ToolResultPart
 from jupyter_eca.protocol.content import FileChangeDetails, ImageContent
 from jupyter_eca.protocol.notebook import CellState
 from tests.support.host_and_client import PATIENCE, Notebook, answer, desk
-from tests.support.notebook_page import PATH, Page, called, code, printed, result, room, text
+from tests.support.notebook_page import PATH, PLOT, PNG, Page, called, code, printed, result, room, text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from jupyter_eca.engine.model.request import ImagePart
     from jupyter_eca.protocol.notebook import NotebookCell
+    from tests.support.notebook_page import Room
 
 pytestmark = pytest.mark.asyncio
-
-PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n and so on").decode()
-PICTURE = {"output_type": "display_data", "data": {"image/png": PNG, "text/plain": "<Figure>"}, "metadata": {}}
 
 READING = """\
 work/nb.ipynb: 5 cells, python, kernel idle
@@ -40,7 +39,7 @@ one
 plot()
 --- output of cell 3 ---
 <Figure>
-[shown to the user: image/png]
+[image/png: notebook_read of this cell alone shows it to you]
 
 --- cell 4 [c]: code, running ---
 slow()
@@ -50,7 +49,7 @@ later()"""
 
 
 def cells() -> tuple[NotebookCell, ...]:
-    edited = code("b", "plot()", PICTURE, count=2).model_copy(update={"state": CellState.EDITED})
+    edited = code("b", "plot()", PLOT, count=2).model_copy(update={"state": CellState.EDITED})
     running = code("c", "slow()").model_copy(update={"state": CellState.RUNNING})
     return (
         text("t", "# Planets"),
@@ -77,7 +76,7 @@ async def test_only_the_cells_that_are_asked_for_are_read(tmp_path: Path, which:
 
 async def test_a_cell_read_by_itself_comes_with_its_images_and_all_of_its_output(tmp_path: Path) -> None:
     long = printed("begin" + "x" * 20_000 + "end")
-    async with room(tmp_path, code("a", "f()", PICTURE, long, count=1)) as there:
+    async with room(tmp_path, code("a", "f()", PLOT, long, count=1)) as there:
         received = await there.ask([{"tool": "notebook_read", "arguments": {"cells": "1"}}])
         assert [one.content.base64 for one in received if isinstance(one.content, ImageContent)] == [PNG]
         assert "x" * 20_000 in result(called(received)[0])
@@ -133,6 +132,33 @@ async def test_cells_run_in_the_notebook_and_their_outputs_are_told(tmp_path: Pa
         assert "--- cell 5 [d]: code, execution 7 ---\nlater()\n--- output of cell 5 ---\nran later()" in result(done)
         assert "--- cell 2 [a]: code, execution 8 ---\nx = 1\n--- output of cell 2 ---\nran x = 1" in result(done)
         assert there.page.books[PATH][4].outputs == (printed("ran later()"),)
+
+
+async def test_the_pictures_of_a_run_are_in_its_result_each_with_its_name(tmp_path: Path) -> None:
+    async with room(tmp_path, code("a", "plot()"), code("b", "x"), code("c", "plot(); fail")) as there:
+        received = await there.ask([{"tool": "notebook_run_cells", "arguments": {"cells": ["a", "b", "c"]}}])
+        (done,) = called(received)
+        assert "<Figure>\n[picture 1 of cell 1]\nran plot()" in result(done)
+        assert "<Figure>\n[picture 1 of cell 3]\nE: no" in result(done)
+        assert [one.content.base64 for one in received if isinstance(one.content, ImageContent)] == [PNG, PNG]
+        sent = await pictures_of_results(there)
+        assert [image.name for image in sent] == ["picture 1 of cell 1", "picture 1 of cell 3"]
+
+
+async def test_of_many_pictures_the_last_four_are_sent_and_the_others_can_be_read(tmp_path: Path) -> None:
+    async with room(tmp_path, *(code(id, "plot()") for id in "abcdef")) as there:
+        done = await there.call("notebook_run_cells", cells=list("abcdef"))
+        assert result(done).count("[image/png: notebook_read of this cell alone shows it to you]") == 2
+        sent = await pictures_of_results(there)
+        assert [image.name for image in sent] == [f"picture 1 of cell {number}" for number in (3, 4, 5, 6)]
+        assert "[picture 1 of cell 2]" in result(await there.call("notebook_read", cells="2"))
+
+
+async def pictures_of_results(there: Room) -> list[ImagePart]:
+    """The pictures in the results of tools that the model would read with the next prompt."""
+    messages = (await there.table.host.turns.draft("chat")).messages
+    parts = [part for message in messages for part in message.parts]
+    return [image for part in parts if isinstance(part, ToolResultPart) for image in part.images]
 
 
 async def test_a_failing_cell_ends_the_run_and_the_rest_is_told_as_not_run(tmp_path: Path) -> None:

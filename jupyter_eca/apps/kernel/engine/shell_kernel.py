@@ -122,20 +122,20 @@ class ShellKernel:
                 await self._shell.run_cell_async(code, store_history=False, transformed_cell=source)
         except KeyboardInterrupt:
             return _INTERRUPTED  # an interrupt between two statements, which the shell does not catch
-        outputs = OutputText()
+        outputs = OutputText(pictures=True)
         outputs.add("stream", {"text": captured.stdout + captured.stderr})
         for number, output in enumerate(cast("list[Any]", captured.outputs)):
             outputs.add("display_data", {"data": output.data})
             self._show_pictures(output, saved_code.mark_output(len(self._runs), number))
         if not failures:
             self._runs.append(saved_code.describe_run(code, captured, None))
-            return KernelExecuteResult(status=RunStatus.OK, text=outputs.text)
+            return KernelExecuteResult(status=RunStatus.OK, text=outputs.text, pictures=outputs.pictures)
         for failure in failures:
             outputs.add("error", {"traceback": failure.traceback})
         if isinstance(failures[0].error, KeyboardInterrupt | asyncio.CancelledError):
-            return KernelExecuteResult(status=RunStatus.INTERRUPTED, text=outputs.text)
+            return KernelExecuteResult(status=RunStatus.INTERRUPTED, text=outputs.text, pictures=outputs.pictures)
         self._runs.append(saved_code.describe_run(code, captured, failures[0].error))
-        return KernelExecuteResult(status=RunStatus.ERROR, text=outputs.text)
+        return KernelExecuteResult(status=RunStatus.ERROR, text=outputs.text, pictures=outputs.pictures)
 
     def _show_pictures(self, output: Any, mark: dict[str, Any]) -> None:
         """Show an output on the page if it is a figure or similar. Texts are for the model, and are shown with the tool

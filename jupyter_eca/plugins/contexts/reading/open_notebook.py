@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.workspace.files.read_threads import run_read
+from jupyter_eca.workspace.kernels.output_text import MAX_PICTURES
 from jupyter_eca.workspace.notebooks.run_states import mark_run_states
 from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, load_pictures, render_cells, render_outputs
 from jupyter_eca.workspace.reading.text import MAX_CHARACTERS, truncate
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.kernels.run_history import KernelCount, KernelHistory
     from jupyter_eca.workspace.known_versions import KnownVersions
     from jupyter_eca.workspace.ports import Files, OpenNotebooks
-
-# The images of a whole notebook that are sent. Each costs as much as a page of text, and the last ones matter most.
-MAX_PICTURES: Final = 4
 
 # The fewest characters of a cell's outputs that are useful, and the characters of the note that says that it was cut.
 _MIN_OUTPUT: Final = 60
