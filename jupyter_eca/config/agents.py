@@ -13,6 +13,7 @@ can spawn `general`, which can change things, and `explorer`, which only reads. 
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.config.schema import ALIASES, AgentConfig, AgentMode
@@ -90,6 +91,15 @@ class Agent(Model):
         if agents and not agents & {self.name, self.kind}:
             return False
         return (reads or not self.looks_only) and not any(_selects(name, tool) for name in self.disabled_tools)
+
+    def limit_parts(self, tool: ToolSpec) -> ToolSpec:
+        """Return a tool that does several things with those of its parts that are not switched off."""
+        parts = {
+            kind: part
+            for kind, part in tool.parts.items()
+            if not any(_selects(name, part) for name in self.disabled_tools)
+        }
+        return tool if len(parts) == len(tool.parts) else replace(tool, parts=parts)
 
 
 _BUILT_IN = {
@@ -170,7 +180,10 @@ def _list_ancestry(config: Config, name: str) -> list[tuple[str, AgentConfig]]:
 def _selects(selector: str, tool: ToolSpec) -> bool:
     """Return whether a selector selects this tool. It is a server, `server__tool`, or the name of one of our own tools.
 
-    The name of a server's tool may already begin with the name of the server.
+    The name of a server's tool may already begin with the name of the server. The name of a tool also selects the tools
+    that it has replaced.
     """
     is_full_name = tool.server == "eca" or tool.name.startswith(f"{tool.server}__")
+    if tool.replaced_by and selector in {tool.replaced_by, f"{tool.server}__{tool.replaced_by}"}:
+        return True
     return selector in {tool.server, get_selector(tool)} or (is_full_name and selector == tool.name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.effects import CallModel
 from jupyter_eca.engine.inputs import Gathered, Prompted, Setup
-from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, TextPart
+from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, TextPart, list_offered
 from jupyter_eca.engine.model.texts import format_notes
 from jupyter_eca.engine.step import step
 from jupyter_eca.engine.turn import TurnStatus
@@ -38,7 +38,9 @@ def draft_request(
     if not message:
         notes = format_notes(state.notes)
         notes_message = (ChatMessage("user", (TextPart(notes),)),) if notes else ()
-        return ModelRequest(setup.model, setup.system, (*state.history, *notes_message), setup.tools, setup.variant)
+        return ModelRequest(
+            setup.model, setup.system, (*state.history, *notes_message), list_offered(setup.tools), setup.variant
+        )
     idle = replace(state, status=TurnStatus.IDLE, calls=(), reasoning="", summary_under_way=None)
     # `compact_at=0`: no summary is made.
     prompted, _, _ = step(idle, Prompted(0, "draft", message, "draft", replace(setup, compact_at=0)))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.model.history import remember
-from jupyter_eca.engine.model.request import ModelRequest
+from jupyter_eca.engine.model.request import ModelRequest, list_offered
 from jupyter_eca.engine.model.texts import READ
 from jupyter_eca.protocol.content import Content, ProgressContent, Role
 from jupyter_eca.protocol.event import DocumentAside, Event, Outcome
@@ -83,4 +83,4 @@ class StepBuilder:
     def model_request(self) -> ModelRequest:
         """The request that would be sent to the model now."""
         setup = self.state.setup
-        return ModelRequest(setup.model, setup.system, self.state.history, setup.tools, setup.variant)
+        return ModelRequest(setup.model, setup.system, self.state.history, list_offered(setup.tools), setup.variant)

@@ -197,6 +197,8 @@ class ToolCall:
         # No summary while the arguments are still arriving: without them it would say too little.
         is_complete = self.arguments or self.status is not Status.PREPARING
         summary = tool.summary.format_map(_SummaryArguments(self.arguments)).strip() if tool and is_complete else None
+        if summary and tool and tool.parts and isinstance(self.details, FileChangeDetails):
+            summary = self.details.describe_cells()
         server = tool.server if tool else "eca"
         names = {"id": self.id, "name": self.name, "server": server, "origin": origin}
         return {**names, "summary": _join_lines(summary or "") or None, "details": self.details}

@@ -18,7 +18,7 @@ from pydantic import Field
 from jupyter_eca.errors import FailureKind
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.context import ChatContext
-from jupyter_eca.protocol.notebook import CellChange, format_cell
+from jupyter_eca.protocol.notebook import CellChange, InsertCell, PutCell, format_cell
 
 
 class Role(StrEnum):
@@ -153,6 +153,15 @@ class UsageContent(Model):
     """Not in ECA: the answer came from a lock file, and no model was asked."""
 
 
+class ShownCell(Model):
+    """A cell that a tool call runs, as it is shown before the approval."""
+
+    number: int
+    """Its place in the notebook, from 1."""
+    id: str
+    source: str
+
+
 class ChangePart(Model):
     """A part of an edit of a cell: some lines in a row, which the user can approve without the others."""
 
@@ -184,6 +193,21 @@ class FileChangeDetails(Model):
     left_out: tuple[int, ...] | None = None
     """Not in ECA: the indexes of the parts that the user left out of the edit. The other fields say what is left of
     it."""
+    runs: tuple[ShownCell, ...] | None = None
+    """Not in ECA: the cells that the call runs after the change, in order, with their new sources. Absent when it runs
+    none."""
+
+    def describe_cells(self) -> str:
+        """Say in one line how many cells are changed, and how many of them run: `Change 3 cells of a.ipynb and run
+        2`."""
+        count = len({_get_cell_id(change) for change in self.cells or ()})
+        text = f"Change {count} cell{'s' if count != 1 else ''} of {self.path}"
+        runs = len(self.runs or ())
+        return f"{text} and run {'it' if runs == count == 1 else runs}" if runs else text
+
+
+def _get_cell_id(change: CellChange) -> str:
+    return change.cell.id if isinstance(change, InsertCell | PutCell) else change.cell_id
 
 
 class JsonOutputsDetails(Model):
@@ -268,15 +292,6 @@ class SubagentDetails(Model):
     variant: str | None = None
     max_steps: int | None = None
     """The limit for `step`; absent when there is none."""
-
-
-class ShownCell(Model):
-    """A cell that a tool call runs, as it is shown before the approval."""
-
-    number: int
-    """Its place in the notebook, from 1."""
-    id: str
-    source: str
 
 
 class RunCellsDetails(Model):

@@ -99,8 +99,12 @@ def list_scopes(tool: ToolSpec, arguments: Mapping[str, Any], targets: CallTarge
     """Return the scopes that "approve for this session" remembers for a call.
 
     A later call runs without approval if all of its scopes are remembered. Without any scope, a call needs approval
-    each time.
+    each time. A call that does several things has the scopes of each of them.
     """
+    if targets.parts:
+        tools = {part.tool.name: part.tool for part in targets.parts if part.tool is not None}
+        own = replace(targets, parts=())
+        return tuple(scope for part in tools.values() for scope in list_scopes(part, arguments, own))
     scope = ApprovalScope(get_selector(tool), tool.name, _compute_digest(tool))
     match tool.remembers:
         case Remembers.TOOL if tool.is_read_only:

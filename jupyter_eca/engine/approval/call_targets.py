@@ -11,6 +11,7 @@ import posixpath
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from jupyter_eca.engine.approval.call_parts import CallPart, list_parts
 from jupyter_eca.engine.approval.code_targets import find_in_code, list_shown_code
 from jupyter_eca.engine.approval.line_targets import find_in_line
 from jupyter_eca.engine.approval.named_arguments import describe_exactly, describe_named
@@ -53,6 +54,8 @@ class CallTargets:
     named: tuple[str, ...] = ()
     """What the arguments name, in words: `path in notes/`. An approval of a tool that is not ours is remembered for
     these words. See `named_arguments`."""
+    parts: tuple[CallPart, ...] = ()
+    """For a call that does several things: these things. Rules and approvals are decided for each of them."""
 
 
 def find_targets(
@@ -82,7 +85,8 @@ def find_targets(
     if notebook and not names_notebook(arguments):
         paths[NOTEBOOK_ARGUMENT] = resolver.resolve(notebook, "")
     protected = _find_protected(tool, arguments, paths, resolver, details)
-    return CallTargets(paths, protected, _describe_arguments(tool, arguments, resolver))
+    named = _describe_arguments(tool, arguments, resolver)
+    return CallTargets(paths, protected, named, list_parts(tool, arguments, details))
 
 
 def _describe_arguments(tool: ToolSpec, arguments: Mapping[str, Any], resolver: PathResolver) -> tuple[str, ...]:
@@ -135,7 +139,15 @@ def _find_protected(
         # A kernel works in the folder of its notebook.
         notebook = next((form for form in paths.get(NOTEBOOK_ARGUMENT, ()) if form.startswith("/")), "")
         folders = tuple(dict.fromkeys(("", posixpath.dirname(notebook))))
-        code = (*(text for name in tool.code for text in list_texts(arguments.get(name))), *list_shown_code(details))
+        # What was previewed is in no argument, but in the arguments of the parts.
+        parts = ((part.tool.code, part.arguments) for part in list_parts(tool, arguments, details) if part.tool)
+        texts = (
+            text
+            for names, values in ((tool.code, arguments), *parts)
+            for name in names
+            for text in list_texts(values.get(name))
+        )
+        code = (*texts, *list_shown_code(details))
         found = (find_in_code(text, folders, resolver) for text in code)
     else:
         found = map(find_in_text, _list_code(arguments))

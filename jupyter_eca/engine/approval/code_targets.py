@@ -63,7 +63,8 @@ def list_shown_code(details: ToolCallDetails | None) -> Iterator[str]:
     match details:
         case RunCellsDetails(cells=cells):
             yield from (cell.source for cell in cells)
-        case FileChangeDetails(cells=changes) if changes:
+        case FileChangeDetails(cells=changes, runs=runs) if changes:
+            yield from (cell.source for cell in runs or ())
             for change in changes:
                 match change:
                     case InsertCell(cell=cell):

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, field_validator
 
 from jupyter_eca.engine.approval.approval_scope import ApprovalScope, get_selector, list_scopes
+from jupyter_eca.engine.approval.call_parts import RUN
 from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets
 from jupyter_eca.engine.approval.review_time import may_run_code
 from jupyter_eca.engine.approval.rule_matching import COMMAND_ARGUMENT, ReviewedCall
@@ -37,6 +38,7 @@ from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import Cause, RejectReason
 
 if TYPE_CHECKING:
+    from jupyter_eca.engine.approval.call_parts import CallPart
     from jupyter_eca.engine.model.request import ToolSpec
 
 
@@ -270,7 +272,7 @@ def decide(
         return Verdict(Decision.ASK, cause=Cause(kind="loads", loads=loads))
     if rule := _find_inapplicable_denial(policy, call):
         return Verdict(Decision.ASK, cause=Cause(kind="unparsed", rule=rule))
-    if verdict.decision is Decision.ALLOW and unseen and not trust and may_run_code(tool):
+    if verdict.decision is Decision.ALLOW and unseen and not trust and may_run_code(tool, call.targets):
         return Verdict(Decision.ASK, cause=Cause(kind="unseen", path=unseen))
     if verdict.decision is not Decision.ASK or verdict.cause is None:
         return verdict
@@ -291,15 +293,45 @@ def has_changed(tool: ToolSpec, remembered: frozenset[ApprovalScope]) -> bool:
 
 
 def _apply_rules(policy: Policy, call: ReviewedCall, remembered: frozenset[ApprovalScope]) -> Verdict:
-    """Decide about a call by the rules and the remembered approvals alone."""
-    if cause := _find_cause(policy.deny, call):
+    """Decide about a call by the rules and the remembered approvals alone. Of a call that does several things, the
+    strictest decision counts."""
+    if not call.targets.parts:
+        return _apply_rules_to(policy, (call,), (call,), remembered)
+    verdicts = [_decide_part(policy, call, part, remembered) for part in call.targets.parts]
+    return max(verdicts, key=lambda verdict: (tuple(Decision).index(verdict.decision), _is_explicit(verdict)))
+
+
+def _is_explicit(verdict: Verdict) -> bool:
+    """Return whether a rule has decided, and not the default."""
+    return verdict.cause is not None and verdict.cause.kind != "default"
+
+
+def _decide_part(policy: Policy, call: ReviewedCall, part: CallPart, remembered: frozenset[ApprovalScope]) -> Verdict:
+    """Decide about one of the things that a call does. The rules of the tool that does only this hold, and those of the
+    tool of the call. But a rule that allows the tool of the call does not allow it to run cells."""
+    if part.tool is None:
+        return Verdict(Decision.DENY, cause=Cause(kind="rule", rule="disabledTools"))
+    own = ReviewedCall(part.tool, part.arguments, replace(call.targets, parts=()))
+    return _apply_rules_to(policy, (own, call), (own,) if part.kind == RUN else (own, call), remembered)
+
+
+def _apply_rules_to(
+    policy: Policy,
+    calls: tuple[ReviewedCall, ...],
+    allowed: tuple[ReviewedCall, ...],
+    remembered: frozenset[ApprovalScope],
+) -> Verdict:
+    """Decide about a call, which may be seen as several calls. A rule that allows must select one of `allowed`, and
+    every other rule one of `calls`. The first one is the one that is remembered."""
+    call = calls[0]
+    if cause := _find_cause(policy.deny, calls):
         return Verdict(Decision.DENY, cause=cause)
     scopes = list_scopes(call.tool, call.arguments, call.targets)
     if scopes and remembered.issuperset(scopes):
         return Verdict(Decision.ALLOW, cause=Cause(kind="remembered"))
-    if cause := _find_cause(policy.ask, call):
+    if cause := _find_cause(policy.ask, calls):
         return Verdict(Decision.ASK, cause=cause)
-    if cause := _find_cause(policy.allow, call, allows=True):
+    if cause := _find_cause(policy.allow, allowed, allows=True):
         return Verdict(Decision.ALLOW, cause=cause)
     if call.tool.client_asks and policy.by_default is Decision.ASK:
         # The client that runs the tool can ask its user itself.
@@ -317,36 +349,45 @@ def _find_inapplicable_denial(policy: Policy, call: ReviewedCall) -> str | None:
     commands = parse_commands(call.line)
     if commands is not None and not any(command.hides_program for command in commands):
         return None
-    denials = ((name, rule) for name, rule in policy.deny.items() if _selects(name, call.tool))
+    denials = ((name, rule) for name, rule in policy.deny.items() if _selects(name, call.tool, allows=False))
     return next((name for name, rule in denials if COMMAND_ARGUMENT in rule.arguments), None)
 
 
 def is_hidden(policy: Policy, tool: ToolSpec) -> bool:
     """Return whether every call of a tool would be denied. Such a tool is not offered to the model."""
-    return any(rule.always for selector, rule in policy.deny.items() if _selects(selector, tool))
+    return any(rule.always for selector, rule in policy.deny.items() if _selects(selector, tool, allows=False))
 
 
 def list_conditional_rules(policy: Policy, tool: ToolSpec) -> Iterator[tuple[Decision, str]]:
     """Yield the decision and the selector of each rule for a tool that depends on the arguments of a call."""
     for decision, rules in ((Decision.DENY, policy.deny), (Decision.ASK, policy.ask), (Decision.ALLOW, policy.allow)):
         for selector, rule in rules.items():
-            if _selects(selector, tool) and not rule.always:
+            allows = decision is Decision.ALLOW
+            own = _selects(selector, tool, allows=allows) and not rule.always
+            if own or any(_selects(selector, part, allows=allows) for part in tool.parts.values()):
                 yield decision, selector
 
 
-def _find_cause(rules: Rules, call: ReviewedCall, *, allows: bool = False) -> Cause | None:
-    """Return the first rule that selects the call, as the cause of a verdict; None when no rule does.
+def _find_cause(rules: Rules, calls: tuple[ReviewedCall, ...], *, allows: bool = False) -> Cause | None:
+    """Return the first rule that selects one of the calls, as the cause of a verdict; None when no rule does.
 
     `allows` is True for the rules of `allow`, see `Rule.find_match`.
     """
     causes = (
         Cause(kind="rule", rule=selector, agent=match.owner)
         for selector, rule in rules.items()
-        if _selects(selector, call.tool) and (match := rule.find_match(call, allows=allows))
+        for call in calls
+        if _selects(selector, call.tool, allows=allows) and (match := rule.find_match(call, allows=allows))
     )
     return next(causes, None)
 
 
-def _selects(selector: str, tool: ToolSpec) -> bool:
-    """Return whether a selector selects a tool: a server, `server__tool`, or the name of one of our own tools."""
-    return selector in {tool.server, get_selector(tool)} or (tool.server == "eca" and selector == tool.name)
+def _selects(selector: str, tool: ToolSpec, *, allows: bool) -> bool:
+    """Return whether a selector selects a tool: a server, `server__tool`, or the name of one of our own tools.
+
+    A rule that asks or denies also selects the tools that its tool has replaced, so that they are no way past it.
+    """
+    if selector in {tool.server, get_selector(tool)} or (tool.server == "eca" and selector == tool.name):
+        return True
+    replaced_by = tool.replaced_by and not allows
+    return bool(replaced_by) and selector in {tool.replaced_by, f"{tool.server}__{tool.replaced_by}"}

@@ -64,7 +64,7 @@ def choose_review_time(
         return ReviewTime.BEFORE
     if situation.is_subagent or situation.has_hooks:
         return ReviewTime.BEFORE
-    if not (tool.revertible and tool.origin is Origin.NATIVE and not tool.definition and is_kept):
+    if not (_is_revertible(tool, targets) and tool.origin is Origin.NATIVE and not tool.definition and is_kept):
         return ReviewTime.BEFORE
     if targets is None or not targets.paths or not isinstance(details, FileChangeDetails) or not details.diff:
         return ReviewTime.BEFORE
@@ -87,8 +87,21 @@ def _is_plain(forms: tuple[str, ...]) -> bool:
     return not any(_RUN_AT_START.fullmatch(part.casefold()) for part in parts)
 
 
-def may_run_code(tool: ToolSpec) -> bool:
-    """Return whether a call of a tool may run code that an earlier change has written. A tool that only reads, or whose
-    changes can be undone, runs no code."""
+def may_run_code(tool: ToolSpec, targets: CallTargets | None) -> bool:
+    """Return whether a call may run code that an earlier change has written. A tool that only reads, or whose changes
+    can be undone, runs no code."""
+    if targets is not None and targets.parts:
+        return any(part.tool is not None and _may_run(part.tool) for part in targets.parts)
+    return _may_run(tool)
+
+
+def _may_run(tool: ToolSpec) -> bool:
     runs_nothing = tool.origin is Origin.NATIVE and not tool.definition and tool.name in _RUN_NOTHING
     return not (tool.is_read_only or tool.revertible or runs_nothing)
+
+
+def _is_revertible(tool: ToolSpec, targets: CallTargets | None) -> bool:
+    """Return whether a call only edits. One that does several things does so if each of them only edits."""
+    if targets is not None and targets.parts:
+        return all(part.tool is not None and part.tool.revertible for part in targets.parts)
+    return tool.revertible

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.protocol.content import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 
 class Remembers(StrEnum):
@@ -63,6 +66,12 @@ class ToolSpec:
     """Whether a client runs the tool and can ask its user itself. Then the user is asked only if a rule says so."""
     definition: str = ""
     """The command of a custom tool, which the user can change at any time. Empty for other tools."""
+    parts: Mapping[str, ToolSpec] = field(default_factory=dict[str, "ToolSpec"])
+    """For a tool that does several things in one call: the tools that do one of them each, see
+    `engine/approval/call_parts.py`. One that is missing is switched off."""
+    replaced_by: str = ""
+    """The name of our tool that replaces this one. Models are not told of this one any more. It still works: in chats
+    that know it, for rules with its name, and over MCP. Empty for all other tools."""
 
     @property
     def is_read_only(self) -> bool:
@@ -162,6 +171,11 @@ class ChatMessage:
 
 # The conversation that a model reads. `history.remember` computes it from the events of a chat.
 History = tuple[ChatMessage, ...]
+
+
+def list_offered(tools: Iterable[ToolSpec]) -> tuple[ToolSpec, ...]:
+    """Return the tools that a model is told of."""
+    return tuple(tool for tool in tools if not tool.replaced_by)
 
 
 @dataclass(frozen=True, slots=True)

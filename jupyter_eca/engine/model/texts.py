@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jupyter_eca.engine.model.request import list_offered
 from jupyter_eca.errors import FailureKind
 from jupyter_eca.protocol.content import RejectReason
 
@@ -197,4 +198,6 @@ def describe_reverted(names: Sequence[str]) -> str:
 
 def describe_unknown_tool(name: str, tools: tuple[ToolSpec, ...]) -> str:
     """Return the result of a call of a tool that does not exist."""
-    return f"There is no tool {name!r}. The tools are: {', '.join(tool.name for tool in tools) or 'none'}."
+    return (
+        f"There is no tool {name!r}. The tools are: {', '.join(tool.name for tool in list_offered(tools)) or 'none'}."
+    )

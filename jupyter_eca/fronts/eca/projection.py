@@ -111,8 +111,8 @@ def _remove_detail_extensions(content: ToolCallContent) -> dict[str, object]:
     match content.details:
         case ShellCommandDetails() as details:
             return {"details": details.model_copy(update={"line": None, "parsed": None})}
-        case FileChangeDetails(loads=str()) as details:
-            return {"details": details.model_copy(update={"loads": None})}
+        case FileChangeDetails() as details if details.loads or details.runs:
+            return {"details": details.model_copy(update={"loads": None, "runs": None})}
         case RunCellsDetails():
             return {"details": None}
         case _:

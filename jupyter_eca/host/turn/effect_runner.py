@@ -489,9 +489,11 @@ class EffectRunner:
         if call is None or call.targets is None:
             return
         names_files = call.targets.paths or effect.tool.remembers is Remembers.COMMANDS
-        if names_files and call.targets != await self._find_call_targets(
-            chat, effect.tool, effect.arguments, call.details
-        ):
+        if not names_files:
+            return
+        now_named = await self._find_call_targets(chat, effect.tool, effect.arguments, call.details)
+        # The parts depend on the arguments and the details alone. Of the details, the user may have left out some.
+        if replace(now_named, parts=call.targets.parts) != call.targets:
             raise ToolError(TARGETS_CHANGED, "Call it again, so that it is decided anew.")
 
     async def _preview_call(
@@ -597,7 +599,12 @@ class EffectRunner:
             owner = self._contexts.find_owner(chat.state.id)
             await checkpoints.mark_seen(owner, chat.unseen or UnseenChange("", 0, 0))
         is_allowed = not call.approved and call.cause.kind in {"rule", "remembered", "default"}
-        if is_allowed and not call.reads and may_run_code(call.tool) and (unseen := await checkpoints.find_unseen()):
+        if (
+            is_allowed
+            and not call.reads
+            and may_run_code(call.tool, call.targets)
+            and (unseen := await checkpoints.find_unseen())
+        ):
             raise ToolError(CHANGED_UNSEEN.format(path=unseen.path), "Call it again, so that it is decided anew.")
 
     def _make_finished(self, chat: LiveChat, call: str, result: ToolResult) -> inputs.ToolFinished:

@@ -240,7 +240,7 @@ class Setups:
             )
             if spec.name == SPAWN
             else spec
-            for spec in (replace(tool.spec, reads=tool.reads) for tool in tools)
+            for spec in (owner.limit_parts(replace(tool.spec, reads=tool.reads)) for tool in tools)
             if spec.name != SPAWN or others
         )
 

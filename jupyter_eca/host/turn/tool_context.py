@@ -14,6 +14,7 @@ from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
 from jupyter_eca.host.store import ReviewState
 from jupyter_eca.host.subscribers import ChatQuestions
+from jupyter_eca.host.tools.chat_previews import ChatPreviews
 from jupyter_eca.host.tools.outputs import ChatOutputs
 from jupyter_eca.host.turn.open_notebooks import find_active_notebook, find_kernels, find_notebooks
 from jupyter_eca.host.turn.path_rules import ChatPathRules
@@ -119,6 +120,7 @@ class ToolContexts:
             spawner=self._subagents.build_spawner(chat) if live and not nested else None,
             nested=nested,
             outputs=ChatOutputs(services.outputs, chat, services.config.tool_call.output_truncation),
+            previews=ChatPreviews(chat, services.store),
             remembered=live.state.remembered if live else frozenset(),
             announced=running.details if running else None,
             from_cell=kernel is not None,

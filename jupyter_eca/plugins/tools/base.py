@@ -22,13 +22,13 @@ from jupyter_eca.workspace.known_versions import KnownVersions
 from jupyter_eca.workspace.tool_result import ToolResult, ignore_report
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 
     from jupyter_eca.engine.approval.approval_scope import ApprovalScope
     from jupyter_eca.engine.chat.subagents import SubagentTask
     from jupyter_eca.engine.model.task_plan import Plan
     from jupyter_eca.instructions.skills import SkillRegistry
-    from jupyter_eca.protocol.content import SubagentDetails, ToolCallDetails
+    from jupyter_eca.protocol.content import FileChangeDetails, SubagentDetails, ToolCallDetails
     from jupyter_eca.workspace.ports import (
         Checkpointer,
         Editor,
@@ -118,6 +118,8 @@ class ToolContext:
     """Whether a subagent makes the call, in the chat that spawned it."""
     outputs: StoredOutputs | None = None
     """Outputs of tools of this chat that were too long for the model."""
+    previews: ShownPreviews | None = None
+    """What was shown in plan mode, by the ids that the model was told."""
     remembered: frozenset[ApprovalScope] = frozenset()
     """The approvals of the user for the session."""
     announced: ToolCallDetails | None = None
@@ -149,6 +151,14 @@ class ToolContext:
         """Return whether a field is present and has an ability, "" for any. `_` is the dot between them."""
         value = getattr(self, field)
         return value is not None and (not ability or getattr(value.can, ability))
+
+
+class ShownPreviews(Protocol):
+    """What the chat has shown in plan mode."""
+
+    async def find(self, id: str) -> FileChangeDetails | None:
+        """Return what was shown under this id; None for an unknown one."""
+        ...
 
 
 class ToolFunction(Protocol):
@@ -283,6 +293,8 @@ def tool(
     paths: Iterable[str] = (),
     code: Iterable[str] = (),
     default_notebook: DefaultNotebook | None = None,
+    parts: Mapping[str, NativeTool] | None = None,
+    replaced_by: str = "",
 ) -> Callable[[Callable[..., Any]], NativeTool]:
     """Make a tool of `async def name(context: ToolContext, argument: Annotated[str, Field(description=...)])`.
 
@@ -290,7 +302,8 @@ def tool(
     `paths` are the arguments that name files or folders, and `code` those with source that a kernel runs. Where the
     argument `path` may be left out, `default_notebook` finds the notebook that is meant then. Rules of approval use
     them: see `engine/approval/call_targets.py`. `revertible` is for a tool that only edits cells or text files, so that
-    the user may review its changes afterwards. See `Tool` for the others.
+    the user may review its changes afterwards. `parts` and `replaced_by` are those of `ToolSpec`. See `Tool` for the
+    others.
 
     Raises: LocalError when the summary has another placeholder than a plain `{argument}` of this tool.
     """
@@ -309,6 +322,8 @@ def tool(
             code=tuple(code),
             reads=reads,
             revertible=revertible,
+            parts={kind: part.spec for kind, part in (parts or {}).items()},
+            replaced_by=replaced_by,
         )
         checked = _make_checked_preview(model, preview)
         return NativeTool(

@@ -1,4 +1,6 @@
-"""The tools that change cells of a notebook: insert, edit, delete and move.
+"""Plans changes of cells and makes them, and has the tools that insert, edit, delete and move one cell.
+
+`notebook_change` has replaced these tools. They still work, for chats that know them and over MCP.
 
 The user sees a change before it is approved. A checkpoint is made before the change, so that it can be undone, and the
 notebook is read back after it, so that the model learns what is really there. It must not compute what a change makes
@@ -8,7 +10,7 @@ of a notebook: `workspace/notebooks/cell_changes.py` does. `cell_preview` is for
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field, ValidationError
 
@@ -34,13 +36,16 @@ from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from jupyter_eca.plugins.tools.base import NativeTool
     from jupyter_eca.protocol.notebook import NotebookDocument
 
     # A function that returns the change that a call makes, from the call's arguments.
     Planner = Callable[..., cell_changes.Change]
+
+# The tool that replaces the tools of this module.
+REPLACED_BY: Final = "notebook_change"
 
 Cell = Annotated[int | str, Field(description="The cell's id, or its number as notebook_read shows it.")]
 Source = Annotated[str, Field(description="The whole source of the cell.")]
@@ -81,6 +86,7 @@ async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> File
     remembers=Remembers.NOTEBOOK,
     paths=["path"],
     default_notebook=find_default_notebook,
+    replaced_by=REPLACED_BY,
     code=["source"],
 )
 async def notebook_insert_cell(
@@ -102,6 +108,7 @@ async def notebook_insert_cell(
     remembers=Remembers.NOTEBOOK,
     paths=["path"],
     default_notebook=find_default_notebook,
+    replaced_by=REPLACED_BY,
     code=["source", "new_content"],
 )
 async def notebook_edit_cell(
@@ -129,6 +136,7 @@ async def notebook_edit_cell(
     remembers=Remembers.NOTEBOOK,
     paths=["path"],
     default_notebook=find_default_notebook,
+    replaced_by=REPLACED_BY,
 )
 async def notebook_delete_cell(context: ToolContext, cell: Cell, path: NotebookPath = "") -> ToolResult:
     """Delete a cell of a live notebook, with its outputs. What it defined in the kernel stays there."""
@@ -144,6 +152,7 @@ async def notebook_delete_cell(context: ToolContext, cell: Cell, path: NotebookP
     remembers=Remembers.NOTEBOOK,
     paths=["path"],
     default_notebook=find_default_notebook,
+    replaced_by=REPLACED_BY,
 )
 async def notebook_move_cell(context: ToolContext, cell: Cell, index: Place, path: NotebookPath = "") -> ToolResult:
     """Move a cell of a live notebook to another place. index is the number that it then has, from 1."""
@@ -242,7 +251,7 @@ async def _preview(
         with suppress(ToolError):
             fields["cell"] = cell_changes.get_cell_id(plan(context, document, **fields))
     change = plan(context, before, **fields)
-    _require_known(context, document, change, partly=_is_partial(fields))
+    require_known(context, document, change, partly=_is_partial(fields))
     details = cell_changes.describe_changes(before, cell_changes.apply(before, change), change)
     parts = find_parts(change.was, change.source) if isinstance(change, EditCell) else ()
     return details.model_copy(update={"parts": parts}) if len(parts) > 1 else details
@@ -271,11 +280,11 @@ async def _make_checked(context: ToolContext, plan: Planner, path: str, argument
     else:
         document = await read_notebook(context, path)
         change = plan(context, document, **arguments)
-    _require_known(context, document, change, partly=_is_partial(arguments))
+    require_known(context, document, change, partly=_is_partial(arguments))
     change = cell_changes.update_index(document, change)
     expected = cell_changes.apply(document, change)
     check_loaded(context, cell_changes.find_loaded_content(document, expected))
-    after = await run_to_end(_checkpoint_and_apply(context, document, expected, change))
+    after = await run_to_end(checkpoint_and_apply(context, document, (change,)))
     for id, source in cell_changes.get_sources(after, cell_changes.get_cell_id(change)).items():
         if source is not None and not isinstance(change, MoveCell):
             context.known.learn_own(make_cell_key(after.path, id), source)
@@ -287,7 +296,7 @@ def _is_partial(arguments: Mapping[str, Any]) -> bool:
     return bool(arguments.get("original_content"))
 
 
-def _require_known(
+def require_known(
     context: ToolContext, document: NotebookDocument, change: cell_changes.Change, *, partly: bool
 ) -> None:
     """Check that the model knows the current source of the cell that it changes or deletes. With `partly`, a cell that
@@ -325,30 +334,53 @@ async def _only_own_changed(context: ToolContext, document: NotebookDocument, ch
     return (await context.keeper.list_sources_of_turn(document.path)).get(current.id) == current.source
 
 
-async def _checkpoint_and_apply(
-    context: ToolContext, document: NotebookDocument, expected: NotebookDocument, change: cell_changes.Change
+async def checkpoint_and_apply(
+    context: ToolContext, document: NotebookDocument, changes: Sequence[cell_changes.Change]
 ) -> NotebookDocument:
-    """Make a checkpoint and the change, and return the notebook as it is read back."""
-    path, id, keeper, checkpoint_number = document.path, cell_changes.get_cell_id(change), context.keeper, 0
-    if keeper is not None:
-        order = [cell.id for cell in document.cells]
-        checkpoint_number = await keeper.keep_cells(
-            path, (cell_changes.invert(document, change),), cell_changes.get_sources(expected, id), order
-        )
+    """Make checkpoints and the changes, all or none of them, and return the notebook as it is read back. Each change
+    has a checkpoint of its own, so that each cell can be undone alone.
+
+    Raises: ToolError when nothing was changed. It has the sources that the cells have now.
+    """
+    path, keeper, expected = document.path, context.keeper, document
+    checkpoints: list[tuple[int, str]] = []
+    for change in changes:
+        before, expected, id = expected, cell_changes.apply(expected, change), cell_changes.get_cell_id(change)
+        if keeper is not None:
+            order = [cell.id for cell in before.cells]
+            undo, sources = (cell_changes.invert(before, change),), cell_changes.get_sources(expected, id)
+            checkpoints.append((await keeper.keep_cells(path, undo, sources, order), id))
     try:
-        after = await notebooks(context).edit(context.chat, path, (change,))
+        after = await notebooks(context).edit(context.chat, path, changes)
     except ToolError as error:
         # After an error nothing should be changed. But the answer may only have been late or lost, so it is checked.
         after = await notebooks(context).read(path)
-        if not cell_changes.is_applied(after, expected, change):
+        if not are_applied(after, expected, changes):
             if keeper is not None:
-                await keeper.record_sources(checkpoint_number, None)
-            now = f" The cell is now:\n{cell_changes.describe_cell(after, id)}" if after.cell(id) else ""
-            context.known.learn_cells(path, filter(None, (after.cell(id),)))
-            raise ToolError(f"{error} Nothing was changed.{now}") from error
+                for number, _ in checkpoints:
+                    await keeper.record_sources(number, None)
+            raise ToolError(f"{error} Nothing was changed.{_describe_now(context, after, changes)}") from error
     if keeper is not None:
-        await keeper.record_sources(checkpoint_number, cell_changes.get_sources(after, id))
+        # Of a cell that was changed several times, only the last change has left what is there now.
+        for number, id in {id: (number, id) for number, id in checkpoints}.values():
+            await keeper.record_sources(number, cell_changes.get_sources(after, id))
     return after
+
+
+def are_applied(found: NotebookDocument, wanted: NotebookDocument, changes: Sequence[cell_changes.Change]) -> bool:
+    """Return whether all changes were made. `found` was read after them, and `wanted` is the expected notebook."""
+    return all(cell_changes.is_applied(found, wanted, change) for change in changes)
+
+
+def _describe_now(context: ToolContext, document: NotebookDocument, changes: Sequence[cell_changes.Change]) -> str:
+    """Return the cells of the changes as they are now, which the model then knows."""
+    ids = dict.fromkeys(map(cell_changes.get_cell_id, changes))
+    cells = [cell for id in ids if (cell := document.cell(id)) is not None]
+    context.known.learn_cells(document.path, cells)
+    if not cells:
+        return ""
+    heading = "The cell is now" if len(cells) == 1 else "The cells are now"
+    return f" {heading}:\n" + "\n".join(cell_changes.describe_cell(document, cell.id) for cell in cells)
 
 
 def _as_result(

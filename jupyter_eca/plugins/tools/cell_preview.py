@@ -1,19 +1,16 @@
 """The tool with which plan mode shows changes of cells without making them. It shows them in the same form as
-`cell_edits`, which makes changes.
+`notebook_change`, which makes them.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+import hashlib
+from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools import cell_edits
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
+from jupyter_eca.plugins.tools.cell_steps import Step, Steps, plan_steps
 from jupyter_eca.plugins.tools.notebook import NotebookPath, find_default_notebook, read_notebook
-from jupyter_eca.protocol.notebook import CellType, NotebookDocument
+from jupyter_eca.protocol.notebook import NotebookDocument
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.tool_result import ToolResult
@@ -24,33 +21,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.content import FileChangeDetails
 
 
-class Do(StrEnum):
-    """The kinds of changes."""
-
-    INSERT = "insert"
-    EDIT = "edit"
-    DELETE = "delete"
-    MOVE = "move"
-
-
-class Step(BaseModel):
-    """One change. It is flat, because the servers of some models do not support unions."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    do: Do
-    cell: int | str = Field("", description="Of edit, delete and move: the cell's id or number.")
-    source: str | None = Field(None, description="Of insert: the source. Of edit: the whole new source.")
-    original_content: str = Field("", description="Of edit, instead of source: the text to replace.")
-    new_content: str = Field("", description="Of edit: the text to put in its place.")
-    cell_type: CellType = Field(CellType.CODE, description="Of insert.")
-    after: int | str = Field(
-        "", description="Of insert: the id or number of the cell to put it after; 0 for the top, empty for the end."
-    )
-    index: int = Field(0, description="Of move: the number that the cell is to have then.")
-
-
-Steps = Annotated[list[Step], Field(min_length=1, description="The changes, in the order in which they would be made.")]
+_SHOWN: Final = """Shown to the user; nothing was changed. notebook_change with preview "{id}" makes exactly this:
+{diff}"""
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
@@ -75,7 +47,7 @@ async def preview_notebook_change(context: ToolContext, changes: Steps, path: No
     yet shows a new one.
     """
     details = await _as_details(context, changes, path)
-    return ToolResult(f"Shown to the user; nothing was changed:\n{details.diff}", details=details)
+    return ToolResult(_SHOWN.format(id=make_preview_id(context.call), diff=details.diff), details=details)
 
 
 TOOLS = (preview_notebook_change,)
@@ -83,16 +55,14 @@ TOOLS = (preview_notebook_change,)
 
 async def _as_details(context: ToolContext, steps: Sequence[Step], path: str) -> FileChangeDetails:
     """Return the details of the changes together."""
-    before = document = await _read_document(context, path)
-    changes: list[cell_changes.Change] = []
-    for number, step in enumerate(steps, 1):
-        try:
-            change = _plan_change(context, document, step)
-            document = cell_changes.apply(document, change)
-        except ToolError as error:
-            raise ToolError(f"Change {number} ({step.do}): {error}") from error
-        changes.append(change)
-    return cell_changes.describe_changes(before, document, *changes)
+    before = await _read_document(context, path)
+    changes, after = plan_steps(context, before, steps)
+    return cell_changes.describe_changes(before, after, *changes)
+
+
+def make_preview_id(call: str) -> str:
+    """Return the id by which the model names what a call has shown."""
+    return hashlib.sha256(call.encode("utf-8", "replace")).hexdigest()[:8]
 
 
 async def _read_document(context: ToolContext, path: str) -> NotebookDocument:
@@ -102,25 +72,3 @@ async def _read_document(context: ToolContext, path: str) -> NotebookDocument:
         if not await run_read(real.exists):
             return NotebookDocument(path=context.files.contents_path(real), cells=())
     return await read_notebook(context, path)
-
-
-def _plan_change(context: ToolContext, document: NotebookDocument, step: Step) -> cell_changes.Change:
-    match step.do:
-        case Do.INSERT:
-            source = step.source if step.source is not None else step.new_content
-            return cell_edits.plan_insert(context, document, source=source, cell_type=step.cell_type, after=step.after)
-        case Do.EDIT:
-            original, new = step.original_content, step.new_content
-            return cell_edits.plan_edit(
-                context, document, cell=step.cell, source=step.source, original_content=original, new_content=new
-            )
-        case Do.DELETE:
-            return cell_edits.plan_delete(context, document, cell=step.cell)
-        case Do.MOVE:
-            return cell_edits.plan_move(context, document, cell=step.cell, index=_check_index(step))
-
-
-def _check_index(step: Step) -> int:
-    if step.index < 1:
-        raise ToolError("index must be at least 1; nothing was changed.")
-    return step.index

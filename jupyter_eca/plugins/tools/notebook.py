@@ -28,7 +28,7 @@ from jupyter_eca.workspace.reading.notebook_heading import describe_notebook
 from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookRunResult
     from jupyter_eca.workspace.ports import Notebooks
@@ -83,7 +83,7 @@ async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Wh
 async def _preview_run(context: ToolContext, arguments: dict[str, Any]) -> RunCellsDetails:
     values = validate(notebook_run_cells.arguments, arguments)
     document = await read_notebook(context, values["path"])
-    _check_kernel(context, document)
+    check_kernel(context, document)
     after = apply_earlier(context, document)
     chosen = [cell_changes.find_cell(after, cell) for cell in values["cells"]]
     _require_known(context, document, [cell.id for cell in chosen])
@@ -114,7 +114,20 @@ async def notebook_run_cells(
     For code that is not to be in the notebook use run_code.
     """
     document, chosen = await _find_shown(context, cells, path)
-    _check_kernel(context, document)
+    check_kernel(context, document)
+    return await run_cells(context, document, chosen, background=background)
+
+
+async def run_cells(
+    context: ToolContext,
+    document: NotebookDocument,
+    chosen: Sequence[NotebookCell],
+    *,
+    background: bool = False,
+    sources: bool = True,
+) -> ToolResult:
+    """Run cells of a notebook, in this order, and return their outputs. With `sources`, the result has the sources too.
+    Raises: ToolError."""
     if context.keeper is not None:
         before = {cell.id: cell for cell in chosen if cell.cell_type is CellType.CODE}
         undo = [
@@ -131,18 +144,18 @@ async def notebook_run_cells(
     done = await wait_or_detach(context, run, watch, about, _find_ending, background=background)
     if isinstance(done, Job):
         return ToolResult(f"{_capital(label)}: {STARTED.format(done.id)}")
-    return await _cells_after_run(context, document, chosen, done.ran, done.status)
+    return await _cells_after_run(context, document, chosen, done.ran, done.status, sources=sources)
 
 
 TOOLS = (notebook_read, notebook_run_cells)
 
 
-def _check_kernel(context: ToolContext, document: NotebookDocument) -> None:
-    """Check that the notebook's kernel can run cells now. Raises: ToolError."""
+def check_kernel(context: ToolContext, document: NotebookDocument, nothing: str = "nothing was run") -> None:
+    """Check that the notebook's kernel can run cells now. `nothing` says what has not happened. Raises: ToolError."""
     check_kernel_free(context, document.kernel_id, document.path)
     if context.from_cell and _waits(context, document):
         raise ToolError(
-            "A cell of this notebook waits for your answer, and others would only run after it; nothing was run.",
+            f"A cell of this notebook waits for your answer, and others would only run after it; {nothing}.",
             "Use run_code for their code, or ask the user to run them.",
         )
 
@@ -258,7 +271,7 @@ def _waits(context: ToolContext, document: NotebookDocument) -> bool:
     return any(cell.state is CellState.RUNNING for cell in document.cells)
 
 
-def _name_cells(document: NotebookDocument, chosen: list[NotebookCell]) -> str:
+def _name_cells(document: NotebookDocument, chosen: Sequence[NotebookCell]) -> str:
     """Name the cells: "cell 3", "cells 3-5", "cells 3, 8"."""
     numbers = [cell_changes.find_number(document, cell.id) for cell in chosen]
     first, last = numbers[0], numbers[-1]
@@ -311,14 +324,20 @@ def _fit_cells(context: ToolContext, document: NotebookDocument, chosen: tuple[N
 async def _cells_after_run(
     context: ToolContext,
     document: NotebookDocument,
-    chosen: list[NotebookCell],
+    chosen: Sequence[NotebookCell],
     ran: tuple[NotebookCell, ...],
     status: RunStatus,
+    *,
+    sources: bool,
 ) -> ToolResult:
     """Return the cells as they are after the run, with the numbers that they had before it."""
     now = {cell.id: cell for cell in ran}
     after = document.model_copy(update={"cells": tuple(now.get(cell.id, cell) for cell in document.cells)})
     named, pictures = await run_read(name_pictures, after, now.keys(), MAX_PICTURES)
+    if not sources:
+        named = named.model_copy(
+            update={"cells": tuple(cell.model_copy(update={"source": ""}) for cell in named.cells)}
+        )
     text = _fit_cells(context, named, tuple(cell for cell in after.cells if cell.id in now)) if now else ""
     missing = [str(cell_changes.find_number(document, cell.id)) for cell in chosen if cell.id not in now]
     heading = {

@@ -1079,6 +1079,11 @@ export interface FileChangeDetails {
    * Not in ECA: the indexes of the parts that the user left out of the edit. The other fields say what is left of it.
    */
   readonly leftOut?: readonly number[];
+  /**
+   * Not in ECA: the cells that the call runs after the change, in order, with their new sources. Absent when it runs
+   * none.
+   */
+  readonly runs?: readonly ShownCell[];
 }
 
 /** A file, or some lines of it. */
@@ -2604,7 +2609,8 @@ export const SHAPES = {
     'cells?': [['|', 'InsertCell', 'EditCell', 'DeleteCell', 'MoveCell', 'PutCell']],
     'loads?': 's',
     'parts?': ['ChangePart'],
-    'leftOut?': ['n']
+    'leftOut?': ['n'],
+    'runs?': ['ShownCell']
   },
   FileContext: { type: '=file', path: 's', 'linesRange?': 'LinesRange' },
   FlagContent: { type: '=flag', text: 's', contentId: 's' },

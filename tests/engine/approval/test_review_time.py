@@ -147,9 +147,9 @@ def test_what_may_run_an_unseen_change_is_asked_about_though_a_rule_or_an_approv
 
 def test_what_runs_nothing_of_the_workspace_needs_no_question_for_it() -> None:
     for tool in (ToolSpec("spawn_agent", "", {}), bg_job.spec, ToolSpec("read_file", "", {}, reads=True)):
-        assert not may_run_code(tool)
-    assert may_run_code(ToolSpec("bg_job", "", {}, definition="make"))
-    assert may_run_code(ToolSpec("bg_job", "", {}, server="away", origin=Origin.MCP))
+        assert not may_run_code(tool, None)
+    assert may_run_code(ToolSpec("bg_job", "", {}, definition="make"), None)
+    assert may_run_code(ToolSpec("bg_job", "", {}, server="away", origin=Origin.MCP), None)
 
 
 def test_more_edits_may_follow_an_unseen_change() -> None:

@@ -1,0 +1,84 @@
+"""Owns `CallPart`: one of the things that a call does, if its tool does several. Pure.
+
+`notebook_change` inserts, edits, deletes, moves and runs cells in one call. Each of these is a part, and stands for a
+call of the tool that does only this (`notebook_edit_cell`). So a rule or an approval for that tool also holds for the
+part. `policy` decides about each part, and the strictest decision counts.
+
+It must not decide: `policy` does. The parts are found in the arguments as the model wrote them. If the arguments do not
+say what the call does, the details do, which the user sees. If both say nothing, the call has all parts that there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from jupyter_eca.protocol.content import FileChangeDetails
+from jupyter_eca.protocol.notebook import DeleteCell, EditCell, InsertCell, MoveCell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from jupyter_eca.engine.model.request import ToolSpec
+    from jupyter_eca.protocol.content import ToolCallDetails
+    from jupyter_eca.protocol.notebook import CellChange
+
+# The argument with the list of changes, and in each of them the name of the part and the argument of a cell.
+CHANGES: Final = "changes"
+KIND: Final = "do"
+
+# The part that runs the changed cells, and the argument that switches it on.
+RUN: Final = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class CallPart:
+    """One of the things that a call does."""
+
+    kind: str
+    """The name of the part, such as `edit`."""
+    tool: ToolSpec | None
+    """The tool that does only this; None if that tool is switched off."""
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The arguments that this tool would get."""
+
+
+def list_parts(
+    tool: ToolSpec, arguments: Mapping[str, Any], details: ToolCallDetails | None = None
+) -> tuple[CallPart, ...]:
+    """Return the parts of a call; empty for a tool that does one thing."""
+    if not tool.parts:
+        return ()
+    common = {name: value for name, value in arguments.items() if name not in {CHANGES, RUN}}
+    found = list(_list_changes(arguments.get(CHANGES), details))
+    if _may_run(arguments.get(RUN)) or (isinstance(details, FileChangeDetails) and details.runs):
+        found.append((RUN, {}))
+    if not found or any(kind not in tool.parts for kind, _ in found):
+        found += [(kind, {}) for kind in tool.parts]
+    return tuple(CallPart(kind, tool.parts.get(kind), {**common, **own}) for kind, own in found)
+
+
+def _list_changes(value: Any, details: ToolCallDetails | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the name and the arguments of each change: from the argument, or from the details if it has none."""
+    if not value and isinstance(details, FileChangeDetails):
+        yield from (_describe_change(change) for change in details.cells or ())
+    for item in cast("list[Any]", value) if isinstance(value, list) else [value] if value else []:
+        change = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
+        yield str(change.get(KIND, "")), {name: own for name, own in change.items() if name != KIND}
+
+
+def _describe_change(change: CellChange) -> tuple[str, Mapping[str, Any]]:
+    match change:
+        case InsertCell(cell=cell):
+            return change.kind, {"source": cell.source, "cell_type": cell.cell_type.value}
+        case EditCell(cell_id=id, source=source):
+            return change.kind, {"cell": id, "source": source}
+        case DeleteCell(cell_id=id) | MoveCell(cell_id=id):
+            return change.kind, {"cell": id}
+        case _:
+            return change.kind, {}
+
+
+def _may_run(value: Any) -> bool:
+    """Return whether the argument switches the run on. A model may write it in several ways."""
+    return value is not None and value is not False
