@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.config.hooks import COMPACT, TOOL_CALL, HookType
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jupyter_eca.config.hooks import Hook
     from jupyter_eca.engine.approval.policy import Rule
+
+
+# In the input of a hook: the parts of a call that does several things, each with the tool that does only this.
+PARTS: Final = "parts"
 
 
 def matches(hook: Hook, type: HookType, data: dict[str, Any]) -> bool:
@@ -25,13 +31,19 @@ def matches(hook: Hook, type: HookType, data: dict[str, Any]) -> bool:
         return hook.matcher is None or hook.matcher == data.get("triggered")
     if type not in TOOL_CALL or hook.matcher is None:
         return True
+    # A hook for a tool also runs for a call that does the same as one of its parts.
+    parts: list[dict[str, Any]] = [{}, *data.get(PARTS, ())]
+    return any(_matches_call(hook.matcher, data | part) for part in parts)
+
+
+def _matches_call(matcher: str | Mapping[str, Rule], data: dict[str, Any]) -> bool:
     server, tool = str(data.get("server", "")), str(data.get("tool_name", ""))
-    if isinstance(hook.matcher, str):
-        return re.fullmatch(hook.matcher, f"{server}__{tool}") is not None
+    if isinstance(matcher, str):
+        return re.fullmatch(matcher, f"{server}__{tool}") is not None
     tool_input: Any = data.get("tool_input")
     arguments = cast("dict[str, Any]", tool_input) if isinstance(tool_input, dict) else {}
     return any(
-        _selects(selector, server, tool) and _has_arguments(rule, arguments) for selector, rule in hook.matcher.items()
+        _selects(selector, server, tool) and _has_arguments(rule, arguments) for selector, rule in matcher.items()
     )
 
 

@@ -15,12 +15,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine import inputs, tool_calls
+from jupyter_eca.engine.approval.call_parts import list_parts
 from jupyter_eca.engine.approval.policy import Adjusted, Decision
 from jupyter_eca.engine.model.delta import TextDelta
 from jupyter_eca.engine.model.texts import HOOK_BLOCKED, HOOK_KEEPS, HOOK_STOPPED, HOOKS_GO_ON
 from jupyter_eca.engine.tool_call import ToolCall, ToolCallStatus, parse_arguments
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.hooks import Effects, HookType
+from jupyter_eca.host.hooks.matching import PARTS
 from jupyter_eca.host.hooks.runner import HOOKS_SECTION, Hooks
 from jupyter_eca.protocol.content import TextContent
 from jupyter_eca.workspace.tool_result import truncate_result
@@ -232,7 +234,13 @@ def _explain_stop(effects: Effects) -> TextContent:
 def _describe_call(tool: ToolSpec, call: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a hook's input that describe a tool call."""
     name = tool.name.removeprefix(f"{tool.server}__")
-    return {"server": tool.server, "tool_name": name, "tool_input": arguments, "tool_call_id": call}
+    data = {"server": tool.server, "tool_name": name, "tool_input": arguments, "tool_call_id": call}
+    parts = [
+        {"tool_name": part.tool.name, "tool_input": dict(part.arguments)}
+        for part in list_parts(tool, arguments)
+        if part.tool is not None
+    ]
+    return {**data, PARTS: parts} if parts else data
 
 
 def _describe_request(state: ChatState, call: ToolCall, tool: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -124,6 +124,16 @@ async def test_what_was_previewed_is_no_way_past_a_rule(tmp_path: Path) -> None:
         assert there.page.edits == 0
 
 
+@pytest.mark.parametrize("matcher", ["eca__notebook_edit_cell", {"notebook_edit_cell": {}}], ids=str)
+async def test_a_hook_for_a_tool_also_runs_for_a_part_that_does_the_same(tmp_path: Path, matcher: Any) -> None:
+    hooks = {"no": {"type": "preToolCall", "matcher": matcher, "actions": [{"type": "shell", "shell": "exit 2"}]}}
+    async with room(tmp_path, *CELLS, hooks=hooks, toolCall=rules(**ALLOW_ALL)) as there:
+        assert len(rejections(await there.ask([change(INSERT, EDIT)], no))) == 1
+        assert there.page.edits == 0
+        await there.ask([change(INSERT)], no)
+        assert there.page.edits == 1
+
+
 # -- the setting `review`
 
 
