@@ -407,8 +407,7 @@ def _refuse_notebook(real: Path, path: str) -> None:
     if _is_notebook(real):
         raise ToolError(
             f"{path} is a notebook and is not edited as raw JSON: it may be open with unsaved work.",
-            "Read it with notebook_read; change its cells with notebook_edit_cell, notebook_insert_cell, "
-            "notebook_delete_cell or notebook_move_cell; make a new one with notebook_create.",
+            "Read it with notebook_read; change its cells with notebook_change; make a new one with notebook_create.",
         )
 
 

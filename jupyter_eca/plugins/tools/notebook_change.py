@@ -5,7 +5,7 @@ cells that run afterwards. For example, the model writes an insertion and an edi
 changes and the two sources that will run. The user approves one diff. The call then makes exactly these changes, all or
 none, with a checkpoint for each. It reads the notebook back, and runs the two cells if they are as they were shown.
 
-It must not compute a change: `cell_steps` and `cell_edits` do. `notebook` runs the cells.
+It must not compute a change: `cell_preview` and `cell_edits` do. `notebook` runs the cells.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from jupyter_eca.plugins.tools.cell_edits import (
     notebook_move_cell,
     require_known,
 )
-from jupyter_eca.plugins.tools.cell_steps import Step, name_cells, plan_steps
+from jupyter_eca.plugins.tools.cell_preview import Step, name_cells, plan_steps
 from jupyter_eca.plugins.tools.notebook import (
     NotebookPath,
     apply_earlier,
