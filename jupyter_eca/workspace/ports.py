@@ -31,7 +31,7 @@ each of them (`tests/workspace/notebooks/test_contract.py`):
   notebook, and not what it wanted to write.
 
 A worked example. The notebook `analysis.ipynb` is open in JupyterLab. Its third cell has the id "c3" and the source
-`x = 1`. The model calls the tool `notebook_edit_cell` with the cell "c3" and the new source `x = 2`. The tool
+`x = 1`. The model calls the tool `notebook_change` with an edit of the cell "c3" to `x = 2`. The tool
 (`plugins/tools/cell_edits.py`) takes four steps. In them, `notebooks` is the port `Notebooks`, `keeper` is the port
 `Checkpointer`, and `chat` is the id of the chat:
 
