@@ -147,6 +147,16 @@ async def test_a_kernel_that_is_held_by_a_job_is_not_waited_for(tmp_path: Path) 
         assert not (await there.call("notebook_read")).error
 
 
+async def test_with_a_kernel_that_is_held_by_a_job_a_change_with_a_run_changes_nothing(tmp_path: Path) -> None:
+    async with room(tmp_path, page=holding()) as there:
+        await there.ask([RUN])
+        done = await there.call("notebook_change", changes=[{"do": "insert", "source": "new"}], run=True)
+        assert done.error
+        assert result(done).startswith(f"The kernel is busy with cells 1-3 of {PATH}, in the background as job-")
+        assert there.page.edits == 0
+        assert not (await there.call("notebook_change", changes=[{"do": "insert", "source": "new"}])).error
+
+
 async def test_a_job_that_is_killed_interrupts_its_cells_and_is_told_as_killed(tmp_path: Path) -> None:
     page = holding()
     async with room(tmp_path, page=page) as there:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from jupyter_eca.engine.model.request import ToolResultPart
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.notebook_change import notebook_change
 from jupyter_eca.protocol.changes import ChangedCell
 from jupyter_eca.protocol.content import FileChangeDetails, ImageContent, ToolCallRunContent
 from jupyter_eca.protocol.notebook import CellState
@@ -172,6 +175,19 @@ async def test_each_cell_of_a_change_can_be_undone_alone(tmp_path: Path) -> None
         rest = [one.id for one in await there.table.host.changes.list("chat")]
         await there.table.host.changes.revert("chat", rest)
         assert there.page.cells() == [(cell.id, cell.source) for cell in CELLS]
+
+
+async def test_a_call_from_a_cell_that_waits_runs_no_cell_of_its_notebook_and_changes_nothing(tmp_path: Path) -> None:
+    waiting = code("q", "%%eca go").model_copy(update={"state": CellState.RUNNING})
+    async with room(tmp_path, *CELLS, waiting) as there:
+        context = replace(there.table.host.tool_contexts.build("chat", None, "call"), from_cell=True)
+        insert = [{"do": "insert", "source": "new"}]
+        for run in (notebook_change.preview, notebook_change.run):
+            with pytest.raises(ToolError, match="would only run after it; nothing was changed"):
+                await run(context, {"changes": insert, "run": True, "path": PATH})
+        assert there.page.edits == 0
+        await notebook_change.run(context, {"changes": insert, "path": PATH})
+        assert there.page.edits == 1
 
 
 async def test_go_carries_out_exactly_what_was_previewed(tmp_path: Path) -> None:
