@@ -75,9 +75,9 @@ def _block(block: Json, mark: str, *, blind: bool, said: bool) -> None:
             _need(_ID.fullmatch(id) and _NAME.fullmatch(name), "a call with a wrong id or name")
         case {"type": "tool_result", "content": content} if not said:
             _need(content, "an empty result")
-            pictures = [one for one in content if one["type"] == "image"] if isinstance(content, list) else []
-            _need(not (pictures and block.get("is_error")), "a picture in a result that is an error")
-            _need(not (pictures and blind), "an image for a model without eyes")
+            has_pictures = '"type": "image"' in json.dumps(content)
+            _need(not (has_pictures and block.get("is_error")), "a picture in a result that is an error")
+            _need(not (has_pictures and blind), "an image for a model without eyes")
         case {"type": "thinking", "thinking": str(), "signature": str(signature)} if said:
             _need(signature.startswith(mark), f"a thought of somebody else: {signature}")
         case {"type": "server_tool_use" | "web_search_tool_result"} if said:
