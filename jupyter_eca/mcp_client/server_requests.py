@@ -107,10 +107,12 @@ class ServerRequests:
             if call is None or questions is None:
                 return False
             try:
-                with call.pause_clock():
+                with call.pause_clock() as scope:
                     async with call.question_lock:
                         await _Dialogue(questions, call, self._settings.name).ask_page(page)
             except _UnansweredError:
+                return False
+            if scope.cancelled_caught:  # the call has ended, so nobody has answered
                 return False
         return True
 

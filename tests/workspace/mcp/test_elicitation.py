@@ -8,9 +8,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from mcp_types import ElicitRequestURLParams
 
+from jupyter_eca.config import McpServerConfig
 from jupyter_eca.errors import ToolError
-from jupyter_eca.mcp_client.server_requests import ACCEPT, DECLINE, LEAVE_OUT, OPENED
+from jupyter_eca.mcp_client.active_calls import ActiveCalls
+from jupyter_eca.mcp_client.caller import McpCaller
+from jupyter_eca.mcp_client.connection_settings import ConnectionSettings
+from jupyter_eca.mcp_client.server_log import ServerLog
+from jupyter_eca.mcp_client.server_requests import ACCEPT, DECLINE, LEAVE_OUT, OPENED, ServerRequests
+from jupyter_eca.mcp_client.watched_resources import AttachedResources
 from tests.support.timeouts import PATIENCE
 from tests.workspace.mcp.house import QUICK, User, house, puppet
 
@@ -170,6 +177,26 @@ async def test_a_question_does_not_survive_its_call(tmp_path: Path, era: str) ->
         await asyncio.wait_for(user.hears.wait(), PATIENCE)
         calling.cancel()
         await asyncio.wait_for(user.taken_back.wait(), PATIENCE)
+
+
+async def test_a_page_counts_as_not_opened_if_the_call_ends_first() -> None:
+    user, calls = User(holds=True), ActiveCalls()
+    settings = ConnectionSettings(
+        name="puppet",
+        config=McpServerConfig(),
+        get_folders=tuple,
+        timing=QUICK,
+        on_change=lambda: None,
+        client_features=user,
+        log=ServerLog(str),
+        resources=AttachedResources(),
+        get_environment=dict,
+    )
+    address = ElicitRequestURLParams(message="Sign in", url="https://sign.example/in", elicitation_id="e")
+    with calls.begin(McpCaller("chat"), PATIENCE, asyncio.timeout(None)):
+        asking = asyncio.create_task(ServerRequests(settings, calls).ask_to_open_pages([address]))
+        await asyncio.wait_for(user.hears.wait(), PATIENCE)
+    assert not await asyncio.wait_for(asking, PATIENCE)
 
 
 async def test_a_question_does_not_survive_its_server(tmp_path: Path) -> None:
