@@ -1,5 +1,5 @@
-"""Limits the size of a message from an MCP server that is a program and writes its messages to stdout, one a line. It
-defines a text encoding that passes on only whole lines, and no line that is too long.
+"""Limits the size of a message from a local MCP server, which writes one message per line to stdout. It defines a text
+encoding that passes on only whole lines, and no line that is too long.
 
 The SDK (the package `mcp`) reads the output of a server as text, in an encoding that we choose. If a line arrives in
 many pieces, the SDK joins all of them again for each piece, so a line of 100 MB would block the loop for a minute. With
@@ -30,11 +30,18 @@ variable because the SDK makes the decoder, and passes no arguments to it."""
 
 
 class _LineDecoder(codecs.IncrementalDecoder):
-    """Decodes UTF-8, but returns a line only when it is complete. A line that is too long is left out."""
+    """Decodes UTF-8, but returns a line only when it is complete. A line that is too long is left out.
+
+    The input arrives in blocks, and one block may have several complete lines. They are returned together, and counted
+    together with the beginning of the first line, which was kept. A block is small (64 KiB at most), so this makes the
+    limit only a little lower.
+    """
 
     def __init__(self, errors: str = "strict") -> None:
         super().__init__(errors)
+        # The pieces of the incomplete line; empty if the line is too long.
         self._pieces: list[bytes] = []
+        # The bytes of the incomplete line, also those that were dropped because the line is too long.
         self._size = 0
         self._overflow = ON_OVERFLOW.get()
 
@@ -49,14 +56,17 @@ class _LineDecoder(codecs.IncrementalDecoder):
         return text + self._flush(b"") if final else text
 
     def _flush(self, data: bytes) -> str:
-        """Add `data` to the bytes that are kept, return all of them as text, and keep nothing."""
+        """Add `data`, which ends a line, to the bytes that are kept. Return all of them as text, and keep nothing."""
         self._add(data)
-        lines = b"".join(self._pieces) if self._size <= MAX_BYTES else b""
+        lines = b"".join(self._pieces)
         self._pieces, self._size = [], 0
         return lines.decode("utf-8", self.errors)
 
     def _add(self, data: bytes) -> None:
-        """Add bytes to those that are kept. If they are more than a line may have, drop them and report it."""
+        """Add bytes to those that are kept. If they are more than a line may have, drop them and report it.
+
+        The size still grows after that. So the rest of the long line is dropped too, until `_flush` at its end.
+        """
         self._size += len(data)
         if self._size <= MAX_BYTES:
             self._pieces.append(data)
