@@ -91,7 +91,7 @@ def list_servers(config: Config, sources: ConfigSources) -> dict[str, McpServerC
     return servers
 
 
-def find_adoptable(sources: ConfigSources, server: str) -> tuple[Path, dict[str, Any]] | None:
+def find_copyable(sources: ConfigSources, server: str) -> tuple[Path, dict[str, Any]] | None:
     """Return a server's entry in `.mcp.json`, and the file of the workspace to copy it to when the user enables it.
 
     None when a configuration file already defines the server, or no `.mcp.json` does. Blocks: it reads files.

@@ -50,7 +50,7 @@ class ActiveCall:
         self.caller.report(report)
 
     @contextmanager
-    def pause_clock(self) -> Generator[anyio.CancelScope]:
+    def pause_timeout(self) -> Generator[anyio.CancelScope]:
         """Pause the timeout while the block waits for the user. If the call ends, the block is cancelled by the scope
         that is yielded."""
         began = _now()

@@ -82,7 +82,7 @@ class KnownLists:
         except (OSError, ValueError) as error:  # a server may send text that cannot be encoded
             _log.debug("the lists of the server %r cannot be kept: %s", name, error)
 
-    def sweep(self) -> None:
+    def delete_unused(self) -> None:
         """Delete the files of servers that were not used for a long time."""
         oldest = time.time() - _MAX_AGE_SECONDS
         with suppress(OSError):

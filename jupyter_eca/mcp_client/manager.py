@@ -130,7 +130,7 @@ class McpManager:
         async with asyncio.TaskGroup() as self._tasks:
             try:
                 await self.apply(self._config)
-                await asyncio.to_thread(self._known_lists.sweep)
+                await asyncio.to_thread(self._known_lists.delete_unused)
                 await asyncio.Event().wait()
             finally:
                 await self.end()
@@ -176,16 +176,17 @@ class McpManager:
         self._get_server(name).stop()
 
     async def enable(self, name: str, *, enabled: bool = True) -> None:
-        """Enable or disable a server in the file that defines it. But a server of a `.mcp.json` is enabled in the
-        configuration of the workspace.
+        """Enable or disable a server in the file that defines it.
+
+        The file `.mcp.json`, which a project shares with other programs, is not changed when a server is enabled.
+        Instead, the entry of the server is copied to the configuration of the workspace, which then defines the server.
 
         Raises: McpRefusal, ConfigError.
         """
         async with self._change():
             server = self._get_server(name)
-            # A server of a `.mcp.json` is written to our configuration as a whole, which then defines it.
-            adopted = await asyncio.to_thread(mcp_servers.find_adoptable, self._sources, name) if enabled else None
-            file, entry = adopted or (None, {})
+            copied = await asyncio.to_thread(mcp_servers.find_copyable, self._sources, name) if enabled else None
+            file, entry = copied or (None, {})
             await self._write(name, {**entry, "disabled": not enabled}, file)
             server.configure(server.settings.model_copy(update={"disabled": not enabled}))
 
@@ -262,8 +263,9 @@ class McpManager:
     async def await_started(self, within: float, *, or_known: bool = False, warns: bool = False) -> None:
         """Wait until all servers that are starting run or have failed, but not longer than `within` seconds.
 
-        With `or_known`, a server whose tools are known from its last run is not waited for: a call of one waits. With
-        `warns`, a long wait is logged. This is for a program whose user sees only the log until the answer begins.
+        With `or_known`, a server whose tools are known from its last run is not waited for. A call of such a tool waits
+        for its server. With `warns`, a long wait is logged. This is for a program whose user sees only the log until
+        the answer begins.
         """
         loop = asyncio.get_running_loop()
         warning = loop.call_later(_QUIET_SECONDS, self._warn_of_wait, within) if warns else None
@@ -425,7 +427,8 @@ class McpManager:
             raise McpRefusal("invalid-server", "A server needs either a command or a url.")
 
     def _is_reserved(self, name: str) -> bool:
-        """Return whether a name, up to its first `__`, stands for our own tools in rules. See `tool_names`."""
+        """Return whether a rule with this name would be a rule for other tools, such as our own. For example, the rule
+        `eca` selects all our own tools, so no server may be called `eca` or `eca__x`. See `tool_names`."""
         return name.partition("__")[0] in self._reserved
 
     def _add(self, name: str, settings: McpServerConfig) -> McpServer:

@@ -75,14 +75,15 @@ class ServerRequests:
     async def elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:  # noqa: ARG002
         """Answer `elicitation/create`: ask the user of the chat that uses the server."""
         call = self._calls.find_call()
-        questions = self._settings.client_features.find_question_asker(call.caller.chat) if call else None
-        if call is None or questions is None:
+        asker = self._settings.client_features.find_question_asker(call.caller.chat) if call else None
+        if call is None or asker is None:
             self._settings.log.write("warning", f"it asked for something while nobody was there: {params.message}")
             return ElicitResult(action="cancel")
-        with call.pause_clock() as scope:
+        with call.pause_timeout() as scope:
             async with call.question_lock:
-                return await self._elicit(_Dialogue(questions, call, self._settings.name), params)
-        assert scope.cancelled_caught  # noqa: S101  # only the end of the call leaves the block without a result
+                return await self._elicit(_Dialogue(asker, call, self._settings.name), params)
+        # The block returns the answer. It is left without an answer only if the call ends first, which cancels it.
+        assert scope.cancelled_caught  # noqa: S101
         return ElicitResult(action="cancel")
 
     async def _elicit(self, dialogue: _Dialogue, params: ElicitRequestParams) -> ElicitResult | ErrorData:
@@ -103,13 +104,13 @@ class ServerRequests:
         """Ask the user to open the pages that a call needs. Return whether the user opened all of them."""
         for page in pages:
             call = self._calls.find_call()
-            questions = self._settings.client_features.find_question_asker(call.caller.chat) if call else None
-            if call is None or questions is None:
+            asker = self._settings.client_features.find_question_asker(call.caller.chat) if call else None
+            if call is None or asker is None:
                 return False
             try:
-                with call.pause_clock() as scope:
+                with call.pause_timeout() as scope:
                     async with call.question_lock:
-                        await _Dialogue(questions, call, self._settings.name).ask_page(page)
+                        await _Dialogue(asker, call, self._settings.name).ask_page(page)
             except _UnansweredError:
                 return False
             if scope.cancelled_caught:  # the call has ended, so nobody has answered
@@ -130,7 +131,7 @@ class ServerRequests:
             return self._refuse(why)
         try:
             request = parse_sampling(self._settings.name, params)
-            with call.pause_clock():
+            with call.pause_timeout():
                 async with call.question_lock:
                     answer = await self._settings.client_features.sample(call.caller.chat, request)
                 return CreateMessageResult(
@@ -144,7 +145,8 @@ class ServerRequests:
         except ProviderError as error:
             self._settings.log.write("warning", f"the model that it asked failed: {error}")
             return ErrorData(code=INTERNAL_ERROR, message=f"the model failed: {error}")
-        return self._refuse("the call that it was for is over")
+        # The block returns the answer. It is left without an answer only if the call ends first, which cancels it.
+        return self._refuse("the call during which the server sent the request has ended")
 
     def _refuse(self, why: str) -> ErrorData:
         """Log that a sampling request is refused, and return the error for the server."""
@@ -155,8 +157,8 @@ class ServerRequests:
 class _Dialogue:
     """Asks the user the questions of one elicitation."""
 
-    def __init__(self, questions: QuestionAsker, call: ActiveCall, server: str) -> None:
-        self._questions = questions
+    def __init__(self, asker: QuestionAsker, call: ActiveCall, server: str) -> None:
+        self._asker = asker
         self._call = call
         self._server = server
 
@@ -197,12 +199,14 @@ class _Dialogue:
 
         Raises: _UnansweredError.
         """
+        # The user can select only one option. So where several choices may be chosen, their labels are not offered as
+        # options: the question lists them, and the user types the chosen ones.
         is_typed = question.is_multiple or not question.choices
         labels = [] if question.is_multiple else list(question.choices)
         options = [QuestionOption(label=label) for label in labels]
         if (default := question.default) is not None:
             options = [option for option in options if option.label != default]
-            options.insert(0, QuestionOption(label=default, description="if you do not change it"))
+            options.insert(0, QuestionOption(label=default, description="the default"))
         if not question.required:
             options.append(QuestionOption(label=LEAVE_OUT))
         attempt_text = text
@@ -233,7 +237,7 @@ class _Dialogue:
         )
         if field is not None:
             question = FieldQuestion(**dict(question), field=field)
-        answer = await self._questions.ask(question)
+        answer = await self._asker.ask(question)
         if answer.cancelled or answer.answer is None:
             raise _UnansweredError("cancel")
         if answer.answer == DECLINE:
