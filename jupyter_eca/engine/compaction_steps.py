@@ -54,7 +54,7 @@ def shorten_request(builder: StepBuilder) -> TurnSignal | None:
     already in this turn, or when a part of the reply was shown already.
     """
     state = builder.state
-    if state.said:
+    if state.reply_begun:
         return None
     if not state.pruned and compaction.prune(state.history) is not state.history:
         builder.update(pruned=True)

@@ -45,8 +45,8 @@ def add_delta(builder: StepBuilder, delta: Delta) -> None:
     if delta == TextDelta(""):
         # Some servers begin a reply with an empty text. Others refuse every later request that contains one.
         return
-    if not builder.state.said and not isinstance(delta, UsageDelta | Paused):
-        builder.update(said=True)
+    if not builder.state.reply_begun and not isinstance(delta, UsageDelta | Paused):
+        builder.update(reply_begun=True)
         builder.emit(ProgressContent(state="running", text="Generating"), Role.SYSTEM)
     match delta:
         case TextDelta(text=text):
@@ -60,10 +60,12 @@ def add_delta(builder: StepBuilder, delta: Delta) -> None:
             close_reasoning(builder)
             tool_calls.add_call_delta(builder, delta)
         case Remark(text=text):
+            # A text of the system is for the reader only, see `history.add_event`.
             builder.emit(TextContent(text=text), Role.SYSTEM)
         case UsageDelta():
             add_usage(builder, delta)
         case Paused():
+            # When the reply ends, `turn_driver` requests the rest of it.
             builder.update(paused=True)
 
 
@@ -85,6 +87,7 @@ def close_reasoning(builder: StepBuilder, signature: str = "") -> None:
     if id:
         builder.update(reasoning="")
         took = builder.at - builder.state.reasoning_since
+        # Only the model's vendor reads the signature, so it is no part of the content that the reader gets.
         aside = SignatureAside(signature=signature) if signature else None
         builder.emit(ReasonFinishedContent(id=id, total_time_ms=took), aside=aside)
 

@@ -71,7 +71,7 @@ class ChatState:
     """The id of the reasoning under way; "" when there is none."""
     reasoning_since: int = 0
     """When this reasoning began, in milliseconds since the epoch."""
-    said: bool = False
+    reply_begun: bool = False
     """Whether a part of the reply under way was shown."""
     paused: bool = False
     """Whether the vendor interrupted the reply under way. It sends the rest if it is called again."""

@@ -38,7 +38,7 @@ for a moment. They have the number of a request that is no longer the current on
    They write these into a `StepBuilder`.
 3. `TurnDriver` gives the signals and carries out the moves. `step` chooses the function that handles an input.
 
-The model's memory is computed from the events too: `model.history.remember` adds each event to the conversation that
+The model's memory is computed from the events too: `model.history.add_event` adds each event to the conversation that
 the model will read. A restart uses the same function, so it restores exactly the same conversation.
 """
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.model.history import remember
+from jupyter_eca.engine.model.history import add_event
 from jupyter_eca.engine.model.request import ModelRequest, list_offered
 from jupyter_eca.engine.model.texts import READ
 from jupyter_eca.protocol.content import Content, ProgressContent, Role
@@ -67,7 +67,7 @@ class StepBuilder:
             local=(self.state.local and turn is None) if local is None else local,
         )
         self.events.append(event)
-        self.set_history(remember(self.state.history, event))
+        self.set_history(add_event(self.state.history, event))
 
     def set_history(self, history: History) -> None:
         """Replace the conversation that the model will read."""

@@ -138,7 +138,7 @@ class ToolCall:
     details: ToolCallDetails | None = None
     """What the call would do or has done, for the reader."""
     adjusted: Adjusted = NOT_ADJUSTED
-    """How hooks have changed the call."""
+    """How hooks have changed the call, and whether its preview has found that it cannot succeed."""
     targets: CallTargets | None = None
     """The files that the call names, as they were found on the disk; None to use the paths as they are written."""
     cause: Cause | None = None
@@ -148,9 +148,10 @@ class ToolCall:
     unseen: str = ""
     """A path that was changed without approval before the call was decided; empty when there is none."""
     approved: bool = False
-    """Whether the user has approved the call, after it was shown."""
+    """Whether the user has approved exactly this call. False if it runs because of a rule, or because of the approval
+    of another call."""
     signature: str = ""
-    """A text of the vendor that must be sent back with the call, unchanged."""
+    """The vendor's proof that its model has written the call, which is sent back with it unchanged; empty for none."""
     error: bool = False
     """Whether the call has ended with an error."""
 
@@ -185,7 +186,8 @@ class ToolCall:
 
     @property
     def loads(self) -> str:
-        """What a page would load from elsewhere as soon as it shows what the call changes; "" for nothing."""
+        """What a page would load from elsewhere as soon as it shows what the call changes, such as an image in a
+        Markdown cell; "" for nothing."""
         if isinstance(self.details, FileChangeDetails) and not self.reads:
             return self.details.loads or ""
         return ""

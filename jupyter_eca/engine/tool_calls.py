@@ -1,4 +1,4 @@
-"""Owns the part of a step that moves the tool calls of a reply on: it emits their events and adds their effects.
+"""Owns the part of a step that advances the tool calls of a reply: it emits their events and adds their effects.
 
 It must not give signals to the turn: `turn_driver` does. Its neighbours are `tool_call`, which has the table of a
 call's states, `approval/policy`, which decides whether a call may run, and `call_order`, which decides when.
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.engine import call_order
 from jupyter_eca.engine.approval.approval_scope import list_scopes
 from jupyter_eca.engine.approval.call_targets import find_targets
-from jupyter_eca.engine.approval.policy import Decision, Policy, Verdict, decide
+from jupyter_eca.engine.approval.policy import Decision, Policy, asks_each_time, decide
 from jupyter_eca.engine.approval.reason import describe_cause
 from jupyter_eca.engine.effects import AskUser, CancelTool, RunTool
-from jupyter_eca.engine.model.history import remember
+from jupyter_eca.engine.model.history import add_event
 from jupyter_eca.engine.model.texts import (
     LEFT_OUT,
     NOT_JSON,
@@ -57,6 +57,7 @@ from jupyter_eca.protocol.event import FetchedRuleAside, RejectionAside, ResultI
 if TYPE_CHECKING:
     from jupyter_eca.engine.approval.approval_scope import ApprovalScope
     from jupyter_eca.engine.approval.call_targets import CallTargets
+    from jupyter_eca.engine.approval.policy import Verdict
     from jupyter_eca.engine.inputs import ModelFinished, ToolFinished
     from jupyter_eca.engine.model.delta import ToolCallDelta
     from jupyter_eca.engine.model.request import ToolSpec
@@ -78,11 +79,11 @@ def add_call_delta(builder: StepBuilder, delta: ToolCallDelta) -> None:
             indexes=(*state.indexes, delta.index),
             call_ids=state.call_ids | {id},
         )
-    at = state.indexes.index(delta.index)
-    call = state.calls[at]
+    position = state.indexes.index(delta.index)
+    call = state.calls[position]
     signature = delta.signature or call.signature
     call = replace(call, arguments_text=call.arguments_text + delta.arguments_text, signature=signature)
-    builder.state = replace(state, calls=(*state.calls[:at], call, *state.calls[at + 1 :]))
+    builder.state = replace(state, calls=(*state.calls[:position], call, *state.calls[position + 1 :]))
     builder.emit(
         ToolCallPrepareContent(
             **call.build_common_fields(), arguments_text=delta.arguments_text, manual_approval=call.asks
@@ -126,6 +127,7 @@ def _reach_verdict(
 
 def _reach_final_verdict(state: ChatState, call: ToolCall, tool: ToolSpec) -> Verdict:
     """Return the verdict on a call with its final arguments, by the current rules, approvals and hooks."""
+    # A call that only reads cannot run edited code, so it may run before edits are reviewed.
     unseen = "" if call.reads else _find_unseen(state, call)
     verdict = _reach_verdict(state, tool, call.id, call.arguments, call.targets, call.loads, call.review, unseen)
     return call.adjusted.apply_to(verdict)
@@ -133,7 +135,8 @@ def _reach_final_verdict(state: ChatState, call: ToolCall, tool: ToolSpec) -> Ve
 
 def _find_unseen(state: ChatState, call: ToolCall) -> str:
     """Return a path that was changed without approval and is not reviewed yet; "" for none. It may also be one that an
-    earlier call of the same reply will change before this call runs."""
+    earlier call of the same reply will change before this call runs. Such an earlier call has the cause `review`, which
+    means that only the setting `review` lets it run without approval."""
     earlier = state.calls[: next(index for index, other in enumerate(state.calls) if other.id == call.id)]
     changed = (
         other.details.path
@@ -193,7 +196,7 @@ def decide_all(builder: StepBuilder) -> None:
         _decide_call(builder, call)
     decided = sorted(builder.events[before:], key=lambda event: not isinstance(event.content, ToolCallRunContent))
     builder.events[before:] = decided
-    builder.set_history(reduce(remember, decided, history))
+    builder.set_history(reduce(add_event, decided, history))
 
 
 _DECISION_SIGNALS = {
@@ -215,6 +218,7 @@ def _decide_call(builder: StepBuilder, call: ToolCall) -> None:
         verdict = _reach_final_verdict(builder.state, replace(call, arguments=arguments), call.tool)
         prepared = replace(call, arguments=arguments, cause=verdict.cause)
         if call.adjusted.failure and verdict.decision is not Decision.DENY:
+            # The preview has found that the call cannot succeed. A denied call stays denied.
             _fail_call(builder, prepared, call.adjusted.failure)
             return
         words = verdict.words
@@ -226,6 +230,7 @@ def _decide_call(builder: StepBuilder, call: ToolCall) -> None:
         else:
             give_signal(builder, prepared, _DECISION_SIGNALS[verdict.decision], reason=verdict.reason, words=words)
         if verdict.cause is not None and verdict.cause.kind == "changed":
+            # The user has approved the tool for the session, but its server has changed it since then.
             text = TOOL_CHANGED.format(tool=call.tool.name, server=call.tool.server)
             builder.emit(TextContent(text=text), Role.SYSTEM)
 
@@ -265,17 +270,16 @@ def approve_call(
 
     The approved calls are queued; `start_ready_calls` starts them.
     """
-    TOOL_CALLS.look_up(call.status, ToolCallSignal.APPROVE)
-    if remember:
-        builder.update(remembered=builder.state.remembered.union(_list_rememberable(call)))
     give_signal(builder, replace(call, approved=True, details=narrowed or call.details), ToolCallSignal.APPROVE)
     if remember:
+        builder.update(remembered=builder.state.remembered.union(_list_session_scopes(call)))
         _approve_allowed(builder)
 
 
-def _list_rememberable(call: ToolCall) -> tuple[ApprovalScope, ...]:
-    """Return the scopes that "approve for this session" remembers for a call. Its button shows them too."""
-    if call.tool is None or Verdict(Decision.ASK, cause=call.cause).is_final:
+def _list_session_scopes(call: ToolCall) -> tuple[ApprovalScope, ...]:
+    """Return the scopes that "approve for this session" remembers for a call. The button with these words shows the
+    same scopes. For a call that needs approval each time, there are none."""
+    if call.tool is None or asks_each_time(call.cause):
         return ()
     return list_scopes(call.tool, call.arguments, call.targets or find_targets(call.tool, call.arguments))
 
@@ -286,7 +290,8 @@ def _approve_allowed(builder: StepBuilder) -> None:
         if call.status is ToolCallStatus.WAITING and call.tool is not None:
             verdict = _reach_final_verdict(builder.state, call, call.tool)
             if verdict.decision is Decision.ALLOW:
-                # Not `approved`: the user has approved another call, maybe before something else was changed unseen.
+                # `approved` stays False: the user has approved another call, and not this one. So this call does not
+                # show that the user has seen the changes that were made without approval.
                 give_signal(builder, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
 
 
@@ -310,6 +315,7 @@ def finish_call(builder: StepBuilder, call: ToolCall, finished: ToolFinished) ->
     if call.is_narrowed and not error:
         text = f"{_describe_left_out(call)}\n\n{text}"
     details = finished.details or call.details
+    # An aside tells the model's side of the chat more than the reader sees: here, that the result is a rule of the user.
     aside = FetchedRuleAside(id=finished.rule) if finished.rule and not error else None
     _show_result(builder, call, text, error=error, details=details, whole=finished.whole_length, aside=aside)
     for image in finished.images:
@@ -389,7 +395,10 @@ def give_signal(
 def _apply_signal(
     builder: StepBuilder, call: ToolCall, signal: ToolCallSignal
 ) -> tuple[ToolCall, tuple[ToolCallMove, ...]]:
-    """Put the call with its next status into the state. Return it, and the moves to carry out."""
+    """Put the call with its next status into the state. Return it, and the moves to carry out.
+
+    Raises: IllegalSignal.
+    """
     status, moves = TOOL_CALLS.look_up(call.status, signal)
     started = builder.at if ToolCallMove.RUN in moves else call.started
     call = replace(call, status=status, started=started)
@@ -400,7 +409,7 @@ def _apply_signal(
 def _announce(builder: StepBuilder, call: ToolCall) -> None:
     """Show a call with its complete arguments, and what an approval for the session would cover."""
     asks = call.status is ToolCallStatus.WAITING
-    scopes = _list_rememberable(call) if asks else ()
+    scopes = _list_session_scopes(call) if asks else ()
     blocker = None if call.terminal else call_order.find_blocker(builder.state.calls, call)
     content = ToolCallRunContent(
         **call.build_common_fields(),
@@ -410,6 +419,7 @@ def _announce(builder: StepBuilder, call: ToolCall) -> None:
         remembers=tuple(scope.as_text() for scope in scopes) or None,
         waits_for=blocker and blocker.id,
     )
+    # The vendor's signature of the call, which no reader sees, is sent back with the call.
     builder.emit(content, aside=SignatureAside(signature=call.signature) if call.signature else None)
 
 
@@ -431,7 +441,11 @@ def _show_result(
     whole: int | None = None,
     aside: Aside | None = None,
 ) -> None:
-    """Show the result of a call. `whole` is the length in characters of the whole text, if `text` was cut."""
+    """Show the result of a call. If it is a list of tasks, the list replaces the tasks of the chat.
+
+    `whole` is the length in characters of the whole text, if `text` was cut. `aside` is what the result means to the
+    model besides its text.
+    """
     if isinstance(details, TaskDetails) and not error:
         builder.update(tasks=details.tasks)
     builder.emit(

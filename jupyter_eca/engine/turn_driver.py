@@ -222,7 +222,7 @@ class TurnDriver:
     def show_notes(self) -> None:
         """Show the notes that were not yet shown, and keep them for the model's next request."""
         # Not while the model is writing: a note would split its sentence, or its code.
-        if self.state.status is TurnStatus.STREAMING and self.state.said:
+        if self.state.status is TurnStatus.STREAMING and self.state.reply_begun:
             return
         for note in self.state.unshown:
             self.builder.emit(TextContent(text=note.text), Role.SYSTEM, aside=NoteAside(text=note.model_text), turn="")
@@ -236,13 +236,13 @@ class TurnDriver:
         """Send the conversation to the model, with the notes and messages that it has not read yet."""
         self._send_notes()
         self._send_steers()
-        self.builder.update(request=self.state.request + 1, calls=(), indexes=(), said=False, paused=False)
+        self.builder.update(request=self.state.request + 1, calls=(), indexes=(), reply_begun=False, paused=False)
         self.builder.emit(ProgressContent(state="running", text="Waiting for the model"), Role.SYSTEM)
         self.builder.effects.append(CallModel(self.state.request, self.builder.model_request))
 
     def _send_notes(self) -> None:
         """Add the notes to the conversation, because the model is about to be called."""
-        self.builder.update(said=False)
+        self.builder.update(reply_begun=False)
         self.show_notes()
         if notes := self.state.notes:
             self.builder.update(notes=(), sent_notes=(*self.state.sent_notes, *notes))
@@ -271,7 +271,7 @@ class TurnDriver:
             return
         if self.state.paused:
             self.builder.emit(TextContent(text=PAUSED), Role.SYSTEM)
-        elif not (self.state.said or self.state.pauses):
+        elif not (self.state.reply_begun or self.state.pauses):
             self.builder.emit(TextContent(text=NOTHING_SAID), Role.SYSTEM)
         self.give_signal(TurnSignal.ANSWER)
 
@@ -285,14 +285,14 @@ class TurnDriver:
         if failed.overflow and (signal := compaction_steps.shorten_request(self.builder)) is not None:
             self.give_signal(signal)
             return
-        if failed.images and not self.state.said and has_media(self.state.history):
+        if failed.images and not self.state.reply_begun and has_media(self.state.history):
             text = TextContent(text=MEDIA_LEFT_OUT.format(failed.message))
             self.builder.emit(text, Role.SYSTEM, aside=ImagesRefusedAside())
             self.give_signal(TurnSignal.PRUNED)
             return
         last = self.state.retry
         # A request is not repeated after a part of its reply was shown: the reader would see that part twice.
-        retry = None if self.state.said else plan_retry(failed.failure, last)
+        retry = None if self.state.reply_begun else plan_retry(failed.failure, last)
         if retry is not None:
             self.builder.update(retry=retry)
             self.give_signal(TurnSignal.RETRY)

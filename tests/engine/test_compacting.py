@@ -20,7 +20,7 @@ from jupyter_eca.engine.model.compaction import (
     select_covered,
 )
 from jupyter_eca.engine.model.delta import ReasoningDelta, UsageDelta
-from jupyter_eca.engine.model.history import remember
+from jupyter_eca.engine.model.history import add_event
 from jupyter_eca.engine.model.request import ChatMessage, ImagePart, TextPart, ToolResultPart
 from jupyter_eca.engine.model.texts import NOTHING_TO_SUMMARISE, PRUNED_RESULT, SUMMARISED, SUMMARY
 from jupyter_eca.engine.turn import TurnStatus
@@ -223,11 +223,11 @@ def test_what_is_covered_and_what_is_pruned_is_never_more_than_there_was(history
 
 def test_a_summary_is_known_by_its_kind_whatever_its_words_are() -> None:
     talk = full(Talk()).asks("And now?").says("They spoke of x.").done()
-    assert words(reduce(remember, talk.events, ())) == words(talk.state.history)
+    assert words(reduce(add_event, talk.events, ())) == words(talk.state.history)
     events = [
         event.model_copy(update={"aside": SummaryAside(text="Other words: ")})
         if isinstance(event.aside, SummaryAside)
         else event
         for event in talk.events
     ]
-    assert words(reduce(remember, events, ())) == [("user", "Other words: And now?")]
+    assert words(reduce(add_event, events, ())) == [("user", "Other words: And now?")]

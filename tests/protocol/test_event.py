@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.model.history import remember
+from jupyter_eca.engine.model.history import add_event
 from jupyter_eca.protocol.content import Content, ProgressContent, ReasonTextContent, Role, TextContent
 from jupyter_eca.protocol.event import Aside, ContextAside, Event, Outcome, merge_pieces
 
@@ -59,7 +59,7 @@ def kind(event: Event) -> tuple[object, ...]:
 def recalled(stream: list[Event]) -> History:
     history: History = ()
     for event in stream:
-        history = remember(history, event)
+        history = add_event(history, event)
     return history
 
 

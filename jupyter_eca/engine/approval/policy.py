@@ -66,7 +66,12 @@ class Verdict:
     @property
     def is_final(self) -> bool:
         """Whether the call needs approval each time, whatever trust and earlier approvals say."""
-        return self.cause is not None and self.cause.kind in {"protected", "loads", "unparsed", "unseen"}
+        return asks_each_time(self.cause)
+
+
+def asks_each_time(cause: Cause | None) -> bool:
+    """Return whether a call with this cause needs approval each time, whatever trust and earlier approvals say."""
+    return cause is not None and cause.kind in {"protected", "loads", "unparsed", "unseen"}
 
 
 @dataclass(frozen=True, slots=True)

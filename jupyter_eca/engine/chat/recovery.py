@@ -11,7 +11,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.compaction import WindowUsage
-from jupyter_eca.engine.model.history import has_unanswered_words, remember
+from jupyter_eca.engine.model.history import add_event, has_unanswered_words
 from jupyter_eca.engine.model.task_plan import restore_plan
 from jupyter_eca.engine.model.texts import CRASHED_CALL, CRASHED_HOOK, CRASHED_TURN, REJECTED, UNANSWERED_FAILED
 from jupyter_eca.engine.state import ChatState
@@ -65,7 +65,7 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
     """Rebuild a chat from its events. `chat` is its id. `at` is the time for the missing events, in milliseconds since
     the epoch."""
     calls = frozenset(event.content.id for event in events if isinstance(event.content, ToolCallContent))
-    history = reduce(remember, events, ())
+    history = reduce(add_event, events, ())
     state = ChatState(
         chat,
         history=history,
@@ -84,13 +84,13 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
     missing: list[Event] = []
     for content, aside in _close_unfinished(event for event in events if event.turn == turn):
         event = Event(chat=chat, turn=turn, role=Role.ASSISTANT, content=content, at=at, aside=aside)
-        state = replace(state, history=remember(state.history, event))
+        state = replace(state, history=add_event(state.history, event))
         missing.append(event)
     note = Event(chat=chat, turn=turn, role=Role.SYSTEM, content=TextContent(text=CRASHED_TURN), at=at)
     finished = ProgressContent(state="finished", plan=state.planned or None)
     aside = UnansweredAside(text=UNANSWERED_FAILED) if has_unanswered_words(state.history) and not last.local else None
     end = note.model_copy(update={"content": finished, "outcome": Outcome.FAILED, "aside": aside})
-    state = replace(state, history=remember(state.history, end))
+    state = replace(state, history=add_event(state.history, end))
     return RestoredChat(state, (*missing, note, end))
 
 

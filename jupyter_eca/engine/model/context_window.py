@@ -82,9 +82,9 @@ def _list_pieces(request: ModelRequest) -> Iterator[tuple[str, str]]:
         for part in message.parts:
             match part:
                 case TextPart(text=text) if message.role == "user":
-                    files = "".join(CONTEXT.findall(text))
-                    yield "Files", files
-                    yield "Messages", text[len(files) :]
+                    # The contexts of a prompt (files, cells ...) are a part of its text, see `format_context`.
+                    yield "Files", "".join(CONTEXT.findall(text))
+                    yield "Messages", CONTEXT.sub("", text)
                 case TextPart(text=text) | ReasoningPart(text=text):
                     yield "Messages", text
                 case ToolUsePart(name=name, arguments=arguments):
@@ -107,7 +107,9 @@ def draw_window(parts: ContextBreakdown, system: Sequence[Section] = ()) -> str:
         rows.append((FREE, "Free", parts.free_tokens))
     ends = accumulate((tokens for _, _, tokens in rows), initial=0)
     squares = pairwise(end * BAR_SQUARES // total for end in ends)
-    bar = "".join(row[0] * (end - start) for row, (start, end) in zip(rows, squares, strict=True))
+    # If the chat uses more tokens than the window has, the bar would be too long, so it is cut.
+    squares_of_rows = (row[0] * (end - start) for row, (start, end) in zip(rows, squares, strict=True))
+    bar = "".join(squares_of_rows)[:BAR_SQUARES]
     size = f" of {parts.context_limit:,}" if parts.context_limit else ""
     lines: list[str] = []
     for emoji, name, tokens in rows:
@@ -115,7 +117,7 @@ def draw_window(parts: ContextBreakdown, system: Sequence[Section] = ()) -> str:
         if name == "System prompt":
             lines += [f"| ↳ | {source} | {part:,} | {part / total:.0%} |" for source, part in _divide(system, tokens)]
     head = f"About {parts.used_tokens:,}{size} tokens are used."
-    return "\n".join([head, "", bar[:BAR_SQUARES], "", "| | | tokens | share |", "|---|---|---:|---:|", *lines])
+    return "\n".join([head, "", bar, "", "| | | tokens | share |", "|---|---|---:|---:|", *lines])
 
 
 def _divide(sections: Sequence[Section], tokens: int) -> Iterator[tuple[str, int]]:

@@ -70,13 +70,14 @@ class UsageDelta:
     output_limit: int = 0
     """The maximum number of tokens that the model can write; 0 when it is unknown."""
     replayed: bool = False
-    """Whether the tokens were used when the answer was recorded. The replay itself costs nothing."""
+    """Whether the answer is not from a model, but is replayed from a lock file, in which it was recorded. Then the
+    tokens are those of the recorded answer, and the replay itself costs nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A remark of the provider for the reader, not for the model: for example, that the answer was cut off at the
-    output limit."""
+    """A remark of the provider for the reader of the chat, not for the model: for example, that the answer was cut off
+    at the output limit. It is shown as a text of the role `system`."""
 
     text: str
     """The remark, in whole sentences."""
@@ -84,7 +85,8 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """The vendor interrupted a long answer. It writes the rest when it gets the conversation with the part so far."""
+    """The vendor interrupted a long answer, for example after ten web searches. It writes the rest when it is called
+    again with the conversation and the part so far."""
 
 
 Delta = TextDelta | ReasoningDelta | ReasoningEnd | ToolCallDelta | UsageDelta | Remark | Paused

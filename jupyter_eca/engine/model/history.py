@@ -1,4 +1,4 @@
-"""Owns `remember`, which computes the conversation that a model reads from the events of a chat.
+"""Owns `add_event`, which computes the conversation that a model reads from the events of a chat.
 
 It adds one event at a time. A live turn and a restart use the same function, so both get the same conversation. An
 event may have an *aside*: what only the model reads, or how the event changes the conversation before it. The kind of
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Aside, Event
 
 
-def remember(history: History, event: Event) -> History:
+def add_event(history: History, event: Event) -> History:
     """Return the conversation with an event added.
 
     Events that are not for the model change nothing: progress, usage, texts by the system, and local events.
@@ -84,7 +84,7 @@ def remember(history: History, event: Event) -> History:
         case DocumentAside(name=name, base64=base64):
             return _add(history, "user", DocumentPart(name, base64))
         case ContextAside(text=text) | NotesSentAside(text=text):
-            history = _remember_content(history, event.content, event.role, None)
+            history = _add_content(history, event.content, event.role, None)
             return _append_text(history, TextPart(text), lambda part: isinstance(part, TextPart), "user")
         case (
             SignatureAside()
@@ -95,10 +95,10 @@ def remember(history: History, event: Event) -> History:
             | UnansweredAside()
             | None
         ):
-            return _remember_content(history, event.content, event.role, event.aside)
+            return _add_content(history, event.content, event.role, event.aside)
 
 
-def _remember_content(history: History, content: Content, role: Role, aside: Aside | None) -> History:
+def _add_content(history: History, content: Content, role: Role, aside: Aside | None) -> History:
     """Return the conversation with one content added, without the special effects of an aside."""
     match content:
         case ImageContent(media_type=media_type, base64=base64) if isinstance(aside, ResultImageAside):

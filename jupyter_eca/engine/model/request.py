@@ -169,7 +169,7 @@ class ChatMessage:
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
 
 
-# The conversation that a model reads. `history.remember` computes it from the events of a chat.
+# The conversation that a model reads. `history.add_event` computes it from the events of a chat.
 History = tuple[ChatMessage, ...]
 
 

@@ -283,7 +283,7 @@ class LiveChat:
     @property
     def has_answer(self) -> bool:
         """Whether the model has said anything in this turn."""
-        return self.state.said or self.state.steps > 1
+        return self.state.reply_begun or self.state.steps > 1
 
     @property
     def busy(self) -> bool:
