@@ -41,7 +41,9 @@ class HookType(StrEnum):
     POST_COMPACT = "postCompact"
 
 
-# The hooks whose `matcher` selects tool calls, and those whose `matcher` selects summaries.
+# The hooks whose `matcher` selects tool calls, and those whose `matcher` selects summaries. A chat is compacted when
+# the model writes a summary that replaces the conversation: the user asked for it (`manual`), or the window was full
+# (`auto`).
 TOOL_CALL: Final = frozenset({HookType.PRE_TOOL_CALL, HookType.POST_TOOL_CALL})
 COMPACT: Final = frozenset({HookType.PRE_COMPACT, HookType.POST_COMPACT})
 
@@ -90,7 +92,7 @@ class Hook(Model):
     timeout: float | None = Field(default=None, gt=0)
     """Milliseconds after which an action is ended. Not set: 30000."""
     source: str = ""
-    """Not a key of a file: the configuration file."""
+    """Not a key of a file: the configuration file. `layers` adds it to each hook."""
     folder: str = ""
     """Not a key of a file: the folder of the configuration file."""
 

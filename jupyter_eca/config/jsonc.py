@@ -19,7 +19,7 @@ from jupyter_eca.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Blanks and comments, then punctuation, then a string, a number or a word.
+# One token: blanks or a comment (`skip`), or a punctuation mark (`mark`), or a string, a number or a word (`atom`).
 _TOKEN = re.compile(
     r"""(?P<skip>\s+|//[^\n\r]*|/\*.*?\*/)|(?P<mark>[{}\[\]:,])|(?P<atom>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s{}\[\]:,"'/]+)""",
     re.DOTALL,
@@ -103,6 +103,8 @@ def put(text: str, path: tuple[str, ...], value: Any) -> str:
 def drop(text: str, path: tuple[str, ...]) -> str:
     """Return the text without one member, if it exists.
 
+    Without the member `b`, `{"a": 1, "b": 2}` becomes `{"a": 1}`. Without `a`, it becomes `{ "b": 2}`.
+
     Raises: ConfigError when the change would not have the intended effect.
     """
     intended = inside = parse(text)
@@ -116,12 +118,13 @@ def drop(text: str, path: tuple[str, ...]) -> str:
         return text
     del inside[path[-1]]
     # If the last member goes and has no comma behind it, the comma before it must go too.
+    # What stands between this comma and the member, such as a comment, stays.
     before = current.members[current.members.index(member) - 1] if member != current.members[0] else None
-    start = len(text[: member.start].rstrip(" \t"))
     if member.comma is None and before is not None and before.comma is not None:
-        beginning = text[: before.comma - 1] + text[before.comma : start]
+        beginning = text[: before.comma - 1] + text[before.comma : member.start]
     else:
-        beginning = text[:start]
+        beginning = text[: member.start]
+    # The indentation of the member goes too. Its line break stays, so that a comment before it still ends.
     return _check_result(beginning.rstrip(" \t") + text[member.comma or member.end :], intended)
 
 
@@ -146,10 +149,11 @@ def _scan_object(text: str, start: int = 0) -> _Object:
         key = token
         next(tokens)  # the colon
         first = last = next(tokens)
-        depth = first.text in "{["
+        # For an object or a list, go on to the bracket that closes it. `depth` counts the open brackets.
+        depth = 1 if first.text in "{[" else 0
         while depth:
             last = next(tokens)
-            depth += (last.text in "{[") - (last.text in "]}")
+            depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(last.text, 0)
         after = next(tokens)
         comma = after.end if after.text == "," else None
         members.append(_Member(_parse_name(key.text), key.start, first.start, last.end, comma))
@@ -167,7 +171,7 @@ def _insert(text: str, into: _Object, key: str, value: Any) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     outer = _get_indentation(text, into.start)
     inner = _get_indentation(text, into.members[-1].start) if into.members else outer + "  "
-    if inner == outer:
+    if inner == outer:  # the members are in the line of the brace
         inner = outer + "  "
     head, tail = text[: into.close].rstrip(), text[into.close :]
     if into.members and into.members[-1].comma is None:

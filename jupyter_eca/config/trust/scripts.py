@@ -39,12 +39,17 @@ _MODULE_ENDS: Final = (".py", "/__main__.py")
 def find_scripts(settings: Json, folders: Sequence[Path]) -> Iterator[Path]:
     """Yield the scripts that settings run.
 
-    `folders` are the folders in which commands start. The script that a hook names with `file` may be anywhere. For
-    command lines, only the files in these folders count, because an installed program is not a part of a project.
+    `folders` are the folders in which commands start. The script that a hook names with `file` may be anywhere. A
+    relative path of it starts at the folder of the configuration file in which the hook is written, or, if there is no
+    such file there, at a folder of the workspace. All these paths are yielded, also those of files that do not exist:
+    a file that is created there later would run.
+
+    A command line, also that of a hook (`shell`), starts in `folders` only. Of the files that it names, only those in
+    these folders count, because an installed program is not a part of a project.
     """
     for hook in _list_objects(settings.get("hooks")):
-        own: Any = hook.get("folder")
-        starts = (Path(own), *folders) if isinstance(own, str) and own else tuple(folders)
+        config_folder: Any = hook.get("folder")
+        starts = (Path(config_folder), *folders) if isinstance(config_folder, str) and config_folder else folders
         for action in _list_objects(hook.get("actions")):
             if isinstance(file := action.get("file"), str):
                 yield from (start / expand_home(file) for start in starts)
