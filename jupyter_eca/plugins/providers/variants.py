@@ -1,12 +1,12 @@
 """Owns the variants of models: named additions to a request, which mostly say how hard the model thinks. Pure.
 
-A built-in variant sends only what its models accept. Claude models from 4.6 on take an `effort` with adaptive thinking
-(`xhigh` from Opus 4.7 on, which return their thoughts only if the request asks for them). Older ones take a budget of
-tokens.
+A built-in variant sends only what its models accept. Claude models from 4.6 on take an `effort` with adaptive thinking,
+in which the model decides how much it thinks. Opus 4.7 and newer models also take the effort `xhigh`, and return their
+thoughts only if the request asks for them. Older models take a budget of tokens.
 
-Without a variant, a chat asks a Claude model to think and to show its thoughts: as much as the model decides, or with
-the smallest of our budgets. Other models think without being asked. `presets` has what Google's models need to show
-their thoughts.
+Without a variant, a chat asks a Claude model to think and to show its thoughts. From 4.6 on, the model decides how much
+it thinks; an older model gets the smallest of our budgets. Models of other vendors think without being asked. `presets`
+has what Google's models need to show their thoughts.
 
 It must not know who has chosen a variant: `catalog` applies it.
 """
@@ -53,15 +53,16 @@ _GOOGLE = {"google": {"thinking_config": {"thinking_level": ..., "include_though
 # The names of OpenAI's models that think.
 _THINKS = r"^(?:openai/)?(?:o\d|gpt-(?:[5-9]|oss)(?!.*-chat))"
 
-# The names of Claude models, by what they accept. In a name, `.` and `_` count as `-`.
-_OPUS_4_7 = r"opus-4-[78]|(?:opus|sonnet|haiku|fable|mythos)-5"
+# The names of Claude models, by what they accept: Opus 4.7 and all newer models, the models 4.6, and the models 4.0 to
+# 4.5. In a name, `.` and `_` count as `-`.
+_FROM_OPUS_4_7 = r"opus-4-[78]|(?:opus|sonnet|haiku|fable|mythos)-5"
 _CLAUDE_4_6 = r"(?:opus|sonnet)-4-6"
 _CLAUDE_4 = r"(?:opus|sonnet|haiku)-4-5|opus-4-1|(?:opus|sonnet)-4(?:-0|-20\d{6}|$)"
 
 # For each row: the API, a pattern in the model's name, and the variants. The budgets are below the 32,000 tokens that
 # an answer may have (`messages/request.py`), so that there is room for the answer.
 _BUILT_IN: tuple[tuple[str, str, Variants], ...] = (
-    ("anthropic", _OPUS_4_7, _efforts("low", "medium", "high", "xhigh", "max", display="summarized")),
+    ("anthropic", _FROM_OPUS_4_7, _efforts("low", "medium", "high", "xhigh", "max", display="summarized")),
     ("anthropic", _CLAUDE_4_6, _efforts("low", "medium", "high", "max")),
     ("anthropic", _CLAUDE_4, _budgets(low=4_000, medium=10_000, high=20_000)),
     ("openai-responses", _THINKS, _fill_efforts(reasoning={"effort": ..., "summary": "auto"})),
@@ -73,7 +74,7 @@ _BUILT_IN: tuple[tuple[str, str, Variants], ...] = (
 # anyway. Their summaries are not asked for, because OpenAI refuses the request of an organization that it has not
 # verified; a variant asks for them.
 _DEFAULTS: tuple[tuple[str, str, Payload], ...] = (
-    ("anthropic", _OPUS_4_7, {"thinking": {"type": "adaptive", "display": "summarized"}}),
+    ("anthropic", _FROM_OPUS_4_7, {"thinking": {"type": "adaptive", "display": "summarized"}}),
     ("anthropic", _CLAUDE_4_6, {"thinking": {"type": "adaptive"}}),
     ("anthropic", _CLAUDE_4, {"thinking": {"type": "enabled", "budget_tokens": 4_000}}),
 )
@@ -81,8 +82,8 @@ _DEFAULTS: tuple[tuple[str, str, Payload], ...] = (
 # The clouds with a plug of their own, and the API of the vendor whose requests they accept.
 _CLOUDS = {"azure": "openai-responses", "bedrock": "anthropic", "vertex": "anthropic"}
 
-# The plugs with models that a chat asks to think.
-# (They accept a request to think. The clouds accept what their vendor accepts.)
+# The names of the plugs whose models may have a row in `_DEFAULTS`: those of the APIs in it, and those of the clouds
+# that accept the same requests. For all other plugs, `find_default_thinking` need not be called.
 _ASKED_APIS = {api for api, _, _ in _DEFAULTS}
 ASKED_TO_THINK = frozenset(_ASKED_APIS | {cloud for cloud, api in _CLOUDS.items() if api in _ASKED_APIS})
 
@@ -91,10 +92,13 @@ ASKED_TO_THINK = frozenset(_ASKED_APIS | {cloud for cloud, api in _CLOUDS.items(
 _REFUSED_WITH_THINKING = frozenset({"temperature", "top_k", "top_p", "tool_choice"})
 
 
-def variants(provider: str, api: str, model: str, chosen: ModelConfig, config: Config) -> Variants:
-    """Return the variants of a model by name. Later ones replace earlier ones: the built-in variants, those of the key
-    `variantsByModel`, and those of the model itself, `chosen`. An empty payload removes a variant."""
-    vendors_name = chosen.model_name or model
+def variants(provider: str, api: str, model: str, settings: ModelConfig, config: Config) -> Variants:
+    """Return the variants of a model by name. `settings` is the configuration of the model.
+
+    Later variants replace earlier ones of the same name: first the built-in variants, then those of the key
+    `variantsByModel`, and then those of `settings`. An empty payload removes a variant.
+    """
+    vendors_name = settings.model_name or model
     found: Variants = {}
     for built_in_api, pattern, built_in in _BUILT_IN:
         if built_in_api == _find_vendors_api(api) and re.search(pattern, re.sub(r"[._]", "-", vendors_name)):
@@ -103,7 +107,7 @@ def variants(provider: str, api: str, model: str, chosen: ModelConfig, config: C
         applies = provider not in configured.exclude_providers and (not configured.api or api in configured.api)
         if applies and re.search(pattern, vendors_name):
             found |= configured.variants
-    return {name: payload for name, payload in {**found, **chosen.variants}.items() if payload}
+    return {name: payload for name, payload in {**found, **settings.variants}.items() if payload}
 
 
 def find_default_thinking(api: str, model: str, configured: Mapping[str, Any]) -> Payload:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Kernel, Kernels
 
 # Seconds that the kernel has to answer. An idle kernel needs milliseconds. A kernel may be busy for a moment with a
-# request of the page. Waiting for it costs little, because the linters take about half of this time anyway.
+# request of the page. Waiting for it costs little, because the programs that check the code of the cells (`ruff.py`,
+# `ty.py`) take about half of this time anyway.
 LIMIT_SECONDS: Final = 1.0
 
 # Code that prints the path of Python. It runs only in the kernel of the cell that asked the assistant. The path of
@@ -47,14 +48,14 @@ async def ask_kernel(
     try:
         async with asyncio.timeout(LIMIT_SECONDS):
             kernel = await kernels.find(document.path)
-            if kernel.id != document.kernel_id:
+            if kernel.id != document.kernel_id:  # the notebook got another kernel after it was read
                 return KernelFacts()
             state = await kernel.state()
             program = state.python
             if program is None and kernel is asking:
                 program = (await kernel.execute(chat, _PRINT_PYTHON)).text.strip()
             python = await asyncio.to_thread(_find_interpreter, program)
-            result = await kernel.variables(chat, ())
+            result = await kernel.variables(chat, ())  # all variables
     except (ToolError, TimeoutError):
         return KernelFacts(python=python)
     names = frozenset(variable.name for variable in result.variables)

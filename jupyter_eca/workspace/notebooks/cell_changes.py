@@ -1,8 +1,8 @@
 """Calculates changes of cells on a notebook that was read: what the notebook is after a change, and which change undoes
 it.
 
-The module is pure: it changes no notebook. `plugins/tools/cell_edits.py` has the tools that use it, and `cells.py`
-beside it applies changes to the format of files.
+The module is pure: it works on the notebook as the model sees it (`NotebookDocument`), and changes no notebook. The
+tools in `plugins/tools/cell_edits.py` use it. Its neighbour `cells.py` makes a change in the JSON of a notebook file.
 """
 
 from __future__ import annotations
@@ -170,8 +170,9 @@ def is_applied(found: NotebookDocument, wanted: NotebookDocument, change: Change
 
 
 def describe_changes(before: NotebookDocument, after: NotebookDocument, *changes: Change) -> FileChangeDetails:
-    """Return the changes as a diff of the cells as text. In the diff a cell has the number that it had before. With its
-    new number, an inserted cell would change the headings of all cells below it."""
+    """Return the changes as a diff of the cells as text. In both texts, the heading of a cell has the number that the
+    cell had before the changes. Otherwise an inserted cell would change the numbers of all cells below it, and the diff
+    would show all their headings as changed."""
     numbers = {cell.id: f"cell {number}" for number, cell in enumerate(before.cells, 1)}
     texts = ("".join(_format_cell(cell, numbers) for cell in document.cells) for document in (before, after))
     shown = {"cells": changes, "loads": find_loaded_content(before, after)}
@@ -179,11 +180,17 @@ def describe_changes(before: NotebookDocument, after: NotebookDocument, *changes
 
 
 def find_loaded_content(before: NotebookDocument, after: NotebookDocument) -> str | None:
-    """Return what a page loads as soon as it shows the changed cells, in words; None for nothing."""
+    """Return what a page loads from elsewhere as soon as it shows the changed cells, in words; None for nothing.
+
+    For example, a Markdown cell with `![a](https://x.org/b)` makes the page request that address, without a click of
+    the user. The user sees this before the change, because a model that was misled could send data away in an address.
+    See `loaded_content`.
+    """
     return ", ".join(filter(None, (_find_loaded(cell, before.cell(cell.id)) for cell in after.cells))) or None
 
 
 def _find_loaded(cell: NotebookCell, before: NotebookCell | None) -> str | None:
+    """Return what a page loads for one cell. What it loaded already `before` the change is left out."""
     if cell.cell_type is not CellType.MARKDOWN or (before and before.source == cell.source):
         return None
     return find_loaded(cell.source, before.source if before else "")

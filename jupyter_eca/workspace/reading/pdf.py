@@ -31,6 +31,7 @@ def load_file(real: Path, name: str) -> DocumentPart:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise ToolError(f"{name} is larger than {MAX_BYTES / 1e6:g} MB.", "Split it, or take its text out with code.")
+    # A few bytes may come before the mark. Readers of PDF accept it anywhere in the first 1024 bytes.
     if b"%PDF-" not in data[:1024]:
         raise ToolError(f"{name} is no PDF, whatever it is called.")
     return DocumentPart(name, base64.b64encode(data).decode("ascii"))
