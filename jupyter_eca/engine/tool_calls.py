@@ -315,7 +315,8 @@ def finish_call(builder: StepBuilder, call: ToolCall, finished: ToolFinished) ->
     if call.is_narrowed and not error:
         text = f"{_describe_left_out(call)}\n\n{text}"
     details = finished.details or call.details
-    # An aside tells the model's side of the chat more than the reader sees: here, that the result is a rule of the user.
+    # An aside tells the model's side of the chat more than the reader sees: here, that the result is a rule of the
+    # user.
     aside = FetchedRuleAside(id=finished.rule) if finished.rule and not error else None
     _show_result(builder, call, text, error=error, details=details, whole=finished.whole_length, aside=aside)
     for image in finished.images:

@@ -171,7 +171,8 @@ def _describe_server(server: ToolServerUpdatedParams) -> str:
 
 def _describe_keys(services: Services) -> Iterator[str]:
     """Yield, for each provider that has a key, where the key is from and whether it works; and for each other provider
-    that needs one, which variable is missing and what the key would give."""
+    that needs one, which variable is missing and what the key would give. A provider whose address is not known without
+    a configuration is left out, because a key alone would not make it work."""
     for name, entry in services.catalog.entries().items():
         label = entry.label or f"`{name}`"
         if entry.key.source:

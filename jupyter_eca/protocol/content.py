@@ -412,6 +412,7 @@ class RejectReason(StrEnum):
     NOBODY = "nobody-to-ask"
     HOOK = "hook-rejected"
     ORDER = "earlier-call-failed"
+    """A call before it in the same answer, which would have changed something, failed or was rejected."""
 
 
 class ToolCallRejectedContent(ToolCallContent):

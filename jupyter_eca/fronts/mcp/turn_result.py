@@ -1,5 +1,6 @@
-"""Owns the result of a turn for a client of MCP (Model Context Protocol). It is built from the events of the turn,
-which is one prompt or one call of a tool. This module also owns the advice for a turn that has no result. Pure.
+"""Owns the result of a turn for a client of MCP (Model Context Protocol), which is built from the events of the turn. A
+turn begins with a prompt, or with a call of one tool by the client. This module also owns the errors for a turn that
+has no result. It does no input or output, and reads no clock.
 
 It must not know how the events arrive (`turn_listeners.py`) or how the result is written (`answers.py`).
 """
@@ -23,8 +24,8 @@ from jupyter_eca.protocol.content import (
 )
 from jupyter_eca.protocol.event import Event, Outcome
 
-# For each reason of a rejection, a message and suggestions. They are written for the user of the client and not for its
-# model, because only the user can do what they suggest.
+# For each reason of a rejection, a message and suggestions. The model of the client reads them, as the error of its
+# tool call, and can pass them on to its user: only the user can do some of the things that they suggest.
 REFUSALS: Final = {
     RejectReason.USER: ("The user rejected this call. It did not run; nothing was changed.",
                         "Ask the user what they want instead."),
@@ -34,17 +35,20 @@ REFUSALS: Final = {
     RejectReason.NOBODY: (
         "This call needs approval, and nobody is there to give it. It did not run; nothing was changed.",
         'The user can allow it for good, in .eca/config.json: {"toolCall": {"approval": {"allow": {"NAME": {}}}}}. '
-        "That does not hold for what changes what may run without asking, such as a file in .eca.",
+        "But a call that changes the rules of approval themselves, such as a file in .eca, needs approval each time.",
         "Or use a client that supports elicitation: its user is asked then.",
     ),
     RejectReason.HOOK: ("A hook of the user's forbids this call. It did not run; nothing was changed.",
                         "Do without it; only the user can change `hooks` in the configuration."),
-    RejectReason.ORDER: ("A call before it failed or was rejected. It did not run; nothing was changed.",
+    RejectReason.ORDER: ("A call before it in the same answer failed or was rejected. It did not run; nothing was "
+                         "changed.",
                          "Call it again if it is still wanted."),
 }  # fmt: skip
 _OPEN_PANEL: Final = "Have the user open the chat panel in JupyterLab and call again: the call can be approved there."
 
+# The message and the suggestion for a tool call that was stopped while it ran.
 STOPPED: Final = ("The call was stopped while it ran; it may have been carried out in part.", "Look before you go on.")
+# The suggestion for a tool call that ended with an error. The message of such a call is the text of the error.
 FAILED: Final = "The message is what the tool said. Correct what you asked for, and call it again."
 
 
@@ -58,11 +62,14 @@ def make_refusal(rejected: ToolCallRejectedContent, *, panel: bool) -> RefusedCa
 
 @dataclass
 class TurnResult:
-    """The result of one turn so far."""
+    """The result of one turn so far. It grows with each event."""
 
     turn: str
+    """The id of the turn."""
+
     steps: int = 0
-    """How many steps of progress the turn has made."""
+    """How many steps the turn has made. A step is a part of the turn that is reported as progress, such as "Generating"
+    or a tool call. It is not the `step` of the engine."""
 
     current_step: str = ""
     """What the turn does at the moment, for the client's user."""
@@ -83,7 +90,7 @@ class TurnResult:
     """The texts that come from us and not from the model."""
 
     _calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    """All tool calls, as the answer lists them."""
+    """All tool calls that have ended, as the answer lists them."""
 
     _images: list[ImagePart] = field(default_factory=list[ImagePart])
     """The images of the answer, and those that tools have shown."""
