@@ -1,4 +1,4 @@
-"""Owns the `Link` protocol, and the inbox that all our links share.
+"""Owns the `Link` protocol, and `Inbox`, the queue of received messages that each of our links has.
 
 It must not know how bytes travel: each transport (`stdio`, `websocket`, `comm`, `memory`) is a module of its own.
 `peer` is its neighbour: it sends requests over a link and matches the answers.
