@@ -1,5 +1,5 @@
 """The tool that lists a folder as a tree. In a git repository it lists the files that git knows, and elsewhere it walks
-the folder. Links are shown, but never followed. `search` searches in files.
+the folder. Symbolic links are shown, but never followed. `search` searches in files.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ async def _list_folder(folder: Path) -> _Listing:
 
 def _keep_existing(folder: Path, output: bytes) -> _Listing:
     """Return the paths of git's output that exist. Its index also has deleted files, and files that are now behind a
-    link."""
-    # Whether a folder is not behind a link. Each folder is looked at only once.
+    symbolic link."""
+    # Whether a folder is not behind a symbolic link. Each folder is looked at only once.
     is_real: dict[Path, bool] = {}
     paths: set[tuple[str, ...]] = set()
     for name in map(os.fsdecode, filter(None, output.split(b"\0"))):
