@@ -113,7 +113,7 @@ class ProcessDoor:
     `fronts/eca/door.py` for the meaning of the attributes."""
 
     sees_all = True
-    follows = True
+    client_chooses_folders = True
     browser = Loopback()
     kernel = None
     approves = True

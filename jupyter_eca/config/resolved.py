@@ -51,7 +51,7 @@ class Resolved:
                 _log.warning("there is no agent %r; known are %s", candidate, ", ".join(self.agents))
         return self.agents[CODE]
 
-    def list_primary(self, name: str = "") -> tuple[str, ...]:
+    def list_selectable(self, name: str = "") -> tuple[str, ...]:
         """Return the agents that the user may choose, by name. The default agent comes first, because some clients show
         the first one as selected. With `name`, this agent is the default."""
         default = self.agent(name).name

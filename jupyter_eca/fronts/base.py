@@ -2,11 +2,12 @@
 host is the object that runs all chats. A plug is an object that is found by its name, so nothing needs to register it.
 
 A plug is exported as `FRONT`, either by a module in `jupyter_eca/fronts/` or by a module that an entry point of the
-group `jupyter_eca.fronts` names. The name of the front is that of the module or the entry point. It must not know any
-front: `mount.py` opens the plugs of a Jupyter server, and `apps/process.py` runs one as a program.
+group `jupyter_eca.fronts` names. The name of the front is that of the module or the entry point. This module must not
+know any front: `mount.py` opens the plugs of a Jupyter server, and `apps/process.py` runs one as a program.
 
-The front for ECA is no plug, because an ECA client names the folders of its host when it initializes. So each
-application that serves ECA chooses the host itself, by a `Door` (`eca/door.py`).
+The front for ECA is no plug. A plug gets a host that runs already. But an ECA client may name the folders of its host
+when it initializes, so the host is started only then. Each application that serves ECA does this by a `Door`: its
+answers to what a session may see and do, and which host it uses (`eca/door.py`).
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ MAY_NOT_APPROVE: Final = (
 class Front(Protocol):
     """A plug whose clients send HTTP requests to `<base_url>eca/NAME/`.
 
-    Jupyter has authenticated and authorised each request before the front gets it, so the client may run code. The
-    client may approve tool calls and answer questions only if `approves` in the ASGI scope of its request is not False
-    (see `eca/door.py`).
+    Jupyter has authenticated and authorised each request before the front gets it. So the client has the rights of a
+    user of Jupyter, who may run code in kernels. But not each such client may approve what the model does. It may
+    approve tool calls and answer questions only if `approves` in the ASGI scope of its request is not False (see
+    `Door.approves` in `eca/door.py`).
     """
 
     def application(self, host: Host) -> ASGIApp | AbstractAsyncContextManager[ASGIApp]:
@@ -67,7 +69,7 @@ class LinkFront(Protocol[T]):
 
         `shared` returns the object that `open` yielded. It raises ConfigError if there is no host; then the front
         should send the error to the client. `approves` says whether the client may approve tool calls and answer
-        questions (see `eca/door.py`).
+        questions (see `Door.approves` in `eca/door.py`).
         """
         ...
 

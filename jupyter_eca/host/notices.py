@@ -57,7 +57,7 @@ class Notices:
         selected = self._services.current.resolved.agent(agent_name)
         models, default = await self._services.catalog.list_models()
         chosen = selected.default_model or default
-        agents = self._services.current.resolved.list_primary(agent_name)
+        agents = self._services.current.resolved.list_selectable(agent_name)
         return ChatConfig(
             models=models if not chosen or chosen in models else (chosen, *models),
             agents=agents,

@@ -56,7 +56,7 @@ class Notebook:
 class Door:
     opened: Host
     sees_all: bool = True
-    follows: bool = True
+    client_chooses_folders: bool = True
     approves: bool = True
     may_trust: bool = True
     kernel: str | None = None

@@ -240,7 +240,7 @@ class ServerDoor:
         self.approves = approves
         # A session of a kernel must not trust a folder: code in the kernel could answer for the user.
         self.may_trust = approves and interrupt is None
-        self.follows = False
+        self.client_chooses_folders = False
 
     async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # all clients share one host, so none may configure it
         """Return the host of this server, and start it first if needed. Raises: ConfigError."""

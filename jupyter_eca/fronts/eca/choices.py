@@ -8,7 +8,8 @@ count for all other notebooks.
 
 Code in a kernel can send messages over the link of its kernel, and a model may have written that code. So a choice from
 there counts for the notebook of that kernel only, and an agent is not remembered from there at all: it may run more
-without approval.
+without approval. The `Door` of a session (`door.py`), which is the interface to the application, tells what its client
+is.
 
 This module must not know what is remembered: `host.chat.choice_memory` does.
 """
@@ -34,19 +35,20 @@ def recalls(session: EcaSession, notebook: str | None) -> bool:
     sent, "" for no notebook, or None if it has sent nothing."""
     if session.dialect is not Dialect.OWN or session.capabilities.unattended:
         return False
-    return notebook is not None or not session.door.sees_all  # only a kernel does not see all chats
+    return notebook is not None or _is_kernel(session)
 
 
 def remembers_everywhere(session: EcaSession, notebook: str | None) -> bool:
-    """Return whether a choice of a client counts for all notebooks that have none of their own."""
-    return recalls(session, notebook) and session.door.sees_all and session.door.approves
+    """Return whether a choice of a client counts for all notebooks that have none of their own. A client that may not
+    approve tool calls may be code that a model wrote, which has found a token. Its choices are not the user's."""
+    return recalls(session, notebook) and not _is_kernel(session) and session.door.approves
 
 
 async def find_place(session: EcaSession, notebook: str | None) -> ChoicePlace | None:
     """Return for which notebooks a choice of a client counts; None if its choices are not remembered."""
     if remembers_everywhere(session, notebook):
         return ChoicePlace(notebook or "", everywhere=True)
-    if recalls(session, notebook) and not session.door.sees_all:
+    if recalls(session, notebook) and _is_kernel(session):
         return ChoicePlace(await _find_own_notebook(session))
     return None
 
@@ -55,19 +57,28 @@ async def read_choice(session: EcaSession, chat: str | None, notebook: str | Non
     """Return what the next turn of a chat runs with. A new chat begins with the remembered choices. `chat` is the
     host's id, or None for a chat that does not exist yet."""
     host = session.host
-    if chat is not None and (live := host.chats.live(chat)) is not None and live.last:
+    # A chat in memory without events (`last` is 0) is new: nothing was sent in it yet.
+    if chat is not None and (live := host.chats.live(chat)) is not None and live.last > 0:
         chosen = live.choice
     elif chat is not None and (row := await host.chats.read_row(chat)) is not None:
         chosen = get_stored_choice(row)
     else:
-        chosen = session.get_choice(chat or "")
+        chosen = session.get_choice(chat or "")  # "": what the client has selected for all new chats
         if recalls(session, notebook):
-            place = (notebook or "") if session.door.sees_all else await _find_own_notebook(session)
+            place = await _find_own_notebook(session) if _is_kernel(session) else notebook or ""
             chosen = await host.choice_memory.recall(place, chosen)
     return replace(chosen, model=await choose_model(host.current.resolved, host.catalog, chosen))
 
 
+def _is_kernel(session: EcaSession) -> bool:
+    """Return whether the client is a kernel, whose cells send the prompts. No other client is kept from seeing all
+    chats."""
+    return not session.door.sees_all
+
+
 async def _find_own_notebook(session: EcaSession) -> str:
     """Return the path of the notebook of the client's kernel, "" if it is not known."""
-    kernel = session.door.kernel
-    return (await find_notebook_of_kernel(session.host.services, "", kernel) or "") if kernel is not None else ""
+    if (kernel := session.door.kernel) is None:
+        return ""
+    # The question belongs to no chat, so of the clients only those that see all chats are asked.
+    return await find_notebook_of_kernel(session.host.services, chat="", kernel=kernel) or ""

@@ -1,6 +1,6 @@
-"""Owns the interface to the application that serves ECA. The application decides which host a session uses, what the
-session may see, and what it may do. A session is the connection of one client. The host is the object that runs all
-chats.
+"""Owns `Door`, the interface to the application that serves ECA, such as a Jupyter server. The application decides
+which host a session uses, what the session may see, and what it may do. A session is the connection of one client. The
+host is the object that runs all chats.
 
 It must not know the session. `apps/server/app.py`, `apps/process.py` and `apps/kernel/` each implement a `Door`.
 """
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 class Door(Protocol):
-    """What the application knows and decides about the sessions that it opens in one way, such as by a WebSocket."""
+    """What the application knows and decides about a session. Sessions that are opened for the same kind of client,
+    such as the panels of JupyterLab, may have equal doors."""
 
     async def host(self, params: InitializeParams) -> Host:
         """Return the host that the session uses. `params` are those of `initialize`. Raises: ConfigError."""
@@ -30,8 +31,8 @@ class Door(Protocol):
 
     @property
     def approves(self) -> bool:
-        """Whether the client may approve tool calls. A program that has only a token which code in a kernel can find
-        may prompt, but not approve: it may be code that a model wrote."""
+        """Whether the client may approve tool calls. Code in a kernel can find the token of the server. So a client
+        that shows only this token may be code that a model wrote. It may prompt, but not approve."""
         ...
 
     @property
@@ -40,8 +41,9 @@ class Door(Protocol):
         ...
 
     @property
-    def follows(self) -> bool:
-        """Whether the client chooses the folders of the workspace. If not, the server chooses them."""
+    def client_chooses_folders(self) -> bool:
+        """Whether the client chooses the folders of the workspace, as an editor does. Then the host belongs to this
+        client alone. If not, the application chooses the folders."""
         ...
 
     @property

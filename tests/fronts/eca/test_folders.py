@@ -85,7 +85,7 @@ async def test_the_last_folder_stays(home: Path) -> None:
 
 async def test_a_client_of_a_jupyter_server_cannot_widen_what_the_assistant_sees(home: Path, other: Path) -> None:
     async with desk(home, STORY, toolCall={"approval": {"byDefault": "allow"}}) as table:
-        at = connect(table, Door(table.host, follows=False))
+        at = connect(table, Door(table.host, client_chooses_folders=False))
         await at.initialize()
         await change(at, added=folders(other))
         assert "outside of the workspace" in await reads(at, other / "secret.txt")

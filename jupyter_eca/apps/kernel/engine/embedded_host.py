@@ -35,7 +35,7 @@ class EmbeddedDoor:
     approves = True
     # The host has the rights of this kernel, so the user of the kernel may trust folders.
     may_trust = True
-    follows = False
+    client_chooses_folders = False
     browser = Loopback()
     kernel = None
 

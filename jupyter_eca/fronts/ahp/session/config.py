@@ -64,7 +64,7 @@ def _describe_effort(variants: tuple[str, ...]) -> Json:
 def describe_schema(host: Host, model: str) -> Json:
     """Return the JSON schema of a session's configuration. The efforts are those of `model`, its full name or "". All
     properties can be changed while the session exists."""
-    names = host.current.resolved.list_primary()
+    names = host.current.resolved.list_selectable()
     known = host.current.resolved.agents
     properties: Json = {
         "agent": {

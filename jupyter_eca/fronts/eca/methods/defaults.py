@@ -34,19 +34,26 @@ _CHOICES: Final = {
 async def list(session: EcaSession, _params: Model) -> wire.ConfigDefaultsResult:
     """Return all defaults."""
     host = session.host
+    # The default variant is a setting of the agent `code`. So the variants to choose from are those of the model that
+    # this agent has where the user has chosen nothing else.
     model = await choose_model(host.current.resolved, host.catalog, Choice(agent=CODE))
     choices = {
-        wire.DefaultName.AGENT: host.current.resolved.list_primary(),
+        wire.DefaultName.AGENT: host.current.resolved.list_selectable(),
         wire.DefaultName.VARIANT: host.catalog.variants(model),
     }
     return await asyncio.to_thread(user_defaults.list_defaults, host.config, find_sources(host), choices)
 
 
 async def set(session: EcaSession, params: wire.ConfigSetDefaultParams) -> wire.ConfigDefaultsResult:
-    """Set a default, and return all of them. Raises: RemoteError, LocalError."""
+    """Set a default, and return all of them.
+
+    Raises: RemoteError when the client may not change the configuration, LocalError for a value of the wrong kind,
+    ConfigError when the file cannot be changed.
+    """
     check_may_change_config(session)
     host = session.host
     before = user_defaults.read_default(host.config, params.name)
+    # The user makes this change, so a folder whose settings the user trusts stays trusted with it.
     await host.folder_trust.keep(partial(user_defaults.set_default, find_sources(host), params))
     await host.reload()
     if user_defaults.read_default(host.config, params.name) != before:
@@ -55,7 +62,11 @@ async def set(session: EcaSession, params: wire.ConfigSetDefaultParams) -> wire.
 
 
 async def _forget_choices(host: Host, name: wire.DefaultName) -> None:
-    """Forget what the user has chosen earlier in place of this default. The default was set later, so it counts."""
+    """Forget what the user has chosen earlier in place of this default. The default was set later, so it counts.
+
+    A choice is stored with the default that it replaced. Choices that replaced another value stay, such as the default
+    of a project. The name of a default that is not set any more is "".
+    """
     if (choice := _CHOICES.get(name)) is not None:
         default = user_defaults.read_default(host.config, name)
         await host.choice_memory.forget_replaced(choice, default or "")

@@ -48,7 +48,7 @@ async def initialize(session: EcaSession, params: lifecycle.InitializeParams) ->
     return lifecycle.InitializeResult(
         models=models,
         chat_default_model=default,
-        chat_behaviors=resolved.list_primary(session.default_agent),
+        chat_behaviors=resolved.list_selectable(session.default_agent),
         chat_default_behavior=resolved.agent(session.default_agent).name,
         chat_welcome_message=resolved.config.welcome_message,
     )
@@ -126,7 +126,7 @@ async def _notify_progress(session: EcaSession, type: str) -> None:
 def change_folders(session: EcaSession, params: lifecycle.DidChangeWorkspaceFoldersParams) -> None:
     """Change the folders of the workspace. If no folder would be left, nothing changes, because a workspace needs at
     least one folder."""
-    if not session.door.follows:
+    if not session.door.client_chooses_folders:
         return
     host, event = session.host, params.event
     removed = _parse_folders(event.removed)
@@ -145,7 +145,7 @@ async def shutdown(session: EcaSession, _params: Model) -> None:
     """End the tool servers before the reply (ECA, shutdown flow), if the host belongs to this client alone. Turns
     continue until `exit` follows."""
     session.is_shut_down = True
-    if session.door.follows and session.initialized:
+    if session.door.client_chooses_folders and session.initialized:
         await session.host.mcp.end(SERVERS_SECONDS)
 
 
