@@ -60,11 +60,14 @@ class TerminalScoped(AhpAction):
 
 
 class RootConfigChanged(AhpAction):
-    """The configuration of the root has changed."""
+    """The configuration of the server has changed. In the protocol, the state that belongs to no session is the
+    root."""
 
     type: Literal["root/configChanged"] = "root/configChanged"
     config: Json
+    """The new values, by the names of the settings."""
     replace: StrictBool = False
+    """Whether all earlier values are dropped. If not, only the values in `config` are replaced."""
 
 
 class TurnStarted(TurnScoped):
@@ -155,7 +158,8 @@ class IsArchivedChanged(SessionScoped):
 
 
 class ActiveClientChanged(SessionScoped):
-    """Another client is the active one of the session, or none is."""
+    """The active client of the session has changed: the only client whose tools the session can use. Without
+    `active_client`, there is none now."""
 
     type: Literal["session/activeClientChanged"] = "session/activeClientChanged"
     active_client: state.ActiveClient | None = None
@@ -169,7 +173,8 @@ class ActiveClientToolsChanged(SessionScoped):
 
 
 class CustomizationToggled(SessionScoped):
-    """A customization was switched on or off."""
+    """A customization was switched on or off. A customization is a set of additions to the assistant that a client
+    brings, such as rules, skills or MCP servers."""
 
     type: Literal["session/customizationToggled"] = "session/customizationToggled"
     uri: Uri
@@ -181,7 +186,9 @@ class ConfigChanged(SessionScoped):
 
     type: Literal["session/configChanged"] = "session/configChanged"
     config: Json
+    """The new values, by the names of the settings."""
     replace: StrictBool = False
+    """Whether all earlier values are dropped. If not, only the values in `config` are replaced."""
 
 
 class Truncated(SessionScoped):
@@ -508,7 +515,8 @@ _ACTION: TypeAdapter[ClientAction] = TypeAdapter(Annotated[ClientAction, Field(d
 
 
 def parse(action: Json) -> ClientAction:
-    """Parse an action of a client, by the names of the protocol alone. See `Ahp.model_validate`.
+    """Parse an action of a client. Only the names of the protocol count for its fields (`turnId`), and not those in
+    Python (`turn_id`). `Ahp.model_validate` says why.
 
     Raises: pydantic.ValidationError if it is malformed, or has a type that clients may not send.
     """

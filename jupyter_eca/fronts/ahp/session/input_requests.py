@@ -79,7 +79,8 @@ class InputRequests:
 
 
 def make_request(question: ChatAskQuestionParams) -> Json:
-    """Make an input request that contains one question. Its kind follows from the field of a form or from the
+    """Make an input request that contains one question. If an MCP server asks the user to fill in a form, each question
+    is about one field of the form, and its kind follows from the field. The kind of other questions follows from their
     options."""
     fields: Json = {"id": _QUESTION_ID, "message": question.question, "required": True}
     if isinstance(question, FieldQuestion):
@@ -98,7 +99,8 @@ def make_request(question: ChatAskQuestionParams) -> Json:
 
 def _describe_field(field: FormField) -> Json:
     """Describe the field of a form as a question of the protocol. The default of a field is a text, as a user would
-    type it; the question has it as a value of its kind."""
+    type it. In the question, it has the type of the value: the text "10" becomes the number 10, and "Yes" becomes
+    True."""
     default: Any = field.default
     fields: Json = {"title": field.title, "message": field.description or field.title, "required": field.required}
     match field.kind:
@@ -142,6 +144,8 @@ def read_answer(question: ChatAskQuestionParams, request: Json, response: str, f
         return ChatAskQuestionResult(cancelled=True)
     entry: Json = get_object({**get_object(request, "answers"), **final}, _QUESTION_ID)
     value = get_object(entry, "value")
+    # What the user has typed instead of selecting an option. It is a field of the value, but an answer of the state
+    # `skipped` has no value, and has the field itself (AHP, section 6.5).
     texts = [str(text) for text in value.get("freeformValues") or entry.get("freeformValues") or ()]
     if not texts and "value" in value:
         options = {option["id"]: option["label"] for option in get_list(get_list(request, "questions")[0], "options")}
