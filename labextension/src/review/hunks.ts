@@ -11,7 +11,7 @@
  * knows no cell: `cell_diff.ts` keeps the hunks of a cell.
  */
 
-import { diff } from '@codemirror/merge';
+import { Change, diff } from '@codemirror/merge';
 
 /** A difference between a text and the other text. */
 export interface Hunk {
@@ -45,6 +45,9 @@ const MAX_DIFFERENT_LINES = 0xd800;
 
 /** Compare two texts line by line and return the hunks. */
 export function findHunks(text: string, other: string): readonly Hunk[] {
+  if (text === other) {
+    return [];
+  }
   const [lines, otherLines] = [text.split('\n'), other.split('\n')];
   const [starts, otherStarts] = [findLineStarts(lines), findLineStarts(otherLines)];
   const getStart = (places: readonly number[], line: number): number => places[line] ?? 0;
@@ -72,9 +75,9 @@ function findLineStarts(lines: readonly string[]): readonly number[] {
 
 /**
  * Return the differences between two lists of lines, as ranges of line indexes. `diff` compares characters, so each
- * different line is encoded as one character. With too many different lines, everything is one difference.
+ * different line is encoded as one character. With too many different lines, all lines are one difference.
  */
-function diffLines(lines: readonly string[], otherLines: readonly string[]): ReturnType<typeof diff> {
+function diffLines(lines: readonly string[], otherLines: readonly string[]): readonly Change[] {
   const codes = new Map<string, number>();
   const encode = (list: readonly string[]): string =>
     list
@@ -85,7 +88,7 @@ function diffLines(lines: readonly string[], otherLines: readonly string[]): Ret
       })
       .join('');
   const [a, b] = [encode(lines), encode(otherLines)];
-  return codes.size < MAX_DIFFERENT_LINES ? diff(a, b) : diff('a', 'b');
+  return codes.size < MAX_DIFFERENT_LINES ? diff(a, b) : [new Change(0, lines.length, 0, otherLines.length)];
 }
 
 /**

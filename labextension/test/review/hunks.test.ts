@@ -146,3 +146,12 @@ test('of an incomplete answer only the lines that have come are shown', () => {
   expect(findHunksSoFar(text, 'a\nB\nc')).toMatchObject([{ from: 2, to: 2, other: 'B\n' }]);
   expect(findHunksSoFar(text, 'a\nB\nc\n')).toMatchObject([{ from: 2, to: 4, other: 'B\n' }]);
 });
+
+test('texts with too many different lines have one hunk, which is the whole text', () => {
+  const numbers = (offset: number): string => Array.from({ length: 40_000 }, (_, line) => line + offset).join('\n');
+  const [before, after] = [numbers(0), numbers(40_000)];
+  const applied = applyAllHunks({ text: before, hunks: findHunks(before, after) });
+  expect(applied.text === after).toBe(true);
+  expect(applied.hunks).toEqual([]);
+  expect(findHunks(before, before)).toEqual([]);
+});
