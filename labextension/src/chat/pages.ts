@@ -1,9 +1,9 @@
 /**
  * Puts an older page of a chat's history before the transcript that is shown. Pure.
  *
- * A page is a part of the history. A chat opens with its newest page only, however long the chat is. The place where a
- * page begins is named by a cursor, which the server creates. This module knows no session: `history_page.ts` fetches
- * the pages.
+ * A page is a part of the history. A chat opens with its newest page only, however long the chat is. A cursor, which
+ * the server creates, names the place between two pages: the older page ends there, and the newer one begins there. This
+ * module knows no session: `history_page.ts` fetches the pages.
  */
 
 import type { Transcript } from './transcript';
@@ -16,9 +16,13 @@ import type { HistoryPage } from './types';
 export const PAGE_SIZE = 120;
 
 /**
- * Return the chat with an older page put before it. `older` is the transcript of the page. If the chat no longer begins
- * where the page ends (`at`), return the chat unchanged. The transcript of each page counts its block keys from zero.
- * So the keys of older blocks get the cursor of their page as a prefix, to stay unique.
+ * Return the chat with an older page put before it. `older` is the transcript of the page. `at` is the cursor of the
+ * place where the page ends, and `before` that of the place where it begins. If the chat no longer begins where the page
+ * ends, return the chat unchanged.
+ *
+ * The transcript of each page counts its block keys from zero. So the keys of older blocks get the cursor of their page
+ * as a prefix, to stay unique. The same prefix is needed in `ends`, which tells by the key of a block which turn ends
+ * with it. `agents` has the ids of chats as keys, which are unique already.
  */
 export function prependPage<T extends Transcript>(chat: T, older: Transcript, { at, before }: HistoryPage): T {
   if (chat.before !== at) {

@@ -1,13 +1,14 @@
 /**
  * Finds chats by their titles and by what was written in them.
  *
- * The titles are known here. The server searches the messages, and answers with the sentence that was found in each.
+ * The titles are known here. The server searches the messages. For each chat that it finds, it answers with a sentence
+ * that has the words.
  */
 
 import { ChatId, ChatSummary } from '../wire/protocol';
 import { Session } from '../chat/session';
 
-/** The sentences that were found, by the ids of their chats. It is empty if only the title has the words. */
+/** For each chat that the server has found, the sentence with the words; '' if only the title of the chat has them. */
 export type Excerpts = ReadonlyMap<ChatId, string>;
 
 /** Return the words of a query in lower case. */

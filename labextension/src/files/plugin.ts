@@ -2,7 +2,8 @@
  * The plugin that notices when open files and notebooks may have changed on disk, and lets them be checked: after an
  * event of the server, and when the user comes back to the page or goes to another document.
  *
- * This module knows no document: `refresh.ts` compares documents with the disk. It is loaded when a document is open.
+ * This module knows no document: `reload.ts` finds the open documents, and `refresh.ts` compares them with the disk. Both
+ * are loaded when a document is open.
  */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -25,6 +26,7 @@ function activate(app: JupyterFrontEnd, translator: ITranslator | null): void {
   const trans = (translator ?? nullTranslator).load('jupyter_eca');
   let refresher: Promise<Refresher> | undefined;
   const check = (): void => {
+    // Only the widget of a document has a `context`. The modules are loaded once, and then check at each call.
     if (refresher !== undefined || [...app.shell.widgets('main')].some(widget => 'context' in widget)) {
       refresher ??= import('./reload').then(({ createRefresher }) => createRefresher(app, trans));
       void refresher.then(loaded => loaded.check());

@@ -35,6 +35,7 @@ export class CellRewriter {
     /** Resolves when the first attempt to connect has ended. */
     private readonly waitForConnection: () => Promise<void>
   ) {
+    // The session passes everything that the server sends about cells to its notebook host, also the answers to rewrites.
     notebooks.receiveRewrite = params => {
       this.receive(params);
     };
@@ -63,7 +64,7 @@ export class CellRewriter {
     }
     const box = this.boxes.get(cell) ?? this.createBox(panel, cell);
     if (!box.isAttached) {
-      insertBar(cell, box, 'within');
+      insertBar(cell, box, 'within'); // in this cell, before its input
     }
     box.focus();
   }

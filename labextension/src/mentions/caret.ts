@@ -1,5 +1,6 @@
 /**
- * Lets the caret treat a mention as one letter: it never stands inside, and Backspace and Delete remove it whole. Pure.
+ * Makes a mention behave as one letter: the caret never stands inside of it, and Backspace and Delete remove the whole
+ * mention. Pure.
  *
  * `mentions.ts` finds the mentions. `view/composer/PromptBox.tsx` moves the caret.
  */
@@ -24,6 +25,7 @@ export function keepOutside(mentions: readonly Mention[], before: TextRange, now
     if (mention === undefined) {
       return to;
     }
+    // An end also goes outward if it has not moved but is inside, for example when a mention was typed around it.
     const goesOutward = !isCaret && (hasMovedBoth || from === to);
     return mention[goesOutward ? outward : from < to ? 'end' : 'start'];
   };
@@ -32,8 +34,8 @@ export function keepOutside(mentions: readonly Mention[], before: TextRange, now
 }
 
 /**
- * Return what a key deletes, if it deletes a mention, and undefined otherwise. `wholeWord`: the key deletes to the end
- * of a word, together with the spaces before it.
+ * Return the range that a key deletes, if it deletes a mention. Otherwise return undefined: then the browser deletes what
+ * it always does. `wholeWord`: the key deletes a whole word, and the spaces between that word and the caret.
  */
 export function findDeletion(
   text: string,

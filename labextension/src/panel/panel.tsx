@@ -1,8 +1,8 @@
 /**
  * The panel in Lab: it creates the session, and gives the views what they use of Lab (`Env`).
  *
- * The module is loaded when the panel is first shown. It knows no menu and no command: those are in `plugin.ts`. The
- * counterpart in the widget is `widget/index.tsx`.
+ * The module is loaded when the panel is first shown. It knows no menu and no command: those are in `plugin.ts`.
+ * `widget/index.tsx` does the same for a panel in the output of a cell.
  */
 
 import { ServerConnection } from '@jupyterlab/services';
@@ -102,6 +102,7 @@ export class AssistantPanel extends ReactWidget {
     const { tracker } = lab;
     const openPath = (path: string): void => void lab.openPath(path);
     const code = {
+      // It is computed at each use, because the user goes from cell to cell.
       get place() {
         return findCodePlace(tracker);
       }
@@ -150,6 +151,7 @@ export class AssistantPanel extends ReactWidget {
         };
       }
     });
+    // The server offers a link or a sign-in: show it as a notification with a button.
     this.session.onOffer = offer => {
       showOffer(offer, trans, server => {
         this.session.notify('mcp/connectServer', { name: server });
@@ -206,6 +208,7 @@ export class AssistantPanel extends ReactWidget {
       this.session.startChat();
     }
     if (!(await this.session.prompt(message, contexts))) {
+      // The message was not sent: put it into the prompt box.
       this.session.onInsertText(message);
     }
   }

@@ -1,5 +1,5 @@
 /**
- * Formats text and figures for a reader. Pure.
+ * Formats texts and numbers for a reader. Pure.
  *
  * This module draws nothing and knows no translation: Markdown is rendered in `markdown.ts`.
  */
@@ -84,14 +84,16 @@ export function formatCount(n: number): string {
 }
 
 /**
- * Format a cost in dollars with at least two significant figures, because most answers cost less than a cent: $1.20,
- * $0.0034. `text` is a decimal number. The result is empty if it is not one.
+ * Format a cost in dollars with two digits that are not leading zeros, because most answers cost less than a cent:
+ * $1.20, $0.0034. A price is never shown with more than six decimal places: $0.000003. `text` is a decimal number. The
+ * result is empty if it is not one.
  */
 export function formatCost(text: string): string {
   const cost = Number(text);
   if (!Number.isFinite(cost)) {
     return '';
   }
+  // The logarithm counts the zeros after the point: it is -2.5 for 0.0034, which needs four decimal places.
   return `$${cost === 0 || cost >= 0.1 ? cost.toFixed(2) : cost.toFixed(Math.min(6, 1 - Math.floor(Math.log10(cost))))}`;
 }
 
@@ -111,7 +113,7 @@ export function baseName(path: string): string {
   return path.replace(/\/+$/, '').split('/').at(-1) ?? path;
 }
 
-/** How many characters of an id are shown: enough to distinguish ids. */
+/** How many characters of a long id are shown: enough to distinguish ids. */
 const SHORT = 8;
 
 /**
@@ -126,6 +128,7 @@ export function replaceCellIds(
 ): string {
   // nbformat allows no other characters in the id of a cell.
   const ids = [args.cell, args.cells].flat().filter(id => typeof id === 'string' && /^[\w-]+$/.test(id)) as string[];
+  // An id with one character more stays whole, because the sign `…` would take the place of that character.
   const describeId = (id: string): string =>
     find(id)?.number.toString() ?? (id.length > SHORT + 1 ? `${id.slice(0, SHORT)}…` : id);
   return ids.reduce(

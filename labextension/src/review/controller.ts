@@ -245,10 +245,10 @@ export class ReviewController {
         label: trans.__('Leave out'),
         back: trans.__('Take in again'),
         note: trans.__('Left out'),
-        act: (id: number, out: boolean) => {
+        act: (id: number, isLeftOut: boolean) => {
           const before = this.findLeftOut(chatId, call);
           const others = before.filter(other => other !== id);
-          this.session.leaveOut(call, out ? [...others, id].sort((a, b) => a - b) : others, chatId);
+          this.session.leaveOut(call, isLeftOut ? [...others, id].sort((a, b) => a - b) : others, chatId);
         }
       };
       const style = { side: 'proposed' as const, buttons: [], caption: trans.__('Proposed'), touched };
@@ -487,7 +487,7 @@ function listDrawn(edit: ReviewedEdit, owner: Owner): readonly Hunk[] {
   }
   const { leftOut } = owner;
   if (edit.drawn?.from !== hunks || edit.drawn.leftOut !== leftOut) {
-    const marked = hunks.map(hunk => ({ ...hunk, out: leftOut.includes(hunk.id) }));
+    const marked = hunks.map(hunk => ({ ...hunk, isLeftOut: leftOut.includes(hunk.id) }));
     edit.drawn = { from: hunks, leftOut, hunks: marked };
   }
   return edit.drawn.hunks;

@@ -38,7 +38,7 @@ export interface HunkStyle {
     readonly back: string;
     /** The note at a hunk that is left out. */
     readonly note: string;
-    readonly act: (id: number, out: boolean) => void;
+    readonly act: (id: number, isLeftOut: boolean) => void;
   };
 }
 
@@ -90,7 +90,7 @@ function decorateHunk({ doc }: EditorState, hunk: Hunk, style: HunkStyle): Range
   // The ranges of letters that differ: `fromA` and `toA` in `own`, `fromB` and `toB` in the other text.
   const changes = isComparable(own, hunk.other) ? presentableDiff(own, hunk.other) : [];
   // The lines of a hunk that is left out of a proposal are not coloured, because they stay as they are.
-  if (own !== '' && hunk.out !== true) {
+  if (own !== '' && hunk.isLeftOut !== true) {
     // A line break at the beginning belongs to the line before the hunk, which is not coloured.
     const start = own.startsWith('\n') ? from + 1 : from;
     const last = doc.lineAt(own.endsWith('\n') && to > start ? to - 1 : to);
@@ -156,7 +156,7 @@ class OtherTextWidget extends WidgetType {
   }
 
   override eq(that: OtherTextWidget): boolean {
-    return this.isAlike(that) && that.hunk.out === this.hunk.out;
+    return this.isAlike(that) && that.hunk.isLeftOut === this.hunk.isLeftOut;
   }
 
   /** Keep the element when only the decision about the hunk has changed. So the focus stays on its button. */
@@ -186,13 +186,13 @@ class OtherTextWidget extends WidgetType {
   private showDecision(dom: HTMLElement): void {
     const { leaveOut } = this.style;
     const button = dom.querySelector('.eca-Hunk-leaveOut');
-    const out = this.hunk.out === true;
+    const isLeftOut = this.hunk.isLeftOut === true;
     if (leaveOut !== undefined && button !== null) {
-      dom.classList.toggle('eca-mod-out', out);
-      button.textContent = out ? leaveOut.back : leaveOut.label;
+      dom.classList.toggle('eca-mod-out', isLeftOut);
+      button.textContent = isLeftOut ? leaveOut.back : leaveOut.label;
       const note = dom.querySelector('.eca-Hunk-decision');
       if (note !== null) {
-        note.textContent = out ? leaveOut.note : '';
+        note.textContent = isLeftOut ? leaveOut.note : '';
       }
     }
   }
@@ -229,7 +229,7 @@ class OtherTextWidget extends WidgetType {
       button.type = 'button';
       button.className = 'eca-Hunk-button eca-Hunk-leaveOut';
       button.addEventListener('click', () => {
-        leaveOut.act(this.hunk.id, WIDGETS.get(node)?.hunk.out !== true);
+        leaveOut.act(this.hunk.id, WIDGETS.get(node)?.hunk.isLeftOut !== true);
       });
       bar.append(note, button);
     }

@@ -25,7 +25,7 @@ export interface Hunk {
   /** Whether the user has edited these lines since the texts were compared. */
   readonly touched: boolean;
   /** Whether the user leaves this part out of a proposal. */
-  readonly out?: boolean;
+  readonly isLeftOut?: boolean;
 }
 
 /** A text, and its hunks in the order of their places. */
@@ -38,8 +38,9 @@ export interface TextWithHunks {
 export type Delta = readonly { readonly retain?: number; readonly insert?: unknown; readonly delete?: number }[];
 
 /**
- * The most different lines that are compared. For the diff each different line becomes one character. From this code on
- * a character of JavaScript may be a surrogate, which is half of a pair.
+ * How many different lines two texts may have together, so that they are compared line by line. For the diff, each
+ * different line becomes one character, whose code is the number of the line. Characters from this code on are
+ * surrogates, of which a pair is one character. A diff could not compare them one by one.
  */
 const MAX_DIFFERENT_LINES = 0xd800;
 
@@ -126,8 +127,7 @@ export function mapHunks(hunked: TextWithHunks, delta: Delta): TextWithHunks {
     text = after;
     at += inserted.length;
   }
-  const changed = text;
-  return { text: changed, hunks: hunks.filter(({ from, to, other }) => changed.slice(from, to) !== other) };
+  return { text, hunks: hunks.filter(({ from, to, other }) => text.slice(from, to) !== other) };
 }
 
 /** Return the hunk after `length` characters were inserted at the offset `at`. `text` is the text before that. */
@@ -147,6 +147,7 @@ function mapInsertion(hunk: Hunk, text: string, at: number, length: number): Hun
     return other.startsWith('\n') ? moved : hunk;
   }
   if (at === from && own.startsWith('\n')) {
+    // The hunk begins with the line break at the end of the line before it. The user has typed at the end of that line.
     return moved;
   }
   return at === to && own.endsWith('\n') ? hunk : { ...hunk, to: to + length, touched: true };
@@ -182,7 +183,7 @@ export function applyHunk({ text, hunks }: TextWithHunks, id: number): TextWithH
   }
   // The hunks after this one move by the difference of the lengths.
   const shift = hunk.other.length - (hunk.to - hunk.from);
-  const later = hunks.slice(index + 1).map(other => ({ ...other, from: other.from + shift, to: other.to + shift }));
+  const later = hunks.slice(index + 1).map(next => ({ ...next, from: next.from + shift, to: next.to + shift }));
   return {
     text: text.slice(0, hunk.from) + hunk.other + text.slice(hunk.to),
     hunks: [...hunks.slice(0, index), ...later]

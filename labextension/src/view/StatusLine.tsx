@@ -1,7 +1,7 @@
 /**
  * Shows the line below the prompt box: the connection, the tokens, the cost of the chat, and how full the context is.
  *
- * This module knows no session: `App.tsx` passes the figures.
+ * This module knows no session: `App.tsx` passes the numbers.
  */
 
 import * as React from 'react';
@@ -21,7 +21,7 @@ interface Props {
   readonly onReconnect: () => void;
   /** Replaces the messages of the chat by a summary. Undefined while that is not possible. */
   readonly onCompact: (() => void) | undefined;
-  /** Estimates the next request without a message of the user. */
+  /** Estimates the tokens and the cost of the next request, as if the message of the user were empty. */
   readonly estimate: () => Promise<Estimate | undefined>;
 }
 
@@ -63,6 +63,8 @@ function UsageText({
   if (usage === null) {
     return null;
   }
+  // The cost of the chat is unknown if the price of one of its requests was. Then this is the cost of the last request,
+  // which has two names (see `UsageContent`).
   const cost = usage.sessionCost ?? usage.messageCost ?? usage.lastMessageCost;
   return (
     <>

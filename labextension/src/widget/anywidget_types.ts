@@ -58,6 +58,6 @@ export interface WidgetView {
  * Each function returns a function that ends what it began.
  */
 export interface Widget {
-  readonly initialize: (shown: Pick<WidgetView, 'model'>) => () => void;
-  readonly render: (shown: WidgetView) => () => void;
+  readonly initialize: (props: Pick<WidgetView, 'model'>) => () => void;
+  readonly render: (props: WidgetView) => () => void;
 }

@@ -1,6 +1,7 @@
 /**
- * The entry of the bundle with both widgets, from which anywidget gets them. It creates a panel or the card of a cell,
- * depending on the field `card` of the model.
+ * The entry of the bundle with both widgets, from which anywidget gets them. If the field `card` of the model is true,
+ * it creates the card in the output of a cell, which shows the tool calls and questions that wait for the user. If not,
+ * it creates a panel.
  *
  * This module knows no session: see `index.tsx` and `card.tsx`.
  */
@@ -13,10 +14,11 @@ import { Widget } from './anywidget_types';
 export default (): Widget => {
   let widget: Widget | undefined;
   return {
-    initialize: shown => {
-      widget = shown.model.get('card') === true ? createCard() : panel();
-      return widget.initialize(shown);
+    initialize: props => {
+      widget = props.model.get('card') === true ? createCard() : panel();
+      return widget.initialize(props);
     },
-    render: shown => (widget ?? panel()).render(shown)
+    // `initialize` was called first, so there is a widget. Only the type of `widget` allows that there is none.
+    render: props => (widget ?? panel()).render(props)
   };
 };

@@ -76,12 +76,14 @@ class Panel {
     });
     // The chat that the session begins with, until the kernel has said which one to show.
     const first = this.session.chat.id;
+    // A widget does not know the cells of the notebook around it, so its blocks of code cannot be inserted.
     const code = { place: undefined };
     this.env = {
       trans: untranslated,
       code,
       markdown: createMarkdownRenderer(code, untranslated, findTypesetter(model)),
       fetchWholeOutput: id => fetchWholeOutput(this.session, id),
+      // A widget cannot open a file or a notebook. It shows the path, so that the user can open it.
       openPath: path => {
         this.session.showMessage('info', path);
       },
@@ -89,6 +91,7 @@ class Panel {
         this.session.showMessage('info', path);
       }
     };
+    // The panel in Lab offers a link or a sign-in by a notification with a button. A widget shows it as a message.
     this.session.onOffer = offer => {
       this.session.showMessage(
         'info',
@@ -131,6 +134,7 @@ class Panel {
    */
   private showChatOfCells(chatId: string, first: ChatId): void {
     const { chat } = this.session;
+    // `seq` is the number of the last content. It is 0 in a chat in which nothing was sent.
     if (chatId !== '' && chat.id === first && chat.seq === 0) {
       if (!this.resumed) {
         this.drafts.move(this.storage.getChat() ?? chatId, chatId);
@@ -159,6 +163,7 @@ export default (): Widget => {
       el.addEventListener('keydown', event => {
         event.stopPropagation();
       });
+      // anywidget calls `initialize` first, so there is a panel. Only the type of `panel` allows that there is none.
       const { session, drafts, env } = panel ?? new Panel(model);
       el.addEventListener('click', event => {
         const path = findLinkedPath(event.target);
