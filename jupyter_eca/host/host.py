@@ -54,7 +54,7 @@ from jupyter_eca.mcp_client import McpManager
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.contexts.reading.recent_look import Glances
 from jupyter_eca.plugins.providers.catalog import Catalog
-from jupyter_eca.plugins.providers.sign_in import Logins
+from jupyter_eca.plugins.providers.credentials.sign_in import Logins
 from jupyter_eca.protocol.job import JobsListResult
 from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams

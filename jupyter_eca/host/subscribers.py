@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from jupyter_eca.plugins.providers.browser_sign_in import User
+from jupyter_eca.plugins.providers.credentials.browser_sign_in import User
 from jupyter_eca.protocol.lifecycle import MessageType, ShowMessageParams
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 

@@ -1,6 +1,7 @@
 """The command `/login`, which asks for each step of a sign-in. The answers go only to the store of keys.
 
-It must not know the vendors: `plugins.providers.sign_in` has the steps. `host.chat.dialogue` asks the questions.
+It must not know the vendors: `plugins.providers.credentials.sign_in` has the steps. `host.chat.dialogue` asks the
+questions.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.text.slash_commands import CommandCall
     from jupyter_eca.host.chat.dialogue import Steps
     from jupyter_eca.host.commands.base import CommandPlace
-    from jupyter_eca.plugins.providers.browser_sign_in import User
-    from jupyter_eca.plugins.providers.sign_in import Logins
+    from jupyter_eca.plugins.providers.credentials.browser_sign_in import User
+    from jupyter_eca.plugins.providers.credentials.sign_in import Logins
     from jupyter_eca.protocol.provider import LoginStep
 
 # The steps of the longest sign-in are: choose a method, fill in fields, go to the browser, done. A sign-in with more

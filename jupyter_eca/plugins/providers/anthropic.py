@@ -16,14 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca import redaction
 from jupyter_eca.config import ModelConfig
-from jupyter_eca.plugins.providers import failures, prices
-from jupyter_eca.plugins.providers.failures import RequestTarget
-from jupyter_eca.plugins.providers.messages.events import MessagesReader
-from jupyter_eca.plugins.providers.messages.local_address import is_here
-from jupyter_eca.plugins.providers.messages.request import build_body
-from jupyter_eca.plugins.providers.modalities import adapt_to, find_modalities
-from jupyter_eca.plugins.providers.retry_after import parse_retry_after
-from jupyter_eca.plugins.providers.sdk_clients import (
+from jupyter_eca.plugins.providers import prices
+from jupyter_eca.plugins.providers.connection import failures
+from jupyter_eca.plugins.providers.connection.failures import RequestTarget
+from jupyter_eca.plugins.providers.connection.retry_after import parse_retry_after
+from jupyter_eca.plugins.providers.connection.sdk_clients import (
     CHECK_SECONDS,
     DIRECT,
     NO_KEY,
@@ -34,6 +31,10 @@ from jupyter_eca.plugins.providers.sdk_clients import (
     explain_connection_error,
     get_client,
 )
+from jupyter_eca.plugins.providers.messages.events import MessagesReader
+from jupyter_eca.plugins.providers.messages.local_address import is_here
+from jupyter_eca.plugins.providers.messages.request import build_body
+from jupyter_eca.plugins.providers.modalities import adapt_to, find_modalities
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable

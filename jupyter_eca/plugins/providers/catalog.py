@@ -1,8 +1,8 @@
 """Owns the catalog of providers and models: it lists the models, finds the default one, and chooses the provider of a
 model.
 
-It must not send a request: the plugs do. `api_keys` finds the keys, `presets` has the known providers, and `prices` the
-prices.
+It must not send a request: the plugs do. `credentials.api_keys` finds the keys, `presets` has the known providers, and
+`prices` the prices.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_eca.config import ModelConfig, ProviderConfig, register_secrets
 from jupyter_eca.engine.model.texts import NO_MODEL
 from jupyter_eca.errors import FailureKind, ProviderError, UnknownModel
-from jupyter_eca.plugins.providers import api_keys, prices
-from jupyter_eca.plugins.providers.api_keys import KeyOutcomes
+from jupyter_eca.plugins.providers import prices
 from jupyter_eca.plugins.providers.base import Keyed, Serves
+from jupyter_eca.plugins.providers.credentials import api_keys
+from jupyter_eca.plugins.providers.credentials.api_keys import KeyOutcomes
 from jupyter_eca.plugins.providers.variants import ASKED_TO_THINK, find_default_thinking, merge_payloads, variants
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from jupyter_eca.config.credentials import KeyStore
     from jupyter_eca.config.provider_schema import Payload
     from jupyter_eca.engine.model.delta import UsageDelta
-    from jupyter_eca.plugins.providers.api_keys import ApiKey
     from jupyter_eca.plugins.providers.base import Preset, Provider
+    from jupyter_eca.plugins.providers.credentials.api_keys import ApiKey
 
 
 _log = logging.getLogger(__name__)

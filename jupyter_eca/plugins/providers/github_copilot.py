@@ -7,7 +7,7 @@ It owns the sign-in with a code ("device flow", RFC 8628) and the two tokens, as
 
 GitHub has not documented these requests for other programs. They are those of ECA, and GitHub may change them.
 
-It must not store a token: `sign_in` does. `openai` has the connection.
+It must not store a token: `credentials.sign_in` does. `openai` has the connection.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import redaction
 from jupyter_eca.errors import FailureKind, LocalError, ProviderError
-from jupyter_eca.plugins.providers import failures
 from jupyter_eca.plugins.providers.base import DeviceAuthorization
+from jupyter_eca.plugins.providers.connection import failures
 from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.plugins.providers.openai import OpenAIProvider
 from jupyter_eca.plugins.providers.openai_chat import CHAT_COMPLETIONS
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from jupyter_eca.config import ProviderConfig
-    from jupyter_eca.plugins.providers.failures import RequestTarget
+    from jupyter_eca.plugins.providers.connection.failures import RequestTarget
 
 # The client id of GitHub's own Copilot plugin for editors. ECA sends it too: GitHub gives none to other programs.
 _CLIENT_ID: Final = "Iv1.b507a08c87ecfe98"

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers.anthropic import AnthropicProvider
+from jupyter_eca.plugins.providers.connection.sdk_clients import Patience
 from jupyter_eca.plugins.providers.messages.local_address import is_here
-from jupyter_eca.plugins.providers.sdk_clients import Patience
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

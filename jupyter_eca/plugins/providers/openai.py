@@ -21,15 +21,11 @@ from jupyter_eca import redaction
 from jupyter_eca.config import ModelConfig
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.plugins.providers import failures, prices
-from jupyter_eca.plugins.providers.failures import RequestTarget
-from jupyter_eca.plugins.providers.messages.local_address import is_here
-from jupyter_eca.plugins.providers.modalities import adapt_to, find_modalities
-from jupyter_eca.plugins.providers.presets import RESPONSES
-from jupyter_eca.plugins.providers.responses.events import ResponsesReader as ResponsesReading
-from jupyter_eca.plugins.providers.responses.request import build_body as build_responses_body
-from jupyter_eca.plugins.providers.retry_after import parse_retry_after
-from jupyter_eca.plugins.providers.sdk_clients import (
+from jupyter_eca.plugins.providers import prices
+from jupyter_eca.plugins.providers.connection import failures
+from jupyter_eca.plugins.providers.connection.failures import RequestTarget
+from jupyter_eca.plugins.providers.connection.retry_after import parse_retry_after
+from jupyter_eca.plugins.providers.connection.sdk_clients import (
     CHECK_SECONDS,
     DIRECT,
     NO_KEY,
@@ -40,6 +36,11 @@ from jupyter_eca.plugins.providers.sdk_clients import (
     explain_connection_error,
     get_client,
 )
+from jupyter_eca.plugins.providers.messages.local_address import is_here
+from jupyter_eca.plugins.providers.modalities import adapt_to, find_modalities
+from jupyter_eca.plugins.providers.presets import RESPONSES
+from jupyter_eca.plugins.providers.responses.events import ResponsesReader as ResponsesReading
+from jupyter_eca.plugins.providers.responses.request import build_body as build_responses_body
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping

@@ -41,7 +41,7 @@ from jupyter_eca.engine.model.context_window import CHARS_PER_TOKEN
 from jupyter_eca.engine.model.delta import Delta, ReasoningDelta, ReasoningEnd, TextDelta, ToolCallDelta, UsageDelta
 from jupyter_eca.engine.model.request import TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.errors import FailureKind, ProviderError, UnknownModel
-from jupyter_eca.plugins.providers.failures import classify_status
+from jupyter_eca.plugins.providers.connection.failures import classify_status
 from jupyter_eca.protocol.base import Model
 
 if TYPE_CHECKING:

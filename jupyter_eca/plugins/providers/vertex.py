@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import FailureKind, ProviderError
 from jupyter_eca.plugins.providers.anthropic import AnthropicProvider
-from jupyter_eca.plugins.providers.sdk_clients import check_own_address, require_extra
+from jupyter_eca.plugins.providers.connection.sdk_clients import check_own_address, require_extra
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jupyter_eca.config import ProviderConfig
     from jupyter_eca.engine.model.delta import Delta
     from jupyter_eca.engine.model.request import ModelRequest
-    from jupyter_eca.plugins.providers.failures import RequestTarget
+    from jupyter_eca.plugins.providers.connection.failures import RequestTarget
 
 _LABEL: Final = "Google Vertex AI"
 _SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"

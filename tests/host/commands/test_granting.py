@@ -16,7 +16,7 @@ from urllib.request import urlopen
 import pytest
 
 from jupyter_eca.config import Config
-from jupyter_eca.plugins.providers import browser_sign_in
+from jupyter_eca.plugins.providers.credentials import browser_sign_in
 from jupyter_eca.protocol.jsonrpc import ErrorResponse, Message, Notification, Result
 from tests.plugins.providers.ask import KEY
 from tests.support.anthropic_server import Fault, Recorded

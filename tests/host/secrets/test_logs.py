@@ -15,7 +15,7 @@ import pytest
 from jupyter_eca import redaction
 from jupyter_eca.config import read_config, register_secrets
 from jupyter_eca.mcp_client.server_log import ServerLog
-from jupyter_eca.plugins.providers.failures import RequestTarget, explain_refusal
+from jupyter_eca.plugins.providers.connection.failures import RequestTarget, explain_refusal
 from tests.host.secrets.house import MARK, PLUG, secret, servers
 from tests.plugins.test_loader import install
 from tests.support.host_and_client import answer, desk, said

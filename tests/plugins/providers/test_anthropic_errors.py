@@ -13,9 +13,9 @@ import pytest
 
 from jupyter_eca.config import ProviderConfig
 from jupyter_eca.errors import FailureKind, ProviderError
-from jupyter_eca.plugins.providers import failures
 from jupyter_eca.plugins.providers.anthropic import PROVIDER, AnthropicProvider
-from jupyter_eca.plugins.providers.sdk_clients import Patience
+from jupyter_eca.plugins.providers.connection import failures
+from jupyter_eca.plugins.providers.connection.sdk_clients import Patience
 from tests.plugins.providers.ask import KEY, answer, at, says, script, text_of
 from tests.support.anthropic_server import Fault, LoopbackAnthropic
 

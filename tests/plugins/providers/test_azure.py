@@ -12,10 +12,10 @@ from jupyter_eca.config import Config, ProviderConfig
 from jupyter_eca.config.credentials import KeyStore
 from jupyter_eca.engine.model.delta import Delta
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.plugins.providers import sdk_clients
 from jupyter_eca.plugins.providers.azure import PROVIDER
 from jupyter_eca.plugins.providers.catalog import Catalog
-from jupyter_eca.plugins.providers.sign_in import Logins
+from jupyter_eca.plugins.providers.connection import sdk_clients
+from jupyter_eca.plugins.providers.credentials.sign_in import Logins
 from tests.plugins.providers.ask import answer, asking
 from tests.plugins.providers.test_streams import fits, told
 from tests.support.keyrings import Ring

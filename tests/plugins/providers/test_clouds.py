@@ -13,8 +13,9 @@ import pytest
 from jupyter_eca.config import Config, ProviderConfig
 from jupyter_eca.engine.model.delta import Delta
 from jupyter_eca.errors import FailureKind, ProviderError
-from jupyter_eca.plugins.providers import bedrock, sdk_clients, vertex
+from jupyter_eca.plugins.providers import bedrock, vertex
 from jupyter_eca.plugins.providers.catalog import Catalog
+from jupyter_eca.plugins.providers.connection import sdk_clients
 from tests.plugins.providers.ask import answer, asking
 from tests.plugins.providers.test_streams import fits, told
 from tests.support.anthropic_server import Fault, Recorded

@@ -16,8 +16,8 @@ from jupyter_eca.config.credentials import KeyStore
 from jupyter_eca.engine.model.delta import Delta
 from jupyter_eca.errors import FailureKind, ProviderError
 from jupyter_eca.plugins.providers.catalog import Catalog
+from jupyter_eca.plugins.providers.credentials.sign_in import Logins
 from jupyter_eca.plugins.providers.github_copilot import PROVIDER, CopilotProvider
-from jupyter_eca.plugins.providers.sign_in import Logins
 from tests.plugins.providers.ask import answer, asking
 from tests.plugins.providers.test_streams import fits, told
 from tests.support.anthropic_server import Fault, Recorded
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
     from pathlib import Path
 
-    from jupyter_eca.plugins.providers.browser_sign_in import User
+    from jupyter_eca.plugins.providers.credentials.browser_sign_in import User
     from jupyter_eca.protocol.lifecycle import MessageType
     from jupyter_eca.protocol.provider import ProviderStatus
 

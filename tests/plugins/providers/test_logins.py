@@ -13,8 +13,8 @@ from jupyter_eca.config.credentials import KeyStore
 from jupyter_eca.errors import LocalError
 from jupyter_eca.plugins.providers.anthropic import AnthropicProvider
 from jupyter_eca.plugins.providers.catalog import Catalog
+from jupyter_eca.plugins.providers.credentials.sign_in import Logins
 from jupyter_eca.plugins.providers.local import LocalProvider
-from jupyter_eca.plugins.providers.sign_in import Logins
 from tests.plugins.providers.ask import KEY, says
 from tests.support.anthropic_server import LoopbackAnthropic
 from tests.support.keyrings import NoRing, Ring

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from jupyter_eca.plugins.providers.retry_after import parse_retry_after
+from jupyter_eca.plugins.providers.connection.retry_after import parse_retry_after
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.delta import ReasoningDelta, ReasoningEnd, Remark, ToolCallDelta, UsageDelta
+from jupyter_eca.plugins.providers.completions.thinking_tags import Tags
 from jupyter_eca.plugins.providers.messages.request import seal
 from jupyter_eca.plugins.providers.stop_remarks import TOO_LONG, describe_refusal
-from jupyter_eca.plugins.providers.thinking_tags import Tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -16,8 +16,9 @@ from pydantic import SecretStr
 from jupyter_eca import redaction
 from jupyter_eca.config.credentials import StoredKey
 from jupyter_eca.errors import LocalError, ProviderError
-from jupyter_eca.plugins.providers import browser_sign_in, prices
+from jupyter_eca.plugins.providers import prices
 from jupyter_eca.plugins.providers.base import Bundles, Keyed, MayLackTools, Serves, SignsInByDevice
+from jupyter_eca.plugins.providers.credentials import browser_sign_in
 from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.plugins.providers.presets import KEY_PREFIXES
 from jupyter_eca.protocol import provider as wire
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config import ModelConfig, ProviderConfig
     from jupyter_eca.config.credentials import KeyStore
-    from jupyter_eca.plugins.providers.browser_sign_in import BrowserSignIn, User
     from jupyter_eca.plugins.providers.catalog import Catalog, CatalogEntry
+    from jupyter_eca.plugins.providers.credentials.browser_sign_in import BrowserSignIn, User
 
 # ECA's names for the method in which the user types in a key: at the vendor itself, and at another server.
 MANUAL: Final = "manual"

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.plugins.providers import failures
+from jupyter_eca.plugins.providers.connection import failures
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from jupyter_eca.config import ProviderConfig
-    from jupyter_eca.plugins.providers.failures import RequestTarget
+    from jupyter_eca.plugins.providers.connection.failures import RequestTarget
 
 # The seconds to wait for a connection, which could otherwise hang for minutes, and for the next data. Both are the same
 # in ECA 3.12. The APIs send a ping every few seconds, so after such a long silence the server is gone.
