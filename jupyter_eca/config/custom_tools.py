@@ -1,6 +1,6 @@
 """Owns the schema of the key `customTools`: the user's command lines as tools. It finds errors before a tool runs.
 
-It must not run a tool: `plugins.tools.custom` does. `schema` is its neighbour: it has all other keys.
+It must not run a tool: `plugins.tools.configured.custom` does. `schema` is its neighbour: it has all other keys.
 """
 
 from __future__ import annotations

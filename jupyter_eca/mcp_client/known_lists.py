@@ -3,8 +3,8 @@ still starting, which may take seconds.
 
 One file holds the lists of one server. Its name is a digest of the settings that choose the program or the address,
 without secrets: with other settings it counts as another server. Secrets were removed from the lists before they come
-here (`connection.py`). A call waits until the server runs, and `plugins/tools/mcp_tool.py` refuses it if the tool has
-changed.
+here (`connection.py`). A call waits until the server runs, and `plugins/tools/configured/mcp_tool.py` refuses it if
+the tool has changed.
 
 It must not import the SDK when it is imported itself: a manager without servers has one of these, too.
 """

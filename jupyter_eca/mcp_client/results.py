@@ -1,6 +1,7 @@
 """Converts what MCP servers send to our own types: texts and images for the model, and structured results for the user.
 
-It must not send requests. `manager.py`, `server.py` and `plugins/tools/mcp_tool.py` do that, and call this module.
+It must not send requests. `manager.py`, `server.py` and `plugins/tools/configured/mcp_tool.py` do that, and call this
+module.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ that, and else it contains a hash.
 
 A name depends only on its server and its tool. So a new server does not change the names of other tools, and the
 vendor's cache of the prompt stays valid. A name without a hash can be split at its first `__` into the server and the
-tool, so two tools never have the same name. The module must not know servers: `plugins/tools/mcp_tool.py` makes
-our tools from theirs.
+tool, so two tools never have the same name. The module must not know servers: `plugins/tools/configured/mcp_tool.py`
+makes our tools from theirs.
 
 A rule of approval may name a server or a tool. So no server may have the name of one of our own tools or a name of
 `RESERVED`: the user's rules for these would hold for all tools of the server.

@@ -3,7 +3,7 @@
     grep {{word}} notes.txt    with  word = "a; rm b"    ->    grep 'a; rm b' notes.txt
 
 It is for custom tools: the user writes the `command` of a tool, and a model writes the arguments. This module must not
-run the command: its neighbour `plugins/tools/custom` does.
+run the command: its neighbour `plugins/tools/configured/custom` does.
 
 How an argument must be quoted depends on what is around its place `{{name}}`: nothing, single or double quotes, or a
 here document (the lines after `cat <<END`, up to a line `END`). So `parse` reads the line once as a shell would, and

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca import redaction
 from jupyter_eca.plugins import loader
-from jupyter_eca.plugins.tools import custom
-from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured import custom
+from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

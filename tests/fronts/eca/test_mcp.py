@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.plugins.tools.base import ToolContext
-from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
 from jupyter_eca.protocol.content import Origin, ToolCalledContent
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.transport.eca_client import CallDecision

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus
 from tests.requirements.eca.seat import ALLOW_ALL, prompt, seat, told
 from tests.workspace.mcp.house import QUICK, house, puppet, raw, sdk

@@ -16,7 +16,7 @@ from jupyter_eca.mcp_client import McpManager
 from jupyter_eca.mcp_client.caller import SamplingRequest, SamplingResult, StopReason
 from jupyter_eca.mcp_client.connection_settings import ConnectionTiming
 from jupyter_eca.plugins.tools.base import Tool, ToolContext
-from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus, ToolServerUpdatedParams
 from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 from jupyter_eca.workspace.ports import Files

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus
 from tests.workspace.mcp.house import QUICK, house
 from tests.workspace.mcp.web import find_free_port, web

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
 from jupyter_eca.protocol.content import JsonOutputsDetails, Origin
 from jupyter_eca.protocol.mcp import ServerStatus
 from tests.workspace.mcp.house import PATIENCE, QUICK, house, raw, sdk
@@ -145,7 +145,7 @@ from pathlib import Path
 from jupyter_eca.config import Config
 from jupyter_eca.config.credentials import KeyStore
 from jupyter_eca.mcp_client import McpManager
-from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
 async def main():
     folder = Path({str(tmp_path)!r})
     manager = McpManager(Config(), (folder,), print, print, KeyStore(folder / "auth.json"), None, folder)

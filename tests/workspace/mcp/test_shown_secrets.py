@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus
 from tests.workspace.mcp.house import house, raw
 
