@@ -5,7 +5,7 @@ It must not know the session, which sends the notifications. `send_queue.py` own
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.approval.reason import add_warning
 from jupyter_eca.protocol import chat, chats
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 Notification = tuple[str, "Model"]
 """A method and its params."""
+
+# The fields of a change in ECA. The others are ours, and only our own clients get them.
+_CHANGE_FIELDS: Final = frozenset({"type", "path", "diff", "lines_added", "lines_removed"})
+_CHANGE_EXTENSIONS: Final = FileChangeDetails.model_fields.keys() - _CHANGE_FIELDS
 
 
 def project(
@@ -111,8 +115,8 @@ def _remove_detail_extensions(content: ToolCallContent) -> dict[str, object]:
     match content.details:
         case ShellCommandDetails() as details:
             return {"details": details.model_copy(update={"line": None, "parsed": None})}
-        case FileChangeDetails() as details if details.loads or details.runs:
-            return {"details": details.model_copy(update={"loads": None, "runs": None})}
+        case FileChangeDetails() as details:
+            return {"details": details.model_copy(update=dict.fromkeys(_CHANGE_EXTENSIONS))}
         case RunCellsDetails():
             return {"details": None}
         case _:

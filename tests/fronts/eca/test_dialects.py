@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.fronts.eca.projection import make_content
+from jupyter_eca.protocol.content import ChangePart, FileChangeDetails, Role, ToolCallRunContent
+from jupyter_eca.protocol.event import Event
 from jupyter_eca.protocol.jsonrpc import Notification, encode_frame
+from jupyter_eca.protocol.notebook import DeleteCell
 from tests.requirements.eca.seat import told
 from tests.support.host_and_client import desk
 from tests.support.raw_client import MemoryClient, connect
@@ -213,3 +217,24 @@ async def test_an_editor_that_reads_64_kib_at_once_is_asked_and_told_in_less(tmp
         assert ("more characters, too many for this editor" in call["details"]["diff"]) == (name == "Neovim")
         assert (tmp_path / "a.txt").read_text() == long["content"]
         await at.close()
+
+
+@pytest.mark.parametrize("envelope", [True, False])
+async def test_a_change_has_no_field_for_another_editor_that_is_not_in_eca(*, envelope: bool) -> None:
+    part = ChangePart(start=0, end=1, text="b")
+    details = FileChangeDetails(
+        path="a.ipynb",
+        diff="-a\n+b\n",
+        lines_added=1,
+        lines_removed=1,
+        cells=(DeleteCell(cell_id="1", was="a"),),
+        loads="an image of example.org",
+        parts=(part, part),
+        left_out=(1,),
+    )
+    content = ToolCallRunContent(id="1", name="n", server="eca", arguments={}, manual_approval=True, details=details)
+    event = Event(chat="c", turn="1", role=Role.ASSISTANT, content=content)
+    ours = {"cells", "loads", "parts", "leftOut"}
+    sent = make_content(event, "c", envelope=envelope).content.wire()["details"]
+    assert sent.keys() - ours == {"type", "path", "diff", "linesAdded", "linesRemoved"}
+    assert sent.keys() & ours == (ours if envelope else set())
