@@ -176,7 +176,7 @@ class FormQuestion:
         found = list(dict.fromkeys(str(self._read_choice(part)) for part in answer.split(",") if part.strip()))
         least, most = self.schema.min_items, self.schema.max_items
         if len(found) < least or (most is not None and len(found) > most):
-            raise ValueError(f"It must be {_format_range(least, most)} of them.")
+            raise ValueError(f"It must be {_format_range(least or None, most)} of them.")
         return found
 
 
@@ -207,7 +207,7 @@ def _read_text(answer: str, schema: _FieldSchema) -> str:
     """Return the answer, if its length and its format fit. Raises: ValueError."""
     least, most = schema.min_length, schema.max_length
     if len(answer) < least or (most is not None and len(answer) > most):
-        raise ValueError(f"It must have {_format_range(least, most)} characters.")
+        raise ValueError(f"It must have {_format_range(least or None, most)} characters.")
     if schema.format in _FORMATS and not _FORMATS[schema.format](answer):
         raise ValueError(f"It must be a {schema.format}.")
     return answer
@@ -237,7 +237,7 @@ def _is_in_range(value: float, schema: _FieldSchema) -> bool:
 
 def _format_range(least: float | None, most: float | None) -> str:
     """Return the bounds in words, such as `at least 1 and at most 3`; empty when there are none."""
-    parts = (f"at least {least:g}" if least else "", f"at most {most:g}" if most is not None else "")
+    parts = (f"at least {least:g}" if least is not None else "", f"at most {most:g}" if most is not None else "")
     return " and ".join(filter(None, parts))
 
 

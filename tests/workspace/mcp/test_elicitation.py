@@ -100,6 +100,14 @@ async def test_an_answer_that_does_not_fit_is_asked_for_again_with_the_reason(tm
     assert "'12' does not fit. It must be a whole number at least 1 and at most 9." in user.asked[2].question
 
 
+async def test_a_number_below_a_minimum_of_zero_is_asked_for_again_with_that_minimum(tmp_path: Path) -> None:
+    schema = {"rows": {"type": "integer", "minimum": 0}}
+    user = User(["-1", "0"])
+    async with house(tmp_path, {"puppet": puppet("legacy")}, user=user) as at:
+        assert (await answered(at, form(schema, "rows")))["content"] == {"rows": 0}
+    assert "'-1' does not fit. It must be a whole number at least 0." in user.asked[1].question
+
+
 async def test_a_form_without_fields_is_a_yes_or_no(tmp_path: Path) -> None:
     user = User([ACCEPT])
     async with house(tmp_path, {"puppet": puppet("legacy")}, user=user) as at:
