@@ -85,7 +85,9 @@ async def test_a_command_of_a_plug_is_listed_without_a_row_anywhere_else(plug: P
         "COMMANDS = {name: NativeCommand(greet, 'Say hello', (NAME,)) for name in ('greet', 'ahoy')}\n"
     )
     install(plug, "commands", theirs="greeting:COMMANDS")
-    assert [one.name for one in list_native()] == [*COMMAND_ORDER, "ahoy", "greet", "help"]
+    names = [one.name for one in list_native()]
+    assert {"ahoy", "greet"} <= set(names)
+    assert names[-1] == "help"
     async with desk(plug, HELLO) as table:
         assert await ask(table.host, "/greet Ada") == "Hello, Ada"
         assert "- `/greet [name]`: Say hello\n" in await ask(table.host, "/help")
