@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio
 
+# What reads the stream beside Python.
+PARSER = ROOT / "labextension" / "node_modules" / "eventsource-parser"
 CHUNKS = 500
 WORDS = "".join(f"w{n:03} " for n in range(CHUNKS))
 MANY: list[dict[str, Any]] = [{"message": "many", "reply": [{"text": WORDS, "chunk": 5, "delay": 0.002}]}]
@@ -74,6 +76,7 @@ async def ended(at: Served, chat: str) -> None:
             pass
 
 
+@pytest.mark.skipif(not PARSER.exists(), reason="`npm --prefix labextension ci` was not run")
 @pytest.mark.parametrize("message", ["add", "twice", "break", "long", "hello", "/help"])
 async def test_two_independent_parsers_understand_a_stream_alike(at: Served, message: str) -> None:
     await at.post("/connect/tour")
