@@ -31,7 +31,7 @@ def shell(command: str, **more: Any) -> dict[str, Any]:
 
 RULES: list[dict[str, Any]] = [
     {"result": "", "reply": [{"text": "{result}"}]},
-    {"message": "serve", "reply": [shell("echo up; sleep 1000", background=True)]},
+    {"message": "serve", "reply": [shell("echo up; echo >told; sleep 1000", background=True)]},
     {"message": "look", "reply": [shell("echo one && pwd")]},
     {"message": "again", "reply": [shell("pwd; echo two")]},
     {"message": "more", "reply": [shell("pwd; rm -f x")]},
@@ -54,6 +54,7 @@ async def listed(client: EcaClient) -> JobsListResult:
 
 
 async def test_a_job_is_seen_read_and_killed_by_a_client(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "told")
     async with desk(tmp_path, RULES) as table:
         client = await table.client()
         received = await answer(client, "serve", yes)
@@ -61,7 +62,8 @@ async def test_a_job_is_seen_read_and_killed_by_a_client(tmp_path: Path) -> None
         (job,) = (await listed(client)).jobs
         assert (job.status, job.chat_id, job.chat_label) == (JobStatus.RUNNING, "chat", "serve")
         (call,) = [one.content.id for one in received if isinstance(one.content, ToolCalledContent)]
-        assert (job.summary, job.tool_call_id) == ("echo up; sleep 1000", call)
+        assert (job.summary, job.tool_call_id) == ("echo up; echo >told; sleep 1000", call)
+        await asyncio.wait_for(asyncio.to_thread((tmp_path / "told").read_text), PATIENCE)  # the output is written
         killed = await client.request("jobs/kill", JobParams(job_id=job.id), JobsKillResult)
         assert killed.killed
         output = await client.request("jobs/readOutput", JobParams(job_id=job.id), JobsReadOutputResult)

@@ -24,6 +24,7 @@ from tests.support.file_keyring import read
 from tests.support.host_and_client import Desk, desk
 from tests.support.openai_server import LoopbackOpenAI
 from tests.support.raw_client import SessionClient, connect_and_initialize
+from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
@@ -114,7 +115,7 @@ def _text(message: Notification) -> str:
 
 def _get(url: str) -> tuple[int, str]:
     try:
-        with urlopen(url, timeout=5) as answer:  # noqa: S310  # the address is ours
+        with urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310  # the address is ours
             return answer.status, answer.read().decode()
     except HTTPError as error:
         with error:
