@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca import redaction
 from jupyter_eca._version import __version__
 from jupyter_eca.config import find_problems
+from jupyter_eca.plugins.providers.base import StandsIn
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.protocol.provider import TrialOutcome
 
@@ -27,9 +28,6 @@ _PACKAGES = ("ipykernel", "ipywidgets", "jupyter-server", "jupyterlab", "anthrop
 
 # Seconds to wait for MCP servers that are starting. The report names those that need longer.
 _PATIENCE: Final = 5.0
-
-# The providers whose answers say nothing about what a real model can do: a script, and small models on this machine.
-_NOT_REAL: Final = frozenset({"scripted", "local"})
 
 _TWO_STEPS: Final = """{reason} To get a real model:
     1. Make a key at a provider, for example for Claude at https://console.anthropic.com/settings/keys.
@@ -102,9 +100,8 @@ def _find_model_problems(services: Services, models: tuple[str, ...], default: s
         yield _TWO_STEPS.format(reason="No model is set up yet.") + _OTHER_WAYS
     elif entry is None:
         yield f"`defaultModel` is `{default}`, but there is no such provider. Change it in the configuration."
-    elif entry.plug.name in _NOT_REAL:
-        reason = "A script gives the answers" if entry.plug.name == "scripted" else "A small model gives the answers"
-        yield _TWO_STEPS.format(reason=f"{reason} (`{default}`).")
+    elif isinstance(entry.plug, StandsIn):
+        yield _TWO_STEPS.format(reason=f"{entry.plug.stand_in} gives the answers (`{default}`).")
     elif not _is_usable(default, models):
         variable = entry.key.variable if not entry.settings.read_key() else None
         reason = f" `{variable}` is not set, and nobody has signed in: write `/login` in the panel." if variable else ""

@@ -24,12 +24,14 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """The `api` key of the configuration, and the name of the provider that needs no configuration."""
+        """The name that users write before the model: `echo` in `echo/parrot`. In the configuration,
+        `providers.NAME.api` with this name makes a provider of another name that this plug serves."""
         ...
 
     @property
     def rank(self) -> int | None:
-        """The order in which providers are asked for a default model, the lowest first; None is never asked."""
+        """A number decides when this provider is asked for the default model: the lowest number is asked first. With
+        None, none of its models becomes the default model unless the configuration names it."""
         ...
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
@@ -117,8 +119,8 @@ class SignsInByDevice(Protocol):
 
 @runtime_checkable
 class Serves(Protocol):
-    """A provider plug for an API that several providers speak. The plug has the name of the API, and each of these
-    providers has its own name."""
+    """A plug that serves several known providers, because their servers speak the same API. For example, the plug
+    `openai-chat` serves `groq` and `mistral`. The name of the plug is that of the API, so it is no provider itself."""
 
     @property
     def presets(self) -> Mapping[str, Preset]:
@@ -153,6 +155,27 @@ class Bundles(Protocol):
 
     def describe_bundled(self) -> BundledModel:
         """Describe the small model. It reads no file and imports nothing."""
+        ...
+
+
+@runtime_checkable
+class MayCostNothing(Protocol):
+    """A provider that says whether its models cost nothing. The price of other providers is looked up."""
+
+    @property
+    def free(self) -> bool:
+        """Whether all its models cost nothing, for example because they run on this machine."""
+        ...
+
+
+@runtime_checkable
+class StandsIn(Protocol):
+    """A provider whose answers say nothing about what a real model can do. While it has the default model, `doctor`
+    tells the user how to get a real one."""
+
+    @property
+    def stand_in(self) -> str:
+        """What gives the answers, as the beginning of a sentence: `A script`."""
         ...
 
 

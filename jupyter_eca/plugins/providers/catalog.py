@@ -17,7 +17,7 @@ from jupyter_eca.config import ModelConfig, ProviderConfig, register_secrets
 from jupyter_eca.engine.model.texts import NO_MODEL
 from jupyter_eca.errors import FailureKind, ProviderError, UnknownModel
 from jupyter_eca.plugins.providers import prices
-from jupyter_eca.plugins.providers.base import Keyed, Serves
+from jupyter_eca.plugins.providers.base import Keyed, MayCostNothing, Serves
 from jupyter_eca.plugins.providers.credentials import api_keys
 from jupyter_eca.plugins.providers.credentials.api_keys import KeyOutcomes
 from jupyter_eca.plugins.providers.variants import ASKED_TO_THINK, find_default_thinking, merge_payloads, variants
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger(__name__)
-
-# The plugs whose models run on this machine and cost nothing. The prices of third parties' plugs are unknown.
-_FREE: Final = frozenset({"local", "ollama", "scripted"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +173,8 @@ class Catalog:
         if preset is None:
             label = plug.label if isinstance(plug, Keyed) and name == plug.name else None
             priced_as = plug.name if isinstance(plug, Keyed) and not key.settings.url else ""
-            return CatalogEntry(plug, key, label, priced_as, name == plug.name, free=plug.name in _FREE)
+            free = isinstance(plug, MayCostNothing) and plug.free
+            return CatalogEntry(plug, key, label, priced_as, name == plug.name, free=free)
         is_at_vendor = preset.settings.url is not None and key.settings.url == preset.settings.url
         priced_as = name if is_at_vendor and not preset.free else ""
         free, has_address = is_at_vendor and preset.free, preset.settings.url is not None

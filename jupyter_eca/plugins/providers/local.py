@@ -348,6 +348,8 @@ class LocalProvider:
 
     name = "local"
     rank = 30
+    free = True
+    stand_in = "A small model"
 
     def __init__(self) -> None:
         self._models: dict[tuple[object, ...], _Model] = {}

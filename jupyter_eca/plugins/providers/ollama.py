@@ -44,6 +44,7 @@ class OllamaProvider:
 
     name = "ollama"
     rank = 20
+    free = True
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         """Return the configured models and those that Ollama has pulled; none if no Ollama runs here."""

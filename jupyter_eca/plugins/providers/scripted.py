@@ -214,6 +214,8 @@ class ScriptedProvider:
 
     name = "scripted"
     rank = None
+    free = True
+    stand_in = "A script"
 
     def __init__(self) -> None:
         # How often each rule has answered, by the file of its script and its index.
