@@ -8,7 +8,7 @@ import importlib
 import logging
 import pkgutil
 import sys
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import EntryPoints, entry_points
 from typing import Any, cast
 
@@ -28,7 +28,8 @@ def find(kind: str, constant: str) -> dict[str, Any]:
     point.
 
     A third party's plug (entry point group `jupyter_eca.<kind>`) that cannot be loaded is logged and left out: it must
-    not stop the assistant. A plug of ours that cannot be loaded is a bug and raises.
+    not stop the assistant. A plug of ours that cannot be loaded is a bug and raises. If two plugs have the same name,
+    the one that was found last is used, and this is logged: so a third party can replace a plug of ours.
     """
     package = importlib.import_module(f"jupyter_eca.{_FOLDERS.get(kind, kind)}")
     found: dict[str, Any] = {}
@@ -39,10 +40,21 @@ def find(kind: str, constant: str) -> dict[str, Any]:
                 found[module.name] = getattr(plug, constant)
     for entry in _entries(tuple(sys.path)).select(group=f"jupyter_eca.{kind}"):
         try:
-            found[entry.name] = entry.load()
+            plug = entry.load()
         except Exception:  # noqa: BLE001  # the boundary to plugs: anything may be wrong in them
             _log.exception("the %s plug %s of %s cannot be loaded", kind, entry.name, entry.value)
+            continue
+        if entry.name in found:
+            _warn_of_replacement(kind, entry.name, entry.value)
+        found[entry.name] = plug
     return found
+
+
+@cache
+def _warn_of_replacement(kind: str, name: str, value: str) -> None:
+    """Log that an entry point replaces another plug. It is cached because plugs of some kinds are found more than once,
+    and one warning is enough."""
+    _log.warning("the %s plug %s is replaced by %s, which has the same name", kind, name, value)
 
 
 @lru_cache(maxsize=1)
