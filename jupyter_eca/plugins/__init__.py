@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.providers.base import Provider
     from jupyter_eca.plugins.tools.base import Need, Tool, ToolContext, tool
     from jupyter_eca.protocol.context import OtherContext
+    from jupyter_eca.workspace.files import text_file
+    from jupyter_eca.workspace.files.read_threads import run_read
     from jupyter_eca.workspace.ports import Files
     from jupyter_eca.workspace.tool_result import Report, ToolResult
 
@@ -52,6 +54,8 @@ __all__ = [
     "ToolError",
     "ToolResult",
     "UsageDelta",
+    "run_read",
+    "text_file",
     "tool",
 ]
 
@@ -65,6 +69,8 @@ _MODULES = {
     **dict.fromkeys(("ToolError", "ProviderError"), "errors"),
     **dict.fromkeys(("Files",), "workspace.ports"),
     **dict.fromkeys(("OtherContext",), "protocol.context"),
+    "run_read": "workspace.files.read_threads",
+    "text_file": "workspace.files.text_file",
     **dict.fromkeys(
         ("Delta", "ReasoningDelta", "ReasoningEnd", "TextDelta", "ToolCallDelta", "UsageDelta"), "engine.model.delta"
     ),
@@ -75,4 +81,5 @@ def __getattr__(name: str) -> Any:
     """Import a name of `__all__` from its module. Raises: AttributeError for any other name."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"jupyter_eca.{_MODULES[name]}"), name)
+    module = import_module(f"jupyter_eca.{_MODULES[name]}")
+    return module if name == "text_file" else getattr(module, name)
