@@ -1,6 +1,6 @@
 """Runs the examples of `extending.md`: its files are installed as a package, and each plug is used.
 
-It must not run the front of the page: `tests/apps/server/test_front_plugs.py` does.
+`tests/apps/server/test_front_plugs.py` runs the front of the page in a Jupyter server.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tests.support.docs_pages import ROOT, install
+from tests.support.docs_pages import ROOT, blocks, install, page
 from tests.support.host_and_client import settings
+from tests.support.path_arguments import find_undeclared
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +43,15 @@ asyncio.run(main())
 """
 
 
+def test_each_argument_of_a_tool_of_the_page_that_names_a_file_is_declared() -> None:
+    examples = [body for _, body in blocks(page("extending.md"), "python") if "TOOLS = (" in body]
+    assert examples
+    for body in examples:
+        names: dict[str, Any] = {}
+        exec(body, names)  # noqa: S102  # our own page
+        assert [find_undeclared(tool) for tool in names["TOOLS"]] == [[]]
+
+
 def test_the_plugs_of_the_page_work_as_soon_as_they_are_installed(tmp_path: Path) -> None:
     site, work = tmp_path / "site", tmp_path / "work"
     site.mkdir()
@@ -62,8 +72,8 @@ def test_the_plugs_of_the_page_work_as_soon_as_they_are_installed(tmp_path: Path
         [sys.executable, "-c", _USE], cwd=work, env=around, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", site / "test_my_plugs.py"]
+    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:nbval", site]
     tested = subprocess.run(tests, cwd=work, env=around, capture_output=True, text=True, check=False)
-    assert "2 passed" in tested.stdout, tested.stdout
+    assert "3 passed" in tested.stdout, tested.stdout
     answers = ["Polly wants", "notes.txt has 3 words.", ["branch"], *["On refs/heads/parrots."] * 2, "Hello, Ada!"]
     assert json.loads(done.stdout) == answers

@@ -8,6 +8,7 @@ import pytest
 
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.tools.base import NativeTool
+from tests.support.path_arguments import find_undeclared
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +44,12 @@ def test_our_own_tools_are_found_and_their_names_are_unique() -> None:
     assert all(tool.spec.description and tool.spec.summary for tool in tools)
 
 
+def test_each_argument_of_our_tools_that_names_a_file_is_declared_so_that_rules_about_paths_hold() -> None:
+    tools = [tool for module in loader.find("tools", "TOOLS").values() for tool in module]
+    # The file of a skill is a path in the folder of the skill, and no rule about paths is about it.
+    assert {tool.spec.name: names for tool in tools if (names := find_undeclared(tool))} == {"skill": ["file"]}
+
+
 def test_a_plug_of_somebody_else_is_found_by_its_entry_point(site: Path) -> None:
     (site / "somebodys_plug.py").write_text("PROVIDER = 'a provider'\n")
     install(site, "providers", theirs="somebodys_plug:PROVIDER")
@@ -76,3 +83,15 @@ def test_a_plug_that_cannot_be_loaded_is_logged_and_left_out(
 def test_entry_points_of_another_kind_are_left_alone(site: Path) -> None:
     install(site, "tools", theirs="a_module_that_is_not_there:TOOLS")
     assert "theirs" not in loader.find("providers", "PROVIDER")
+
+
+def test_a_plug_of_somebody_else_that_replaces_one_of_ours_is_named_in_one_warning(
+    site: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (site / "somebodys_plug.py").write_text("PROVIDER = 'a provider'\n")
+    install(site, "providers", scripted="somebodys_plug:PROVIDER", theirs="somebodys_plug:PROVIDER")
+    for _ in range(2):
+        assert loader.find("providers", "PROVIDER")["scripted"] == "a provider"
+    assert caplog.messages == [
+        "the providers plug scripted is replaced by somebodys_plug:PROVIDER, which has the same name"
+    ]
