@@ -20,7 +20,8 @@ The first rule that matches answers. After an error with a temporary status (429
 again, if the reply has nothing before the error. `message` rules are for replies to a user, `result` rules for replies
 to a tool. With `"window": N` beside the rules, the model has a context window of N tokens with four characters each,
 and refuses a longer request. In texts and arguments `{message}` is the last user message, `{result}` the last tool
-result, and `$name` a named group of the rule's regex.
+result, and `$name` a named group of the rule's regex. The last user message is the question together with all that was
+added to it, such as the contents of a file that it names: `^` and `$` in a regex are the ends of this whole text.
 """
 
 from __future__ import annotations
