@@ -60,8 +60,8 @@ HEAVY = (
     "starlette",
     "uvicorn",
 )
-# A function begins with a verb (style, section 6). Words that end in -ed are participles but for these; the others are
-# listed. A property may be named by one.
+# A function begins with a verb (CONTRIBUTING.md, "How we write"). Words that end in -ed are participles but for these;
+# the others are listed. A property may be named by one.
 ENDS_IN_ED = frozenset({"embed", "feed", "heed", "need", "seed", "speed"})
 PARTICIPLES = frozenset(
     {"become", "begun", "bound", "broken", "brought", "chosen", "come", "done", "drawn", "forgotten", "foreseen"}
@@ -120,7 +120,9 @@ def test_no_modules_of_the_labextension_import_each_other_in_a_ring() -> None:
 def test_a_folder_has_few_modules(folder: str, pattern: str) -> None:
     modules = (path for path in (ROOT / folder).rglob(pattern) if path.stem != "__init__")
     counts = Counter(str(path.parent.relative_to(ROOT)) for path in modules)
-    assert {name: count for name, count in counts.items() if count > MAX_MODULES} == {}
+    full = {name: count for name, count in counts.items() if count > MAX_MODULES}
+    advice = f"a folder has at most {MAX_MODULES} modules: move some that belong together into a folder below it"
+    assert full == {}, f"{advice}, such as plugins/providers/connection"
 
 
 def test_a_public_class_name_is_used_once() -> None:
