@@ -28,7 +28,7 @@ _EDITS: Final = (
 _AT_CLIENT: Final = "Allowed: a client runs it, and can ask its user"
 
 
-async def go(place: CommandPlace, call: CommandCall) -> CommandAnswer:  # noqa: ARG001  # the same for every place
+async def go(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     """Say that there is no plan. If there is one, `host.turn.plan_mode` has replaced the message before."""
     return CommandAnswer("There is no plan to carry out here. Ask for one in plan mode, with the agent `plan`.")
 

@@ -63,7 +63,7 @@ async def context(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     )
 
 
-async def compact(place: CommandPlace, call: CommandCall) -> Compaction:  # noqa: ARG001  # the same for every place
+async def compact(place: CommandPlace, call: CommandCall) -> Compaction:
     """Let the model summarize the conversation."""
     return Compaction(call.text)
 

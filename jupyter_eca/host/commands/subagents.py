@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.commands.base import CommandPlace
 
 
-async def subagents(place: CommandPlace, call: CommandCall) -> CommandAnswer:  # noqa: ARG001  # the same for all words
+async def subagents(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     """List the agents that can be spawned."""
     live = await place.host.chats.load(place.chat)
     spawner = place.host.setups.fill_defaults(live.choice).agent

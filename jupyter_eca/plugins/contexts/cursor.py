@@ -24,7 +24,7 @@ AROUND = 20
 class CursorPlug:
     kind = "cursor"
 
-    async def query(self, surroundings: Surroundings, query: str) -> list[CursorContext]:  # noqa: ARG002
+    async def query(self, surroundings: Surroundings, query: str) -> list[CursorContext]:
         """Offer nothing: editors send the cursor by themselves."""
         return []
 

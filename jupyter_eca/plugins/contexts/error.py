@@ -43,7 +43,7 @@ class ErrorPlug:
             return []
         return [ErrorContext(label="error", description=f"{error.failed} (cell {error.number})")]
 
-    async def resolve(self, surroundings: Surroundings, context: ErrorContext) -> Material:  # noqa: ARG002
+    async def resolve(self, surroundings: Surroundings, context: ErrorContext) -> Material:
         if surroundings.ran is not None and not (surroundings.notebooks and await surroundings.notebooks.list()):
             return _read_kernel_error(surroundings.ran)
         document = await open_notebook.document(surroundings)

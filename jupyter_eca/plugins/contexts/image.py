@@ -18,10 +18,10 @@ class ImagePlug:
 
     kind = "image"
 
-    async def query(self, surroundings: Surroundings, query: str) -> list[ImageContext]:  # noqa: ARG002
+    async def query(self, surroundings: Surroundings, query: str) -> list[ImageContext]:
         return []
 
-    async def resolve(self, surroundings: Surroundings, context: ImageContext) -> Material:  # noqa: ARG002
+    async def resolve(self, surroundings: Surroundings, context: ImageContext) -> Material:
         part = await asyncio.to_thread(image.load_base64, context.base64, "the picture")
         return Material("picture", images=(part,))
 

@@ -21,10 +21,10 @@ class OtherPlug:
     # No type of the protocol is empty, so this is the plug for all unknown types.
     kind = ""
 
-    async def query(self, surroundings: Surroundings, query: str) -> list[OtherContext]:  # noqa: ARG002
+    async def query(self, surroundings: Surroundings, query: str) -> list[OtherContext]:
         return []
 
-    async def resolve(self, surroundings: Surroundings, context: OtherContext) -> Material:  # noqa: ARG002
+    async def resolve(self, surroundings: Surroundings, context: OtherContext) -> Material:
         fields = {name: value for name, value in context.wire().items() if name != "type"}
         return Material(context.type or "context", truncate(json.dumps(fields, ensure_ascii=False, indent=1)))
 

@@ -19,10 +19,10 @@ class RepoMapPlug:
 
     kind = "repoMap"
 
-    async def query(self, surroundings: Surroundings, query: str) -> list[RepoMapContext]:  # noqa: ARG002
+    async def query(self, surroundings: Surroundings, query: str) -> list[RepoMapContext]:
         return [RepoMapContext()] if self.kind.lower().startswith(query.strip().lower()) else []
 
-    async def resolve(self, surroundings: Surroundings, context: RepoMapContext) -> Material:  # noqa: ARG002
+    async def resolve(self, surroundings: Surroundings, context: RepoMapContext) -> Material:
         maps = [
             f"{root}\n{draw_tree(await surroundings.index.list_inside(root.resolve()))}"
             for root in surroundings.files.roots

@@ -27,7 +27,7 @@ class SelectionPlug:
         offered = selected and rate_fit(query, "selection") is not None
         return [SelectionContext(label="selection", description=selected)] if offered else []
 
-    async def resolve(self, surroundings: Surroundings, context: SelectionContext) -> Material:  # noqa: ARG002
+    async def resolve(self, surroundings: Surroundings, context: SelectionContext) -> Material:
         document = await open_notebook.document(surroundings)
         selection = document.selection
         if selection is None or not selection.text:

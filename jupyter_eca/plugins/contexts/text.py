@@ -20,7 +20,7 @@ class TextPlug:
 
     kind = "text"
 
-    async def query(self, surroundings: Surroundings, query: str) -> list[TextContext]:  # noqa: ARG002
+    async def query(self, surroundings: Surroundings, query: str) -> list[TextContext]:
         return []
 
     async def resolve(self, surroundings: Surroundings, context: TextContext) -> Material:

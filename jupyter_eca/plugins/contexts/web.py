@@ -27,11 +27,11 @@ class WebPlug:
     """Decides which addresses may be requested."""
     kind: str = "web"
 
-    async def query(self, surroundings: Surroundings, query: str) -> list[WebContext]:  # noqa: ARG002
+    async def query(self, surroundings: Surroundings, query: str) -> list[WebContext]:
         """Offer the typed text itself if it is a URL."""
         return [WebContext(url=query)] if query.startswith(("http://", "https://")) and len(query) > 10 else []
 
-    async def resolve(self, surroundings: Surroundings, context: WebContext) -> Material:  # noqa: ARG002
+    async def resolve(self, surroundings: Surroundings, context: WebContext) -> Material:
         page = await fetch(context.url, self.reach)
         return await asyncio.to_thread(_make_material, context.url, page)
 
