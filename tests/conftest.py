@@ -58,8 +58,11 @@ def system_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def plug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Path]:
     """A folder on the path, for the module of somebody else's plug. `tests.plugins.test_loader.install` installs it."""
     from jupyter_eca.host.commands import dispatch
+    from jupyter_eca.plugins.contexts import resolve
 
     monkeypatch.syspath_prepend(str(tmp_path))  # pyright: ignore[reportUnknownMemberType]  # untyped in pytest
-    dispatch.find_native.cache_clear()
+    for found in (dispatch.find_native, resolve.find_plugs):
+        found.cache_clear()
     yield tmp_path
-    dispatch.find_native.cache_clear()
+    for found in (dispatch.find_native, resolve.find_plugs):
+        found.cache_clear()

@@ -23,7 +23,7 @@ from jupyter_eca.config import Config
 from jupyter_eca.config.reference import make_anchor
 from jupyter_eca.host.commands.dispatch import list_native
 from jupyter_eca.host.turn.plan_mode import GO_AHEAD_MESSAGES
-from jupyter_eca.plugins.contexts.resolve import LIVE
+from jupyter_eca.plugins.contexts.resolve import LIVE, TYPES, find_plugs
 from jupyter_eca.protocol.ahp import VERSION
 from tests.plugins.test_loader import install
 from tests.support.docs_pages import PAGES, ROOT, blocks, page, prose
@@ -110,11 +110,19 @@ def test_a_command_that_a_module_brings_is_missed_in_the_reference(plug: Path) -
     assert list_missing_words() == ["/greet"]
 
 
+def test_a_context_that_a_module_brings_is_missed_in_the_reference(plug: Path) -> None:
+    (plug / "clock_page.py").write_text("class Clock:\n    kind = 'clock'\nCONTEXT = Clock()\n")
+    install(plug, "contexts", theirs="clock_page:CONTEXT")
+    assert list_missing_words() == ["@clock"]
+
+
 def list_missing_words() -> list[str]:
     """Return the commands, options and words that the reference does not name."""
     named = spans(REFERENCE)
     words = [f"%eca {name.partition(' ')[0]}" for name in options.COMMANDS]
-    words += [f"/{one.name}" for one in list_native()] + [f"@{kind}" for kind in LIVE] + list(options.OPTIONS)
+    # The kinds of the protocol that are not live have no word: files are written by their paths.
+    own = {kind for kind in find_plugs() if kind and kind not in TYPES}
+    words += [f"/{one.name}" for one in list_native()] + [f"@{kind}" for kind in (*LIVE, *own)] + list(options.OPTIONS)
     return [
         word
         for word in words

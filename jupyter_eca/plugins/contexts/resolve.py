@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 # The types of the protocol.
-_TYPES: Final = {model.model_fields["type"].default for model in get_args(get_args(ChatContext)[0])}
+TYPES: Final = {model.model_fields["type"].default for model in get_args(get_args(ChatContext)[0])}
 
 # The contexts of a live notebook, by the word that names them in a message.
 LIVE: Final[Mapping[str, Callable[[str], LiveContext]]] = {
@@ -209,7 +209,7 @@ async def _read_material(surroundings: Surroundings, context: ChatContext) -> Ma
 
 def _find_plug(context: ChatContext) -> Context:
     """Return the plug of a context. An `OtherContext` of a known type has fields that do not fit."""
-    is_invalid = isinstance(context, OtherContext) and context.type in _TYPES
+    is_invalid = isinstance(context, OtherContext) and context.type in TYPES
     return find_plugs()[""] if is_invalid else find_plugs().get(context.type, find_plugs()[""])
 
 
@@ -225,7 +225,7 @@ async def _resolve_mention(surroundings: Surroundings, mention: str, *, has_at_s
         return WebContext(url=mention)
     word = parse_live(mention) if has_at_sign else None
     if word is None:
-        is_plug_kind = has_at_sign and mention in find_plugs().keys() - _TYPES
+        is_plug_kind = has_at_sign and mention in find_plugs().keys() - TYPES
         return await _find_file(surroundings, mention) or (OtherContext(type=mention) if is_plug_kind else None)
     live_context = LIVE[word.kind](word.name)
     if await _can_exist(surroundings, live_context):
