@@ -34,8 +34,8 @@ async def allow_reading(path: str, /) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The sources that the contexts of a chat are read from. An optional field is None if the chat has no such
-    thing."""
+    """The sources that the contexts of a chat are read from. A field that may be None is None in some chats: for
+    example, `kernel` is None in a chat that belongs to no kernel."""
 
     chat: str
     """The id of the chat."""
