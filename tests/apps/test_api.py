@@ -14,8 +14,8 @@ from jupyter_eca.apps.python_tools import LENT_TOOLS
 from jupyter_eca.errors import LocalError, RemoteError, TurnError
 from jupyter_eca.protocol.content import TextContent
 from jupyter_eca.transport.eca_client import CallDecision
+from tests.mcp_client.house import sdk
 from tests.support.host_and_client import PATIENCE, settings
-from tests.workspace.mcp.house import sdk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator

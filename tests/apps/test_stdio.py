@@ -12,11 +12,11 @@ import psutil
 import pytest
 
 from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Notification, Request, Result
+from tests.mcp_client.house import raw, sdk
 from tests.plugins.test_loader import install
 from tests.support.editor_process import Editor, editor, environment
 from tests.support.host_and_client import settings
 from tests.support.processes import have_ended
-from tests.workspace.mcp.house import raw, sdk
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,13 +17,13 @@ from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.workspace.ports import Files
 from tests.bench.figure import Figure, differences, list_of
 from tests.bench.processes import MIB
+from tests.mcp_client.house import house, puppet, raw
 from tests.support.host_and_client import answer, desk
-from tests.workspace.mcp.house import house, puppet, raw
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from tests.workspace.mcp.house import House
+    from tests.mcp_client.house import House
 
 ROUNDS = 20
 CALLS = 25

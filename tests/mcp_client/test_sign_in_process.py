@@ -11,11 +11,11 @@ import pytest
 
 from jupyter_eca.protocol.jsonrpc import Notification
 from tests.config.test_credentials import holding
+from tests.mcp_client.door import SECRET, state_of
+from tests.mcp_client.web import web
 from tests.support.editor_process import Editor, editor
 from tests.support.file_keyring import read
 from tests.support.host_and_client import settings
-from tests.workspace.mcp.door import SECRET, state_of
-from tests.workspace.mcp.web import web
 
 if TYPE_CHECKING:
     from pathlib import Path

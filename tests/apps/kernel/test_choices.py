@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 
 from tests.apps.kernel.nbclient_notebook import PATIENCE, Book, Offered, opened, surround
+from tests.mcp_client.house import sdk
 from tests.support.host_and_client import settings
-from tests.workspace.mcp.house import sdk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from tests.apps.server.test_sign_in import opened, token
 from tests.config.test_credentials import holding
 from tests.host.commands.test_granting import CODE, OpenRouter
+from tests.mcp_client.door import visit
 from tests.plugins.providers.ask import KEY
-from tests.workspace.mcp.door import visit
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPRequest
 
 from tests.apps.server.cells import PATIENCE, Watcher
-from tests.workspace.mcp.house import sdk
+from tests.mcp_client.house import sdk
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

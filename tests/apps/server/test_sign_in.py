@@ -14,14 +14,14 @@ import pytest
 from tests.apps.server.cells import PATIENCE
 from tests.apps.server.test_websocket import START, reply
 from tests.config.test_credentials import holding
-from tests.workspace.mcp.door import SECRET, visit
-from tests.workspace.mcp.web import web
+from tests.mcp_client.door import SECRET, visit
+from tests.mcp_client.web import web
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
     from pathlib import Path
 
-    from tests.workspace.mcp.web import Web
+    from tests.mcp_client.web import Web
 
     Fetch = Callable[..., Awaitable[Any]]
 

@@ -110,7 +110,7 @@ def test_a_server_is_added_a_tool_of_it_switched_off_its_log_read_and_it_is_remo
     Panel.open(page, lab).button("Settings of the assistant").click()
     body = page.locator(".eca-Settings-body")
     body.get_by_role("button", name="Add a server…").click(timeout=SECONDS * 1000)
-    program = shlex.join([sys.executable, str(Path("tests/workspace/mcp/raw_server.py").resolve()), "good"])
+    program = shlex.join([sys.executable, str(Path("tests/mcp_client/raw_server.py").resolve()), "good"])
     form = body.locator("form")
     form.get_by_label("Name").first.fill("my docs/1")
     form.get_by_label("Command line").fill(f'sh -c "echo up and well >&2; exec {program}"')
@@ -166,7 +166,7 @@ def test_a_default_a_budget_a_changed_server_and_a_new_rule_are_written_to_the_f
 
     body = manage(page, "servers")
     body.get_by_role("button", name="Add a server…").click()
-    program = [sys.executable, str(Path("tests/workspace/mcp/raw_server.py").resolve())]
+    program = [sys.executable, str(Path("tests/mcp_client/raw_server.py").resolve())]
     form = body.locator("form")
     form.get_by_label("Name").first.fill("notes")
     form.get_by_label("Command line").fill(shlex.join([*program, "no-such-kind"]))

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
-from tests.workspace.mcp.web import Web, web
+from tests.mcp_client.web import Web, web
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.fronts.ahp.place import RULES, Client, calls_of, place
-from tests.workspace.mcp.house import puppet
+from tests.mcp_client.house import puppet
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager

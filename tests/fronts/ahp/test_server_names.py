@@ -8,7 +8,7 @@ import pytest
 
 from jupyter_eca.protocol.mcp import ServerStatus
 from tests.fronts.ahp.place import place
-from tests.workspace.mcp.house import puppet
+from tests.mcp_client.house import puppet
 
 if TYPE_CHECKING:
     from pathlib import Path

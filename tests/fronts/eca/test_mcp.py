@@ -19,8 +19,8 @@ from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.transport.memory import make_link_pair
 from jupyter_eca.transport.peer import Peer
 from jupyter_eca.workspace.ports import Files
+from tests.mcp_client.house import HERE, PATIENCE, raw, sdk
 from tests.support.host_and_client import Desk, Door, answer, desk, said
-from tests.workspace.mcp.house import HERE, PATIENCE, raw, sdk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 from tests.fronts.mcp.suite_rounds import PROMPT, ROUNDS
-from tests.workspace.mcp.sdk_server import PIXEL
+from tests.mcp_client.sdk_server import PIXEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,8 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from tests.fronts.mcp.room import LEGACY, MODERN, User, allowed, call, ok, room
+from tests.mcp_client.house import sdk
 from tests.support.host_and_client import PATIENCE, answer
-from tests.workspace.mcp.house import sdk
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from jupyter_eca.config.trust import trusted_folders
+from tests.mcp_client.house import raw, sdk
 from tests.support.host_and_client import settings
 from tests.support.timeouts import PATIENCE
-from tests.workspace.mcp.house import raw, sdk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Mapping

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from tests.fronts.rest.served import Running, running
-from tests.workspace.mcp.house import raw
+from tests.mcp_client.house import raw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

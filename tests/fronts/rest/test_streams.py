@@ -18,7 +18,7 @@ import pytest
 import pytest_asyncio
 
 from tests.fronts.rest.served import PATIENCE, ROOT, RULES, Running, Served, running, said, talking
-from tests.workspace.mcp.house import raw, sdk
+from tests.mcp_client.house import raw, sdk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator

@@ -17,8 +17,8 @@ from jupyter_eca.fronts.rest.projection import PIECE
 from jupyter_eca.protocol import rest
 from jupyter_eca.protocol.content import TextContent
 from tests.fronts.rest.served import RULES, Served, said
+from tests.mcp_client.house import PATIENCE, raw, sdk
 from tests.support.host_and_client import Desk, desk
-from tests.workspace.mcp.house import PATIENCE, raw, sdk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -17,10 +17,10 @@ from jupyter_eca.protocol.event import Event, Outcome
 from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelState, KernelVariablesResult, RunStatus
 from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.workspace.ports import Files, Workspace
+from tests.mcp_client.house import raw as mcp
 from tests.plugins.test_loader import install
 from tests.support.host_and_client import PATIENCE, answer, desk, outcomes, said
 from tests.support.raw_client import connect
-from tests.workspace.mcp.house import raw as mcp
 
 if TYPE_CHECKING:
     from pathlib import Path

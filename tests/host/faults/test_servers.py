@@ -14,9 +14,9 @@ import pytest
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus
+from tests.mcp_client.house import QUICK, house, puppet, raw, sdk
+from tests.mcp_client.web import web
 from tests.requirements.eca.seat import ALLOW_ALL, prompt, seat, told
-from tests.workspace.mcp.house import QUICK, house, puppet, raw, sdk
-from tests.workspace.mcp.web import web
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,11 +11,11 @@ from jupyter_eca.protocol.chats import ChatListParams, ChatListResult
 from jupyter_eca.protocol.content import TextContent, ToolCalledContent, ToolCallRunContent
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.host.faults.vendor import Fault, shows, vendor
+from tests.mcp_client.house import raw as mcp
 from tests.plugins.contexts.near import sent
 from tests.plugins.providers.ask import script
 from tests.plugins.test_loader import install
 from tests.support.host_and_client import PATIENCE, Notebook, answer, desk, outcomes, said, tool_states
-from tests.workspace.mcp.house import raw as mcp
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,10 +6,10 @@ import json
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
+from tests.mcp_client.house import raw
 from tests.plugins.providers.ask import says
 from tests.support.anthropic_server import Fault, LoopbackAnthropic
 from tests.support.openai_server import LoopbackOpenAI, recording
-from tests.workspace.mcp.house import raw
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -22,10 +22,10 @@ from jupyter_eca.protocol.content import (
 )
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.host.turn.test_protected_paths import EVERYTHING, Person, asked, call, plays, project, words
+from tests.mcp_client.house import raw
 from tests.support.host_and_client import answer, said
 from tests.support.notebook_page import PATH, code, room
 from tests.support.timeouts import PATIENCE
-from tests.workspace.mcp.house import raw
 
 if TYPE_CHECKING:
     from pathlib import Path

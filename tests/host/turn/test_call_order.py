@@ -17,9 +17,9 @@ from jupyter_eca.protocol.content import (
 )
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.host.turn.subagents.family import mine, spawn
+from tests.mcp_client.house import sdk
 from tests.support.host_and_client import Desk, answer, desk, outcomes, said
 from tests.support.timeouts import PATIENCE
-from tests.workspace.mcp.house import sdk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

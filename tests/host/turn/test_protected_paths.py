@@ -17,9 +17,9 @@ from jupyter_eca.protocol.context import FileContext
 from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.ports import Files, Workspace
+from tests.mcp_client.house import raw
 from tests.support.host_and_client import Desk, Notebook, answer, desk_of, said, settings
 from tests.support.timeouts import PATIENCE
-from tests.workspace.mcp.house import raw
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from jupyter_eca.protocol.jsonrpc import Notification, Request, Result
+from tests.mcp_client.house import raw as mcp
+from tests.mcp_client.house import sdk
 from tests.requirements.eca.seat import asked, prompt, told
 from tests.requirements.test_eca import TABLE, faults, shapes_in
 from tests.support.host_and_client import PATIENCE, desk
 from tests.support.raw_client import connect
-from tests.workspace.mcp.house import raw as mcp
-from tests.workspace.mcp.house import sdk
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.mcp_client.house import sdk
+from tests.mcp_client.sdk_server import PIXEL
 from tests.requirements.eca.seat import ALLOW_ALL, prompt, seat, told
-from tests.workspace.mcp.house import sdk
-from tests.workspace.mcp.sdk_server import PIXEL
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

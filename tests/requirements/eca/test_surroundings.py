@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.mcp_client.house import raw as mcp
 from tests.requirements.eca.seat import TODAY, prompt, seat, told
 from tests.support.host_and_client import PATIENCE
-from tests.workspace.mcp.house import raw as mcp
 
 if TYPE_CHECKING:
     from pathlib import Path

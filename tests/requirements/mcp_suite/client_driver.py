@@ -20,8 +20,8 @@ from jupyter_eca.mcp_client.loopback_browser import Loopback
 from jupyter_eca.mcp_client.sign_in import Landing
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.protocol.question import ChatAskQuestionResult
-from tests.workspace.mcp.door import visit
-from tests.workspace.mcp.house import User, house
+from tests.mcp_client.door import visit
+from tests.mcp_client.house import User, house
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jupyter_eca.mcp_client.caller import SamplingRequest, SamplingResult
     from jupyter_eca.protocol.lifecycle import MessageType
     from jupyter_eca.protocol.question import ChatAskQuestionParams
-    from tests.workspace.mcp.house import House
+    from tests.mcp_client.house import House
 
 SAMPLE: dict[str, Any] = {"string": "x", "integer": 2, "number": 2, "boolean": True, "array": [], "object": {}}
 # How often its user signs in again before they have had enough.

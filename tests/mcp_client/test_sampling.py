@@ -10,8 +10,8 @@ import pytest
 
 from jupyter_eca.host.turn.sampling import ALLOW, ALLOW_CHAT, DENY
 from jupyter_eca.protocol.jsonrpc import Request
+from tests.mcp_client.house import User, house, puppet
 from tests.requirements.eca.seat import ALLOW_ALL, TODAY, asked, seat, told, words
-from tests.workspace.mcp.house import User, house, puppet
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca.protocol.mcp import ServerStatus
-from tests.workspace.mcp.house import PATIENCE, house, sdk
+from tests.mcp_client.house import PATIENCE, house, sdk
 
 if TYPE_CHECKING:
     from pathlib import Path

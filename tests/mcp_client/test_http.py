@@ -11,8 +11,8 @@ import pytest
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus
-from tests.workspace.mcp.house import QUICK, house
-from tests.workspace.mcp.web import find_free_port, web
+from tests.mcp_client.house import QUICK, house
+from tests.mcp_client.web import find_free_port, web
 
 if TYPE_CHECKING:
     from pathlib import Path

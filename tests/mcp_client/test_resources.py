@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.workspace.uri_templates import PartialUri, ResourceTemplate
+from tests.mcp_client.house import house, puppet, sdk
 from tests.requirements.eca.seat import ALLOW_ALL, prompt, seat, told
-from tests.workspace.mcp.house import house, puppet, sdk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

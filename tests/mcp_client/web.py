@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from tests.workspace.mcp.door import Gate
-from tests.workspace.mcp.sdk_server import make
+from tests.mcp_client.door import Gate
+from tests.mcp_client.sdk_server import make
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

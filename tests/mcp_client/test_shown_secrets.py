@@ -10,7 +10,7 @@ import pytest
 
 from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus
-from tests.workspace.mcp.house import house, raw
+from tests.mcp_client.house import house, raw
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.mcp_client.house import house, puppet
 from tests.requirements.eca.seat import seat, told
 from tests.support.timeouts import PATIENCE
-from tests.workspace.mcp.house import house, puppet
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.workspace.mcp.house import House
+    from tests.mcp_client.house import House
 
 pytestmark = pytest.mark.asyncio
 

@@ -20,10 +20,10 @@ from jupyter_eca.mcp_client.sign_in import Landing, WaitingSignIns
 from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ServerStatus
 from tests.config.test_credentials import holding
+from tests.mcp_client.door import SECRET, visit
+from tests.mcp_client.house import PATIENCE, House, house, raw
+from tests.mcp_client.web import Web, web
 from tests.support.keyrings import Ring
-from tests.workspace.mcp.door import SECRET, visit
-from tests.workspace.mcp.house import PATIENCE, House, house, raw
-from tests.workspace.mcp.web import Web, web
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence

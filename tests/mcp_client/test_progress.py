@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.mcp_client.house import puppet
 from tests.requirements.eca.seat import ALLOW_ALL, TODAY, seat, told
-from tests.workspace.mcp.house import puppet
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.workspace.ports import Files
+from tests.mcp_client.house import QUICK, house, raw
 from tests.support.timeouts import PATIENCE
-from tests.workspace.mcp.house import QUICK, house, raw
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.workspace.ports import Files
-from tests.workspace.mcp.house import PATIENCE, house, raw
+from tests.mcp_client.house import PATIENCE, house, raw
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ import pytest
 from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
 from jupyter_eca.protocol.content import JsonOutputsDetails, Origin
 from jupyter_eca.protocol.mcp import ServerStatus
-from tests.workspace.mcp.house import PATIENCE, QUICK, house, raw, sdk
-from tests.workspace.mcp.sdk_server import PIXEL
+from tests.mcp_client.house import PATIENCE, QUICK, house, raw, sdk
+from tests.mcp_client.sdk_server import PIXEL
 
 if TYPE_CHECKING:
     from pathlib import Path

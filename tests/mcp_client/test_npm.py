@@ -12,15 +12,15 @@ import pytest
 from jupyter_eca.mcp_client.server_requests import DECLINE
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.workspace.ports import Files
-from tests.workspace.mcp.house import User, house
+from tests.mcp_client.house import User, house
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from jupyter_eca.workspace.tool_result import Report
-    from tests.workspace.mcp.house import House
+    from tests.mcp_client.house import House
 
-PACKAGES = Path(__file__).parent.parent.parent / "npm/node_modules/@modelcontextprotocol"
+PACKAGES = Path(__file__).parent.parent / "npm/node_modules/@modelcontextprotocol"
 pytestmark = [
     pytest.mark.asyncio,
     pytest.mark.skipif(not PACKAGES.exists(), reason="`npm --prefix tests/npm ci` was not run"),

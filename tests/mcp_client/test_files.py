@@ -14,7 +14,7 @@ from jupyter_eca.config.jsonc import parse
 from jupyter_eca.errors import ConfigError, McpRefusal
 from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
 from jupyter_eca.protocol.mcp import McpAddServerParams, McpUpdateServerParams, ServerStatus
-from tests.workspace.mcp.house import House, house, raw
+from tests.mcp_client.house import House, house, raw
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,13 +18,13 @@ from jupyter_eca.mcp_client.connection_settings import ConnectionSettings
 from jupyter_eca.mcp_client.server_log import ServerLog
 from jupyter_eca.mcp_client.server_requests import ACCEPT, DECLINE, LEAVE_OUT, OPENED, ServerRequests
 from jupyter_eca.mcp_client.watched_resources import AttachedResources
+from tests.mcp_client.house import QUICK, User, house, puppet
 from tests.support.timeouts import PATIENCE
-from tests.workspace.mcp.house import QUICK, User, house, puppet
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.workspace.mcp.house import House
+    from tests.mcp_client.house import House
 
 pytestmark = pytest.mark.asyncio
 BOTH = pytest.mark.parametrize("era", ["legacy", "modern"])
