@@ -122,6 +122,11 @@ def settings(folder: Path, rules: list[dict[str, Any]], **more: Any) -> dict[str
 async def desk(
     folder: Path, rules: list[dict[str, Any]], notebooks: Notebooks | None = None, **more: Any
 ) -> AsyncGenerator[Desk]:
+    """A host whose model follows `rules` (see `jupyter_eca/plugins/providers/scripted.py`).
+
+    `more` are keys of the configuration. It is the whole configuration: the tools that `config/layers.py` allows by
+    default must be approved here, unless `toolCall={"approval": {"allow": {"read_file": {}}}}` is among the keys.
+    """
     workspace = Workspace(Files((folder,)), notebooks=notebooks)
     host = Host(Config.model_validate(settings(folder, rules, **more)), workspace, folder / "chats.db")
     async with desk_of(host, folder) as table:
@@ -142,9 +147,6 @@ async def desk_of(host: Host, folder: Path) -> AsyncGenerator[Desk]:
             await running
 
 
-Choose = "Callable[[ToolCallRunContent], Decision | None]"
-
-
 async def answer(
     client: EcaClient,
     message: str,
@@ -155,15 +157,29 @@ async def answer(
     lock: ChatLock | None = None,
     contexts: tuple[Any, ...] = (),
 ) -> list[ChatContentReceivedParams]:
-    """Everything received in one turn; `choose` answers what waits for approval."""
+    """Everything received in one turn. `choose` answers what waits for approval; None leaves it to somebody else.
+
+    Raises: AssertionError when the turn does not end, because nobody decides about a call; TimeoutError otherwise.
+    """
     received: list[ChatContentReceivedParams] = []
-    async with asyncio.timeout(PATIENCE):
-        async for item in client.ask(chat, message, model, agent, lock=lock, contexts=contexts):
-            received.append(item)
-            if isinstance(item.content, ToolCallRunContent) and item.content.manual_approval:
-                decision = choose(item.content)
-                if decision is not None:
-                    await client.decide(str(item.chat_id), item.content.id, decision)
+    undecided: dict[str, str] = {}
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for item in client.ask(chat, message, model, agent, lock=lock, contexts=contexts):
+                received.append(item)
+                if isinstance(item.content, ToolCallContent):
+                    undecided.pop(item.content.id, None)
+                if isinstance(item.content, ToolCallRunContent) and item.content.manual_approval:
+                    decision = choose(item.content)
+                    if decision is None:
+                        undecided[item.content.id] = item.content.name
+                    else:
+                        await client.decide(str(item.chat_id), item.content.id, decision)
+    except TimeoutError as error:
+        if undecided:
+            names = ", ".join(undecided.values())
+            raise AssertionError(f"{names} waits for approval: pass `choose`, or allow it by `toolCall`") from error
+        raise
     return received
 
 
