@@ -165,7 +165,6 @@ class McpServer:
         """Run sessions of the server whenever it is wanted. Return after `retire`."""
         failures = 0
         loop = asyncio.get_running_loop()
-        await self._load_known_lists()
         while not self._retired:
             if not self.is_wanted:
                 failures = 0
@@ -189,9 +188,8 @@ class McpServer:
 
     async def _load_known_lists(self) -> None:
         """Offer what the server offered when it last ran, until it runs."""
-        if not self.is_wanted or self.is_name_reserved:
+        if not self.is_wanted or self.is_name_reserved or self._kept_lists is not None:
             return
-        await self.start_queue.import_sdk()
         self._kept_lists = await asyncio.to_thread(self.known_lists.load, self.name, self.settings)
         if self.is_wanted and self.lists is None and self._kept_lists is not None:
             self._last_lists = self._kept_lists
@@ -209,6 +207,7 @@ class McpServer:
         self._wake.clear()
         self._signal(Signal.START)
         await self.start_queue.import_sdk()
+        await self._load_known_lists()
         if not self.settings.command:
             await self._run_started_session(_do_nothing)
             return
