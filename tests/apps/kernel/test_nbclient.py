@@ -186,7 +186,7 @@ async def test_the_model_sees_the_users_variables(book: Book) -> None:
 async def test_what_the_models_code_shows_goes_to_this_cells_output_and_its_value_to_the_model(book: Book) -> None:
     ran = await book.run("%eca picture -> told")
     assert [display.get("text/html") for display in ran.displays] == ["<b>seen</b>", None]
-    assert (await book.run("print(told.text)")).printed == "<IPython.core.display.HTML object>\n7\n"
+    assert (await book.run("print(told.text)")).printed == "seen\n7\n"
 
 
 async def test_a_provider_that_fails_ends_the_cell_in_one_line_and_keeps_what_was_said(book: Book) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,31 +19,22 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RULES: list[dict[str, Any]] = [
     {"result": "", "reply": [{"text": "Done."}]},
-    {"message": "^look", "reply": [{"tool": "notebook_read", "arguments": {"path": "other.ipynb"}}]},
+    {"message": "^look", "reply": [{"tool": "read_file", "arguments": {"path": "other.txt"}}]},
     {
         "message": "^two",
         "reply": [
-            {"tool": "notebook_edit_cell", "arguments": {"path": "other.ipynb", "cell": "a", "source": "x = 2  # ```"}},
             {"tool": "write_file", "arguments": {"path": "notes.txt", "content": "<b>new</b>\n"}},
+            {"tool": "write_file", "arguments": {"path": "other.txt", "content": "x = 2  # ```\n"}},
         ],
     },
     {"message": "", "reply": [{"text": "Yes?"}]},
 ]
-ALLOWED: dict[str, Any] = {"toolCall": {"approval": {"allow": {"notebook_edit_cell": {}, "write_file": {}}}}}
+ALLOWED: dict[str, Any] = {"toolCall": {"approval": {"allow": {"write_file": {}}}}}
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def book(tmp_path: Path) -> AsyncGenerator[Book]:
-    cell: dict[str, Any] = {
-        "id": "a",
-        "cell_type": "code",
-        "source": "x = 1",
-        "metadata": {},
-        "outputs": [],
-        "execution_count": None,
-    }
-    other: dict[str, Any] = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
-    (tmp_path / "other.ipynb").write_text(json.dumps(other))
+    (tmp_path / "other.txt").write_text("x = 1\n")
     with pytest.MonkeyPatch.context() as patch:
         surround(patch, tmp_path, settings(tmp_path, RULES, **ALLOWED))
         async with asyncio.timeout(PATIENCE * 3), opened(tmp_path) as book:
@@ -52,7 +42,7 @@ async def book(tmp_path: Path) -> AsyncGenerator[Book]:
 
 
 def source(folder: Path) -> str:
-    return "".join(json.loads((folder / "other.ipynb").read_text())["cells"][0]["source"])
+    return (folder / "other.txt").read_text().strip()
 
 
 async def test_what_the_assistant_changed_is_shown_and_taken_back_by_number(book: Book, tmp_path: Path) -> None:
@@ -63,9 +53,9 @@ async def test_what_the_assistant_changed_is_shown_and_taken_back_by_number(book
     (shown,) = (await book.run("%eca diff")).displays
     assert "```diff\n@@ -0,0 +1 @@\n+<b>new</b>\n```" in shown["text/markdown"], "inert: inside of a block of code"
     assert "````diff\n@@ -1 +1 @@\n-x = 1" in shown["text/markdown"]
-    assert shown["text/plain"].startswith("1. notes.txt, created (+1 -0)\n@@ -0,0 +1 @@\n+<b>new</b>\n\n2. other.ipynb")
+    assert shown["text/plain"].startswith("1. notes.txt, created (+1 -0)\n@@ -0,0 +1 @@\n+<b>new</b>\n\n2. other.txt")
     undone = (await book.run("%eca undo 2 7")).displays[0]["text/plain"]
-    assert undone == "- Taken back: other.ipynb cell 1\n- There is no change 7 among them."
+    assert undone == "- Taken back: other.txt\n- There is no change 7 among them."
     assert (source(tmp_path), (tmp_path / "notes.txt").exists()) == ("x = 1", True)
     assert "taken back changes that you made" in (await book.run("%eca /prompt-show")).displays[0]["text/plain"]
     (tmp_path / "notes.txt").write_text("mine")
