@@ -36,8 +36,8 @@ _FIRST_PLACES: Final = 5
 #   a cell in IPython since 8.5     `Cell In[3], line 2`
 #   a cell in IPython since 8.0     `Input In [3], in <cell line: 2>()`
 #   a cell in IPython before        `<ipython-input-3-0a1b2c> in <module>`
-#   a file as Python writes it      `File "/work/load.py", line 7`
-#   a file as IPython writes it     `File ~/work/load.py:7, in load(path)`
+#   a file as Python writes it      `File "/data/load.py", line 7`
+#   a file as IPython writes it     `File ~/data/load.py:7, in load(path)`
 # and the arrow that marks the line of a cell in IPython before 8.5: `----> 2 load()`
 _FRAME: Final = re.compile(
     r"^\s*(?:(?:Cell In|Input In) ?\[(?P<new>\d+)\]|<ipython-input-(?P<old>\d+)-\w+>)(?:, line (?P<line>\d+))?"

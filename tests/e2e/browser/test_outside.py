@@ -117,9 +117,9 @@ def test_what_is_selected_pasted_dropped_and_completed_goes_along_as_its_chip_sa
     panel.ask("look")
     panel.sees("Heard.")
     panel.wait_until_idle()
-    label = "selected in along.ipynb, cell 1, lines 2 to 3"
-    lines = {"type": "text", "label": label, "content": "b = 2\nc = 3", "path": "along.ipynb"}
-    assert sent == [[lines]]
+    ((selected,),) = sent
+    assert (selected["type"], selected["path"], selected["cell"]) == ("cursor", "along.ipynb", "c0")
+    assert selected["position"] == {"start": {"line": 1, "character": 0}, "end": {"line": 2, "character": 5}}
 
     panel.box.focus()
     chosen = panel.node.locator("[role=option][aria-selected=true]")
