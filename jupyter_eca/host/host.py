@@ -169,7 +169,7 @@ class Host:
         commands: CommandRunner = loader.find("commands", "RUNNER")["dispatch"](self)
         tasks = self._tasks = ChatTasks(self._group)
         self.hooks = Hooks(current, subscribers, store, chats, database)
-        turn_hooks = self.turn_hooks = TurnHooks(self.hooks, chats)
+        turn_hooks = self.turn_hooks = TurnHooks(self.hooks, chats, store)
         self.subagents = Subagents(current, store, catalog, chats, turn_hooks)
         contexts = self.tool_contexts = ToolContexts(services, chats, self.subagents)
         self.system_prompts = SystemPrompts(store, chats, self.hooks)

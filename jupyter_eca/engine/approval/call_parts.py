@@ -51,7 +51,11 @@ def list_parts(
         return ()
     common = {name: value for name, value in arguments.items() if name not in {CHANGES, RUN}}
     found = list(_list_changes(arguments.get(CHANGES), details))
-    if _may_run(arguments.get(RUN)) or (isinstance(details, FileChangeDetails) and details.runs):
+    if isinstance(details, FileChangeDetails):
+        # Exactly these cells run. Rules name cells by ids or numbers.
+        if details.runs:
+            found.append((RUN, {"cells": [name for cell in details.runs for name in (cell.id, str(cell.number))]}))
+    elif _may_run(arguments.get(RUN)):
         found.append((RUN, {}))
     if not found or any(kind not in tool.parts for kind, _ in found):
         found += [(kind, {}) for kind in tool.parts]

@@ -6,7 +6,7 @@ combines what several answered. `runner` runs all hooks of an event, and `turn_h
 
 from jupyter_eca.config.hooks import Action, Hook, HookType, RejectedHook, parse_hooks
 from jupyter_eca.host.hooks.effects import Effects, HookReply, combine, format_lines, update_input
-from jupyter_eca.host.hooks.matching import matches
+from jupyter_eca.host.hooks.matching import list_inputs
 from jupyter_eca.host.hooks.process import HookRun, run
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
     "RejectedHook",
     "combine",
     "format_lines",
-    "matches",
+    "list_inputs",
     "parse_hooks",
     "run",
     "update_input",

@@ -23,17 +23,19 @@ if TYPE_CHECKING:
 PARTS: Final = "parts"
 
 
-def matches(hook: Hook, type: HookType, data: dict[str, Any]) -> bool:
-    """Return whether a hook runs for an event of this type. `data` is the input that the hook would get."""
+def list_inputs(hook: Hook, type: HookType, data: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the inputs with which a hook runs for an event of this type; empty if it does not run.
+
+    `data` is the input for the event. A hook for a tool also runs for a call that does the same as one of its parts:
+    once for each such part, with the tool and the arguments of the part, as if it were a call of that tool.
+    """
     if hook.type is not type or (type is HookType.POST_TOOL_CALL and data.get("error") and not hook.run_on_error):
-        return False
+        return []
     if type in COMPACT:  # the matcher is "manual" or "auto"
-        return hook.matcher is None or hook.matcher == data.get("triggered")
-    if type not in TOOL_CALL or hook.matcher is None:
-        return True
-    # A hook for a tool also runs for a call that does the same as one of its parts.
-    parts: list[dict[str, Any]] = [{}, *data.get(PARTS, ())]
-    return any(_matches_call(hook.matcher, data | part) for part in parts)
+        return [data] if hook.matcher is None or hook.matcher == data.get("triggered") else []
+    if type not in TOOL_CALL or hook.matcher is None or _matches_call(hook.matcher, data):
+        return [data]
+    return [data | part for part in data.get(PARTS, ()) if _matches_call(hook.matcher, data | part)]
 
 
 def _matches_call(matcher: str | Mapping[str, Rule], data: dict[str, Any]) -> bool:

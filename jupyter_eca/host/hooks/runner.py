@@ -176,11 +176,11 @@ class Hooks:
         """
         replies: list[HookReply] = []
         for hook in self._current.resolved.hooks:
-            if not hooks.matches(hook, type, data):
-                continue
-            for number, action in enumerate(hook.actions, 1):
+            runs = [(input, *at) for input in hooks.list_inputs(hook, type, data) for at in enumerate(hook.actions, 1)]
+            for input, number, action in runs:
                 name = hook.name if len(hook.actions) == 1 else f"{hook.name}-{number}"
-                reply = await self._run_action(hook, action, name, data, show)
+                is_part = input.get("tool_name") != data.get("tool_name")
+                reply = await self._run_action(hook, action, name, input if is_part else data, show)
                 replies.append(reply)
                 if reply.stops_turn:
                     return hooks.combine(type, replies)

@@ -24,6 +24,7 @@ from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.hooks import Effects, HookType
 from jupyter_eca.host.hooks.matching import PARTS
 from jupyter_eca.host.hooks.runner import HOOKS_SECTION, Hooks
+from jupyter_eca.host.tools.chat_previews import ChatPreviews
 from jupyter_eca.protocol.content import TextContent
 from jupyter_eca.workspace.tool_result import truncate_result
 
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
-    from jupyter_eca.protocol.content import Content
+    from jupyter_eca.host.store import Store
+    from jupyter_eca.protocol.content import Content, FileChangeDetails
     from jupyter_eca.workspace.tool_result import ToolResult
 
 # The turns that hooks may start one after another. A hook can see in `follow_up_active` that a hook started the turn,
@@ -63,9 +65,10 @@ class BeforeRequest:
 class TurnHooks:
     """Runs the hooks at each event of a turn, and applies their effects."""
 
-    def __init__(self, hooks: Hooks, chats: Chats) -> None:
+    def __init__(self, hooks: Hooks, chats: Chats, store: Store) -> None:
         self._hooks = hooks
         self._chats = chats
+        self._store = store
 
     def note_subagent(self, chat: str, parent: str) -> None:
         """Remember that a chat is a subagent's, before its first prompt: `subagentStart` then runs in place of
@@ -110,7 +113,8 @@ class TurnHooks:
             arguments = parse_arguments(call.arguments_text)
             if call.tool is None or arguments is None:
                 continue
-            more = _describe_request(chat.state, call, call.tool, arguments)
+            shown = await self._find_preview(chat, call.tool, arguments)
+            more = _describe_request(chat.state, call, call.tool, arguments, shown)
             effects = await self._fire(chat, HookType.PRE_TOOL_CALL, more)
             if self._end_if_stopped(chat, effects):
                 return None
@@ -123,8 +127,9 @@ class TurnHooks:
         """Run the hooks before a tool call that no model made (see `host.turn.direct_calls`), for which no turn exists
         yet. Return what they make of the call, and the content to show when its turn has begun."""
         shown: list[Content] = []
+        preview = await self._find_preview(chat, spec, arguments)
         data = self._hooks.describe_chat(chat) | _describe_request(
-            replace(chat.state, setup=setup), call, spec, arguments
+            replace(chat.state, setup=setup), call, spec, arguments, preview
         )
         effects = await self._hooks.fire(HookType.PRE_TOOL_CALL, data, shown.append)
         if effects.stopped_by is not None:
@@ -141,7 +146,8 @@ class TurnHooks:
         if chat.replay is not None or not runs:
             return result, False
         response = {"tool_response": result.text, "error": result.error}
-        more = _describe_call(effect.tool, effect.call, effect.arguments) | response
+        preview = await self._find_preview(chat, effect.tool, effect.arguments)
+        more = _describe_call(effect.tool, effect.call, effect.arguments, preview) | response
         effects = await self._fire(chat, HookType.POST_TOOL_CALL, more)
         if effects.new_output is not None:
             result = replace(result, text=effects.new_output, images=(), links=(), rule="")
@@ -150,6 +156,16 @@ class TurnHooks:
         if effects.stopped_by is not None:
             self._show(chat, _explain_stop(effects))
         return result, effects.stopped_by is not None
+
+    async def _find_preview(
+        self, chat: LiveChat, tool: ToolSpec, arguments: Mapping[str, Any]
+    ) -> FileChangeDetails | None:
+        """Return the change that a call carries out by the id of its preview, so that hooks see what it does; None for
+        a call that says what it does itself."""
+        id = arguments.get("preview")
+        if not tool.parts or not isinstance(id, str):
+            return None
+        return await ChatPreviews(chat.state.id, self._store).find(id.strip())
 
     async def after_request(self, chat: LiveChat) -> str:
         """Run the hooks after the model's answer. Return the prompt with which they start another turn, "" for none."""
@@ -231,21 +247,26 @@ def _explain_stop(effects: Effects) -> TextContent:
     return TextContent(text=HOOK_STOPPED.format(name=effects.stopped_by, why=why))
 
 
-def _describe_call(tool: ToolSpec, call: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a hook's input that describe a tool call."""
+def _describe_call(
+    tool: ToolSpec, call: str, arguments: dict[str, Any], preview: FileChangeDetails | None
+) -> dict[str, Any]:
+    """Return the fields of a hook's input that describe a tool call. `preview` is the change that it carries out by the
+    id of a preview."""
     name = tool.name.removeprefix(f"{tool.server}__")
     data = {"server": tool.server, "tool_name": name, "tool_input": arguments, "tool_call_id": call}
     parts = [
         {"tool_name": part.tool.name, "tool_input": dict(part.arguments)}
-        for part in list_parts(tool, arguments)
+        for part in list_parts(tool, arguments, preview)
         if part.tool is not None
     ]
     return {**data, PARTS: parts} if parts else data
 
 
-def _describe_request(state: ChatState, call: ToolCall, tool: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
+def _describe_request(
+    state: ChatState, call: ToolCall, tool: ToolSpec, arguments: dict[str, Any], preview: FileChangeDetails | None
+) -> dict[str, Any]:
     """Return the fields of a hook's input before a tool call, with the decision that the rules would make."""
-    data = _describe_call(tool, call.id, arguments)
+    data = _describe_call(tool, call.id, arguments, preview)
     asks = f"{data['server']}__{data['tool_name']}" == _ASK_TOOL
     return {
         **data,

@@ -93,7 +93,10 @@ def name_cells(context: ToolContext, document: NotebookDocument, steps: Sequence
 def _plan_step(context: ToolContext, document: NotebookDocument, step: Step) -> cell_changes.Change:
     match step.do:
         case Do.INSERT:
-            source = step.source if step.source is not None else step.new_content
+            if step.original_content or step.new_content:
+                # A rule about the source of a new cell must see all of it, whatever the model calls it.
+                raise ToolError("An insertion takes its text from source; nothing was changed.")
+            source = step.source or ""
             return cell_edits.plan_insert(context, document, source=source, cell_type=step.cell_type, after=step.after)
         case Do.EDIT:
             original, new = step.original_content, step.new_content

@@ -111,9 +111,12 @@ async def notebook_change(
         after, result = await _make(context, document, details, changes)
     if result.error or not details.runs:
         return result
-    ran = await run_cells(
-        context, after, [cell_changes.find_cell(after, cell.id) for cell in details.runs], sources=False
-    )
+    try:
+        cells = [cell_changes.find_cell(after, cell.id) for cell in details.runs]
+        ran = await run_cells(context, after, cells, sources=False)
+    except ToolError as error:
+        # The model must not make the changes a second time.
+        return ToolResult(f"{result.text}\n\nThe cells were not run: {error}", error=True, details=result.details)
     return replace(
         ran, text=f"{result.text}\n\n{ran.text}", details=result.details, whole=None, rule="", links=(), documents=()
     )
@@ -140,9 +143,10 @@ async def _plan(
     else:
         changes, after = plan_steps(context, document, steps, live=live)
     details = cell_changes.describe_changes(document, after, *changes)
-    parts = find_parts(changes[0].was, changes[0].source) if isinstance(changes[0], EditCell) else ()
-    if len(changes) == 1 and len(parts) > 1 and not run:
-        details = details.model_copy(update={"parts": parts})
+    if len(changes) == 1 and isinstance(changes[0], EditCell) and not run:
+        parts = find_parts(changes[0].was, changes[0].source)
+        if len(parts) > 1:
+            details = details.model_copy(update={"parts": parts})
     if not run:
         return details
     check_kernel(context, document, "nothing was changed")
@@ -211,6 +215,9 @@ async def _find_approved(
     announced = context.announced
     if isinstance(announced, FileChangeDetails) and announced.cells:
         return await notebooks(context).read(announced.path), announced
+    if preview.strip():
+        # The rules were decided without knowing what the preview contains.
+        raise ToolError("What this preview contains was not shown; nothing was changed.", "Make the call again, alone.")
     document = await read_notebook(context, path)
     return document, await _plan(context, document, document, steps, run=run, preview=preview)
 

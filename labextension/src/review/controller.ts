@@ -27,7 +27,7 @@ import { HunkStyle } from './hunk_view';
 import { Hunk } from './hunks';
 import { LiveNotebooks } from '../notebook/live_notebooks';
 import { TabStorage } from '../chat/tab_storage';
-import { Note, Owner, listNotes } from './notes';
+import { CallOwner, Note, Owner, listNotes } from './notes';
 import { Session } from '../chat/session';
 import { listMarkedCalls } from '../chat/state';
 import { ChatId } from '../wire/protocol';
@@ -345,7 +345,7 @@ export class ReviewController {
     const source = getMissingSource(note);
     const words =
       note.owner.kind === 'call'
-        ? this.addWarning(this.describeProposal(note, cell), note.owner.loads)
+        ? this.addWarning(this.describeWholeCall(this.describeProposal(note, cell), note.owner), note.owner.loads)
         : this.describeChange(note, edit);
     const tone = note.kind === 'insert' ? 'added' : note.kind === 'delete' ? 'removed' : 'changed';
     const hidden = edit !== undefined && isHidden(cell);
@@ -358,6 +358,17 @@ export class ReviewController {
     return loads === undefined
       ? words
       : this.trans.__('%1. As soon as the cell is shown, the page loads: %2', words, toExactText(loads));
+  }
+
+  /** Add to a description what else the same call does. It is approved as a whole, where all of it is shown. */
+  private describeWholeCall(words: string, { changeCount, runsCells }: CallOwner): string {
+    const { trans } = this;
+    if (changeCount > 1) {
+      return runsCells
+        ? trans.__('%1. It is one of %2 changes, after which cells run: decide in the chat.', words, changeCount)
+        : trans.__('%1. It is one of %2 changes: decide in the chat.', words, changeCount);
+    }
+    return runsCells ? trans.__('%1, and run it: decide in the chat.', words) : words;
   }
 
   /** Describe a change that waits for approval. */
@@ -403,7 +414,7 @@ export class ReviewController {
   private listButtons({ owner }: Note, edit: ReviewedEdit | undefined): BarButton[] {
     const { trans, session } = this;
     if (owner.kind === 'call') {
-      const { id, chatId, parts = [], leftOut } = owner;
+      const { id, chatId, parts = [], leftOut, changeCount, runsCells } = owner;
       const kept = parts.length - leftOut.length;
       const approve = {
         label: leftOut.length === 0 ? trans.__('Approve') : trans.__('Approve %1 of %2 parts', kept, parts.length),
@@ -413,7 +424,7 @@ export class ReviewController {
         }
       };
       return [
-        ...(leftOut.length > 0 && kept === 0 ? [] : [approve]),
+        ...((leftOut.length > 0 && kept === 0) || changeCount > 1 || runsCells ? [] : [approve]),
         {
           label: trans.__('Reject'),
           act: () => {

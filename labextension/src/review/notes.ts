@@ -25,6 +25,12 @@ export type Owner =
       readonly parts?: FileChangeDetails['parts'];
       /** The indexes of the parts that the user leaves out. */
       readonly leftOut: readonly number[];
+      /**
+       * How many changes of cells the call makes, and whether it then runs cells. If it does more than one thing, a bar
+       * at a cell shows too little to approve all of it: the card of the call does.
+       */
+      readonly changeCount: number;
+      readonly runsCells: boolean;
     }
   | {
       readonly kind: 'changes';
@@ -42,6 +48,9 @@ export type NoteContent =
   | { readonly kind: 'insert' | 'delete'; readonly source?: string }
   /** The places count from 1. */
   | { readonly kind: 'move'; readonly from: number; readonly to: number };
+
+/** The waiting call that a note is about. */
+export type CallOwner = Extract<Owner, { readonly kind: 'call' }>;
 
 /** A change of one cell, with what the user decides about, and where it is shown. */
 export type Note = NoteContent & {
@@ -79,17 +88,38 @@ function listProposals(path: string, cells: readonly CellSource[], chat: Chat): 
     details.path !== path
       ? []
       : (details.cells ?? []).flatMap((change, n) => {
-          const note = createProposalNote(cells, change);
+          const note = createProposalNote(cells, findLastEdit(details, change));
           if (note === undefined || taken.has(note.anchor)) {
             return [];
           }
           if (note.kind !== 'insert') {
             taken.add(note.anchor);
           }
-          const owner = { kind: 'call' as const, chatId, id, loads: details.loads, parts: details.parts, leftOut };
+          const owner = {
+            kind: 'call' as const,
+            chatId,
+            id,
+            loads: details.loads,
+            parts: details.parts,
+            leftOut,
+            changeCount: details.cells?.length ?? 0,
+            runsCells: (details.runs ?? []).length > 0
+          };
           return [{ ...note, key: `call ${id} ${String(n)}`, owner }];
         })
   );
+}
+
+type ProposedChange = NonNullable<FileChangeDetails['cells']>[number];
+
+/** Return an edit with the source that its cell has after all edits of the call; any other change itself. */
+function findLastEdit({ cells = [] }: FileChangeDetails, change: ProposedChange): ProposedChange {
+  if (change.kind !== 'edit') {
+    return change;
+  }
+  const edits = cells.filter(other => other.kind === 'edit' && other.cellId === change.cellId);
+  const last = edits.at(-1);
+  return last?.kind === 'edit' ? { ...change, source: last.source } : change;
 }
 
 /** A tool call that waits for approval, and that changes files or cells. */
@@ -128,10 +158,7 @@ function listWaitingIn(chatId: ChatId, blocks: Blocks): readonly WaitingCall[] {
 type PlacedNote = NoteContent & Pick<Note, 'anchor' | 'below'>;
 
 /** Return the note for a proposed change. Undefined when its cell is gone, and for `put`, which restores a cell. */
-function createProposalNote(
-  cells: readonly CellSource[],
-  change: NonNullable<FileChangeDetails['cells']>[number]
-): PlacedNote | undefined {
+function createProposalNote(cells: readonly CellSource[], change: ProposedChange): PlacedNote | undefined {
   const index = 'cellId' in change ? cells.findIndex(({ id }) => id === change.cellId) : -1;
   const existing = { anchor: cells[index]?.id ?? '', below: false };
   switch (change.kind) {

@@ -182,6 +182,15 @@ test('a browser without storage causes no error', () => {
   expect([refused.getKeptHunks('changes c 1'), refused.getChat()]).toEqual([[], undefined]);
 });
 
+test('a call that does more than one thing says so at each cell, and shows the last source of a cell', () => {
+  const first = { kind: 'edit' as const, cellId: 'a', was: 'x = 1', source: 'x = 2' };
+  const second = { kind: 'edit' as const, cellId: 'a', was: 'x = 2', source: 'steal()' };
+  expect(listNotes('nb.ipynb', CELLS, [waiting([first, second])])).toMatchObject([
+    { kind: 'edit', base: 'x = 1', other: 'steal()', owner: { changeCount: 2, runsCells: false } }
+  ]);
+  expect(listNotes('nb.ipynb', CELLS, [waiting([first])])).toMatchObject([{ owner: { changeCount: 1 } }]);
+});
+
 test('the parts of a proposal are those of the server, and one that is left out stays left out', () => {
   const edit = { kind: 'edit' as const, cellId: 'a', was: 'x = 1', source: 'x = 2' };
   const parts = [{ start: 0, end: 5, text: 'x = 2' }];

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -197,3 +199,53 @@ async def test_the_question_shows_what_will_run(tmp_path: Path) -> None:
         (done,) = called(await there.ask([change(EDIT, run=True)], look))
         assert seen[0].summary == f"Change 1 cell of {PATH} and run it"
         assert "ran x = 10" in result(done)
+
+
+def guard(folder: Path, word: str) -> dict[str, Any]:
+    """A hook for edits of cells. It blocks a call if the source that it gets contains the word."""
+    script = folder / "guard.py"
+    script.write_text(
+        "import json, sys\n"
+        "call = json.load(sys.stdin)\n"
+        f"sys.exit(2 if {word!r} in call['tool_input']['source'] else 0)\n"
+    )
+    shell = f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}"
+    matcher = {"notebook_edit_cell": {"argsMatchers": {"source": [".*"]}}}
+    return {"guard": {"type": "preToolCall", "matcher": matcher, "actions": [{"type": "shell", "shell": shell}]}}
+
+
+async def test_a_hook_for_a_tool_reads_a_part_as_a_call_of_that_tool(tmp_path: Path) -> None:
+    async with room(tmp_path, *CELLS, hooks=guard(tmp_path, "evil"), toolCall=rules(**ALLOW_ALL)) as there:
+        evil = {**EDIT, "source": "evil()"}
+        assert len(rejections(await there.ask([change(INSERT, EDIT, evil)], no))) == 1
+        assert there.page.edits == 0
+        await there.ask([change(INSERT, EDIT)], no)
+        assert there.page.edits == 1
+
+
+async def test_a_hook_reads_what_a_preview_contains(tmp_path: Path) -> None:
+    async with room(tmp_path, *CELLS, hooks=guard(tmp_path, "evil"), toolCall=rules(**ALLOW_ALL)) as there:
+        script(there.table.folder, [call("preview_notebook_change", changes=[{**EDIT, "source": "evil()"}])])
+        (planned,) = called(await answer(there.client, "Plan", yes, agent="plan"))
+        id = result(planned).split('preview "', 1)[1].split('"', 1)[0]
+        script(there.table.folder, [call("notebook_change", preview=id)])
+        assert len(rejections(await answer(there.client, "go", no, agent="code"))) == 1
+        assert there.page.edits == 0
+
+
+async def test_the_text_of_a_new_cell_has_one_name_so_that_a_rule_about_it_holds(tmp_path: Path) -> None:
+    denied = rules(**ALLOW_ALL, deny={"notebook_insert_cell": {"argsMatchers": {"source": [".*evil.*"]}}})
+    async with room(tmp_path, *CELLS, toolCall=denied) as there:
+        assert len(rejections(await there.ask([change({"do": "insert", "source": "evil()"})], no))) == 1
+        (done,) = called(await there.ask([change({"do": "insert", "new_content": "evil()"})], yes))
+        assert "An insertion takes its text from source; nothing was changed" in result(done)
+        assert there.page.edits == 0
+
+
+async def test_a_rule_about_the_cells_of_a_run_holds_for_the_run_of_a_change(tmp_path: Path) -> None:
+    denied = rules(**ALLOW_ALL, deny={"notebook_run_cells": {"argsMatchers": {"cells": [".*'a'.*"]}}})
+    async with room(tmp_path, *CELLS, toolCall=denied) as there:
+        assert len(rejections(await there.ask([change(EDIT, run=True)], no))) == 1
+        assert there.page.edits == 0
+        await there.ask([change({**EDIT, "cell": "b"}, run=True)], no)
+        assert there.page.edits == 1

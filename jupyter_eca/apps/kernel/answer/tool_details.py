@@ -29,7 +29,7 @@ from jupyter_eca.protocol.content import (
 )
 
 if TYPE_CHECKING:
-    from jupyter_eca.protocol.content import ShellCommandPart, ToolCallDetails
+    from jupyter_eca.protocol.content import ShellCommandPart, ShownCell, ToolCallDetails
 
 # The most characters of a text that a cell shows. The whole text is in the chat.
 SHOWN_CHARS: Final = 2_000
@@ -38,7 +38,7 @@ SHOWN_LINES: Final = 40
 
 # The arguments that the details of a call show in a better way, by the type of the details. They are not shown again.
 _SHOWN_BY_DETAILS: Final[dict[type, frozenset[str]]] = {
-    FileChangeDetails: frozenset({"path", "content", "original_content", "new_content"}),
+    FileChangeDetails: frozenset({"path", "content", "original_content", "new_content", "changes"}),
     ShellCommandDetails: frozenset({"command", "background"}),
     TaskDetails: frozenset({"op", "tasks", "ids", "active_summary"}),
     RunCellsDetails: frozenset({"cells"}),
@@ -52,6 +52,8 @@ def describe_call(arguments: dict[str, Any], details: ToolCallDetails | None) ->
     match details:
         case FileChangeDetails():
             markdown += as_code_block(as_exact_text(_shorten_lines(details.diff)), "diff")
+            if details.runs:
+                markdown += as_code_block(_shorten_exact(_format_runs(details, details.runs)), "python")
         case ShellCommandDetails():
             markdown += as_code_block(_shorten_exact(_format_command(arguments, details)), "sh")
         case RunCellsDetails():
@@ -102,6 +104,8 @@ def describe_call_as_text(arguments: dict[str, Any], details: ToolCallDetails | 
     match details:
         case FileChangeDetails():
             parts.append(f"{details.path} (+{details.lines_added} -{details.lines_removed})\n{details.diff.rstrip()}")
+            if details.runs:
+                parts.append(_format_runs(details, details.runs))
         case ShellCommandDetails():
             parts.append(_format_command(arguments, details))
         case RunCellsDetails():
@@ -109,6 +113,11 @@ def describe_call_as_text(arguments: dict[str, Any], details: ToolCallDetails | 
         case _:
             pass
     return "\n".join([*parts, *([_as_json(others)] if others else [])])
+
+
+def _format_runs(details: FileChangeDetails, runs: tuple[ShownCell, ...]) -> str:
+    """Return the cells that run after a change, with their whole sources: the diff shows only what changes in them."""
+    return f"# Then {len(runs)} of the cells run:\n{RunCellsDetails(path=details.path, cells=runs).as_text()}"
 
 
 def _split_arguments(arguments: dict[str, Any], details: ToolCallDetails | None) -> tuple[str | None, dict[str, Any]]:

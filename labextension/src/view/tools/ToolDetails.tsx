@@ -34,7 +34,8 @@ export function ToolDetails({ block, hasTranscript, onlyContent = false }: Props
   const [whole, setWhole] = React.useState<string>();
   // The result is not shown if it only repeats what is shown elsewhere: a change has its diff, the list of tasks is
   // above the prompt box, and the result of a subagent is its last message.
-  const repeats = block.details?.type === 'fileChange' || block.details?.type === 'task' || hasTranscript;
+  const isOnlyChange = block.details?.type === 'fileChange' && (block.details.runs ?? []).length === 0;
+  const repeats = isOnlyChange || block.details?.type === 'task' || hasTranscript;
   const isHidden = block.status === 'done' && repeats;
   const output = isHidden ? '' : block.outputs.map(({ text }) => text).join('\n');
   // Many MCP servers send a result twice: as text for the model and as JSON for programs.
@@ -79,6 +80,7 @@ export function ToolDetails({ block, hasTranscript, onlyContent = false }: Props
 
 /** Shows the arguments in the clearest form: a change as a diff, a command as a command line, others as a list. */
 function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactElement {
+  const { trans } = useEnv();
   const { details } = block;
   switch (details?.type) {
     case 'fileChange':
@@ -89,6 +91,12 @@ function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactEle
             <span className="eca-mod-removed">−{details.linesRemoved}</span>
           </p>
           <Diff diff={details.diff} />
+          {details.runs !== undefined && (
+            <>
+              <p className="eca-Tool-path">{trans.__('Then these cells run:')}</p>
+              <Cells details={{ type: 'runCells', path: details.path, cells: details.runs }} />
+            </>
+          )}
         </>
       );
     case 'shellCommand':
