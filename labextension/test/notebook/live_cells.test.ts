@@ -217,26 +217,30 @@ test.each<[string, NotebookChange[][]]>([
   ['two edits of one cell', [[EDIT], [{ ...EDIT, was: 'print(2)', source: 'print(3)' }]]],
   ['an edit of two cells', [[EDIT, EDIT_C]]],
   ['an edit of a cell and of the list of cells', [[EDIT, INSERT]]]
-])('no order of undoing and doing again loses text: %s', (_, edits) => {
-  const hands = [inCell.undo, inCell.redo, inAll.undo, inAll.redo];
-  for (let order = 0; order < 4 ** 4; order++) {
-    const model = notebook();
-    for (const changes of edits) {
-      change(model, ...changes);
+])(
+  'no order of undoing and doing again loses text: %s',
+  (_, edits) => {
+    const hands = [inCell.undo, inCell.redo, inAll.undo, inAll.redo];
+    for (let order = 0; order < 4 ** 4; order++) {
+      const model = notebook();
+      for (const changes of edits) {
+        change(model, ...changes);
+      }
+      for (let left = order, n = 0; n < 4; n++, left = Math.floor(left / 4)) {
+        hands[left % 4]?.(model);
+        expect(['print(1)', 'print(2)', 'print(3)']).toContain(cell(model, 'a').source);
+      }
+      while (cell(model, 'a').canUndo() || model.canUndo()) {
+        inCell.undo(model);
+        inAll.undo(model);
+      }
+      expect(shown(model)).toEqual(START);
+      model.dispose();
     }
-    for (let left = order, n = 0; n < 4; n++, left = Math.floor(left / 4)) {
-      hands[left % 4]?.(model);
-      expect(['print(1)', 'print(2)', 'print(3)']).toContain(cell(model, 'a').source);
-    }
-    while (cell(model, 'a').canUndo() || model.canUndo()) {
-      inCell.undo(model);
-      inAll.undo(model);
-    }
-    expect(shown(model)).toEqual(START);
-    model.dispose();
-  }
-  // 256 orders take seconds on a busy machine, and vitest's own limit is 5 s.
-}, 60_000);
+    // 256 orders take seconds on a busy machine, and vitest's own limit is 5 s.
+  },
+  60_000
+);
 
 test('an edit that changes nothing removes no step of the user', () => {
   const model = notebook();
