@@ -1,0 +1,53 @@
+/**
+ * Watches what the chats are doing, and calls a user who looks at another tab: by a mark in the title of the tab, and by
+ * a notification.
+ *
+ * This module is loaded with the panel, by `plugin.ts`.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { CommandRegistry } from '@lumino/commands';
+
+import type { AssistantPanel } from '../panel/panel';
+import { chooseMark, listActivities, listNeeds } from './attention';
+import { Notifier } from './notifier';
+import { TitleMark } from './title_mark';
+
+/** Watch the chats of a panel, as long as the page is there. */
+export function watchChats(
+  { session, preferences }: AssistantPanel,
+  commands: CommandRegistry,
+  trans: TranslationBundle
+): void {
+  const titleMark = new TitleMark(document);
+  const notifier = new Notifier(preferences, trans, chatId => {
+    void commands.execute('eca:open-panel').then(() => session.openChat(chatId));
+  });
+  let activities = listActivities(session.state);
+  /** Whether an answer has ended since the user last saw the page. */
+  let hasUnseen = false;
+  const update = (): void => {
+    const before = activities;
+    activities = listActivities(session.state);
+    if (document.hidden) {
+      for (const need of listNeeds(before, activities)) {
+        hasUnseen ||= need.reason === 'ended';
+        notifier.notify(need);
+      }
+    }
+    titleMark.set(chooseMark(activities, hasUnseen));
+  };
+  session.subscribe(update);
+  // Where somebody turns notifications on in the settings, the browser still has to allow them.
+  preferences.subscribe(() => {
+    notifier.requestIfWanted();
+  });
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) {
+      hasUnseen = false;
+      notifier.offer();
+    }
+    update();
+  });
+  update();
+}
