@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import read_config as read_config
-from jupyter_eca.host.hooks import Hook, HookType, matches, parse_hooks
+from jupyter_eca.host.hooks import Hook, HookType, list_inputs, parse_hooks
 from tests.config.files import trusting
 
 if TYPE_CHECKING:
@@ -70,28 +70,32 @@ def test_a_bad_hook_costs_itself_alone_and_says_why(written: Any, why: str) -> N
     ],
 )
 def test_a_matcher_chooses_calls_by_tool_and_arguments(matcher: Any, expected: bool) -> None:
-    assert matches(hook(matcher=matcher), HookType.PRE_TOOL_CALL, CALL) is expected
+    assert bool(list_inputs(hook(matcher=matcher), HookType.PRE_TOOL_CALL, CALL)) is expected
 
 
 def test_a_tool_of_another_server_has_no_bare_name() -> None:
     call = {**CALL, "server": "docs"}
-    assert not matches(hook(matcher={"write_file": {}}), HookType.PRE_TOOL_CALL, call)
-    assert matches(hook(matcher={"docs__write_file": {}}), HookType.PRE_TOOL_CALL, call)
+    assert not list_inputs(hook(matcher={"write_file": {}}), HookType.PRE_TOOL_CALL, call)
+    assert list_inputs(hook(matcher={"docs__write_file": {}}), HookType.PRE_TOOL_CALL, call)
 
 
 @pytest.mark.parametrize(("runs_on_error", "expected"), [(False, False), (True, True)])
 def test_a_call_that_failed_is_only_for_those_that_ask_for_it(runs_on_error: bool, expected: bool) -> None:
     failed = {**CALL, "error": True}
-    assert matches(hook("postToolCall", runOnError=runs_on_error), HookType.POST_TOOL_CALL, failed) is expected
+    assert (
+        bool(list_inputs(hook("postToolCall", runOnError=runs_on_error), HookType.POST_TOOL_CALL, failed)) is expected
+    )
 
 
 @pytest.mark.parametrize(("matcher", "expected"), [(None, True), ("auto", True), ("manual", False)])
 def test_a_compaction_is_matched_by_what_began_it(matcher: str | None, expected: bool) -> None:
-    assert matches(hook("preCompact", matcher=matcher), HookType.PRE_COMPACT, {"triggered": "auto"}) is expected
+    assert (
+        bool(list_inputs(hook("preCompact", matcher=matcher), HookType.PRE_COMPACT, {"triggered": "auto"})) is expected
+    )
 
 
 def test_other_moments_have_no_matcher() -> None:
-    assert matches(hook("preRequest", matcher="nothing at all ("), HookType.PRE_REQUEST, {})
+    assert list_inputs(hook("preRequest", matcher="nothing at all ("), HookType.PRE_REQUEST, {})
 
 
 def test_a_hook_knows_the_file_it_is_from_and_a_file_cannot_pretend_another(tmp_path: Path) -> None:
