@@ -452,9 +452,9 @@ def set_environment(**values: str) -> Generator[None]:
 def make_normaliser(folder: Path) -> Callable[[str], str]:
     """Return a function that replaces, in the JSON of a request, what depends on the machine or on the time."""
     fixed = [
-        (str(folder), "/home/user/project"),
-        (str(Path(jupyter_eca.__file__).parent), "/home/user/env/lib/python3.12/site-packages/jupyter_eca"),
-        (sys.prefix, "/home/user/env"),
+        (str(folder), "/data/user/project"),
+        (str(Path(jupyter_eca.__file__).parent), "/data/user/env/lib/python3.12/site-packages/jupyter_eca"),
+        (sys.prefix, "/data/user/env"),
         (str(Path(sys.executable).resolve()), "/usr/bin/python3.12"),
     ]
 
