@@ -1,8 +1,8 @@
 """Fetches a page of the public web.
 
 Some services can be reached only from this machine or its network. A prompt, or a page that redirects, must not make us
-fetch from them. So for each redirect the host is looked up once, its address is checked, and the connection is made to
-exactly that address. The module must not know HTML: `html_text.py` converts pages to text.
+fetch from them. So for the first URL and for each redirect the host is looked up once, its address is checked, and the
+connection is made to exactly that address. The module must not know HTML: `html_text.py` converts pages to text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Address = IPv4Address | IPv6Address
 
-MAX_HOPS: Final = 5
+MAX_REDIRECTS: Final = 5
 TIMEOUT_S: Final = 20.0
 # Bytes of a page that are read. Most of a page is markup, so this is twenty times the text that a model gets.
 MAX_BYTES: Final = 2_000_000
@@ -103,8 +103,9 @@ async def fetch(url: str, reach: NetworkAccess = PUBLIC) -> WebPage:
 
 
 async def _follow_redirects(client: AsyncClient, url: URL, reach: NetworkAccess) -> WebPage:
-    """Fetch a URL, and follow its redirects. The address of each is checked."""
-    for _ in range(MAX_HOPS):
+    """Fetch a URL, and follow its redirects. The address of each is checked. Raises: ToolError."""
+    asked = url
+    for _ in range(MAX_REDIRECTS + 1):
         address = await _choose_address(url, reach)
         # Cookies of another host must not be sent, even if both hosts have the same address.
         client.cookies.clear()
@@ -114,7 +115,7 @@ async def _follow_redirects(client: AsyncClient, url: URL, reach: NetworkAccess)
             if not response.has_redirect_location:
                 return await _read(response, url)
             url = url.join(response.headers["location"])
-    raise ToolError(f"{url} is behind more than {MAX_HOPS} redirects.")
+    raise ToolError(f"{asked} leads to more than {MAX_REDIRECTS} redirects.")
 
 
 async def _choose_address(url: URL, reach: NetworkAccess) -> str:

@@ -15,7 +15,7 @@ from jupyter_eca.plugins.contexts.web import WebPlug
 from jupyter_eca.protocol.context import WebContext
 from jupyter_eca.workspace.reading import web_fetch as fetching
 from jupyter_eca.workspace.reading.html_text import convert_html
-from jupyter_eca.workspace.reading.web_fetch import Address, NetworkAccess, fetch, is_public
+from jupyter_eca.workspace.reading.web_fetch import MAX_REDIRECTS, Address, NetworkAccess, fetch, is_public
 from tests.plugins.contexts.near import given, near
 
 if TYPE_CHECKING:
@@ -113,9 +113,17 @@ async def test_a_redirect_to_where_nobody_may_go_is_not_followed(tmp_path: Path)
 @pytest.mark.asyncio
 async def test_a_redirect_in_circles_ends(tmp_path: Path) -> None:
     with site() as (host, asked):
-        with pytest.raises(ToolError, match="more than 5 redirects"):
-            await page(tmp_path, f"http://{host}/to?/to?/to?")
-        assert len(asked) == fetching.MAX_HOPS
+        with pytest.raises(ToolError) as refusal:
+            await page(tmp_path, f"http://{host}/to?/to?/to?/to?")
+        assert str(refusal.value) == f"http://{host}/to?/to?/to?/to? leads to more than 5 redirects."
+        assert len(asked) == 1 + MAX_REDIRECTS
+
+
+@pytest.mark.asyncio
+async def test_a_page_behind_exactly_as_many_redirects_as_are_allowed_is_read(tmp_path: Path) -> None:
+    with site() as (host, asked):
+        assert "Some **words**." in await page(tmp_path, f"http://{host}/{'to?/' * MAX_REDIRECTS}page")
+        assert len(asked) == 1 + MAX_REDIRECTS
 
 
 @pytest.mark.asyncio
