@@ -42,7 +42,9 @@ _IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/
 def convert_tool_result(result: CallToolResult) -> ToolResult:
     """Convert the result of a tool call. If it has structured content but no text, the model gets the structure as
     JSON."""
-    texts, images = _convert_blocks(result.content)
+    texts: list[str] = []
+    images: list[ImagePart] = []
+    _add_blocks(result.content, texts, images)
     details = None
     if result.structured_content is not None:
         structure = json.dumps(result.structured_content, ensure_ascii=False)
@@ -62,10 +64,11 @@ def _find_link(block: object) -> UrlContent | None:
 
 def render_prompt(result: GetPromptResult) -> str:
     """Return the messages of a prompt as one text. The messages of the assistant are marked, because the whole text is
-    sent as a message of the user."""
+    sent as a message of the user. An image becomes a note that it is left out."""
     parts: list[str] = []
     for message in result.messages:
-        texts, _ = _convert_blocks([message.content])
+        texts: list[str] = []
+        _add_blocks([message.content], texts, None)
         parts.append("\n".join(texts) if message.role == "user" else f"(assistant) {' '.join(texts)}")
     return "\n\n".join(parts)
 
@@ -129,11 +132,9 @@ def describe_resource(resource: Resource) -> ServerResource:
     )
 
 
-def _convert_blocks(blocks: Iterable[Any]) -> tuple[list[str], list[ImagePart]]:
-    """Return the texts and the images of content blocks. A block that a model cannot read becomes a note in the
-    texts."""
-    texts: list[str] = []
-    images: list[ImagePart] = []
+def _add_blocks(blocks: Iterable[Any], texts: list[str], images: list[ImagePart] | None) -> None:
+    """Add content blocks to the texts and the images. A block that a model cannot read becomes a note in the texts.
+    Without `images`, this is so for each image."""
     for block in blocks:
         match block:
             case TextContent(text=text):
@@ -148,11 +149,10 @@ def _convert_blocks(blocks: Iterable[Any]) -> tuple[list[str], list[ImagePart]]:
                 texts.append(f"(audio, {mime}, left out)")
             case _:
                 texts.append(f"(a {getattr(block, 'type', 'block')} that is not known, left out)")
-    return texts, images
 
 
-def _add_contents(contents: Any, texts: list[str], images: list[ImagePart]) -> None:
-    """Add the contents of a resource to the texts and the images."""
+def _add_contents(contents: Any, texts: list[str], images: list[ImagePart] | None) -> None:
+    """Add the contents of a resource to the texts and the images. See `_add_blocks`."""
     match contents:
         case TextResourceContents(text=text):
             texts.append(text)
@@ -162,12 +162,15 @@ def _add_contents(contents: Any, texts: list[str], images: list[ImagePart]) -> N
             texts.append(f"({contents.uri}: {contents.mime_type or 'binary'}, left out)")
 
 
-def _add_image(data: str, mime: str, texts: list[str], images: list[ImagePart]) -> None:
-    """Add an image, if vendors accept it, and a note about it to the texts."""
+def _add_image(data: str, mime: str, texts: list[str], images: list[ImagePart] | None) -> None:
+    """Add an image to the images, if vendors accept it, and a note about it to the texts. Without `images`, the note
+    says that the image is left out."""
     try:
         is_readable = mime in _IMAGE_TYPES and bool(base64.b64decode(data, validate=True))
     except binascii.Error:
         is_readable = False
-    if is_readable:
+    if is_readable and images is not None:
         images.append(ImagePart(mime, data))
-    texts.append(f"({mime}{'' if is_readable else ', not readable, left out'})")
+        texts.append(f"({mime})")
+    else:
+        texts.append(f"({mime}{'' if is_readable else ', not readable'}, left out)")

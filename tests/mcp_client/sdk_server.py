@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from mcp.server.mcpserver import Image, MCPServer
+from mcp.server.mcpserver.prompts.base import UserMessage
 from mcp_types import ToolAnnotations
 
 PIXEL = bytes.fromhex(
@@ -49,6 +50,11 @@ def make() -> MCPServer:
     def greet(name: str) -> str:
         """Greets."""
         return f"Say hello to {name}."
+
+    @server.prompt()
+    def illustrate() -> list[UserMessage]:
+        """Shows a pixel."""
+        return [UserMessage("Describe this:"), UserMessage(Image(data=PIXEL, format="png"))]
 
     @server.resource("memo://today")
     def memo() -> str:

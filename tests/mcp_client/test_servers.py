@@ -29,10 +29,17 @@ async def test_what_a_server_offers_is_shown_and_can_be_used(tmp_path: Path) -> 
         assert at.manager.list_instructions() == {"tour": "Be kind to me."}
         assert {tool.name for tool in shown.tools or ()} >= {"add", "draw"}
         await at.until(lambda: bool(at.shown("tour").resources) and bool(at.shown("tour").prompts))
-        assert [one.name for one in at.manager.list_prompts()["tour"]] == ["greet"]
+        assert [one.name for one in at.manager.list_prompts()["tour"]] == ["greet", "illustrate"]
         assert [one.uri for one in at.manager.list_resources()["tour"]] == ["memo://today"]
         assert await at.manager.get_prompt("tour", "greet", {"name": "Ada"}) == "Say hello to Ada."
         assert await at.manager.read_resource("tour", "memo://today") == ("buy milk", ())
+
+
+async def test_the_text_of_a_prompt_says_that_its_image_is_left_out(tmp_path: Path) -> None:
+    async with house(tmp_path, {"tour": sdk()}) as at:
+        await at.running("tour")
+        text = await at.manager.get_prompt("tour", "illustrate", {})
+        assert text == "Describe this:\n\n(image/png, left out)"
 
 
 async def test_a_tool_is_one_of_ours_and_its_result_keeps_structure_images_and_errors(tmp_path: Path) -> None:
