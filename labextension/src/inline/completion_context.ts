@@ -2,7 +2,7 @@
  * Builds the text that is sent for an inline completion: the text of the cell or file and, in a notebook, the cells
  * above it. Pure.
  *
- * This module knows no editor and no server: `completion_provider.ts` reads the editor and asks the server.
+ * This module knows no editor and no server: `completion_provider.ts` reads the editor, and `completion_link.ts` asks the server.
  */
 
 import { Position } from '../wire/protocol';
@@ -19,6 +19,13 @@ export interface CellAbove {
  */
 const MAX_LENGTH_ABOVE = 8000;
 
+/** A document for the server. */
+export interface CompletionDocument {
+  readonly docText: string;
+  /** The cursor. Line and character count from 1, and an emoji counts as one character. */
+  readonly position: Position;
+}
+
 /**
  * Build the document for the server: the cells above, and then `text`, the cell or file with the cursor. `offset` is
  * the cursor in `text`, and `comment` is what begins a comment in the language. Offset and position count an emoji as
@@ -29,7 +36,7 @@ export function buildDocument(
   offset: number,
   above: readonly CellAbove[],
   comment: string
-): { readonly docText: string; readonly position: Position } {
+): CompletionDocument {
   const before = above.map(cell => `${commentOut(cell, comment)}\n\n`).join('');
   const whole = before.slice(-MAX_LENGTH_ABOVE);
   const lines = (whole + Array.from(text).slice(0, offset).join('')).split('\n');

@@ -2,21 +2,19 @@
  * Requests inline completions: grey text after the cursor, which shows how the code could continue. The server's fast
  * model writes it. A new request or a key press cancels the request before it.
  *
- * The requests have a link of their own, because the panel need not be open. Each error is reported once and without a
- * pop-up, so that it does not disturb a user who types. This module knows no setting: `plugin.ts` switches completion
- * on and off.
+ * Each error is reported once and without a pop-up, so that it does not disturb a user who types. This module knows no
+ * setting and no server: `plugin.ts` switches completion on and off, and `completion_link.ts` sends the requests.
  */
 
 import { Notification } from '@jupyterlab/apputils';
 import type { CodeEditor } from '@jupyterlab/codeeditor';
-import type { CompletionHandler, IInlineCompletionItem, IInlineCompletionList } from '@jupyterlab/completer';
+import type { CompletionHandler, IInlineCompletionList } from '@jupyterlab/completer';
 import { Notebook, NotebookPanel } from '@jupyterlab/notebook';
 import { ServerConnection } from '@jupyterlab/services';
 import type { Widget } from '@lumino/widgets';
 
-import { CellAbove, findCommentSign, buildDocument } from './completion_context';
-import { Client } from '../wire/client';
-import { openLink } from '../wire/link';
+import { CellAbove, CompletionDocument, findCommentSign, buildDocument } from './completion_context';
+import { CompletionLink } from './completion_link';
 import { Code, LinkError, RpcError } from '../wire/rpc';
 
 const NOTHING: IInlineCompletionList = { items: [] };
@@ -25,15 +23,15 @@ const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
 
 /** Requests completions for Lab, one at a time. */
 export class InlineCompletions {
-  private client: Promise<Client> | undefined;
-  /** The number of the last request. Its answer repeats it as `docVersion`, and a late answer is dropped. */
-  private version = 0;
+  private readonly link: CompletionLink;
   /** The error messages that were reported. */
   private readonly reported = new Set<string>();
   /** Cancels the last request. */
   private current: AbortController | undefined;
 
-  constructor(private readonly settings: ServerConnection.ISettings) {}
+  constructor(settings: ServerConnection.ISettings) {
+    this.link = new CompletionLink(settings);
+  }
 
   /** Return completions; an empty list after an error. `ms` is how long Lab waits for them. */
   async complete(request: CompletionHandler.IRequest, widget: Widget, ms: number): Promise<IInlineCompletionList> {
@@ -45,7 +43,8 @@ export class InlineCompletions {
       controller.abort();
     }, ms);
     try {
-      return { items: await this.ask(request, widget, controller.signal) };
+      const texts = await this.link.request(buildRequest(request, widget), controller.signal);
+      return { items: texts.map(text => ({ insertText: text })) };
     } catch (error) {
       this.reportOnce(error);
       return NOTHING;
@@ -55,51 +54,15 @@ export class InlineCompletions {
     }
   }
 
-  /** Connect before the first request: connecting can take longer than Lab waits for a completion. */
+  /** Connect before the first request. */
   warmUp(): void {
-    this.connect().catch(() => undefined);
+    this.link.warmUp();
   }
 
   /** Cancel the last request and close the link. */
   close(): void {
     this.current?.abort();
-    void this.client?.then(
-      client => {
-        client.close();
-      },
-      () => undefined
-    );
-    this.client = undefined;
-  }
-
-  /** Send the request to the server. Throws: LinkError, RpcError. */
-  private async ask(
-    { text, offset, mimeType = '' }: CompletionHandler.IRequest,
-    widget: Widget,
-    signal: AbortSignal
-  ): Promise<IInlineCompletionItem[]> {
-    const above = widget instanceof NotebookPanel ? listCellsAbove(widget.content) : [];
-    const docVersion = ++this.version;
-    const params = { docVersion, ...buildDocument(text, offset, above, findCommentSign(mimeType)) };
-    const client = await this.connect();
-    const { items } = await client.request('completion/inline', params, signal);
-    return items.filter(item => item.docVersion === docVersion).map(item => ({ insertText: item.text }));
-  }
-
-  /** Return the client of an open link. A link that failed or was closed is opened again at the next call. */
-  private connect(): Promise<Client> {
-    if (this.client === undefined) {
-      const client = openLink(this.settings).then(link =>
-        Client.connectForCompletion(link, () => {
-          this.client = undefined;
-        })
-      );
-      this.client = client;
-      client.catch(() => {
-        this.client = undefined;
-      });
-    }
-    return this.client;
+    this.link.close();
   }
 
   /** Add an error to Lab's list of notifications, once and without a pop-up. */
@@ -113,6 +76,15 @@ export class InlineCompletions {
       }
     }
   }
+}
+
+/** Return the document in which the user types. */
+function buildRequest(
+  { text, offset, mimeType = '' }: CompletionHandler.IRequest,
+  widget: Widget
+): CompletionDocument {
+  const above = widget instanceof NotebookPanel ? listCellsAbove(widget.content) : [];
+  return buildDocument(text, offset, above, findCommentSign(mimeType));
 }
 
 /** Return the editor of the active cell or, in a view of a file, the editor of the file. */

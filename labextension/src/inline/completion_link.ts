@@ -1,0 +1,59 @@
+/**
+ * The link over which inline completions are requested. It is a link of its own, because the panel need not be open.
+ *
+ * This module knows no editor: `completion_provider.ts` reads the editor.
+ */
+
+import type { ServerConnection } from '@jupyterlab/services';
+
+import type { CompletionDocument } from './completion_context';
+import { Client } from '../wire/client';
+import { openLink } from '../wire/link';
+
+/** Requests completions from the server. The link is opened at the first request. */
+export class CompletionLink {
+  private client: Promise<Client> | undefined;
+  /** The number of the last request. Its answer repeats it as `docVersion`, and a late answer is dropped. */
+  private version = 0;
+
+  constructor(private readonly settings: ServerConnection.ISettings) {}
+
+  /** Connect before the first request: connecting can take longer than Lab waits for a completion. */
+  warmUp(): void {
+    this.connect().catch(() => undefined);
+  }
+
+  /** Return the texts that could come next. When `signal` aborts, cancel the request. Throws: LinkError, RpcError. */
+  async request(document: CompletionDocument, signal: AbortSignal): Promise<readonly string[]> {
+    const docVersion = ++this.version;
+    const client = await this.connect();
+    const { items } = await client.request('completion/inline', { docVersion, ...document }, signal);
+    return items.filter(item => item.docVersion === docVersion).map(item => item.text);
+  }
+
+  close(): void {
+    void this.client?.then(
+      client => {
+        client.close();
+      },
+      () => undefined
+    );
+    this.client = undefined;
+  }
+
+  /** Return the client of an open link. A link that failed or was closed is opened again at the next call. */
+  private connect(): Promise<Client> {
+    if (this.client === undefined) {
+      const client = openLink(this.settings).then(link =>
+        Client.connectForCompletion(link, () => {
+          this.client = undefined;
+        })
+      );
+      this.client = client;
+      client.catch(() => {
+        this.client = undefined;
+      });
+    }
+    return this.client;
+  }
+}
