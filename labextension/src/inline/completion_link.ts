@@ -13,7 +13,7 @@ import { openLink } from '../wire/link';
 /** Requests completions from the server. The link is opened at the first request. */
 export class CompletionLink {
   private client: Promise<Client> | undefined;
-  /** The number of the last request. Its answer repeats it as `docVersion`, and a late answer is dropped. */
+  /** The number of the last request. The protocol wants a version of the document, so each request sends a new one. */
   private version = 0;
 
   constructor(private readonly settings: ServerConnection.ISettings) {}
@@ -23,12 +23,17 @@ export class CompletionLink {
     this.connect().catch(() => undefined);
   }
 
-  /** Return the texts that could come next. When `signal` aborts, cancel the request. Throws: LinkError, RpcError. */
+  /**
+   * Return the texts that could come next. When `signal` aborts, the request is cancelled. Then the result is empty if
+   * the answer was on its way already, and otherwise an error.
+   *
+   * Throws: LinkError, RpcError.
+   */
   async request(document: CompletionDocument, signal: AbortSignal): Promise<readonly string[]> {
-    const docVersion = ++this.version;
+    const params = { docVersion: ++this.version, ...document };
     const client = await this.connect();
-    const { items } = await client.request('completion/inline', { docVersion, ...document }, signal);
-    return items.filter(item => item.docVersion === docVersion).map(item => item.text);
+    const { items } = await client.request('completion/inline', params, signal);
+    return signal.aborted ? [] : items.map(({ text }) => text);
   }
 
   close(): void {

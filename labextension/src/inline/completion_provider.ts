@@ -2,8 +2,10 @@
  * Requests inline completions: grey text after the cursor, which shows how the code could continue. The server's fast
  * model writes it. A new request or a key press cancels the request before it.
  *
- * Each error is reported once and without a pop-up, so that it does not disturb a user who types. This module knows no
- * setting and no server: `plugin.ts` switches completion on and off, and `completion_link.ts` sends the requests.
+ * An error of the server is reported only the first time, and without a pop-up, so that it does not disturb a user who
+ * types. A cancelled request and a lost link are never reported: the next request opens the link again. This module
+ * knows no setting and no server: `plugin.ts` switches completion on and off, and `completion_link.ts` sends the
+ * requests.
  */
 
 import { Notification } from '@jupyterlab/apputils';
@@ -65,7 +67,7 @@ export class InlineCompletions {
     this.link.close();
   }
 
-  /** Add an error to Lab's list of notifications, once and without a pop-up. */
+  /** Add an error of the server to Lab's list of notifications, once and without a pop-up. */
   private reportOnce(error: unknown): void {
     const expected = error instanceof LinkError || (error instanceof RpcError && error.code === Code.cancelled);
     if (!expected) {
@@ -79,10 +81,7 @@ export class InlineCompletions {
 }
 
 /** Return the document in which the user types. */
-function buildRequest(
-  { text, offset, mimeType = '' }: CompletionHandler.IRequest,
-  widget: Widget
-): CompletionDocument {
+function buildRequest({ text, offset, mimeType = '' }: CompletionHandler.IRequest, widget: Widget): CompletionDocument {
   const above = widget instanceof NotebookPanel ? listCellsAbove(widget.content) : [];
   return buildDocument(text, offset, above, findCommentSign(mimeType));
 }

@@ -92,7 +92,7 @@ export class EditBox extends Widget {
     this.setStatus('writing', this.trans.__('Writing…'));
   }
 
-  /** Show a part of the model's answer. */
+  /** Handle what the server sends of the rewrite: its start, a part of the model's answer, its end or its error. */
   receive(content: RewriteContent): void {
     if (this.status !== 'writing') {
       return;
