@@ -86,7 +86,8 @@ class McpServer:
     _has_run: bool = False
     """Whether the server has run with these settings. If it never did, it is not restarted automatically."""
     _can_retry_sign_in: bool = False
-    """Whether another attempt may succeed after the server refused our credentials, because they have changed."""
+    """Whether another attempt may succeed after the server refused our tokens, because the sign-in has others now or
+    will renew them."""
     _failure_is_temporary: bool = False
     """Whether the cause of the last failure may be gone later."""
     _logged_error: str = ""
@@ -295,7 +296,7 @@ class McpServer:
         if attempt is not None and attempt.sent:
             attempt.say(MessageType.WARNING, f"Nobody is signed in to the MCP server {self.name!r}: {self.error}.")
         self._failure_is_temporary = ending.is_temporary and not refused
-        self._can_retry_sign_in = refused and await self.credentials.can_retry(self.name, self.settings)
+        self._can_retry_sign_in = refused and await self.credentials.prepare_retry(self.name, self.settings)
         if self.status is not ServerStatus.STOPPING:
             self._signal(Signal.REFUSED if refused and not self._can_retry_sign_in else Signal.FAILED)
         else:

@@ -39,7 +39,7 @@ class SignIns:
         """Prepare a sign-in with a browser, which the next start of the server uses. An attempt in progress is given
         up. `say` shows messages to the user.
 
-        Raises: McpRefusal when no browser can come back.
+        Raises: McpRefusal when the port is not free to which the browser would come back.
         """
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.mcp_client.oauth")
         from jupyter_eca.mcp_client.oauth import ServerSignIn
@@ -61,7 +61,8 @@ class SignIns:
             )
 
     def get_sign_in(self, name: str, settings: McpServerConfig) -> ServerSignIn | None:
-        """Return the sign-in for a new session; None when nothing is stored and no user is about to sign in."""
+        """Return the sign-in for a new session; None when no user is about to sign in, and no tokens are stored that
+        can be used with these settings. A sign-in to another address, or one without tokens, is given up."""
         sign_in = self._sign_ins.get(name)
         if sign_in is not None and sign_in.url == settings.url and (sign_in.attempt or sign_in.grant):
             return sign_in
@@ -76,10 +77,11 @@ class SignIns:
         sign_in = self._sign_ins[name] = ServerSignIn(settings, self._store, stored, None)
         return sign_in
 
-    async def can_retry(self, name: str, settings: McpServerConfig) -> bool:
-        """Return whether another attempt may succeed after the server refused our tokens. This is so if another process
-        has stored newer tokens, or if the tokens have not been renewed yet. (The SDK renews tokens only when they
-        expire.)"""
+    async def prepare_retry(self, name: str, settings: McpServerConfig) -> bool:
+        """After the server refused our tokens, prepare the sign-in for another session, and return whether that may
+        succeed. If another process has stored newer tokens, the session uses them. Otherwise it renews ours first,
+        because the SDK renews tokens only when they expire. It cannot succeed if they cannot be renewed: there is no
+        refresh token, or the last session failed to renew them."""
         sign_in = self._sign_ins.get(name)
         if sign_in is None or sign_in.grant is None or sign_in.url != settings.url:
             return False
