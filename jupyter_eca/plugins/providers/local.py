@@ -232,7 +232,7 @@ def _as_deltas(chunk: dict[str, Any], calls: StreamedCalls, options: RunOptions)
 
 
 class _Model:
-    """A model file and its thread. Only that thread calls `answer`. `options` are right as soon as it has begun."""
+    """A model file and its thread. Only that thread calls `answer`, which sets `options` before its first chunk."""
 
     def __init__(self, file: Path, chosen: ModelConfig, folder: str) -> None:
         self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"eca-{file.stem}")
@@ -246,14 +246,16 @@ class _Model:
         if self._server is None:
             self.options = read_options(*self._source)
             self._server = load(self._source[0], self.options)
-        # A refused request is sent again with a shorter prompt, and then without the schemas of tools that are not
-        # ours.
-        room_divisor, trusted = 1, True
-        while (refusal := self._try_once(self._server, request, on_chunk, room_divisor, trusted=trusted)) is not None:
+        # A refused request is sent again: with a shorter prompt if it was too long, and without the schemas of tools
+        # that are not ours if llama.cpp cannot use a schema.
+        room_divisor, all_schemas = 1, True
+        while (
+            refusal := self._try_once(self._server, request, on_chunk, room_divisor, all_schemas=all_schemas)
+        ) is not None:
             if room_divisor == 1 and refusal.get("type") == _TOO_LONG:
                 room_divisor = SHORTER_DIVISOR
-            elif trusted and _NO_GRAMMAR in str(refusal.get("message")):
-                trusted = False
+            elif all_schemas and _NO_GRAMMAR in str(refusal.get("message")):
+                all_schemas = False
             else:
                 raise _explain_refusal(refusal, self.options)
 
@@ -264,12 +266,12 @@ class _Model:
         on_chunk: Callable[[dict[str, Any]], bool],
         room_divisor: int,
         *,
-        trusted: bool,
+        all_schemas: bool,
     ) -> dict[str, Any] | None:
-        """Send the request once. Return the server's refusal, None if it has answered. Tools that would fill more than
-        half of the room are left out."""
+        """Send the request once. Return the server's refusal, None if it has answered. If the tools would fill more
+        than half of the room, all of them are left out. `all_schemas`: see `as_functions`."""
         options, room = self.options, self.options.context - self.options.answer
-        tools = as_functions(request.tools, trusted=trusted) if options.tools else []
+        tools = as_functions(request.tools, all_schemas=all_schemas) if options.tools else []
         size = estimate_tokens(json.dumps(tools)) if tools else 0
         if size > room // 2:
             tools, size = [], 0

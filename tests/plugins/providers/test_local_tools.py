@@ -162,7 +162,7 @@ def test_a_history_that_is_cut_does_not_begin_with_a_result() -> None:
 
 def test_patterns_of_strings_are_left_out_and_an_argument_of_that_name_is_not() -> None:
     schema = {"type": "object", "properties": {"pattern": {"type": "string", "pattern": "^(?=x)"}}}
-    (one,) = as_functions((tool(parameters=schema),), trusted=True)
+    (one,) = as_functions((tool(parameters=schema),), all_schemas=True)
     assert one["function"]["parameters"] == {"type": "object", "properties": {"pattern": {"type": "string"}}}
 
 
@@ -243,5 +243,5 @@ def test_every_tool_of_ours_makes_a_grammar_and_nothing_is_written_to_a_notebook
     assert file is not None
     how = RunOptions(tools=True, template=TEMPLATE.read_text())
     said = build_messages(talk(), 2000, tiny=True, tools=True)
-    assert generate(load(file, how), said, lambda _: True, as_functions(ours, trusted=False)) is None
+    assert generate(load(file, how), said, lambda _: True, as_functions(ours, all_schemas=False)) is None
     assert capfd.readouterr().err == ""

@@ -31,16 +31,18 @@ _FIELDS_WITH_NAMES: Final = ("properties", "patternProperties", "$defs", "defini
 _ANY: Final = {"type": "object"}
 
 
-def as_functions(tools: tuple[ToolSpec, ...], *, trusted: bool) -> list[dict[str, Any]]:
-    """Return the `tools` of a request. Unless they are `trusted`, the schemas of tools that are not ours are left out,
-    because a schema that llama.cpp cannot turn into a grammar would fail every request."""
+def as_functions(tools: tuple[ToolSpec, ...], *, all_schemas: bool) -> list[dict[str, Any]]:
+    """Return the `tools` of a request. Without `all_schemas`, only our own tools have their schemas, and all other
+    tools accept any arguments: one schema that llama.cpp cannot turn into a grammar would fail every request."""
     return [
         {
             "type": "function",
             "function": {
                 "name": tool.name,
                 "description": tool.description,
-                "parameters": _without_patterns(tool.parameters) if trusted or tool.origin is Origin.NATIVE else _ANY,
+                "parameters": _without_patterns(tool.parameters)
+                if all_schemas or tool.origin is Origin.NATIVE
+                else _ANY,
             },
         }
         for tool in tools
