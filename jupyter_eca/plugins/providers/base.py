@@ -80,7 +80,7 @@ class Preset:
     """The environment variable where the vendor's own tools look for a key, if it is not named after the provider."""
     free: bool = False
     """Whether its models cost nothing."""
-    grants: bool = False
+    browser_sign_in: bool = False
     """Whether a user can sign in there with a browser, and gets a key."""
 
 

@@ -72,7 +72,7 @@ class CatalogEntry:
     """Whether its URL is known without a configuration."""
     free: bool = False
     """Whether its models cost nothing."""
-    grants: bool = False
+    browser_sign_in: bool = False
     """Whether a user can sign in there with a browser, and gets a key."""
 
     @property
@@ -178,7 +178,7 @@ class Catalog:
         is_at_vendor = preset.settings.url is not None and key.settings.url == preset.settings.url
         priced_as = name if is_at_vendor and not preset.free else ""
         free, has_address = is_at_vendor and preset.free, preset.settings.url is not None
-        return CatalogEntry(plug, key, preset.label, priced_as, has_address, free, preset.grants)
+        return CatalogEntry(plug, key, preset.label, priced_as, has_address, free, preset.browser_sign_in)
 
     async def models(self) -> tuple[str, ...]:
         """Return the full names of all models that can answer now. They are in the order in which a default is looked

@@ -21,7 +21,7 @@ def _preset(
     *models: str,
     variable: str = "",
     free: bool = False,
-    grants: bool = False,
+    browser_sign_in: bool = False,
     model: ModelConfig | None = None,
     requires_auth: bool = True,
     **more: Any,
@@ -30,7 +30,7 @@ def _preset(
     `more` are further settings of the provider. See `Preset` for the others."""
     known = dict.fromkeys(models, model or ModelConfig())
     settings = ProviderConfig(url=url, models=known, requires_auth=requires_auth, **more)
-    return Preset(label, settings, variable, free, grants)
+    return Preset(label, settings, variable, free, browser_sign_in)
 
 
 # The providers that speak OpenAI's Responses API.
@@ -43,7 +43,7 @@ RESPONSES: Final = {
 
 # The providers that speak OpenAI's Chat Completions API.
 CHAT: Final = {
-    "openrouter": _preset("OpenRouter", "https://openrouter.ai/api/v1", "openrouter/auto", grants=True),
+    "openrouter": _preset("OpenRouter", "https://openrouter.ai/api/v1", "openrouter/auto", browser_sign_in=True),
     "google": _preset(
         "Google",
         "https://generativelanguage.googleapis.com/v1beta/openai",

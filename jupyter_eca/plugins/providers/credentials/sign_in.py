@@ -346,7 +346,9 @@ def _list_methods(name: str, entry: CatalogEntry, *, browser: bool = True) -> tu
     typed = wire.LoginMethod(key=MANUAL if is_vendor else API_KEY, label=_LABEL)
     if browser and isinstance(entry.plug, SignsInByDevice):
         return (wire.LoginMethod(key=DEVICE, label=_DEVICE_LABEL), typed)
-    return (wire.LoginMethod(key=BROWSER, label=_BROWSER_LABEL), typed) if entry.grants and browser else (typed,)
+    if browser and entry.browser_sign_in:
+        return (wire.LoginMethod(key=BROWSER, label=_BROWSER_LABEL), typed)
+    return (typed,)
 
 
 def _asks_for_url(entry: CatalogEntry) -> bool:
