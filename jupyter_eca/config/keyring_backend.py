@@ -52,7 +52,8 @@ class Keyrings:
         return bool(self._list_usable())
 
     def works(self) -> bool:
-        """Return whether a test word can be stored. Only a test shows whether a keyring is locked or unreachable."""
+        """Store a test word and remove it again. Return whether that worked: only a test shows whether a keyring is
+        locked or unreachable."""
         if not self.is_available():
             return False
         name, word = f"test-{secrets.token_hex(4)}", "works"

@@ -381,16 +381,16 @@ class _ConfigReader:
             filled.pop("review")
             self.notes.warnings.append(REVIEW_IGNORED.format(source=layer.label))
         if isinstance(filled.get("rules"), list):
-            filled["rules"] = [rule for rule in filled["rules"] if self._may_read_rules(rule, layer)]
+            filled["rules"] = [rule for rule in filled["rules"] if self._check_rules_file(rule, layer)]
         hooks: Any = filled.get("hooks")
         for hook in cast("Json", hooks).values() if isinstance(hooks, dict) else ():
             if isinstance(hook, dict):
                 cast("Json", hook).update(source=layer.label, folder=str(layer.folder))
         self.add(filled, layer.label)
 
-    def _may_read_rules(self, rule: Any, layer: Layer) -> bool:
-        """Return whether a file of rules may be read. A project may name only its own files, because the model reads
-        them."""
+    def _check_rules_file(self, rule: Any, layer: Layer) -> bool:
+        """Return whether a file of rules may be read. If not, add a warning. A project may name only its own files,
+        because the model reads them."""
         path: Any = cast("Json", rule).get("path") if isinstance(rule, dict) else None
         if layer.within is None or not isinstance(path, str):
             return True

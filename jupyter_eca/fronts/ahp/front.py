@@ -138,8 +138,8 @@ class AhpFront:
     # -- sessions
 
     async def find_session(self, uri: str) -> AhpSession | None:
-        """Return the session of a URI. Read it from the store if it is not in memory. Return None if there is no such
-        session."""
+        """Return the session of a URI, and mark it as needed. Read it from the store if it is not in memory. Return
+        None if there is no such session."""
         session = self.sessions.get(uri)
         if session is None:
             chat = parse_chat(uri)

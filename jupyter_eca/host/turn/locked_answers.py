@@ -200,8 +200,8 @@ class LockedAnswers:
 
     async def prepare_replay(self, chat: LiveChat, replay: ReplayedTurn) -> Setup:
         """Return the setup of a replay: the recorded model and tools, and a verdict for each recorded call."""
-        trusted = await asyncio.to_thread(self._locks.trusts, replay.turn.chain_digest)
-        skip_question = trusted or not self._services.subscribers.has_approver(chat.state.id)
+        is_answer_trusted = await asyncio.to_thread(self._locks.trusts, replay.turn.chain_digest)
+        skip_question = is_answer_trusted or not self._services.subscribers.has_approver(chat.state.id)
         verdicts = {
             id: await self._decide_call(chat, call, skip_question=skip_question) for id, call in replay.calls.items()
         }

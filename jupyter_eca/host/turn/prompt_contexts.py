@@ -41,6 +41,7 @@ class PromptContexts:
 
     async def read(self, chat: LiveChat, prompt: Prompt, message: str) -> tuple[list[Material], Material | None]:
         """Read the contexts of the prompt whose turn is under way, and the resources of MCP servers that have changed.
+        The chat remembers the prompt's last cursor in a file.
 
         The second value is the place of the cell that asks, None for a prompt of a panel or an editor. It is not in the
         list, because the list is a part of a locked question, and the place changes with each run.
