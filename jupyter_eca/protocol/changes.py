@@ -91,9 +91,9 @@ class ChangedCell(ChangeBase):
     place: int | None = None
     """The number of the cell in the notebook, counted from 1; absent when the cell does not exist any more."""
     place_before: int | None = None
-    """The number before the change, counted from 1; absent when the cell did not exist."""
+    """The number before the change, counted from 1; absent when the cell did not exist, or its place is not known."""
     left: str | None = None
-    """The source after the assistant's change, when somebody has edited the cell since."""
+    """The source that the assistant's last change left; present when somebody else has changed the cell since."""
 
 
 Change = Annotated[ChangedFile | ChangedCell, Field(discriminator="type")]

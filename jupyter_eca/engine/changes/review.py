@@ -35,7 +35,8 @@ class CellReview:
     before: str | None
     """The source before the changes; None when there was no cell."""
     after: str | None
-    """The source after the changes; None when there is no cell."""
+    """The source of the cell now; None when there is no cell. If a later turn has changed the cell visibly, it is the
+    source that these changes left instead."""
     refused: str = ""
     """Why these changes alone cannot be taken back; empty when they can."""
 
@@ -47,7 +48,8 @@ class CellReview:
 
     @property
     def left(self) -> str | None:
-        """The source right after the last change, if the cell was changed again since then; else None."""
+        """The source that the last change left, if somebody who is not a turn has changed the cell since then; else
+        None, also if the last change left no cell."""
         source = self.changes[-1].after
         return None if source == self.after else source
 
@@ -65,7 +67,8 @@ class CellReview:
 
 
 def review_cell(changes: Sequence[RecordedChange], turns: Collection[str], now: str | None) -> CellReview | None:
-    """Return what remains of the changes that these turns made to a cell; None when no visible change remains.
+    """Return what remains of the changes that these turns made to a cell; None when no visible change remains, or when
+    somebody else has deleted the cell since.
 
     `changes` are all changes that were ever made to the cell, oldest first. `now` is its source; None when it does not
     exist. Changes that the user has kept are not reviewed again. What it means that a change *stands* is explained in

@@ -1,11 +1,11 @@
 /**
  * Compares the source of a cell with another text. The result is a list of hunks: groups of neighbouring lines that
- * differ. The user applies or drops them one by one. To apply a hunk puts the other text in its place. To drop it
+ * differ. The user applies or drops them one by one. Applying a hunk puts the other text in its place. Dropping it
  * leaves the source as it is. When the user types in the cell, the hunks are moved to their new places.
  *
- * The texts before and after each decision are remembered with their hunks, so that the hunks come back when the user
- * undoes or redoes the decision. This module knows no editor and no server: `hunk_view.ts` draws the hunks, `hunks.ts`
- * computes them.
+ * When hunks are applied, the texts before and after that are remembered with their hunks. So the hunks come back when
+ * the user undoes that in the editor, and go when the user redoes it. A dropped hunk never comes back. This module
+ * knows no editor and no server: `hunk_view.ts` draws the hunks, `hunks.ts` computes them.
  */
 
 import type { ISharedCell } from '@jupyter/ydoc';
@@ -41,7 +41,7 @@ export class CellDiff {
   private readonly decidedIds = new Set<number>();
   /** The ids of the hunks that were dropped. */
   private readonly droppedIds = new Set<number>();
-  /** The hunks of each text before or after a decision. */
+  /** The hunks of each text before or after hunks were applied. */
   private readonly hunksByText = new Map<string, readonly Hunk[]>();
   /** Whether the change of the source that is under way is ours. */
   private isWriting = false;
@@ -129,7 +129,7 @@ export class CellDiff {
   drop(id: number): void {
     this.decidedIds.add(id);
     this.droppedIds.add(id);
-    // When the user undoes another decision, this hunk must not come back.
+    // When the user undoes that other hunks were applied, this hunk must not come back.
     for (const [text, hunks] of this.hunksByText) {
       this.hunksByText.set(text, dropHunk({ text, hunks }, id).hunks);
     }
@@ -171,7 +171,7 @@ export class CellDiff {
       return;
     }
     const text = this.cell.getSource();
-    // A text before or after a decision: the user has undone or redone the decision.
+    // If it is a text before or after hunks were applied, the user has undone or redone that.
     const remembered = this.hunksByText.get(text);
     const reported = mapHunks(this.current, sourceChange as Parameters<typeof mapHunks>[1]);
     // When several changes are reported at once, the reported delta does not lead to the present text.

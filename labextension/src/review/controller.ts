@@ -1,6 +1,7 @@
 /**
  * Shows the changes of the assistant in the cells themselves, where the user decides about them. A proposed change
- * waits for approval: Approve or Reject. A finished change was made already: Keep or Undo.
+ * waits for approval: Approve or Reject. A finished change was made already: Keep or Undo, if it waits for a decision.
+ * If it does not (it is settled), it can still be undone, and its note can be hidden.
  *
  * The words of this module:
  *
@@ -8,6 +9,8 @@
  * - The owner of a note is what the user decides about: a waiting tool call, or changes that were made.
  * - A bar is the line in the cell that describes the note, with its buttons (`cell_bar.ts`).
  * - A hunk is a group of neighbouring lines of an edit, which can be decided by itself (`hunk_painter.ts` draws it).
+ * - A part is a hunk of a proposed edit, as the server has divided it. The user can leave out parts and approve the
+ *   rest.
  *
  * The controller draws everything again whenever the state changes. Each edit of a cell has a `CellDiff`. It exists as
  * long as the server lists the change, so that hunks which were decided stay decided while the user edits the cell.
@@ -40,7 +43,7 @@ type EditNote = Extract<Note, { readonly kind: 'edit' }>;
 interface ReviewedEdit {
   /** The hunks of the edit, and the decisions about them. */
   readonly diff: CellDiff;
-  /** The cell in the shared model. */
+  /** The cell in the shared model of its notebook. */
   readonly cell: ISharedCell;
   readonly style: HunkStyle;
   /** Whether the server knows that all hunks are decided. */
@@ -195,7 +198,7 @@ export class ReviewController {
     edit.seen = true;
   }
 
-  /** Return the review of an edit. Begin it when it is new, or when the model has another object for the cell. */
+  /** Return the review of an edit. Begin it when it is new, or when Lab's model has another object for the cell. */
   private getEdit(panel: NotebookPanel, note: EditNote, { model }: Cell): ReviewedEdit {
     const cell = model.sharedModel;
     const before = this.edits.get(note.key);
@@ -410,7 +413,11 @@ export class ReviewController {
     }
   }
 
-  /** Return the buttons of a bar: Approve and Reject for a proposal, Keep and Undo for a change that was made. */
+  /**
+   * Return the buttons of a bar. A proposal has Approve and Reject. Only Reject is left if the user leaves out all of
+   * its parts, and if the call does more than this change: then it is approved in the chat, which shows all of it. A
+   * finished change has Keep and Undo, and a settled one Undo and Hide.
+   */
   private listButtons({ owner }: Note, edit: ReviewedEdit | undefined): BarButton[] {
     const { trans, session } = this;
     if (owner.kind === 'call') {

@@ -192,9 +192,9 @@ export interface ChangedCell {
   readonly cellType: CellType;
   /** The number of the cell in the notebook, counted from 1; absent when the cell does not exist any more. */
   readonly place?: number;
-  /** The number before the change, counted from 1; absent when the cell did not exist. */
+  /** The number before the change, counted from 1; absent when the cell did not exist, or its place is not known. */
   readonly placeBefore?: number;
-  /** The source after the assistant's change, when somebody has edited the cell since. */
+  /** The source that the assistant's last change left; present when somebody else has changed the cell since. */
   readonly left?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Shows the text of a message of the user. A mention is a word such as `@data.csv`, which stands for a context of the
- * message. It is drawn as a chip. The chip of a cell or a file is a button that goes there.
+ * message. It is drawn as a chip. The chip of a file, a cell or the output of a cell is a button that goes there.
  *
  * This module knows no server. The prompt box draws its chips itself, see `view/composer/PromptBox.tsx`.
  */
