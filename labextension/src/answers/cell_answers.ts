@@ -32,7 +32,7 @@ export class CellAnswers {
     private readonly trans: TranslationBundle
   ) {}
 
-  /** Begin to follow the cells of the notebook, also those of a model that replaces the present one. */
+  /** Begin to follow the cells of the notebook, also those of a notebook model that replaces the present one. */
   follow(): void {
     const { content } = this.panel;
     const followModel = (): void => {

@@ -28,7 +28,7 @@ export class ErrorBars {
     private readonly run: (command: string, args?: ReadonlyPartialJSONObject) => void
   ) {}
 
-  /** Begin to follow the cells of the notebook, also those of a model that replaces the present one. */
+  /** Begin to follow the cells of the notebook, also those of a notebook model that replaces the present one. */
   follow(): void {
     const followModel = (): void => {
       this.notebook.model?.cells.changed.connect(() => {

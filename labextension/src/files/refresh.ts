@@ -18,7 +18,7 @@ export type Context = Pick<
 export interface LabDocuments {
   /** Return each open document once, however many views it has. */
   listDocuments(): readonly Context[];
-  /** Return the model of the file on disk, without its content. */
+  /** Return what the server knows of the file on disk (Jupyter's contents model), without its content. */
   readMetadata(path: string): Promise<Contents.IModel>;
   /**
    * Ask the user about a document that has changed on disk and has unsaved changes. `reload` discards the unsaved ones.

@@ -54,8 +54,8 @@ export interface WidgetView {
 }
 
 /**
- * A widget as anywidget calls it: `initialize` once for each model, and then `render` for each output that shows it.
- * Each function returns a function that ends what it began.
+ * A widget as anywidget calls it: `initialize` once for each widget model, and then `render` for each output that shows
+ * it. Each function returns a function that ends what it began.
  */
 export interface Widget {
   readonly initialize: (props: Pick<WidgetView, 'model'>) => () => void;

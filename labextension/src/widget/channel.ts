@@ -1,6 +1,6 @@
 /**
  * A link to the engine through the kernel. It uses the comm of a widget, which is the connection between the widget in
- * the page and its model in the kernel. The kernel's messages to a model reach every page that shows the model. So each
+ * the page and its model in the kernel. The kernel's messages to a widget model reach every page that shows it. So each
  * page chooses an id for its own channel, and ignores the messages of all other channels.
  *
  * The page sends `open`. The kernel answers `opened`, with the chat of the notebook's cells, or `closed`. Then both
@@ -97,7 +97,7 @@ class ChannelLink implements Link {
     this.sendToKernel({ messages: [JSON.parse(text)] });
   }
 
-  /** Send a message. A model without a kernel throws; then the link is closed. */
+  /** Send a message. A widget model without a kernel throws; then the link is closed. */
   sendToKernel(message: object): void {
     try {
       this.model.send({ channel: this.channel, ...message });
@@ -137,12 +137,12 @@ class ChannelLink implements Link {
     }
   };
 
-  /** Called when the model was removed, or has lost its comm. */
+  /** Called when the widget model was removed, or has lost its comm. */
   private readonly handleLoss = (): void => {
     this.end();
   };
 
-  /** Stop listening to the model, and report that the link is closed. */
+  /** Stop listening to the widget model, and report that the link is closed. */
   private end(error?: Error): void {
     if (this.ended) {
       return;

@@ -1,7 +1,7 @@
 /**
- * The entry of the bundle with both widgets, from which anywidget gets them. If the field `card` of the model is true,
- * it creates the card in the output of a cell, which shows the tool calls and questions that wait for the user. If not,
- * it creates a panel.
+ * The entry of the bundle with both widgets, from which anywidget gets them. If the field `card` of the widget model is
+ * true, it creates the card in the output of a cell, which shows the tool calls and questions that wait for the user.
+ * If not, it creates a panel.
  *
  * This module knows no session: see `index.tsx` and `card.tsx`.
  */
@@ -10,7 +10,7 @@ import { createCard } from './card';
 import panel from './index';
 import { Widget } from './anywidget_types';
 
-/** anywidget calls this once for each model, and calls `initialize` first. */
+/** anywidget calls this once for each widget model, and calls `initialize` first. */
 export default (): Widget => {
   let widget: Widget | undefined;
   return {

@@ -1,6 +1,6 @@
 /**
  * The panel as a widget in the output of a cell. There is one session for each model of the widget and each page. All
- * outputs of a page that show the model share it.
+ * outputs of a page that show the same widget model share it.
  *
  * The cell has a second output, the record: the text of the chat for readers of the saved notebook. It is hidden while
  * the panel is shown (`record.ts`).
@@ -45,7 +45,7 @@ const NO_INSTRUCTIONS: InstructionsSource = {
   save: () => undefined
 };
 
-/** What all outputs of a page that show the same model share: the session and the drafts. */
+/** What all outputs of a page that show the same widget model share: the session and the drafts. */
 class Panel {
   readonly session: Session;
   /** What the user has typed in each chat and not sent. */
