@@ -4,8 +4,8 @@ An input is plain data, which the host fills in. It must not know what follows f
 Its neighbour `effects` has the opposite direction: what the engine tells the host to do.
 
 Each input has the field `at`: the time when it happened, in milliseconds since the epoch. A field that is "a fresh id"
-gets an id that the host has just generated, because the engine generates none. The *reader* is the person who reads the
-chat: what the reader sees is not always what the model reads.
+gets an id that the host has just generated, because the engine generates none. What the user sees of a chat is not
+always what the model reads.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class CallRequested:
     turn: str
     """A fresh id for the turn."""
     message: str
-    """A sentence that tells the reader who calls the tool."""
+    """A sentence that tells the user who calls the tool."""
     content_id: str
     """A fresh id for the message."""
     setup: Setup
@@ -112,7 +112,7 @@ class CallRequested:
     targets: CallTargets | None = None
     """The files that the call names, as they were found on the disk."""
     hook_contents: tuple[Content, ...] = ()
-    """What hooks show to the reader about the call."""
+    """What hooks show to the user about the call."""
     unseen: str = ""
     """See `ModelFinished.unseen`."""
 
@@ -123,11 +123,11 @@ class Gathered:
 
     at: int
     context: str = ""
-    """The text of the contexts. The model reads it; the reader does not see it."""
+    """The text of the contexts. The model reads it; the user does not see it."""
     images: tuple[ImagePart, ...] = ()
     """Pictures for the model."""
     note: str = ""
-    """A line of progress that the reader sees until the turn ends."""
+    """A line of progress that the user sees until the turn ends."""
     setup: Setup | None = None
     """New settings for the turn, when it is replayed from a lock file or hooks have changed its settings; else None."""
     reworded: str | None = None
@@ -219,7 +219,7 @@ class FactAdded:
 
     at: int
     content: FlagContent | MetadataContent | TextContent
-    """A flag, a new title, or a line for the reader."""
+    """A flag, a new title, or a line for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ class HookReported:
 
     at: int
     content: Content
-    """What the reader sees of it."""
+    """What the user sees of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,13 +326,13 @@ class ToolFinished:
     error: bool = False
     """Whether the call failed."""
     details: ToolCallDetails | None = None
-    """What the call did, for the reader; None to keep the preview."""
+    """What the call did, for the user; None to keep the preview."""
     images: tuple[ImagePart, ...] = ()
-    """Pictures for the model and the reader."""
+    """Pictures for the model and the user."""
     tools: tuple[ToolSpec, ...] | None = None
     """All tools that the model may call from now on, when this call has added or removed tools; else None."""
     links: tuple[UrlContent, ...] = ()
-    """Links for the reader."""
+    """Links for the user."""
     whole_length: int | None = None
     """When `text` was cut: the length in characters of the whole text, which is stored elsewhere. Else None."""
     stops: bool = False

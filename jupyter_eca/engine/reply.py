@@ -60,7 +60,7 @@ def add_delta(builder: StepBuilder, delta: Delta) -> None:
             close_reasoning(builder)
             tool_calls.add_call_delta(builder, delta)
         case Remark(text=text):
-            # A text of the system is for the reader only, see `history.add_event`.
+            # A text of the system is for the user only, see `history.add_event`.
             builder.emit(TextContent(text=text), Role.SYSTEM)
         case UsageDelta():
             add_usage(builder, delta)
@@ -87,7 +87,7 @@ def close_reasoning(builder: StepBuilder, signature: str = "") -> None:
     if id:
         builder.update(reasoning="")
         took = builder.at - builder.state.reasoning_since
-        # Only the model's vendor reads the signature, so it is no part of the content that the reader gets.
+        # Only the model's vendor reads the signature, so it is no part of the content that the user gets.
         aside = SignatureAside(signature=signature) if signature else None
         builder.emit(ReasonFinishedContent(id=id, total_time_ms=took), aside=aside)
 

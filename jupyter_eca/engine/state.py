@@ -62,11 +62,11 @@ class ChatState:
     steers: tuple[Steered, ...] = ()
     """Messages that the user sent during the turn, which the model reads before its next step."""
     notes: tuple[str, ...] = ()
-    """Notes (see `NoteAdded`) that were shown to the reader, but not yet sent to the model."""
+    """Notes (see `NoteAdded`) that were shown to the user, but not yet sent to the model."""
     sent_notes: tuple[str, ...] = ()
     """Notes that were sent to the model with the request under way. If it is refused, they are sent again later."""
     unshown: tuple[NoteAdded, ...] = ()
-    """Notes that were not yet shown to the reader."""
+    """Notes that were not yet shown to the user."""
     reasoning: str = ""
     """The id of the reasoning under way; "" when there is none."""
     reasoning_since: int = 0

@@ -75,7 +75,7 @@ class StepBuilder:
             self.update(history=history)
 
     def show_document(self, document: DocumentPart) -> None:
-        """Add a document for the model. The reader sees only its name."""
+        """Add a document for the model. The user sees only its name."""
         progress = ProgressContent(state="running", text=READ.format(document.name))
         self.emit(progress, Role.USER, aside=DocumentAside(name=document.name, base64=document.base64))
 

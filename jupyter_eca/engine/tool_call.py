@@ -136,7 +136,7 @@ class ToolCall:
     started: int = 0
     """When the call began to run, in milliseconds since the epoch; 0 before that."""
     details: ToolCallDetails | None = None
-    """What the call would do or has done, for the reader."""
+    """What the call would do or has done, for the user."""
     adjusted: Adjusted = NOT_ADJUSTED
     """How hooks have changed the call, and whether its preview has found that it cannot succeed."""
     targets: CallTargets | None = None

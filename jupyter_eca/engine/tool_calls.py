@@ -315,7 +315,7 @@ def finish_call(builder: StepBuilder, call: ToolCall, finished: ToolFinished) ->
     if call.is_narrowed and not error:
         text = f"{_describe_left_out(call)}\n\n{text}"
     details = finished.details or call.details
-    # An aside tells the model's side of the chat more than the reader sees: here, that the result is a rule of the
+    # An aside tells the model's side of the chat more than the user sees: here, that the result is a rule of the
     # user.
     aside = FetchedRuleAside(id=finished.rule) if finished.rule and not error else None
     _show_result(builder, call, text, error=error, details=details, whole=finished.whole_length, aside=aside)
@@ -420,7 +420,7 @@ def _announce(builder: StepBuilder, call: ToolCall) -> None:
         remembers=tuple(scope.as_text() for scope in scopes) or None,
         waits_for=blocker and blocker.id,
     )
-    # The vendor's signature of the call, which no reader sees, is sent back with the call.
+    # The vendor's signature of the call, which no user sees, is sent back with the call.
     builder.emit(content, aside=SignatureAside(signature=call.signature) if call.signature else None)
 
 

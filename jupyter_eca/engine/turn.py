@@ -41,7 +41,7 @@ can be repeated without harm:
 | what happens | signal | status afterwards | moves |
 |---|---|---|---|
 | the model call fails | `retry` | waiting | `wait` |
-| a part of the wait has passed; the reader sees how many seconds are left | `tick` | waiting | `wait` |
+| a part of the wait has passed; the user sees how many seconds are left | `tick` | waiting | `wait` |
 | the wait is over | `due` | streaming | `repeat` |
 
 What the table does not list cannot happen: a second prompt in the status `streaming` has no row, so it raises
@@ -142,7 +142,7 @@ Status, Signal, Move = TurnStatus, TurnSignal, TurnMove
 # fail         the model call has failed and is not repeated
 # retry        the model call has failed and is repeated later. Nothing of its reply was shown or run, so the repetition
 #              is no different from a first call
-# tick         a part of the wait has passed; the reader sees how many seconds are left
+# tick         a part of the wait has passed; the user sees how many seconds are left
 # due          the wait is over
 # settled      every tool call of the reply has ended
 # exhausted    every tool call of the reply has ended, and the agent has no steps left (`maxSteps`)

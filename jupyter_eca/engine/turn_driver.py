@@ -291,7 +291,7 @@ class TurnDriver:
             self.give_signal(TurnSignal.PRUNED)
             return
         last = self.state.retry
-        # A request is not repeated after a part of its reply was shown: the reader would see that part twice.
+        # A request is not repeated after a part of its reply was shown: the user would see that part twice.
         retry = None if self.state.reply_begun else plan_retry(failed.failure, last)
         if retry is not None:
             self.builder.update(retry=retry)

@@ -1,9 +1,9 @@
 """Owns `Event`, the envelope around one content of a chat. A chat is stored, streamed and replayed as its events.
 
-A content is what the reader of the chat sees: a piece of text, a tool call and so on. The envelope adds the chat, the
-turn (a prompt with everything up to the end of its answer), the time and the `Aside`. An aside says what the event
-means to the model, if this is not the same as what the reader sees. An event must not know how a conversation is built
-from it: `engine/model/history` does that. The neighbour `content` has the contents, and `host/store` stores the events.
+A content is what the user sees: a piece of text, a tool call and so on. The envelope adds the chat, the turn (a prompt
+with everything up to the end of its answer), the time and the `Aside`. An aside says what the event means to the model,
+if this is not the same as what the user sees. An event must not know how a conversation is built from it:
+`engine/model/history` does that. The neighbour `content` has the contents, and `host/store` stores the events.
 """
 
 from __future__ import annotations
@@ -184,18 +184,18 @@ class Event(Model):
     role: Role
     """Who the content comes from."""
     content: Content
-    """The content for the reader."""
+    """The content for the user."""
     at: int = 0
     """The time in milliseconds since the epoch."""
     seq: int = 0
     """The sequence number, which the store assigns. It is positive and grows over all chats, and a replay uses it as
     its cursor. 0 means "not stored yet"."""
     aside: Aside | None = None
-    """What the content means to the model, besides what the reader sees. It never leaves the server."""
+    """What the content means to the model, besides what the user sees. It never leaves the server."""
     outcome: Outcome | None = None
     """How the turn ended. Only the last event of a turn has it."""
     local: bool = False
-    """Whether the event is only for the reader and never for the model, such as a command and its answer."""
+    """Whether the event is only for the user and never for the model, such as a command and its answer."""
 
 
 def merge_pieces(events: Iterable[Event]) -> list[Event]:

@@ -127,7 +127,7 @@ class RecordedReasoning(ModelWithoutDefaults):
 
 
 class RecordedRemark(ModelWithoutDefaults):
-    """A remark of the provider for the reader of the chat: for example, that the answer was cut off."""
+    """A remark of the provider for the user: for example, that the answer was cut off."""
 
     type: Literal["remark"] = "remark"
     text: Lines
@@ -145,7 +145,7 @@ class RecordedCall(ModelWithoutDefaults):
     arguments: Arguments = Field(default_factory=dict[str, Any])
     """The arguments of the call."""
     details: ToolCallDetails | None = None
-    """What the call would do or has done, for the reader."""
+    """What the call would do or has done, for the user."""
 
 
 class RecordedResult(RecordedCall):
@@ -161,7 +161,7 @@ class RecordedResult(RecordedCall):
     images: tuple[ImageContent, ...] = ()
     """The pictures that the call returned."""
     links: tuple[UrlContent, ...] = ()
-    """The links that the call showed to the reader."""
+    """The links that the call showed to the user."""
     rule: str = ""
     """The id of the user's rule, when the output is the text of a rule; else empty."""
 

@@ -1,4 +1,4 @@
-"""Estimates what fills a model's context window (tools, files, messages ...), and draws it for the reader. Pure.
+"""Estimates what fills a model's context window (tools, files, messages ...), and draws it for the user. Pure.
 
 The estimate comes from the request, and is scaled to the number of tokens that the vendor counted. This module must not
 make the conversation shorter: its neighbour `compaction` does.

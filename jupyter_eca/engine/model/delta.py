@@ -76,8 +76,8 @@ class UsageDelta:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A remark of the provider for the reader of the chat, not for the model: for example, that the answer was cut off
-    at the output limit. It is shown as a text of the role `system`."""
+    """A remark of the provider for the user, not for the model: for example, that the answer was cut off at the output
+    limit. It is shown as a text of the role `system`."""
 
     text: str
     """The remark, in whole sentences."""

@@ -47,7 +47,7 @@ class ToolSpec:
     origin: Origin = Origin.NATIVE
     """The kind of the server, see `Origin`."""
     summary: str = ""
-    """A line for the reader, with places for arguments: "Reading {path}"."""
+    """A line for the user, with places for arguments: "Reading {path}"."""
     remembers: Remembers = Remembers.TOOL
     """Which later calls "approve for this session" covers."""
     paths: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ MAX_WAIT_SECONDS: Final = 60.0
 
 FIRST_WAIT_SECONDS = 1.0
 
-# The reader sees every second of the last ten, and before that every fifth. Each one is an event that is stored.
+# The user sees every second of the last ten, and before that every fifth. Each one is an event that is stored.
 _COARSE_SECONDS = 10.0
 _COARSE_STEP = 5.0
 
@@ -35,7 +35,7 @@ class Failure:
     kind: FailureKind = FailureKind.OTHER
     """Why the request failed."""
     label: str = ""
-    """A short text about the failure for the reader; empty to use the text for its kind."""
+    """A short text about the failure for the user; empty to use the text for its kind."""
     retry_after: float | None = None
     """The seconds that the server asks us to wait; None when it does not say."""
     jitter: float = 0.0
@@ -61,7 +61,7 @@ class Retry:
 
     @property
     def pause(self) -> float:
-        """The seconds until the reader must see another number of seconds, or until the repetition."""
+        """The seconds until the user must see another number of seconds, or until the repetition."""
         if self.left > _COARSE_SECONDS:
             return self.left - _COARSE_STEP * (ceil(self.left / _COARSE_STEP) - 1)
         return self.left - max(ceil(self.left) - 1, 0)

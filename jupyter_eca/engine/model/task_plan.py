@@ -1,4 +1,4 @@
-"""Owns the plan of a chat: a short list of tasks that the model keeps and the reader sees. Pure, except class `Plan`.
+"""Owns the plan of a chat: a short list of tasks that the model keeps and the user sees. Pure, except class `Plan`.
 
 It must not store the plan: each change is in the details of a tool call, and the newest of these details are the plan.
 Its neighbour is the tool in `plugins/tools/task`, with which the model changes the plan.

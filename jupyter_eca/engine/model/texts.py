@@ -1,4 +1,4 @@
-"""Owns the sentences that the engine writes: some for the model, some for the reader of the chat.
+"""Owns the sentences that the engine writes: some for the model, some for the user.
 
 No program may compare them: the `Aside` of an event tells programs what it means. It must not decide when a sentence
 is shown: the modules of `engine` and `host` do.
@@ -26,7 +26,7 @@ NOT_JSON = "The call did not run: its arguments are not a JSON object. Call the 
 NO_IMAGES = "(An image stood here. It was refused, so it is no longer sent.)"
 NO_DOCUMENT = "(The document {} stood here. It was refused, so it is no longer sent.)"
 REFUSED_RESULT = "(A result stood here. The model's server refused it, so it is no longer sent.)"
-# For the reader.
+# For the user.
 MEDIA_LEFT_OUT = "The model's server refused an image or a document. It is left out, and the answer goes on. {}"
 NOT_SENT_AGAIN = "{} Your message is not sent again: the model will not see it with your next one either."
 # For the model, after a message that it did not answer.
@@ -51,7 +51,7 @@ TOOL_CHANGED = (
 CRASHED_CALL = "The server ended while this call was running; it may have been carried out in part."
 CRASHED_TURN = "The server ended during this answer. What had been said until then is above; ask again to go on."
 STOPPED = "Stopped."
-# For the reader, while the model is asked again for an answer from the lock file.
+# For the user, while the model is asked again for an answer from the lock file.
 ASKING_AGAIN = "Asking again: "
 RETRYING = "{what}; trying again in {seconds} s ({attempt} of {limit})"
 RETRIED = "It was tried {} times."
@@ -79,7 +79,7 @@ LEFT_OUT = (
     "unless you are asked to. Left out were:\n---\n{parts}\n---"
 )
 
-# Why a request is repeated, for the reader: "Overloaded; trying again in 5 s".
+# Why a request is repeated, for the user: "Overloaded; trying again in 5 s".
 FAILURES = {
     FailureKind.OVERLOADED: "Overloaded",
     FailureKind.RATE_LIMITED: "Rate limited",
@@ -139,7 +139,7 @@ class Section:
     """A section of the system prompt."""
 
     source: str
-    """The file or other source of the section, for the reader."""
+    """The file or other source of the section, for the user."""
     text: str
     """The text for the model."""
 
@@ -165,14 +165,14 @@ def make_title(message: str) -> str:
 
 
 def describe_fork(title: str) -> str:
-    """Return the text that tells the reader that the chat was forked."""
+    """Return the text that tells the user that the chat was forked."""
     return f"Forked: the new chat is called “{title}”."
 
 
 def describe_restored(
     restored: Sequence[str], failed: Sequence[tuple[str, str]], other_tools: Sequence[str] = ()
 ) -> str:
-    """Return the text that tells the reader what a rollback did to files; empty for no files.
+    """Return the text that tells the user what a rollback did to files; empty for no files.
 
     `failed` are paths with the reason why they were not restored. `other_tools` are the names of tools whose work
     cannot be undone.

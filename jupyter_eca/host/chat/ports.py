@@ -21,7 +21,7 @@ class CommandAnswer:
     """The result of a command that answers without a model."""
 
     text: str
-    """Markdown for the reader."""
+    """Markdown for the user."""
     opens: str = ""
     """The id of the chat that the client shows next, "" to stay in this chat."""
 

@@ -1,5 +1,5 @@
 /**
- * Fetches the next older page of a chat when the reader asks for it. A page is a part of the chat's history.
+ * Fetches the next older page of a chat when the user asks for it. A page is a part of the chat's history.
  *
  * This module knows no view. `pages.ts` puts the page before the transcript.
  */

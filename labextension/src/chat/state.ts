@@ -5,7 +5,7 @@
  * number in its chat, `seq`, which grows. A content with a `seq` is applied once, so contents may be repeated.
  *
  * In a replay the server sends the stored contents of a chat again. Meanwhile the new transcript is collected in
- * `replay`. It is shown when the replay is complete, so that the reader sees no gap and no flicker.
+ * `replay`. It is shown when the replay is complete, so that the user sees no gap and no flicker.
  *
  * This module knows no connection (`session.ts`). The transcript itself is in `transcript.ts` and `blocks.ts`.
  */

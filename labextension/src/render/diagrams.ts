@@ -1,5 +1,5 @@
 /**
- * Shows a Mermaid diagram as the code that a model wrote, and draws it only when the reader presses a button. Mermaid
+ * Shows a Mermaid diagram as the code that a model wrote, and draws it only when the user presses a button. Mermaid
  * is a language for diagrams: a block of Markdown code with the language `mermaid` is drawn as a picture.
  *
  * The reason is security. Lab's Markdown parser draws a Mermaid block as soon as it finds it, in the live page and
