@@ -36,14 +36,15 @@ async def read_cursor_place(surroundings: Surroundings, context: CursorContext) 
         cell, position = selection.cell_id, selection.range
     cell = cell or document.active_cell_id or ""
     selected = _read_selected(document, cell, position)
-    return _render(surroundings, Place(document, history, cell, position if cell else None, selected))
+    return _convert_place(surroundings, Place(document, history, cell, position if cell else None, selected))
 
 
 async def read_asking_place(surroundings: Surroundings, cell: str) -> Material | None:
     """Return the place of the cell that asks; None if it is not known. `cell` is its id, empty if the page did not send
     it. Raises: ToolError.
 
-    Without a page that has the notebook open it is what ran in the kernel: the file of the notebook is older.
+    If the engine runs in the kernel and no page has a notebook open, the place is what ran in the kernel: the file of
+    the notebook is older than that.
     """
     if surroundings.ran is not None and not (surroundings.notebooks and await surroundings.notebooks.list()):
         return Material(
@@ -60,7 +61,7 @@ async def read_asking_place(surroundings: Surroundings, cell: str) -> Material |
         known = document.cell(cell.rpartition(".")[0])
         running = (other for other in document.cells if other.state is CellState.RUNNING)
         cell = (known or next(running, None) or document.cells[0]).id if document.cells else ""
-    return _render(surroundings, Place(document, history, cell, asks=True))
+    return _convert_place(surroundings, Place(document, history, cell, asks=True))
 
 
 async def _find_refusal(surroundings: Surroundings, path: str) -> Material | None:
@@ -73,7 +74,7 @@ async def _find_refusal(surroundings: Surroundings, path: str) -> Material | Non
 
 
 def _read_selected(document: NotebookDocument, id: str, position: Range) -> str:
-    """Return the selected text; empty if nothing is selected."""
+    """Return the selected text; empty if nothing is selected, or the cell no longer has these lines."""
     cell, selection = document.cell(id), document.selection
     if cell is None or position.start == position.end:
         return ""
@@ -88,7 +89,9 @@ def _read_selected(document: NotebookDocument, id: str, position: Range) -> str:
     return "\n".join(lines)
 
 
-def _render(surroundings: Surroundings, place: Place) -> Material:
+def _convert_place(surroundings: Surroundings, place: Place) -> Material:
+    """Return what the model is told of a place. If this has the whole source of a cell, `surroundings.known` learns
+    that the model knows the cell."""
     told = read_told(surroundings.history)
     text = describe_place(place, told, without_error=surroundings.shows_error)
     surroundings.known.learn_cells(place.document.path, text.whole)
