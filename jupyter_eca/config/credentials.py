@@ -170,7 +170,8 @@ class KeyStore:
         return {name: cast("dict[str, Any]", entry) for name, entry in pairs if isinstance(entry, dict)}
 
     def _make_stored_key(self, provider: str, entry: dict[str, Any]) -> StoredKey | None:
-        """Return the key that an entry of the file stands for; None when it cannot be read from the keyring."""
+        """Return the key that an entry of the file stands for; None when the entry has none, or the keyring does not
+        give it."""
         key = self._keyrings.fetch(provider) if entry.get("keyring") else _get_plain_key(entry)
         if not key:
             return None

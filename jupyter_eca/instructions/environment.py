@@ -84,7 +84,7 @@ def _name_version(interpreter: Path) -> str:
 
 def find_branch(folder: Path) -> str:
     """Return the git branch that is checked out in a folder. Where no branch is checked out, return the commit in
-    words. Return an empty text outside of a repository. This blocks.
+    words. Return an empty text outside of a repository, and if `HEAD` names neither. This blocks.
 
     It reads `HEAD` itself, because a `git` process would take longer. In a worktree `.git` is a file that names the
     folder with `HEAD`.

@@ -34,7 +34,8 @@ _NONE: Final = "(none any more)"
 async def find_new_instructions(
     notebooks: OpenNotebooks | None, path: str, history: History, warn: Callable[[str], None]
 ) -> str:
-    """Return the text to add to the user's prompt; empty when the model knows the present instructions already.
+    """Return the text to add to the user's prompt. It is empty when the model knows the present instructions already,
+    when there are none and the model knows of none, and when no page has the notebook open.
 
     `path` is the notebook in which the prompt was sent; empty for none. `history` is the conversation so far. `warn`
     shows a warning to the user.

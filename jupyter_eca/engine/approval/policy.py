@@ -347,7 +347,7 @@ def _apply_rules_to(
 def _find_inapplicable_denial(policy: Policy, call: ReviewedCall) -> str | None:
     """Return the selector of a rule that denies some commands, if it is not certain which commands the call runs.
 
-    None when there is no such rule, or when the commands of the call are certain.
+    None when there is no such rule, when the call runs no command line, or when the commands of the call are certain.
     """
     if call.line is None:
         return None

@@ -266,7 +266,7 @@ def expands(word: str) -> bool:
 
 
 def _tokenize(line: str) -> list[_Token] | None:
-    """Return the tokens of a line without blanks; None when a part of it is not in the grammar."""
+    """Return the tokens of a line without blanks; None when it is too long, or a part of it is not in the grammar."""
     tokens: list[_Token] = []
     at = 0
     if len(line) > _MAX_LINE:

@@ -217,7 +217,7 @@ def find_unmoved(ids: Sequence[str], order: Sequence[str], unreliable: Collectio
 
 
 def _find_place(cell: str, ids: Sequence[str], order: Sequence[str], anchors: Collection[str]) -> int | None:
-    """Return the index at which a cell belongs; None when there is no anchor in the old order.
+    """Return the index at which a cell belongs; None when the old order has no such cell, or no anchor.
 
     `ids` is the order of the cells now, and `order` the old one. `anchors` are the cells that have not moved.
     """

@@ -651,7 +651,7 @@ class CallPreview:
 
 
 async def preview_call(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> ToolCallDetails | None:
-    """Return what a call would change, None if its tool cannot tell.
+    """Return what a call would change, None if its tool has no preview or cannot tell.
 
     Raises: ToolError when the call would fail now; StaleSourceError when it must fail, whatever the calls before it do.
     """

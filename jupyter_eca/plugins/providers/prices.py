@@ -74,7 +74,7 @@ def _find_rate(provider: str, model: str) -> tuple[float, float] | None:
 
 
 def _look_up(provider: str, model: str, usage: UsageDelta) -> PriceCalculation | None:
-    """Return what the table says about a usage, None for a model that it does not have."""
+    """Return what the table says about a usage, None for a model that it does not have, and when it fails."""
     try:
         from genai_prices import Usage, calc_price
 

@@ -202,7 +202,7 @@ def _as_lines(files: Files, search: _Search, found: list[bytes]) -> list[str]:
 
 
 def _shorten_path(files: Files, folder: Path, raw: bytes) -> str | None:
-    """Return the path of a file for the model, None for a file behind a link."""
+    """Return the path of a file for the model, None for a file behind a link or outside of the workspace."""
     path = folder / os.fsdecode(raw)
     try:
         if files.resolve(str(path)) != path:

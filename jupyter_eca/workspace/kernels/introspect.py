@@ -414,7 +414,7 @@ def _measure_memory(value: Any) -> int:
 
 def _draw_picture(kind: str, value: Any) -> str:
     """Return a PNG in base64 of a matplotlib figure, or of a value that can draw itself (`_repr_png_`). Return an empty
-    text for other values. `kind` is the name of the type."""
+    text for other values, and if the PNG is larger than `MAX_PICTURE`. `kind` is the name of the type."""
     if kind.startswith("matplotlib."):
         figure: Any = value if hasattr(value, "savefig") else getattr(value, "figure", None)
         if not hasattr(figure, "savefig"):

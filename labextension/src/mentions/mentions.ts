@@ -155,7 +155,7 @@ function listPathEnds(path: string): readonly string[] {
   return [...ends, path].filter(end => end !== '');
 }
 
-/** Return the lines of a file as they stand after its path; empty for the whole file. */
+/** Return the lines of a file as they stand after its path; empty for a whole file, and for what is no file. */
 function formatLines(context: ChatContext): string {
   const range = 'linesRange' in context ? context.linesRange : undefined;
   return range === undefined ? '' : `:L${String(range.start)}-${String(range.end)}`;

@@ -38,7 +38,7 @@ export function toUri(path: string, cell?: string): string {
   return `${SCHEME}${path.split('/').map(encodeURIComponent).join('/')}${fragment}`;
 }
 
-/** Return the path of a notebook's URI; undefined for a URI with another scheme. */
+/** Return the path of a notebook's URI; undefined for a URI with another scheme, and for one that is malformed. */
 export function parsePath(uri: string): string | undefined {
   try {
     return uri.startsWith(SCHEME) ? decodeURIComponent(uri.slice(SCHEME.length).replace(/#.*$/, '')) : undefined;

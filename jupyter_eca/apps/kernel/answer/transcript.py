@@ -132,7 +132,7 @@ class TranscriptCall:
 
     @property
     def progress_line(self) -> str:
-        """The progress in one line; empty when the call has ended."""
+        """The progress in one line; empty when the call has reported none, or has ended."""
         progress = None if self.is_over else self.progress
         if progress is None:
             return ""

@@ -254,7 +254,8 @@ def _refuse_incomplete(questions: Mapping[str, Json], before: Json, now: Mapping
 
 
 def _refuse_answer(question: Json | None, answer: Answer) -> str | None:
-    """Check that an answer fits its question. `question` is None if there is no question with this id."""
+    """Return why an answer does not fit its question; None when it fits, or the question was skipped. `question` is
+    None if there is no question with this id."""
     if question is None:
         return "There is no such question."
     if not isinstance(answer, FilledAnswer):
