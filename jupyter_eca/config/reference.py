@@ -90,7 +90,7 @@ class ReferenceKey:
     kind: str
     """The type of its value, in words."""
     default: str
-    """The default, in Markdown; empty for an empty value."""
+    """The default, in Markdown. See `_describe_default`."""
     description: str
     """The docstring below its field."""
     inner: type[Model] | None
@@ -163,7 +163,8 @@ def _describe_type(shape: Schema, schema: Schema, inner: type[Model] | None = No
     """Describe the type of a value in words: `list of texts`.
 
     `shape` is the JSON schema of the value, and `schema` the one that has the definitions for its references. `inner`
-    is the model of the value; None for no model. In a file, a model is an object.
+    is the model of the value, or of the values in it; None for no model. It counts only for a value whose schema is any
+    object, such as `hooks`: with a model, this is an object of objects.
     """
     match shape:
         case {"$ref": str(ref)}:
@@ -201,7 +202,8 @@ def _describe_bounds(shape: Schema) -> Iterator[str]:
 
 
 def _describe_default(field: FieldInfo, shape: Schema) -> str:
-    """Return the default for the table; empty when there is none, or when it is an empty value."""
+    """Return the default for the table: the word "required" for a key without a default. The text is empty if the
+    default is an empty value or an object."""
     if field.is_required():
         return "required"
     value = shape.get("default")

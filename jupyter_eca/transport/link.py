@@ -20,11 +20,11 @@ class Link(Protocol):
     """A connection to a peer that carries messages in both directions.
 
     Iterate over a link to receive messages. A message that cannot be read appears as a FrameError in its place. The
-    iteration ends when the peer leaves. Sending on a closed link does nothing.
+    iteration ends when the peer leaves, or when `close` is called. Sending on a closed link does nothing.
     """
 
     def __aiter__(self) -> AsyncIterator[Message | FrameError]:
-        """Receive messages until the peer leaves."""
+        """Receive messages until the link ends at either side."""
         ...
 
     async def send(self, message: Message) -> None:
@@ -53,7 +53,8 @@ class Inbox:
         self._queue.put_nowait(message)
 
     def end(self) -> None:
-        """End the iteration, because the peer has left. Messages that were pushed before are still yielded."""
+        """End the iteration, because the peer has left or this end was closed. Messages that were pushed before are
+        still yielded."""
         if not self.closed:
             self.closed = True
             self._queue.put_nowait(None)

@@ -76,9 +76,10 @@ class Magic:
         """Ask the assistant: `%eca QUESTION`, or `%%eca` over several lines. `%eca help` shows all."""
         from IPython.core.async_helpers import get_asyncio_loop
 
-        # This is called only by a cell or script that was transformed before it loaded this extension. Every other cell
-        # is transformed and awaits `run`. In plain IPython the loop does not run here, so this can run it. In a kernel
-        # the loop always runs.
+        # IPython shows the docstring to users, as the help of `%eca?`. The method is called only by a cell or script
+        # that was transformed before it loaded this extension. Every other cell is transformed and awaits `run`. In
+        # plain IPython the loop does not run here, so the question can be asked. In a kernel the loop always runs: then
+        # only some commands are run, and a question is refused.
         if get_kernel(self._shell) is not None or get_asyncio_loop().is_running():
             self._answer_at_once(options.parse(line, cell))
         else:

@@ -101,6 +101,8 @@ def _quote(text: str) -> str:
 
 
 def make_file_name(title: str) -> str:
-    """Return a file name for a chat of this title, of plain letters, digits and hyphens."""
+    """Return the name of a Markdown file for a chat of this title, for example `why-the-merge-loses-rows.md`. Before
+    `.md` it has at most 40 characters: lower-case ASCII letters, digits, underscores and hyphens. Without any of them
+    it is `chat.md`."""
     plain = re.sub(r"[^\w]+", "-", title, flags=re.ASCII).strip("-").lower()
     return f"{plain[:40].rstrip('-') or 'chat'}.md"

@@ -1,6 +1,6 @@
 """Serves a front (a protocol in which other programs are served) on a port of its own, with the HTTP server uvicorn and
 behind the gate, until the process gets a signal. It must not know the front. `gate.py` checks the requests, and
-`connection.py` ends those that do not arrive.
+`connection.py` closes connections whose request does not arrive whole in time.
 """
 
 from __future__ import annotations

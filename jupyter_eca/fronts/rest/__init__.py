@@ -3,7 +3,7 @@ chats with the tools of one MCP server (Model Context Protocol), whose answers a
 frontends exist that were written for it.
 
 - `app.py` has the table of operations, and answers the requests;
-- `front.py` does what they ask for: it connects tool servers and prompts;
+- `front.py` does what they ask for: it connects tool servers, and sends prompts to the host;
 - `readers.py` receives the events of turns from the host, and `projection.py` makes the contract's events of them;
 - `stream.py` sends these events piece by piece;
 - `document.py` describes the operations for programs and people.
@@ -39,8 +39,8 @@ because other users of this machine can reach a loopback address too."""
 
 
 class RestPlug:
-    """The plug, a `base.Front` and a `base.ProgramFront`. It imports the other modules only when the first client
-    comes, because the imports take a quarter of a second."""
+    """The plug, a `base.Front` and a `base.ProgramFront`. It imports the other modules only when it is used, because
+    the imports take a quarter of a second: `application` when the first client comes, and `run` when it starts."""
 
     @asynccontextmanager
     async def application(self, host: Host) -> AsyncGenerator[ASGIApp]:

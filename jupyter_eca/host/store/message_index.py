@@ -7,9 +7,10 @@ last search are indexed when the user searches again: `list_stale` names the cha
 chats.
 
 `messages` has the whole text of each prompt and each part of an answer, with upper and lower case folded. Its FTS5
-index has trigrams, that is all groups of three characters. So it finds any part of a word in any script, as a plain
-search does, and a search is one `LIKE` in both cases. An SQLite without FTS5 or without trigrams (before 3.34) searches
-the table itself, which takes longer. The index is therefore in no migration: it is made by the first process that can.
+index has trigrams, that is all groups of three characters. So it finds any part of a word in any script, as a search of
+the table itself does, and each of the two is one `LIKE`. An SQLite without FTS5 or without trigrams (before 3.34)
+searches the table, which takes longer. The index is therefore in no migration: it is made by the first process that
+can.
 
 This module must not know threads, see `store`, nor what is shown of a message.
 """

@@ -1,6 +1,6 @@
 """Owns the tables of the database and its migrations, which bring a file of an older version up to date.
 
-It must not read or write rows: `tables` does. One migration needs more than SQL: `old_asides` has the rest.
+It must not read or write rows: `tables` does. One migration needs more than SQL: `old_asides` has its function.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ MIGRATIONS: Final = (
     );
     CREATE INDEX asked_in_of_chat ON asked_in (chat);
     """,
-    # 10. The asides get a kind, see `old_asides`.
+    # 10. The aside of an event says what the event means to the model. It was a plain text, and gets a kind now. See
+    # `old_asides`.
     """
     UPDATE events SET aside = mark_aside(turn, role, content, aside)
         WHERE aside != '' OR content LIKE '%"fetch_rule"%';
@@ -142,7 +143,7 @@ MIGRATIONS: Final = (
         PRIMARY KEY (workspace, notebook, name, replaced, model)
     );
     """,
-    # 15. Whether the user has seen a change.
+    # 15. The `ReviewState` of each change. Those of earlier changes are open.
     """
     ALTER TABLE checkpoints ADD COLUMN review TEXT NOT NULL DEFAULT 'open';
     ALTER TABLE cell_checkpoints ADD COLUMN review TEXT NOT NULL DEFAULT 'open';

@@ -142,7 +142,7 @@ class _CopilotToken:
 
 
 def _send(method: str, url: str, body: dict[str, str] | None, headers: dict[str, str] | None = None) -> tuple[int, Any]:
-    """Send a request, and return the status and the JSON of the answer, None for another form. Blocks.
+    """Send a request, and return the status of the answer and the value of its JSON; None if it is not JSON. Blocks.
 
     Raises: LocalError without a connection. The answer is not written to an error or a log: it contains tokens.
     """

@@ -1,8 +1,8 @@
 """Keeps the names of all files of the workspace in memory, so that a user who types a name gets matches at once.
 
-A search does not wait for the disk: it uses the names that were read last. If these names are old, it also starts a new
-read of the folders. While nobody searches, nothing is read. The module must not rank names, which `name_search.py`
-does, or list folders, which `listing.py` does.
+A search uses the names that were read last. If they are old, it also starts a new read of the folders, and does not
+wait for it. Only the first search waits for the disk, but not longer than `FIRST_WAIT`. While nobody searches, nothing
+is read. The module must not rank names, which `name_search.py` does, or list folders, which `listing.py` does.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ class FileIndex:
         return [path for _, path in await self._search_roots(query, limit, directories=True)]
 
     async def list_inside(self, folder: Path) -> list[str]:
-        """List all files in a folder of the workspace, relative to that folder. It waits for a new read of the names,
-        but not longer than `FIRST_WAIT`."""
+        """List all files in a folder of the workspace, relative to that folder; nothing for a folder outside of it. If
+        the names are old, it waits for a new read of them, but not longer than `FIRST_WAIT`."""
         self.refresh_soon()
         await self._wait_for_refresh()
         for root in self._roots:
@@ -132,7 +132,8 @@ class FileIndex:
         return []
 
     async def _search_roots(self, query: str, limit: int, *, directories: bool) -> list[tuple[Fit, str]]:
-        """Search the names in all roots, and return the matches with their fit, the best first."""
+        """Search the names in all roots, and return the matches with their fit, the best first. The names are waited
+        for if none were read yet."""
         self.refresh_soon()
         if not self._roots:
             await self._wait_for_refresh()

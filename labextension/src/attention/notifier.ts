@@ -1,8 +1,8 @@
 /**
- * Notifies a user who looks at another tab, by a notification of the browser.
+ * Notifies a user who looks at another tab of the browser, by a notification of the browser.
  *
- * The user is asked once whether they want this: when they come back and have missed something. The settings of Lab keep
- * the answer. A notification names the chat, and nothing of its contents: others may see the screen.
+ * The user is asked once whether they want this: when they come back and have missed something. The settings of Lab
+ * keep the answer. A notification names the chat, and nothing of its contents: others may see the screen.
  */
 
 import { Notification as LabNotification } from '@jupyterlab/apputils';

@@ -1,5 +1,5 @@
 /**
- * The plugin that calls a user who looks at another tab. `watch.ts` does all of it.
+ * The plugin that calls a user who looks at another tab of the browser. `watch.ts` does all of it.
  *
  * It does not load the panel: it begins when something else has loaded it.
  */
@@ -11,7 +11,7 @@ import { IPanelPlace, PanelPlace } from '../panel/place';
 
 export const attentionPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:attention',
-  description: 'Calls a user who looks at another tab.',
+  description: 'Calls a user who looks at another tab of the browser.',
   autoStart: true,
   requires: [IPanelPlace],
   optional: [ITranslator],

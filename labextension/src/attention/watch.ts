@@ -1,6 +1,6 @@
 /**
- * Watches what the chats are doing, and calls a user who looks at another tab: by a mark in the title of the tab, and by
- * a notification.
+ * Watches what the chats are doing, and calls a user who looks at another tab of the browser: by a mark in the title of
+ * Lab's tab, and by a notification.
  *
  * This module is loaded with the panel, by `plugin.ts`.
  */

@@ -211,8 +211,8 @@ export function addContent(blocks: Blocks, { role, content, at }: ChatContentRec
 }
 
 /**
- * Return the blocks with the progress of a call updated. A report about an unknown call changes nothing, because it
- * adds no block: it may arrive before the content that says that the call runs, and a replay does not repeat it.
+ * Return the blocks with the progress of a call updated. A report changes nothing if the call is unknown or has ended.
+ * A call gets its block from its contents, and never from a report: a replay has the contents, but not the reports.
  */
 export function setProgress(blocks: Blocks, report: ChatToolCallProgressParams): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === report.id);

@@ -1,8 +1,8 @@
 /**
  * Finds chats by their titles and by what was written in them.
  *
- * The titles are known here. The server searches the messages. For each chat that it finds, it answers with a sentence
- * that has the words.
+ * The titles are known here, so chats are found by them at once. The server searches the titles and the messages. For
+ * each chat with a message that has the words, it answers with a sentence of the newest such message.
  */
 
 import { ChatId, ChatSummary } from '../wire/protocol';
