@@ -167,6 +167,14 @@ class VariableContext(LiveContext):
     name: str
 
 
+class TableContext(LiveContext):
+    """A table of a database, to which a variable in the kernel is a connection."""
+
+    type: Literal["table"] = "table"
+    name: str
+    """The name of the table, after its connection and a dot where several connections have a table of that name."""
+
+
 class OtherContext(Model):
     """A context whose type we do not know, or whose fields do not fit its type. The model receives its fields as they
     are, so that nothing is dropped silently."""
@@ -191,6 +199,7 @@ ChatContext = Annotated[
     | SelectionContext
     | ErrorContext
     | VariableContext
+    | TableContext
     | OtherContext,
     Field(union_mode="left_to_right"),
 ]

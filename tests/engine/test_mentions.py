@@ -89,6 +89,9 @@ def test_lines_that_there_cannot_be_are_part_of_the_name() -> None:
         ("plot @var:df['mass']", LiveMention("var", "df")),
         ("plot @var:größe.", LiveMention("var", "größe")),
         ("in R, @var:my.frame", LiveMention("var", "my.frame")),
+        ("sum up @table:orders.", LiveMention("table", "orders")),
+        ("sum up @table:con.orders's columns", LiveMention("table", "con.orders")),
+        ('sum up @"table:order-items 2"!', LiveMention("table", "order-items 2")),
     ],
 )
 def test_words_that_name_something_of_a_notebook(message: str, meant: LiveMention) -> None:
@@ -97,7 +100,7 @@ def test_words_that_name_something_of_a_notebook(message: str, meant: LiveMentio
 
 
 @pytest.mark.parametrize(
-    "word", ["cells", "cell:", "error.py", "errors", "selection/a.py", "var:", "var:3", "cell:3/4"]
+    "word", ["cells", "cell:", "error.py", "errors", "selection/a.py", "var:", "var:3", "cell:3/4", "table:", "tables"]
 )
 def test_words_that_only_begin_so_name_nothing_of_a_notebook(word: str) -> None:
     assert parse_live(word) is None

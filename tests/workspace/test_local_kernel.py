@@ -14,6 +14,8 @@ from jupyter_client.manager import start_new_async_kernel
 from jupyter_eca.config import Config
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.host import Host
+from jupyter_eca.plugins.contexts.resolve import list_offers
+from jupyter_eca.protocol.context import TableContext
 from jupyter_eca.protocol.notebook import RunStatus
 from jupyter_eca.workspace.kernels.client import ClientKernel
 from jupyter_eca.workspace.kernels.local import LocalKernel
@@ -83,6 +85,23 @@ async def test_a_turn_is_told_the_tables_of_a_connection_in_a_kernel_without_our
     assert (
         await run(kernel, "print(con.in_transaction); con.rollback(); con.execute('SELECT * FROM orders').fetchall()")
     )[1] == "True\n[]"
+
+
+async def test_tables_of_all_connections_are_offered_and_given_in_a_kernel_without_our_package(
+    kernel: LocalKernel, tmp_path: Path
+) -> None:
+    await run(kernel, "import sqlite3; shop = sqlite3.connect('shop.db'); shop.execute('CREATE TABLE bills (id INT)')")
+    await run(kernel, "import duckdb; space = duckdb.connect(); space.execute('CREATE TABLE planets (mass DOUBLE)')")
+    async with desk_of(host_with(kernel, tmp_path, ECHO), tmp_path) as table:
+        surroundings = table.host.tool_contexts.build_surroundings("chat", None)
+        offered = await list_offers(surroundings, "table:", live=True)
+        assert {"table:bills", "table:planets"} <= {one.label for one in offered if isinstance(one, TableContext)}
+        told = said(await answer(await table.client(), "Describe @table:bills and @table:planets please."))
+    assert "shop.bills: table of sqlite3.Connection 0 x 1\n" in told
+    assert "columns: id: INT\n" in told
+    assert "space.planets: table of " in told
+    assert "columns: mass: DOUBLE\n" in told
+    await run(kernel, "shop.close(); space.close(); del shop, space")
 
 
 async def test_the_kernel_runs_in_the_first_folder_of_the_workspace(

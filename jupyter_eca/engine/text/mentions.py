@@ -20,9 +20,14 @@ _MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<"']))([@#])(?:"([^"\n]+)"(:L\d+(?:-L?
 _LINES = re.compile(r"(.+):L(\d+)(?:-L?(\d+))?")
 
 # A mention of something in a live notebook. Ids of cells have the characters that nbformat allows. The name of a
-# variable may contain dots, as some languages allow them. What follows it, such as `[0]` or `'s`, is ignored.
+# variable may contain dots, as some languages allow them. What follows it, such as `[0]` or `'s`, is ignored. The name
+# of a table may contain all characters.
 _LIVE = re.compile(
-    r"(?:(cell|output):([\w-]+)|(var):([^\W\d]\w*(?:\.\w+)*)(?:[\[(].*)?|(notebook)(?::(.+))?|(selection|error))(?:'s)?"
+    r"(?:(?P<cell>cell|output):(?P<id>[\w-]+)"
+    r"|(?P<var>var):(?P<variable>[^\W\d]\w*(?:\.\w+)*)(?:[\[(].*)?"
+    r"|(?P<table>table):(?P<name>.+?)"
+    r"|(?P<notebook>notebook)(?::(?P<path>.+))?"
+    r"|(?P<word>selection|error))(?:'s)?"
 )
 
 # The opening bracket of each closing one.
@@ -34,9 +39,9 @@ class LiveMention:
     """A mention of a part of a live notebook or of its kernel."""
 
     kind: str
-    """`cell`, `output`, `var`, `notebook`, `selection` or `error`."""
+    """`cell`, `output`, `var`, `table`, `notebook`, `selection` or `error`."""
     name: str = ""
-    """The cell, the variable or the path of the notebook; empty when the kind needs no name."""
+    """The cell, the variable, the table or the path of the notebook; empty when the kind needs no name."""
 
 
 def find_mentions(message: str, signs: str = "@#") -> list[str]:
@@ -59,8 +64,8 @@ def parse_live(mention: str) -> LiveMention | None:
     """Parse a mention of a part of a live notebook. Return None when it is something else."""
     if (match := _LIVE.fullmatch(mention)) is None:
         return None
-    kind = match[1] or match[3] or match[5] or match[7]
-    return LiveMention(kind, match[2] or match[4] or match[6] or "")
+    kind = match["cell"] or match["var"] or match["table"] or match["notebook"] or match["word"]
+    return LiveMention(kind, match["id"] or match["variable"] or match["name"] or match["path"] or "")
 
 
 def split_mention(mention: str) -> tuple[str, int, int]:

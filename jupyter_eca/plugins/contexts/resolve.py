@@ -34,6 +34,7 @@ from jupyter_eca.protocol.context import (
     OutputContext,
     RepoMapContext,
     SelectionContext,
+    TableContext,
     VariableContext,
     WebContext,
 )
@@ -59,6 +60,7 @@ LIVE: Final[Mapping[str, Callable[[str], LiveContext]]] = {
     "selection": lambda _: SelectionContext(),
     "error": lambda _: ErrorContext(),
     "var": lambda name: VariableContext(name=name),
+    "table": lambda name: TableContext(name=name),
 }
 
 # The contexts that are offered. Nobody reads more than a screen while typing.
@@ -234,8 +236,8 @@ async def _resolve_mention(surroundings: Surroundings, mention: str, *, has_at_s
 
 
 async def _can_exist(surroundings: Surroundings, context: LiveContext) -> bool:
-    """Return whether there is a kernel for a variable, or an open notebook for any other part of it."""
-    if isinstance(context, VariableContext):
+    """Return whether there is a kernel for a variable or a table, or an open notebook for any other part of it."""
+    if isinstance(context, VariableContext | TableContext):
         return surroundings.kernel is not None
     return surroundings.notebooks is not None and bool(await surroundings.notebooks.list())
 
@@ -291,7 +293,7 @@ def _is_named(context: ChatContext, mention: str) -> bool:
         case RepoMapContext():
             return mention == context.type
         case LiveContext(label=label):
-            return label != "" and mention.removesuffix("'s") == label
+            return label != "" and label in {mention, mention.removesuffix("'s")}
         case _:
             return False
 
@@ -305,7 +307,7 @@ def _make_label(context: ChatContext) -> str:
             return url
         case McpResourceContext(server=server, uri=uri):
             return f"{server}:{uri}"
-        case CellContext(cell=name) | OutputContext(cell=name) | VariableContext(name=name):
+        case CellContext(cell=name) | OutputContext(cell=name) | VariableContext(name=name) | TableContext(name=name):
             return context.label or f"{context.type} {name}"
         case LiveContext(label=label) if label:
             return label
@@ -317,7 +319,7 @@ def _rate_fit(surroundings: Surroundings, query: str, context: ChatContext) -> i
     """Return how well an offer fits the query. If a plug has found it for another reason than its name, it ranks
     between a common beginning and common letters."""
     name = _make_label(context)
-    if isinstance(context, VariableContext) and (found := rate_fit(query, context.name)) is not None:
+    if isinstance(context, VariableContext | TableContext) and (found := rate_fit(query, context.name)) is not None:
         return found
     for root in surroundings.files.roots:
         name = name.removeprefix(f"{root}{os.sep}")

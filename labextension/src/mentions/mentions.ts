@@ -132,6 +132,7 @@ function listWords(context: ChatContext): readonly string[] {
     case 'selection':
     case 'error':
     case 'variable':
+    case 'table':
       return quoteAll(read('label'));
     default:
       return [];

@@ -2028,6 +2028,17 @@ export interface SubagentDetails {
   readonly maxSteps?: number;
 }
 
+/** A table of a database, to which a variable in the kernel is a connection. */
+export interface TableContext {
+  /** The word that stands for the context in a message. */
+  readonly label?: string;
+  /** A short text by which the user recognizes the context. */
+  readonly description?: string;
+  readonly type: 'table';
+  /** The name of the table, after its connection and a dot where several connections have a table of that name. */
+  readonly name: string;
+}
+
 /** One item of the chat's task list. */
 export interface Task {
   readonly id: string;
@@ -2388,6 +2399,7 @@ export type ChatContext =
   | SelectionContext
   | ErrorContext
   | VariableContext
+  | TableContext
   | OtherContext;
 
 export type Content =
@@ -2720,6 +2732,7 @@ export const SHAPES = {
     'variant?': 's',
     'maxSteps?': 'n'
   },
+  TableContext: { label: 's', description: 's', type: '=table', name: 's' },
   Task: { id: 's', subject: 's', status: 's' },
   TaskDetails: {
     type: '=task',
@@ -2844,6 +2857,7 @@ export const SHAPES = {
     'SelectionContext',
     'ErrorContext',
     'VariableContext',
+    'TableContext',
     'OtherContext'
   ],
   ChatId: ['|', 's', 'n'],

@@ -26,6 +26,8 @@ function words(text: string, ...known: ChatContext[]): readonly string[] {
 test.each<[ChatContext, string | undefined]>([
   [cell, '@cell:3'],
   [variable, '@var:df'],
+  [{ type: 'table', name: 'orders', label: 'table:orders' }, '@table:orders'],
+  [{ type: 'table', name: 'order items', label: 'table:order items' }, '@"table:order items"'],
   [file, '@data.csv'],
   [{ type: 'file', path: '/srv/demo/my data.csv' }, '@"my data.csv"'],
   [{ type: 'file', path: 'a/b.py', linesRange: { start: 2, end: 4 } }, '@b.py:L2-4'],

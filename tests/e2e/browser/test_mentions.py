@@ -199,3 +199,33 @@ def test_the_chips_lie_below_their_words_where_lines_wrap_and_scroll(page: Page,
     assert sizes["field"] == sizes["copy"]
     assert sizes["scrolls"]
     assert sizes["below"] < 10
+
+
+@pytest.mark.nightly
+def test_a_table_of_a_connection_is_chosen_and_its_rows_are_sent(page: Page, lab: Lab) -> None:
+    source = (
+        "import sqlite3\n"
+        "con = sqlite3.connect(':memory:')\n"
+        "con.executescript('CREATE TABLE orders (id INT, customer TEXT)')\n"
+        "con.execute('INSERT INTO orders VALUES (7, ?)', ('Ada',))"
+    )
+    notebook = Notebook.open(page, lab, [source], "tables.ipynb")
+    notebook.run(0)
+    notebook.wait_until_run(0)
+    panel = Panel.show(page)
+    # A kernel that is slow to answer is asked again when one goes on typing.
+    offer = panel.node.get_by_role("option").filter(has_text="table of con: id, customer")
+    empty = panel.node.get_by_text("Nothing found.")
+    panel.box.focus()
+    panel.box.press_sequentially("Sum up @table:")
+    expect(offer.or_(empty).first).to_be_visible(timeout=SECONDS * 1000)
+    while not offer.is_visible():
+        panel.box.press("Backspace")
+        panel.box.press_sequentially(":")
+        expect(offer.or_(empty).first).to_be_visible(timeout=SECONDS * 1000)
+    panel.box.press("Enter")
+    expect(panel.box).to_have_value("Sum up @table:orders ")
+    expect(panel.mentions).to_have_text(["@table:orders"])
+    panel.box.press("Enter")
+    panel.sees("con.orders: table of sqlite3.Connection 1 x 2")
+    panel.sees("row 1: 7, 'Ada'")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.files.name_search import NameIndex
@@ -26,11 +26,26 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The seconds to wait for an answer, the seconds that an answer is used, and the seconds until the next question if
-# there was none. A page on the same machine answers within hundredths of a second, and a busy kernel never.
-PATIENCE_SECONDS: Final = 0.25
-REUSE_SECONDS: Final = 2.0
-RETRY_SECONDS: Final = 5.0
+
+class Pace(NamedTuple):
+    """How long an answer is awaited and used, in seconds."""
+
+    patience: float
+    """The seconds to wait for an answer."""
+    reuse: float
+    """The seconds that an answer is used."""
+    retry: float
+    """The seconds until the next question if there was no answer."""
+
+
+# A page on the same machine answers within hundredths of a second, and a busy kernel never.
+USUAL: Final = Pace(0.25, 2.0, 5.0)
+
+# A database may be on another machine, and each look opens a connection to it.
+DATABASES: Final = Pace(0.25, 10.0, 60.0)
+
+# For a user who has typed what is looked for, such as `table:`.
+PATIENT: Final = Pace(1.5, 10.0, 1.0)
 
 # The answers that are kept.
 _MAX_ANSWERS: Final = 20
@@ -110,9 +125,9 @@ class Glances:
         notebooks = surroundings.notebooks
         if notebooks is None:
             return Glance()
-        return await self._look(("notebook", surroundings.chat), lambda: _look_at_notebook(notebooks), Glance())
+        return await self._look(("notebook", surroundings.chat), lambda: _look_at_notebook(notebooks), Glance(), USUAL)
 
-    async def variables(self, surroundings: NotebookSources) -> tuple[Variable, ...]:
+    async def variables(self, surroundings: NotebookSources, pace: Pace = USUAL) -> tuple[Variable, ...]:
         """Return the variables of the active kernel."""
         if surroundings.kernel is None:
             return ()
@@ -121,19 +136,34 @@ class Glances:
             kernel = await find_active_kernel(surroundings.kernel, surroundings.kernels, surroundings.notebooks)
             return (await kernel.variables(surroundings.chat, ())).variables if kernel is not None else ()
 
-        return await self._look(("kernel", surroundings.chat, id(surroundings.kernel)), look, ())
+        return await self._look(("kernel", surroundings.chat, id(surroundings.kernel), pace), look, (), pace)
 
-    async def _look(self, key: object, look: Callable[[], Awaitable[T]], nothing: T) -> T:
+    async def databases(self, surroundings: NotebookSources, *, patient: bool) -> tuple[Variable, ...]:
+        """Return the connections to databases in the active kernel, with their tables. With `patient`, it may take more
+        than a second."""
+        variables = await self.variables(surroundings, PATIENT if patient else USUAL)
+        names = tuple(variable.name for variable in variables if variable.database)
+        if not names:
+            return ()
+
+        async def look() -> tuple[Variable, ...]:
+            kernel = await find_active_kernel(surroundings.kernel, surroundings.kernels, surroundings.notebooks)
+            return (await kernel.variables(surroundings.chat, names)).variables if kernel is not None else ()
+
+        pace = PATIENT if patient else DATABASES
+        return await self._look(("databases", surroundings.chat, id(surroundings.kernel), names, pace), look, (), pace)
+
+    async def _look(self, key: object, look: Callable[[], Awaitable[T]], nothing: T, pace: Pace) -> T:
         """Return the recent answer for a key, or call `look`. If `look` fails or takes too long, return `nothing`."""
         async with self._locks.setdefault(key, asyncio.Lock()):
             until, answer = self._answers.get(key, (0.0, nothing))
             if monotonic() < until:
                 return answer
             try:
-                async with asyncio.timeout(PATIENCE_SECONDS):
-                    answer, lifetime = await look(), REUSE_SECONDS
+                async with asyncio.timeout(pace.patience):
+                    answer, lifetime = await look(), pace.reuse
             except (ToolError, TimeoutError):
-                answer, lifetime = nothing, RETRY_SECONDS
+                answer, lifetime = nothing, pace.retry
             self._answers.pop(key, None)
             self._answers[key] = (monotonic() + lifetime, answer)
             self._drop_oldest()

@@ -27,6 +27,7 @@ const ICONS: Readonly<Record<string, IconName>> = {
   notebook: 'file',
   selection: 'edit',
   variable: 'variable',
+  table: 'table',
   error: 'alert',
   native: 'command',
   mcpPrompt: 'command',
