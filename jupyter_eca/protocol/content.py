@@ -18,7 +18,7 @@ from pydantic import Field
 from jupyter_eca.errors import FailureKind
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.context import ChatContext
-from jupyter_eca.protocol.notebook import CellChange, InsertCell, PutCell, format_cell
+from jupyter_eca.protocol.notebook import CellChange, DeleteCell, EditCell, InsertCell, PutCell, format_cell
 
 
 class Role(StrEnum):
@@ -198,12 +198,34 @@ class FileChangeDetails(Model):
     none."""
 
     def describe_cells(self) -> str:
-        """Say in one line how many cells are changed, and how many of them run: `Change 3 cells of a.ipynb and run
-        2`."""
-        count = len({_get_cell_id(change) for change in self.cells or ()})
-        text = f"Change {count} cell{'s' if count != 1 else ''} of {self.path}"
+        """Say in one line what happens to how many cells: `Change 2 cells of a.ipynb, add 1, run 2`."""
+        kinds = self._find_kinds()
+        counts = {verb: sum(kind == verb for kind in kinds.values()) for verb in ("change", "add", "delete", "move")}
+        (first, count), *others = [(verb, count) for verb, count in counts.items() if count] or [("change", 0)]
+        noun = "cell" if count == 1 else "cells"
+        text = f"{first.capitalize()} {count} {noun} {'to' if first == 'add' else 'of'} {self.path}"
         runs = len(self.runs or ())
-        return f"{text} and run {'it' if runs == count == 1 else runs}" if runs else text
+        if runs == len(kinds) == 1:
+            return f"{text} and run it"
+        return ", ".join((text, *(f"{verb} {count}" for verb, count in (*others, ("run", runs)) if count)))
+
+    def _find_kinds(self) -> dict[str, str]:
+        """Return what happens to each cell, by its id. A cell that is added and then deleted is not in it."""
+        kinds: dict[str, str] = {}
+        for change in self.cells or ():
+            id = _get_cell_id(change)
+            match change:
+                case InsertCell():
+                    kinds[id] = "add"
+                case DeleteCell() if kinds.get(id) == "add":
+                    del kinds[id]
+                case DeleteCell():
+                    kinds[id] = "delete"
+                case EditCell() | PutCell() if kinds.get(id) != "add":
+                    kinds[id] = "change"
+                case _:
+                    kinds.setdefault(id, "move")
+        return kinds
 
 
 def _get_cell_id(change: CellChange) -> str:

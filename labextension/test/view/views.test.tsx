@@ -505,4 +505,9 @@ test('the line of a call names the kernel that Lab shows', () => {
   const findKernel = (path: string) => (path === 'a.ipynb' ? 'Python 3' : 'R');
   const notebooks = { findCell: () => ({ path: 'b.ipynb', number: 1 }), findKernel };
   expect(describeCall(call, notebooks, trans)).toBe('Run cells 3, 5 (2 lines) in Python 3');
+  const details = { type: 'fileChange', path: 'a.ipynb', diff: '', linesAdded: 1, linesRemoved: 0 } as const;
+  const change = { ...CALL, summary: 'Change 1 cell of a.ipynb, add 1, run 2' };
+  const withRun = { ...change, details: { ...details, runs: cells } };
+  expect(describeCall(withRun, notebooks, trans)).toBe('Change 1 cell of a.ipynb, add 1, run 2 in Python 3');
+  expect(describeCall({ ...change, details }, notebooks, trans)).toBe('Change 1 cell of a.ipynb, add 1, run 2');
 });

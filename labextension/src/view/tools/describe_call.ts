@@ -38,6 +38,11 @@ export function describeCall(block: ToolBlock, notebooks: OpenNotebooks, trans: 
         const { path, linesAdded, linesRemoved } = details;
         return trans.__('Change %1 (+%2 −%3)', toExactText(path), linesAdded, linesRemoved);
       }
+      if ((details.runs ?? []).length > 0) {
+        const line = toExactText(summary ?? name);
+        const kernel = notebooks.findKernel(details.path) ?? '';
+        return kernel === '' ? line : trans.__('%1 in %2', line, toExactText(kernel));
+      }
   }
   if (origin === 'native' && name === 'run_code' && typeof args.code === 'string') {
     return trans.__('Run code (%1)', countLines(args.code));
