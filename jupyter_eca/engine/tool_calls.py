@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.engine.step_builder import StepBuilder
-    from jupyter_eca.protocol.content import ToolCallDetails
+    from jupyter_eca.protocol.content import ChangePart, ToolCallDetails
     from jupyter_eca.protocol.event import Aside
 
 
@@ -334,8 +334,13 @@ def _describe_left_out(call: ToolCall) -> str:
     if not isinstance(details, FileChangeDetails):
         return ""
     out = details.left_out or ()
-    parts = [part.text.strip("\n") or "(a deletion)" for n, part in enumerate(details.parts or ()) if n in out]
+    parts = [_describe_part(part) for n, part in enumerate(details.parts or ()) if n in out]
     return LEFT_OUT.format(count=len(parts), all=len(details.parts or ()), parts="\n---\n".join(parts))
+
+
+def _describe_part(part: ChangePart) -> str:
+    text = part.text.strip("\n") or "(a deletion)"
+    return f"in the cell [{part.cell_id}]:\n{text}" if part.cell_id else text
 
 
 def show_progress(builder: StepBuilder, call: ToolCall, details: ToolCallDetails) -> None:

@@ -171,6 +171,8 @@ class ChangePart(Model):
     """The offset behind its last character."""
     text: str
     """What comes in its place."""
+    cell_id: str | None = None
+    """The cell that is edited. Absent in chats of earlier versions, which have only parts of the edit of one cell."""
 
 
 class FileChangeDetails(Model):
@@ -188,11 +190,10 @@ class FileChangeDetails(Model):
     """Not in ECA: what a page loads from elsewhere as soon as it shows the changed Markdown cells, in words. Absent
     when they load nothing."""
     parts: tuple[ChangePart, ...] | None = None
-    """Not in ECA: the parts of an edit of one cell, in order, each of which can be approved or left out. Absent for all
-    other changes, and for an edit of one part."""
+    """Not in ECA: the parts of the edits of cells, in order, each of which can be approved or left out. A change to
+    which no part belongs, such as an insertion, is made in any case. Absent when nothing can be left out."""
     left_out: tuple[int, ...] | None = None
-    """Not in ECA: the indexes of the parts that the user left out of the edit. The other fields say what is left of
-    it."""
+    """Not in ECA: the indexes of the parts that the user left out. The other fields say what is left of the change."""
     runs: tuple[ShownCell, ...] | None = None
     """Not in ECA: the cells that the call runs after the change, in order, with their new sources. Absent when it runs
     none."""

@@ -30,7 +30,7 @@ from jupyter_eca.protocol.notebook import CellType, DeleteCell, EditCell, Insert
 from jupyter_eca.workspace.files.text_replace import replace
 from jupyter_eca.workspace.known_versions import Version, make_cell_key
 from jupyter_eca.workspace.notebooks import cell_changes
-from jupyter_eca.workspace.notebooks.change_parts import find_parts
+from jupyter_eca.workspace.notebooks.change_parts import divide_changes
 from jupyter_eca.workspace.notebooks.prompt_cells import as_code, choose_default_kind, is_prompt
 from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import ToolResult
@@ -253,8 +253,7 @@ async def _preview(
     change = plan(context, before, **fields)
     require_known(context, document, change, partly=_is_partial(fields))
     details = cell_changes.describe_changes(before, cell_changes.apply(before, change), change)
-    parts = find_parts(change.was, change.source) if isinstance(change, EditCell) else ()
-    return details.model_copy(update={"parts": parts}) if len(parts) > 1 else details
+    return details.model_copy(update={"parts": divide_changes((change,)) or None})
 
 
 async def _apply(context: ToolContext, plan: Planner, path: str, **arguments: Any) -> ToolResult:

@@ -44,7 +44,7 @@ from jupyter_eca.protocol.content import FileChangeDetails, ShownCell
 from jupyter_eca.protocol.notebook import CellType, DeleteCell, EditCell, InsertCell, MoveCell
 from jupyter_eca.workspace.known_versions import make_cell_key
 from jupyter_eca.workspace.notebooks import cell_changes
-from jupyter_eca.workspace.notebooks.change_parts import find_parts
+from jupyter_eca.workspace.notebooks.change_parts import divide_changes
 from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import ToolResult
 
@@ -143,10 +143,7 @@ async def _plan(
     else:
         changes, after = plan_steps(context, document, steps, live=live)
     details = cell_changes.describe_changes(document, after, *changes)
-    if len(changes) == 1 and isinstance(changes[0], EditCell) and not run:
-        parts = find_parts(changes[0].was, changes[0].source)
-        if len(parts) > 1:
-            details = details.model_copy(update={"parts": parts})
+    details = details.model_copy(update={"parts": divide_changes(changes) or None})
     if not run:
         return details
     check_kernel(context, document, "nothing was changed")
@@ -227,7 +224,11 @@ async def _make(
 ) -> tuple[NotebookDocument, ToolResult]:
     """Make the changes, and return the notebook as it is read back, and the result for the model. Raises: ToolError."""
     changes = [change for change in details.cells or () if isinstance(change, cell_changes.Change)]
-    partly = {at for at, step in enumerate(steps) if step.is_partial} if steps else set(range(len(changes)))
+    if details.left_out:
+        # The changes that remain are not those of the steps. An edit of which a part remains is a partial one.
+        partly = {at for at, change in enumerate(changes) if isinstance(change, EditCell)}
+    else:
+        partly = {at for at, step in enumerate(steps) if step.is_partial} if steps else set(range(len(changes)))
     touched: set[str] = set()
     for at, change in enumerate(changes):
         if (cell := cell_changes.get_cell_id(change)) not in touched:
@@ -246,7 +247,7 @@ async def _make(
         return after, ToolResult(text, error=True, details=shown)
     lines = [_describe(document, after, change) for change in placed]
     size = f"{after.path} has {cell_changes.describe_size(after)} now."
-    rewritten = _list_rewritten(after, placed, steps)
+    rewritten = _list_present(after, placed) if details.left_out else _list_rewritten(after, placed, steps)
     return after, ToolResult("\n".join((f"Done; {size}", *lines, *rewritten)), details=shown)
 
 
@@ -277,3 +278,9 @@ def _list_rewritten(
     last = {cell_changes.get_cell_id(change): step for change, step in zip(changes, steps, strict=False)}
     cells = ((after.cell(id), step.source) for id, step in last.items() if step.source is not None)
     return [cell_changes.describe_cell(after, cell.id) for cell, source in cells if cell and cell.source != source]
+
+
+def _list_present(after: NotebookDocument, changes: Iterable[cell_changes.Change]) -> list[str]:
+    """Return the changed cells as they are now. The model has written something else if the user left out parts."""
+    ids = dict.fromkeys(map(cell_changes.get_cell_id, changes))
+    return [cell_changes.describe_cell(after, id) for id in ids if after.cell(id) is not None]

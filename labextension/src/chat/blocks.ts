@@ -12,10 +12,12 @@
 
 import {
   Cause,
+  ChangePart,
   ChatContext,
   ChatContentReceivedParams,
   ChatToolCallProgressParams,
   Content,
+  FileChangeDetails,
   ImageContent,
   Origin,
   RejectReason,
@@ -239,13 +241,27 @@ export function setLeftOut(blocks: Blocks, id: string, leftOut: readonly number[
     : blocks;
 }
 
-/** Return how many parts of a waiting call are approved, of how many; undefined when no part is left out. */
-export function countParts({
-  details,
-  leftOut = []
-}: ToolBlock): { readonly kept: number; readonly all: number } | undefined {
-  const all = details?.type === 'fileChange' ? (details.parts?.length ?? 0) : 0;
-  return leftOut.length === 0 ? undefined : { kept: all - leftOut.length, all };
+/** How many parts of a change are approved, of how many, and whether anything of the change remains. */
+export interface PartCount {
+  readonly kept: number;
+  readonly all: number;
+  readonly remains: boolean;
+}
+
+/** Count the parts of a waiting call that are approved; undefined when no part is left out. */
+export function countParts({ details, leftOut = [] }: ToolBlock): PartCount | undefined {
+  if (leftOut.length === 0 || details?.type !== 'fileChange') {
+    return undefined;
+  }
+  const { parts = [], cells = [] } = details;
+  const kept = parts.length - leftOut.length;
+  const remains = kept > 0 || cells.some(change => !parts.some(part => isPartOf(part, change)));
+  return { kept, all: parts.length, remains };
+}
+
+/** Whether a part belongs to a change. In chats of earlier versions parts have no cell: they are of the only edit. */
+export function isPartOf({ cellId }: ChangePart, change: NonNullable<FileChangeDetails['cells']>[number]): boolean {
+  return change.kind === 'edit' && (cellId === undefined || cellId === change.cellId);
 }
 
 /**

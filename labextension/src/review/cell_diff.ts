@@ -10,7 +10,6 @@
 
 import type { ISharedCell } from '@jupyter/ydoc';
 
-import type { FileChangeDetails } from '../wire/protocol';
 import {
   applyAllHunks,
   applyHunk,
@@ -22,6 +21,7 @@ import {
   findHunks,
   mapHunks
 } from './hunks';
+import type { CellPart } from './notes';
 
 /**
  * Which text the cell has. `made`: the assistant's text, which is compared with the text before the change. `proposed`:
@@ -93,13 +93,13 @@ export class CellDiff {
     this.notifySubscribers();
   }
 
-  /** Show the parts of a proposed edit of the source `base`, as the server has divided it. */
-  showParts(base: string, parts: NonNullable<FileChangeDetails['parts']>): void {
+  /** Show the parts of a proposed edit of the source `base`, as the server has divided it. The ids are the indexes. */
+  showParts(base: string, parts: readonly CellPart[]): void {
     // The server counts an emoji as one character, and a string of JavaScript counts it as two.
     const characters = Array.from(base);
     const toOffset = (count: number): number => characters.slice(0, count).join('').length;
-    const hunks = parts.map(({ start, end, text }, id) => ({
-      id,
+    const hunks = parts.map(({ start, end, text, index }) => ({
+      id: index,
       from: toOffset(start),
       to: toOffset(end),
       other: text,

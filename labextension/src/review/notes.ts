@@ -5,13 +5,16 @@
  * This module knows no editor: `controller.ts` shows the notes.
  */
 
-import { Blocks } from '../chat/blocks';
+import { Blocks, isPartOf } from '../chat/blocks';
 import type { Change } from '../chat/types';
-import { ChatId, FileChangeDetails } from '../wire/protocol';
+import { ChangePart, ChatId, FileChangeDetails } from '../wire/protocol';
 import { Chat } from '../chat/state';
 
 /** A change of the assistant to a cell. */
 type CellChanged = Extract<Change, { readonly type: 'cell' }>;
+
+/** A part of the edit of a cell. `index` is its place among the parts of the whole call. */
+export type CellPart = ChangePart & { readonly index: number };
 
 /** What the user decides about: a waiting call, or changes that were made. */
 export type Owner =
@@ -21,9 +24,9 @@ export type Owner =
       readonly id: string;
       /** What the page loads as soon as it shows the changed cells, in words. */
       readonly loads?: string | undefined;
-      /** The parts of an edit, which can be approved one by one; undefined for a change without parts. */
-      readonly parts?: FileChangeDetails['parts'];
-      /** The indexes of the parts that the user leaves out. */
+      /** The parts of the edit of this cell, each of which can be left out; undefined for a change without parts. */
+      readonly parts?: readonly CellPart[] | undefined;
+      /** The indexes of the parts that the user leaves out of the whole call. */
       readonly leftOut: readonly number[];
       /**
        * How many changes of cells the call makes, and whether it then runs cells. If it does more than one thing, a bar
@@ -100,7 +103,7 @@ function listProposals(path: string, cells: readonly CellSource[], chat: Chat): 
             chatId,
             id,
             loads: details.loads,
-            parts: details.parts,
+            parts: listParts(details, change),
             leftOut,
             changeCount: details.cells?.length ?? 0,
             runsCells: (details.runs ?? []).length > 0
@@ -111,6 +114,12 @@ function listProposals(path: string, cells: readonly CellSource[], chat: Chat): 
 }
 
 type ProposedChange = NonNullable<FileChangeDetails['cells']>[number];
+
+/** Return the parts of an edit; undefined when there are none. */
+function listParts({ parts = [] }: FileChangeDetails, change: ProposedChange): readonly CellPart[] | undefined {
+  const own = parts.flatMap((part, index) => (isPartOf(part, change) ? [{ ...part, index }] : []));
+  return own.length === 0 ? undefined : own;
+}
 
 /** Return an edit with the source that its cell has after all edits of the call; any other change itself. */
 function findLastEdit({ cells = [] }: FileChangeDetails, change: ProposedChange): ProposedChange {

@@ -163,6 +163,8 @@ export interface ChangePart {
   readonly end: number;
   /** What comes in its place. */
   readonly text: string;
+  /** The cell that is edited. Absent in chats of earlier versions, which have only parts of the edit of one cell. */
+  readonly cellId?: string;
 }
 
 /** A change that was reverted. */
@@ -1071,13 +1073,11 @@ export interface FileChangeDetails {
    */
   readonly loads?: string;
   /**
-   * Not in ECA: the parts of an edit of one cell, in order, each of which can be approved or left out. Absent for all
-   * other changes, and for an edit of one part.
+   * Not in ECA: the parts of the edits of cells, in order, each of which can be approved or left out. A change to which
+   * no part belongs, such as an insertion, is made in any case. Absent when nothing can be left out.
    */
   readonly parts?: readonly ChangePart[];
-  /**
-   * Not in ECA: the indexes of the parts that the user left out of the edit. The other fields say what is left of it.
-   */
+  /** Not in ECA: the indexes of the parts that the user left out. The other fields say what is left of the change. */
   readonly leftOut?: readonly number[];
   /**
    * Not in ECA: the cells that the call runs after the change, in order, with their new sources. Absent when it runs
@@ -2566,7 +2566,7 @@ export const SHAPES = {
   CancelParams: { id: 'ChatId' },
   Cause: { kind: 's', 'rule?': 's', 'path?': 's', 'loads?': 's', 'agent?': 's' },
   CellContext: { label: 's', description: 's', type: '=cell', path: 's', cell: 's' },
-  ChangePart: { start: 'n', end: 'n', text: 's' },
+  ChangePart: { start: 'n', end: 'n', text: 's', 'cellId?': 's' },
   ChatClearedParams: { chatId: 'ChatId', messages: 'b' },
   ChatConfig: {
     'models?': ['s'],

@@ -208,8 +208,8 @@ test('the parts of a proposal are those of the server, and one that is left out 
   const [there] = cell('A\nb\nC');
   const diff = new CellDiff(there, 'proposed', () => undefined);
   diff.showParts('A\nb\nC', [
-    { start: 0, end: 2, text: 'a\n' },
-    { start: 4, end: 5, text: 'c' }
+    { start: 0, end: 2, text: 'a\n', index: 0 },
+    { start: 4, end: 5, text: 'c', index: 1 }
   ]);
   there.updateSource(2, 2, 'new\n');
   expect(diff.hunks.map(({ from, to, other, touched }) => ({ from, to, other, touched }))).toEqual([
@@ -222,7 +222,7 @@ test('the parts of a proposal count code points', () => {
   const source = 'x = "😀"\na = 1';
   const [there] = cell(source);
   const diff = new CellDiff(there, 'proposed', () => undefined);
-  diff.showParts(source, [{ start: 8, end: 13, text: 'a = 2' }]);
+  diff.showParts(source, [{ start: 8, end: 13, text: 'a = 2', index: 0 }]);
   expect(diff.hunks.map(({ from, to }) => source.slice(from, to))).toEqual(['a = 1']);
 });
 

@@ -8,6 +8,7 @@
 import * as React from 'react';
 
 import { nameCall } from '../../chat/approval_rules';
+import type { PartCount } from '../../chat/blocks';
 import { ChatId } from '../../wire/protocol';
 import { RuleForm } from './RuleProposal';
 import { useEnv } from '../common/env';
@@ -41,8 +42,8 @@ interface ApprovalProps extends Omit<DecisionActions, 'onBackground'> {
   readonly remembers?: readonly string[] | undefined;
   /** Whether a rule could allow calls like this one. */
   readonly canHaveRule: boolean;
-  /** How many parts of the change are approved, of how many; undefined when no part is left out. */
-  readonly parts?: { readonly kept: number; readonly all: number } | undefined;
+  /** The parts of the change that are approved; undefined when no part is left out. */
+  readonly parts?: PartCount | undefined;
 }
 
 /** The buttons or, after a click on one of them, the form for a reason or the proposal of a rule. */
@@ -94,7 +95,7 @@ export function Approval({
         type="button"
         className="eca-Button eca-mod-main"
         aria-keyshortcuts={next === undefined ? undefined : 'Control+Enter'}
-        disabled={parts?.kept === 0}
+        disabled={parts?.remains === false}
         onClick={() => {
           onApprove(id, false, chatId);
         }}
