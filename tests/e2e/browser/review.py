@@ -27,6 +27,15 @@ def edit(cell: str, source: str) -> dict[str, Any]:
     return {"tool": "notebook_edit_cell", "arguments": {"cell": cell, "source": source}}
 
 
+# One pixel, which a cell shows.
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PICTURE = f"display({{'image/png': '{PIXEL}'}}, raw=True)"
+
+
+def change(*changes: dict[str, Any], run: bool = False) -> dict[str, Any]:
+    return {"tool": "notebook_change", "arguments": {"changes": list(changes), "run": run}}
+
+
 # What it does when it is asked so, once it has read the notebook.
 CALLS: dict[str, list[dict[str, Any]]] = {
     "^change": [edit("c0", AFTER), edit("c1", "y = 20")],
@@ -39,6 +48,18 @@ CALLS: dict[str, list[dict[str, Any]]] = {
         {"tool": "notebook_insert_cell", "arguments": {"source": "n = 0", "after": "c0"}},
         {"tool": "notebook_move_cell", "arguments": {"cell": "c2", "index": 1}},
         {"tool": "notebook_delete_cell", "arguments": {"cell": "c1"}},
+    ],
+    "^both at once": [
+        change({"do": "edit", "cell": "c0", "source": AFTER}, {"do": "edit", "cell": "c1", "source": "y = 20"})
+    ],
+    "^improve and run": [
+        change(
+            {"do": "edit", "cell": "c0", "source": "prices = [2, 3]"},
+            {"do": "edit", "cell": "c1", "source": "print('total', sum(prices))"},
+            {"do": "insert", "after": "c1", "source": PICTURE},
+            {"do": "delete", "cell": "c2"},
+            run=True,
+        )
     ],
 }
 RULES: list[dict[str, Any]] = [

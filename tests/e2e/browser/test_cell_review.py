@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +11,18 @@ from playwright.sync_api import expect
 
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.notebook import Notebook
-from tests.e2e.browser.review import AFTER, BEFORE, TEXT, bar, hunks, lab_settings, press, wait_for, write_at_the_end
+from tests.e2e.browser.review import (
+    AFTER,
+    BEFORE,
+    PICTURE,
+    TEXT,
+    bar,
+    hunks,
+    lab_settings,
+    press,
+    wait_for,
+    write_at_the_end,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -18,6 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["lab_settings"]
 pytestmark = pytest.mark.browser
+
+
+def keep(page: Page, name: str, folder: Path) -> None:
+    """Keep a picture of the page."""
+    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"notebook-change-{name}.png"
+    page.screenshot(path=file, animations="disabled")
 
 
 def test_edits_are_seen_and_approved_in_the_cells(page: Page, lab: Lab) -> None:
@@ -90,3 +109,64 @@ def test_cells_that_come_go_and_move_are_shown_where_they_do_and_decided_there(p
     notebook.wait_for_sources(["x = 1", "n = 0", "y = 2", "z = 3"])
     wait_for(page.locator(".eca-CellBar"), 0)
     wait_for(page.locator(".jp-Cell.eca-mod-changed"), 0)
+
+
+def test_parts_of_a_change_of_two_cells_are_left_out_in_the_cells_and_approved_in_the_chat(
+    page: Page, lab: Lab
+) -> None:
+    notebook = Notebook.show(page, lab, [BEFORE, "y = 2"], "parts.ipynb")
+    panel = Panel.show(page)
+    panel.ask("both at once")
+    wait_for(hunks(notebook, 0), 2)
+    expect(hunks(notebook, 1).locator("pre")).to_have_text(["y = 20"])
+    expect(bar(notebook, 1)).to_contain_text("It is one of 2 changes: decide in the chat.")
+    hunks(notebook, 0).last.get_by_role("button", name="Leave out").click()
+    expect(panel.button("Approve 2 of 3 parts")).to_be_visible()
+    hunks(notebook, 1).get_by_role("button", name="Leave out").click()
+    hunks(notebook, 0).first.get_by_role("button", name="Leave out").click()
+    # Nothing would remain.
+    expect(panel.button("Approve 0 of 3 parts")).to_be_disabled()
+    hunks(notebook, 0).first.get_by_role("button", name="Take in again").click()
+    approve = panel.button("Approve 1 of 3 parts")
+    approve.focus()
+    page.keyboard.press("Enter")
+    panel.sees("All is done.")
+    notebook.wait_for_sources([BEFORE.replace("a = 1", "a = 10"), "y = 2"])
+    panel.wait_until_idle()
+    expect(bar(notebook, 0)).to_contain_text("Changed by the assistant")
+    wait_for(page.locator(".eca-CellBar"), 1)
+    card = panel.call("done").filter(has_text="Change 1 cell of parts.ipynb")
+    card.get_by_role("button").first.click()
+    expect(card.locator(".eca-Diff .eca-mod-add .eca-Diff-text")).to_have_text(["added: a = 10"])
+
+
+def test_several_changes_and_a_run_are_one_card_and_one_key_and_are_undone_together(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    before = ["prices = [1, 2]", "print(sum(prices))", "prices"]
+    notebook = Notebook.open(page, lab, before, "sales.ipynb")
+    panel = Panel.show(page)
+    panel.ask("improve and run")
+    card = panel.call("waiting")
+    expect(card.locator(".eca-Tool-title")).to_have_text(
+        "Change 2 cells of sales.ipynb, add 1, delete 1, run 3 in Python 3 (ipykernel)", timeout=SECONDS * 1000
+    )
+    removed = card.locator(".eca-Diff .eca-mod-remove .eca-Diff-text")
+    expect(removed).to_have_text(
+        [f"removed: {line}" for line in (before[0], before[1], "# %% cell 3 [c2] code", before[2])]
+    )
+    expect(card.get_by_role("group", name="Cells that run").locator("dt")).to_have_text(["Cell 1", "Cell 2", "Cell 3"])
+    keep(page, "card", tmp_path)
+    panel.box.press("Control+Enter")
+    panel.sees("All is done.")
+    after = ["prices = [2, 3]", "print('total', sum(prices))", PICTURE]
+    notebook.wait_for_sources(after)
+    notebook.wait_for_output(1, "total 5")
+    expect(notebook.cell(2).locator("img")).to_be_visible()
+    panel.wait_until_idle()
+    keep(page, "run", tmp_path)
+    listed = panel.node.get_by_role("region", name="Changes of this turn")
+    listed.get_by_role("button", name="Undo all").click()
+    notebook.wait_for_sources(before)
+    wait_for(page.locator(".eca-CellBar"), 0)
+    assert notebook.output(1) == ""
