@@ -1,0 +1,66 @@
+"""A program that draws a figure: `python draw_figure.py MEDIA_TYPE` reads the figure from stdin and writes a PNG to
+stdout. If it fails, it writes the reason to stderr.
+
+It is a program of its own, because a figure may come from a notebook of somebody else. A figure that never gets ready,
+or that crashes a library, ends only this process. `drawing.py` starts and ends it. It must not import our package: it
+runs as a file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import struct
+import sys
+from typing import Any
+
+# The width in pixels of a drawing: text in it can be read, and it costs a model no more than a usual plot.
+WIDTH = 900
+# Vendors refuse images with a longer side.
+MAX_HEIGHT = 8_000
+
+
+class FigureError(Exception):
+    """A figure that is not drawn. The message says why."""
+
+
+def draw(media_type: str, source: str) -> bytes:
+    """Return the figure as PNG. Raises: FigureError, and errors of the libraries."""
+    drawn = _draw_svg(source) if media_type.startswith("image/svg") else _draw_plotly(source)
+    # The width and the height are at this place of every PNG.
+    _, height = struct.unpack(">II", drawn[16:24])
+    if height > MAX_HEIGHT:
+        raise FigureError(f"it would be {height} pixels high")
+    return drawn
+
+
+def _draw_svg(source: str) -> bytes:
+    library: Any = importlib.import_module("cairosvg.surface")
+    # `cairosvg.svg2png` calls this without a function for addresses.
+    return library.PNGSurface.convert(bytestring=source.encode(), output_width=WIDTH, url_fetcher=_fetch)
+
+
+def _fetch(url: str, resource_type: str) -> bytes:
+    """Return a picture that the figure contains, and refuse all that it only names: that could be any file or page."""
+    if not url.startswith("data:"):
+        raise FigureError(f"it names {url}, which is not loaded")
+    library: Any = importlib.import_module("cairosvg.url")
+    return library.fetch(url, resource_type)
+
+
+def _draw_plotly(source: str) -> bytes:
+    library: Any = importlib.import_module("plotly.io")
+    return library.to_image(json.loads(source), format="png", width=WIDTH, validate=False)
+
+
+def main() -> None:
+    """Draw the figure of stdin. Exits with 1 if that is not possible."""
+    try:
+        drawn = draw(sys.argv[1], sys.stdin.buffer.read().decode("utf-8", "replace"))
+    except Exception as error:  # noqa: BLE001  # the libraries raise errors of many kinds for a figure
+        sys.exit(" ".join((str(error) or type(error).__name__).split())[:300])
+    sys.stdout.buffer.write(drawn)
+
+
+if __name__ == "__main__":
+    main()
