@@ -20,10 +20,10 @@ Tasks = tuple[Task, ...]
 
 # What the model reads when the user accepts a plan with "go".
 CARRY_OUT: Final = """(The user has accepted the plan: carry it out. You are no longer in plan mode; you have tools \
-that change and run things. Put the steps into the list of `task` unless they are in it already. Take them in order, \
-one at a time: start the step, make its change as it was previewed, run what you changed and read the real output, \
-complete the step, go on. What the user says meanwhile goes before the plan. When a step cannot be done as planned, \
-say so before you do something else. At the end tell in a few lines what was done and what was not.)"""
+that change and run things. Put three steps or more into the list of `task`, unless they are in it already; start and \
+complete each there. Take the steps in order. Make changes as they were previewed, run what you changed and read the \
+real output before you go on. What the user says meanwhile goes before the plan. When a step cannot be done as \
+planned, say so before you do something else. At the end tell in a few lines what was done and what was not.)"""
 
 # The mark in the box before a task: `[x] 1. Load the data`.
 _BOX: Final = {TaskStatus.PENDING: " ", TaskStatus.IN_PROGRESS: ">", TaskStatus.DONE: "x"}

@@ -109,6 +109,16 @@ async def test_a_plan_is_carried_out_by_a_command_or_by_plain_words(tmp_path: Pa
         assert any(f"{words}\n\n{CARRY_OUT}" in message.text for message in asked)
 
 
+async def test_a_list_of_tasks_is_asked_for_from_three_steps_on(tmp_path: Path) -> None:
+    async with room(tmp_path, code("a", "x = 1")) as there:
+        write(there, PLANNED, DOING)
+        await planned(there)
+        await answer(there.client, "go", yes)
+        history = (await there.table.host.chats.load("chat")).state.history
+        asked = next(message.text for message in history if "carry it out" in message.text)
+        assert "Put three steps or more into the list of `task`" in asked
+
+
 async def test_whoever_shows_the_chat_is_told_that_its_agent_is_another(tmp_path: Path) -> None:
     async with room(tmp_path, code("a", "x = 1")) as there:
         write(there, PLANNED, DOING)
