@@ -192,3 +192,6 @@ class ModelRequest:
     """The tools that the model may call."""
     variant: str = ""
     """The name of a variant from the model's configuration, such as a reasoning effort; empty for no variant."""
+    cached_for_hour: bool = False
+    """Whether the vendor's cache should keep the request for an hour, if the vendor offers that. See
+    `cache_lifetime`."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from jupyter_eca.engine.approval.policy import Decision, Policy
+from jupyter_eca.engine.model.cache_lifetime import ChatRhythm
 from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, LocalError
@@ -214,6 +215,8 @@ class LiveChat:
     """The turn that goes on now."""
     answered_with: Choice = NO_CHOICE
     """The choice of the last turn in which a model answered."""
+    rhythm: ChatRhythm = field(default_factory=ChatRhythm)
+    """When its requests were sent, since it was loaded."""
     cursor: CursorContext | None = None
     """The position of the cursor that the model knows."""
     pinned: PinnedPrompt | None = None

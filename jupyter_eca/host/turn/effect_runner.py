@@ -269,11 +269,13 @@ class EffectRunner:
         settings = ProviderConfig()
         chat.paid = chat.state.turn
         chat.known.begin_request()
+        chat.rhythm = chat.rhythm.add_request(now())
+        request = replace(effect.request, cached_for_hour=chat.rhythm.pauses)
         try:
             await self._services.catalog.refresh()
             chosen = self._services.catalog.choose(effect.request.model, effect.request.variant, thinks=True)
             settings, bill = chosen.settings, ledger.make_bill(chat, effect.request.model)
-            async with aclosing(self._model_caller.stream(bill, chosen, effect.request)) as deltas:
+            async with aclosing(self._model_caller.stream(bill, chosen, request)) as deltas:
                 async for delta in deltas:
                     self._chats.feed(chat, inputs.Streamed(now(), number, delta))
         except ProviderError as error:

@@ -90,7 +90,13 @@ class AnthropicProvider:
         searches = self.name == "anthropic" and settings.searches(model)
         adapted_request = adapt_to(request, find_modalities(model_id, chosen))
         return build_body(
-            model_id, adapted_request, settings.payload(model), searches=searches, output_limit=chosen.output_limit
+            model_id,
+            adapted_request,
+            settings.payload(model),
+            searches=searches,
+            output_limit=chosen.output_limit,
+            # Other servers that speak this API may refuse a mark that they do not know.
+            offers_hour=self.name == "anthropic" and not settings.url,
         )
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:

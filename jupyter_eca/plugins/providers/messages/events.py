@@ -106,6 +106,7 @@ class MessagesReader:
             output_tokens=count("output_tokens", 0),
             cache_read_tokens=count("cache_read_input_tokens", 0),
             cache_write_tokens=count("cache_creation_input_tokens", 0),
+            cache_write_hour_tokens=count("ephemeral_1h_input_tokens", 0),
             web_searches=count("web_search_requests", 0),
         )
 
@@ -216,6 +217,7 @@ class MessagesReader:
             case {**counts}:
                 self._tokens |= {name: count for name, count in counts.items() if isinstance(count, int)}
                 self._add_counts(counts.get("server_tool_use"))
+                self._add_counts(counts.get("cache_creation"))
             case _:
                 pass
 

@@ -43,6 +43,9 @@ MIN_BUDGET = 1_024
 # chat ended at the last request, because the API looks for an old mark only in the last twenty blocks.
 _MARK: Block = {"cache_control": {"type": "ephemeral"}}
 
+# The mark for an hour. All marks of a request are of one kind, because the API takes no long one behind a short one.
+_HOUR_MARK: Block = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 
 # The images that the API accepts. One that it refuses would fail every later request of the chat (ECA 6.1, class 11).
@@ -65,26 +68,33 @@ NO_RESULT = "This call has no result: it did not finish."
 
 
 def build_body(
-    model_id: str, request: ModelRequest, extra: Mapping[str, Any], *, searches: bool = False, output_limit: int = 0
+    model_id: str,
+    request: ModelRequest,
+    extra: Mapping[str, Any],
+    *,
+    searches: bool = False,
+    output_limit: int = 0,
+    offers_hour: bool = False,
 ) -> dict[str, Any]:
     """Return the JSON of `POST /v1/messages`.
 
     `extra` is the `extraPayload`: its keys override the others, and null removes a key. Only if the model `searches`
     the web, the results of earlier searches are sent to it. `output_limit` is the longest answer of the model in
-    tokens, 0 if it is not known.
+    tokens, 0 if it is not known. `offers_hour` is whether the server can keep its cache for an hour.
     """
+    mark = _HOUR_MARK if offers_hour and request.cached_for_hour else _MARK
     payload: dict[str, Any] = {
         "model": model_id,
         "max_tokens": output_limit or MAX_TOKENS,
-        "messages": _make_messages(request, searches),
+        "messages": _make_messages(request, searches, mark),
     }
     if request.system.strip():
-        payload["system"] = [{"type": "text", "text": request.system} | _MARK]
+        payload["system"] = [{"type": "text", "text": request.system} | mark]
     tools = [_make_tool(tool) for tool in request.tools]
     if searches and all(tool["name"] != SEARCH["name"] for tool in tools):
         tools.insert(0, SEARCH)
     if tools:
-        payload["tools"] = [*tools[:-1], tools[-1] | _MARK]
+        payload["tools"] = [*tools[:-1], tools[-1] | mark]
     return _fit_thinking(
         {name: value for name, value in {**payload, **extra}.items() if value is not None} | {"stream": True}
     )
@@ -119,8 +129,9 @@ def _make_tool(tool: ToolSpec) -> Block:
     return tool_json | {"description": tool.description} if tool.description.strip() else tool_json
 
 
-def _make_messages(request: ModelRequest, searches: bool) -> list[Block]:
-    """Return the messages of the chat. Each message of the user begins with the results of the calls before it."""
+def _make_messages(request: ModelRequest, searches: bool, mark: Block) -> list[Block]:
+    """Return the messages of the chat, with marks for the cache. Each message of the user begins with the results of
+    the calls before it."""
     parts = (part for message in request.messages for part in message.parts)
     results = {part.id: part for part in parts if isinstance(part, ToolResultPart)}
     messages: list[Block] = []
@@ -138,7 +149,7 @@ def _make_messages(request: ModelRequest, searches: bool) -> list[Block]:
     _append(messages, "user", [_make_result(id, results.get(id)) for id in unanswered])
     # The last two messages of the user are marked: the second last one is where the last request ended.
     for sent in [sent for sent in messages if sent["role"] == "user"][-2:]:
-        sent["content"][-1] |= _MARK
+        sent["content"][-1] |= mark
     return messages
 
 

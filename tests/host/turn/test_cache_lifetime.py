@@ -1,0 +1,93 @@
+"""How long the vendor's cache keeps a chat: five minutes, or an hour for a user who pauses between questions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_eca.engine.model.cache_lifetime import LONG, SHORT, ChatRhythm
+from jupyter_eca.plugins.providers.scripted import Script
+from tests.support.anthropic_server import LoopbackAnthropic
+from tests.support.host_and_client import answer, desk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.host_and_client import Desk
+
+MODEL = "claude-sonnet-5-5"
+MINUTE = 60_000
+BEGIN = 1_800_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("pauses", "for_hour"),
+    [
+        ((), False),
+        ((1 * MINUTE, 5 * MINUTE), False),
+        ((1 * MINUTE, 6 * MINUTE), True),
+        ((60 * MINUTE,), True),
+        ((61 * MINUTE, 24 * 60 * MINUTE), False),
+        ((10 * MINUTE, 1 * MINUTE, 24 * 60 * MINUTE), True),
+    ],
+)
+def test_a_pause_that_only_the_long_lifetime_bridges_shows_the_rhythm(pauses: tuple[int, ...], for_hour: bool) -> None:
+    rhythm, at = ChatRhythm().add_request(BEGIN), BEGIN
+    for pause in pauses:
+        at += pause
+        rhythm = rhythm.add_request(at)
+    assert rhythm.pauses is for_hour
+    assert (SHORT, LONG) == (5 * MINUTE, 60 * MINUTE)
+
+
+async def pause(table: Desk, milliseconds: int) -> None:
+    """Let the last request of the chat be older."""
+    live = await table.host.chats.load("chat")
+    live.rhythm = replace(live.rhythm, last=live.rhythm.last - milliseconds)
+
+
+def list_marks(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The marks of a request, in the order in which the vendor reads them."""
+    messages = [block for message in body["messages"] for block in message["content"]]
+    return [
+        block["cache_control"] for block in (*body["tools"], *body["system"], *messages) if "cache_control" in block
+    ]
+
+
+@pytest.mark.asyncio
+async def test_after_a_pause_of_ten_minutes_all_that_is_sent_is_kept_for_an_hour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = Script.model_validate({"rules": [{"message": "", "reply": [{"text": "Yes."}]}]})
+    with LoopbackAnthropic(script) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        more = {"anthropic": {"key": "sk-ant-loopback"}}
+        async with desk(tmp_path, [], providers=more, defaultModel=f"anthropic/{MODEL}") as table:
+            client = await table.client()
+            await answer(client, "one")
+            await pause(table, 2 * MINUTE)
+            await answer(client, "two")
+            await pause(table, 10 * MINUTE)
+            await answer(client, "three")
+            await answer(client, "four")
+        bodies = [request.body for request in server.requests if request.path == "/v1/messages"]
+    chats = [body for body in bodies if body.get("tools")]
+    short, hour = {"type": "ephemeral"}, {"type": "ephemeral", "ttl": "1h"}
+    assert [list_marks(body) for body in chats] == [[short] * 3, [short] * 4, [hour] * 4, [hour] * 4]
+
+
+@pytest.mark.asyncio
+async def test_another_server_of_the_same_api_is_sent_no_lifetime(tmp_path: Path) -> None:
+    script = Script.model_validate({"rules": [{"message": "", "reply": [{"text": "Yes."}]}]})
+    with LoopbackAnthropic(script) as server:
+        more = {"anthropic": {"key": "sk-ant-loopback", "url": server.url, "models": {MODEL: {}}}}
+        async with desk(tmp_path, [], providers=more, defaultModel=f"anthropic/{MODEL}") as table:
+            client = await table.client()
+            await answer(client, "one")
+            await pause(table, 10 * MINUTE)
+            await answer(client, "two")
+        bodies = [request.body for request in server.requests if request.path == "/v1/messages"]
+    assert bodies
+    assert not any("ttl" in mark for body in bodies for mark in list_marks({"tools": [], "system": [], **body}))
