@@ -181,6 +181,10 @@ class ToolError(EcaError):
         """A sentence that tells the model what to try instead."""
 
 
+class StoppedRunError(ToolError):
+    """The turn was stopped while a call waited for code. The message says how far the code was."""
+
+
 class StaleSourceError(ToolError):
     """The model wants to replace a text that has changed since the model read it. Nothing was changed. The call fails
     before the user is asked to approve it, and the message contains the current text."""

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from dataclasses import replace
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import redaction
@@ -95,9 +96,11 @@ class Host:
         trusted: TrustedFolders | None = None,
         *,
         watches: bool = True,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         """`database` is the file of the chats. `read` reads the configuration again, and blocks. It is called whenever
-        the configuration files change, if the host `watches` them. Without `trusted` no folder can be trusted."""
+        the configuration files change, if the host `watches` them. Without `trusted` no folder can be trusted. `clock`
+        measures in seconds how long code runs that a call waits for."""
         self._read = read
         self._watches = watches
         self._ended = asyncio.Event()
@@ -128,7 +131,7 @@ class Host:
         self.index = FileIndex(workspace.files)
         self.jobs = BackgroundJobs(
             lambda jobs: subscribers.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))),
-            on_end=lambda job, note: notices.announce_job_end(self.turns, job, note),
+            on_end=lambda job, note: notices.announce_job_end(self.turns, job, note, self.jobs.read(job.id).lines),
         )
 
         # The chats and their costs.
@@ -163,6 +166,7 @@ class Host:
             index=self.index,
             glances=Glances(),
             interpreters=Interpreters(),
+            clock=clock,
         )
 
         # The turns: their hooks, tools, system prompts and setups, and the runner of their effects.

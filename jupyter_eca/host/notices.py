@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.mcp_client.tool_names import make_tool_name
+from jupyter_eca.plugins.tools.waited_code import as_last_lines
 from jupyter_eca.protocol.content import Origin
 from jupyter_eca.protocol.job import JobStatus
 from jupyter_eca.protocol.lifecycle import (
@@ -22,13 +23,15 @@ from jupyter_eca.protocol.lifecycle import (
 from jupyter_eca.protocol.mcp import ServerStatus, ServerTool, ToolServerUpdatedParams
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.subscribers import Subscribers
     from jupyter_eca.host.turn.setup import Setups
     from jupyter_eca.host.turn.tool_context import ToolContexts
     from jupyter_eca.host.turn.turns import Turns
     from jupyter_eca.plugins.providers.catalog import Catalog
-    from jupyter_eca.protocol.job import Job
+    from jupyter_eca.protocol.job import Job, JobLine
     from jupyter_eca.protocol.provider import ProviderStatus
     from jupyter_eca.workspace.jobs.process_records import Orphan
     from jupyter_eca.workspace.ports import Kernel
@@ -129,13 +132,16 @@ class Notices:
             self._services.subscribers.message(MessageType.WARNING, warning)
 
 
-def announce_job_end(turns: Turns, job: Job, reason: str) -> None:
+def announce_job_end(turns: Turns, job: Job, reason: str, lines: Sequence[JobLine] = ()) -> None:
     """Tell the chat of a background job that the job has ended. The clients see it now, and the model gets it with the
-    next prompt. `reason` says why the job failed or was ended; it is empty if the job has succeeded."""
+    next prompt, with the last of the job's `lines`. `reason` says why the job failed or was ended; it is empty if the
+    job has succeeded."""
     outcome = {JobStatus.FAILED: "failed", JobStatus.KILLED: "was ended"}.get(job.status, "is done")
     shown_reason = " ".join(reason.split())[:_REASON_CHARS]
     end = f"{outcome} after {job.elapsed}: {job.label}{f' ({shown_reason})' if shown_reason else ''}"
     text_for_model = f"[Background job {job.id} {end}. bg_job reads its output.]"
+    if printed := as_last_lines(lines):
+        text_for_model = f"{text_for_model}\n{printed}"
     turns.note(str(job.chat_id), f"Background job {end}", text_for_model)
 
 

@@ -7,11 +7,14 @@ few of these services takes just those, and a part that needs many takes `Servic
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from jupyter_eca.config import register_secrets, resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jupyter_eca.config import Config, Resolved
     from jupyter_eca.host.checkpoints.checkpoints import Checkpoints
     from jupyter_eca.host.store import Store
@@ -78,6 +81,8 @@ class Services:
     """The notebooks that contexts have read within the last seconds."""
     interpreters: Interpreters
     """The versions and packages of the Python interpreters of kernels."""
+    clock: Callable[[], float] = monotonic
+    """The clock by which calls that wait for code are measured, in seconds."""
 
     @property
     def config(self) -> Config:

@@ -39,6 +39,8 @@ class Reporter:
         self._ended = False
         self.away = asyncio.Event()
         """Set when the user moves the call to the background. The tool waits for it."""
+        self.steered = asyncio.Event()
+        """Set while a message of the user waits for the end of the call."""
         # Whether the tool has said that it can go on in the background.
         self._background = False
 

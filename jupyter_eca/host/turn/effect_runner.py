@@ -532,6 +532,8 @@ class EffectRunner:
         # What the call shows to the model counts as known only if the model gets the whole result.
         known = chat.known.for_call()
         reporter = turn.reporters[effect.call] = Reporter(self._services.subscribers.tell, chat.state.id, effect.call)
+        if chat.state.steers:
+            reporter.steered.set()
         try:
             whole = result = await self._run_or_replay(chat, effect, reporter, known)
             limits = self._services.config.tool_call.output_truncation
@@ -566,7 +568,9 @@ class EffectRunner:
             if not is_same_tool(tool.spec, effect.tool):
                 raise ToolError(TOOL_REPLACED.format(tool=name), "Call it again, so that it is decided anew.")
             context = self._contexts.build(chat.state.id, chat.kernel, effect.call)
-            context = replace(context, report=reporter.report, away=reporter.away, known=known)
+            context = replace(
+                context, report=reporter.report, away=reporter.away, steered=reporter.steered, known=known
+            )
             try:
                 await self._check_seen(chat, effect.call)
                 await self._check_targets(chat, effect)

@@ -127,6 +127,7 @@ class ToolContexts:
             is_unattended=self._is_unattended,
             telling=services.config.notebook.variables,
             known=live.known if live else KnownVersions(),
+            clock=services.clock,
         )
 
     def build_expected(self, chat: str = "", kernel: Kernel | None = None) -> ToolContext:

@@ -207,8 +207,18 @@ class Turns:
         self._chats.feed_late(chat, inputs.Rejected(now(), call, RejectReason.NOBODY))
 
     def steer(self, chat: str, message: str) -> None:
-        """Add a message to the next request to the model. An empty message takes back those that were not sent yet."""
+        """Add a message to the next request to the model. An empty message takes back those that were not sent yet.
+
+        The calls that run are told: one that has been running for long ends its waiting, so that the model can read
+        the message.
+        """
         self._chats.feed_late(chat, inputs.Steered(now(), message, make_id()))
+        live = self._chats.live(chat)
+        for reporter in live.under_way.reporters.values() if live and live.under_way else ():
+            if live is not None and live.state.steers:
+                reporter.steered.set()
+            else:
+                reporter.steered.clear()
 
     def choose(self, chat: str, choice: Choice) -> None:
         """Choose the model, agent and other settings of the next turns. Trust already counts for the next tool call."""

@@ -10,6 +10,7 @@ import inspect
 from dataclasses import dataclass, field
 from enum import StrEnum
 from string import Formatter
+from time import monotonic
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
 
@@ -140,6 +141,10 @@ class ToolContext:
     """Shows the progress of the call. It can be called often: it never waits and never raises."""
     away: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the user moves the call to the background, because they do not want to wait."""
+    steered: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set while a message of the user waits until the model can read it, which is after this call."""
+    clock: Callable[[], float] = monotonic
+    """The clock by which a call waits, in seconds."""
 
     def has(self, need: Need) -> bool:
         """Return whether the context fulfils a need."""

@@ -14,7 +14,13 @@ from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import find_path
-from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatch, check_kernel_free, wait_or_detach
+from jupyter_eca.plugins.tools.waited_code import (
+    InBackground,
+    RunWatch,
+    check_kernel_free,
+    describe_job,
+    wait_or_detach,
+)
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import RunStatus
 from jupyter_eca.workspace.files.read_threads import run_read
@@ -79,13 +85,13 @@ async def run_code(
     notebook document.
     """
     kernel = await find_free_kernel(context, path)
-    watch, line = RunWatch(), " ".join(code.split())
+    watch, line = RunWatch(clock=context.clock), " ".join(code.split())
     label = line if len(line) <= _LABEL_LENGTH else line[: _LABEL_LENGTH - 1] + "…"
     about = NewJob(context.chat, label, code, context.call, CELLS, kernel.id)
     run = kernel.execute(context.chat, code, watch)
     result = await wait_or_detach(context, run, watch, about, _find_ending, background=background)
     if isinstance(result, Job):
-        return ToolResult(name_kernel(context, kernel, STARTED.format(result.id)))
+        return ToolResult(name_kernel(context, kernel, describe_job(result, watch, background=background)))
     pictures, problems = await run_read(_load_pictures, result.pictures)
     text = name_kernel(context, kernel, "\n".join((result.text or "(no output)", *problems)))
     interrupted = result.status is RunStatus.INTERRUPTED

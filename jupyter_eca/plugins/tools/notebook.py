@@ -13,7 +13,13 @@ from pydantic import Field
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
-from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatch, check_kernel_free, wait_or_detach
+from jupyter_eca.plugins.tools.waited_code import (
+    InBackground,
+    RunWatch,
+    check_kernel_free,
+    describe_job,
+    wait_or_detach,
+)
 from jupyter_eca.protocol.content import FileChangeDetails, RunCellsDetails, ShownCell
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
@@ -137,13 +143,13 @@ async def run_cells(
         if undo:
             await context.keeper.keep_cells(document.path, undo, cell_changes.get_sources(document, *before))
     ids = [cell.id for cell in chosen]
-    watch = RunWatch(ids, [str(cell_changes.find_number(document, id)) for id in ids])
+    watch = RunWatch(ids, [str(cell_changes.find_number(document, id)) for id in ids], context.clock)
     label = f"{_name_cells(document, chosen)} of {document.path}"
     about = NewJob(context.chat, label, label, context.call, CELLS, document.kernel_id, document.path)
     run = notebooks(context).run(context.chat, document.path, ids, watch)
     done = await wait_or_detach(context, run, watch, about, _find_ending, background=background)
     if isinstance(done, Job):
-        return ToolResult(f"{_capital(label)}: {STARTED.format(done.id)}")
+        return ToolResult(f"{_capital(label)}: {describe_job(done, watch, background=background)}")
     return await _cells_after_run(context, document, chosen, done.ran, done.status, sources=sources)
 
 

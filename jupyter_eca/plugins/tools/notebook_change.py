@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from jupyter_eca.engine.model.request import Remembers
-from jupyter_eca.errors import ToolError
+from jupyter_eca.errors import StoppedRunError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.cell_edits import (
     are_applied,
@@ -114,6 +114,8 @@ async def notebook_change(
     try:
         cells = [cell_changes.find_cell(after, cell.id) for cell in details.runs]
         ran = await run_cells(context, after, cells, sources=False)
+    except StoppedRunError as error:
+        return ToolResult(f"{result.text}\n\n{error}", error=True, details=result.details)
     except ToolError as error:
         # The model must not make the changes a second time.
         return ToolResult(f"{result.text}\n\nThe cells were not run: {error}", error=True, details=result.details)

@@ -1,5 +1,9 @@
 """Waits for code in a kernel, or lets it go on as a background job. In both cases it reports the progress.
 
+A call that waits ends early in three cases, and says how far the code is: the user moves it to the background, or sends
+a message to the model while the code has been running for long, or stops the turn. In the first two cases the code goes
+on as a job.
+
 It must not run code: the tools in `kernel` and `notebook` do. `workspace/jobs` has the jobs.
 """
 
@@ -12,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from pydantic import Field
 
-from jupyter_eca.errors import ToolError
+from jupyter_eca.errors import StoppedRunError, ToolError
 from jupyter_eca.protocol.job import Job, JobLine
 from jupyter_eca.workspace.jobs.background import format_elapsed
 from jupyter_eca.workspace.tool_result import Report
@@ -37,6 +41,13 @@ STARTED: Final = "Started as {}. You will be told when it ends. Use bg_job to re
 # The seconds between two reports. The output is not looked at more often, however much is printed.
 EVERY: Final = 0.2
 
+# The seconds that code runs before a message of the user ends the waiting. Code that is faster has soon ended anyway,
+# and then the model reads its whole result together with the message.
+LONG_SECONDS: Final = 20.0
+
+# The newest lines of the output that the model gets when a call ends before the code does.
+MAX_LINES: Final = 20
+
 _WAITS: Final = "waiting for the kernel"
 
 
@@ -48,12 +59,22 @@ class RunWatch:
     """The ids of the cells to run, empty for code that is in no cell."""
     numbers: Sequence[str] = ()
     """The numbers of these cells for the user."""
-    began: float = field(default_factory=monotonic)
-    """When the run began, on the monotonic clock."""
+    clock: Callable[[], float] = monotonic
+    """The clock in seconds."""
+    began: float = field(init=False)
+    """When the run began, on this clock."""
     now: str | None = None
     """The id of the cell that runs now, None before the first one."""
     _tails: dict[str, Callable[[], str]] = field(default_factory=dict[str, "Callable[[], str]"])
     """Functions that return the end of each cell's output."""
+
+    def __post_init__(self) -> None:
+        self.began = self.clock()
+
+    @property
+    def seconds(self) -> float:
+        """How long the code has been running."""
+        return self.clock() - self.began
 
     def __call__(self, cell: str, tail: Callable[[], str], /) -> None:
         """Note that a cell runs. `tail` returns the end of its output. Called by the kernel."""
@@ -62,20 +83,43 @@ class RunWatch:
 
     def report(self, *, background: bool) -> Report:
         """Return the progress now. `background` is whether the call can go on in the background."""
-        took = format_elapsed(monotonic() - self.began)
         if self.now is None:
-            return Report(f"{_WAITS}, {took}", background=background)
-        tail = self._tails[self.now]()
+            return Report(self._describe_place(), background=background)
+        text = f"{self._describe_place()}\n{self._tails[self.now]()}"
         if self.now not in self.cells:
-            return Report(f"{took}\n{tail}", background=background)
+            return Report(text, background=background)
+        return Report(text, self.cells.index(self.now), len(self.cells), background)
+
+    def describe(self) -> str:
+        """Return how far the code is, for the model: `cell 3 (1 of 2), 31s`, and the last lines of its output."""
+        return f"{self._describe_place()}. {as_last_lines(self.lines()) or 'It has printed nothing so far.'}"
+
+    def _describe_place(self) -> str:
+        took = format_elapsed(self.seconds)
+        if self.now is None:
+            return f"{_WAITS}, {took}"
+        if self.now not in self.cells:
+            return took
         at = self.cells.index(self.now)
-        head = f"cell {self.numbers[at]} ({at + 1} of {len(self.cells)}), {took}"
-        return Report(f"{head}\n{tail}", at, len(self.cells), background)
+        return f"cell {self.numbers[at]} ({at + 1} of {len(self.cells)}), {took}"
 
     def lines(self) -> tuple[JobLine, ...]:
         """Return the end of the outputs so far, as lines of a job."""
         texts = [text for tail in self._tails.values() if (text := tail())]
         return tuple(JobLine(text=line, stream="stdout") for text in texts for line in text.split("\n"))
+
+
+def as_last_lines(lines: Sequence[JobLine]) -> str:
+    """Return the last lines of an output for the model, with a heading; empty if there are none."""
+    last = "\n".join(line.text for line in lines).rstrip().split("\n")[-MAX_LINES:]
+    return "\n".join(("Its last lines:", *last)) if any(last) else ""
+
+
+def describe_job(job: Job, watch: RunWatch, *, background: bool) -> str:
+    """Return what the model is told of code that goes on as a job. `background` is whether the model has asked for
+    that: then the code has only just begun."""
+    started = STARTED.format(job.id)
+    return started if background else f"{started}\nStill running: {watch.describe()}"
 
 
 def check_kernel_free(context: ToolContext, kernel: str | None, path: str = "") -> None:
@@ -99,9 +143,10 @@ async def wait_or_detach(
     background: bool,
 ) -> T | Job:
     """Wait for the work and return its result, or let it go on as a background job and return the job. It becomes a job
-    at once with `background`, or when the user wants that.
+    at once with `background`, when the user wants that, or when a message of the user would have to wait for too long.
 
-    `ending` turns the result of the work into the end of the job. Raises: ToolError, also when jobs are not possible.
+    `ending` turns the result of the work into the end of the job. Raises: ToolError, also when jobs are not possible;
+    StoppedRunError when the turn is stopped.
     """
     jobs = None if context.from_cell else context.jobs
     if background and jobs is None:
@@ -130,6 +175,13 @@ async def wait_or_detach(
                 is_job = True
                 return job
             context.away.clear()
+            context.steered.clear()
+    except asyncio.CancelledError:
+        if (task := asyncio.current_task()) is None or future.done():
+            raise
+        # The engine knows that the turn is stopped. The output so far must not be lost.
+        task.uncancel()
+        raise StoppedRunError(f"How far it was: {watch.describe()}") from None
     finally:
         if not is_job and not future.done():
             future.cancel()
@@ -139,11 +191,17 @@ async def wait_or_detach(
 async def _wait_until_done(
     context: ToolContext, future: asyncio.Future[Any], watch: RunWatch, *, background: bool
 ) -> None:
-    """Wait until the work has ended, or the user moves it to the background. Meanwhile report the progress."""
+    """Wait until the work has ended, the user moves it to the background, or a message of the user has to wait for too
+    long. Meanwhile report the progress. `background` is whether the work can go on in the background."""
     away = asyncio.ensure_future(context.away.wait())
     try:
-        while not (future.done() or away.done()):
+        while not (future.done() or away.done() or (background and _keeps_user_waiting(context, watch))):
             await asyncio.wait((future, away), timeout=EVERY, return_when=asyncio.FIRST_COMPLETED)
             context.report(watch.report(background=background))
     finally:
         away.cancel()
+
+
+def _keeps_user_waiting(context: ToolContext, watch: RunWatch) -> bool:
+    """Return whether the user has sent a message that the model cannot read because it waits for this work."""
+    return context.steered.is_set() and watch.seconds >= LONG_SECONDS

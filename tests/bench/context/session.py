@@ -11,6 +11,7 @@ import asyncio
 import os
 import re
 import sys
+import time
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,13 +30,11 @@ from jupyter_eca.host.host import Host
 from jupyter_eca.protocol import notebook as wire
 from jupyter_eca.protocol.chat import ChatLock
 from jupyter_eca.protocol.content import ToolCalledContent, ToolCallRunContent
-from jupyter_eca.protocol.context import CursorContext
 from jupyter_eca.protocol.methods import METHODS
 from jupyter_eca.transport.eca_client import CallDecision, EcaClient
 from jupyter_eca.transport.memory import make_link_pair
 from jupyter_eca.transport.peer import Peer
 from jupyter_eca.workspace.kernels.jupyter_server import ServerKernel, ServerKernels
-from jupyter_eca.workspace.kernels.output_text import as_plain_text
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.ports import Files, Workspace
 from tests.bench.context.played_model import MODEL, PlayedModel
@@ -48,9 +47,6 @@ Json = dict[str, Any]
 
 # Seconds that one question may take. The longest one runs tests in a process.
 PATIENCE = 120.0
-
-# As the panel cuts it.
-_LONGEST_ERROR = 4_000
 
 # How often the page reports what a running cell prints.
 _REPORT_SECONDS = 0.1
@@ -156,16 +152,12 @@ class UserPage:
 
     async def send(self, message: str, *contexts: Json, agent: str = "", chat: str = "chat") -> None:
         self._progress = {}
-        params: Json = {"chatId": chat, "message": message, "contexts": [*contexts, *await self._describe_place()]}
+        params: Json = {"chatId": chat, "message": message, "contexts": [*contexts, *self._describe_place()]}
         await self._peer.request("chat/prompt", params | ({"agent": agent} if agent else {}))
 
     async def steer(self, message: str, chat: str = "chat") -> None:
         """Send a message while the model works."""
         await self._peer.notify("chat/promptSteer", {"chatId": chat, "message": message})
-
-    async def send_to_background(self, chat: str = "chat") -> None:
-        """Let the call that runs go on as a job."""
-        await self._peer.request("chat/toolCallBackground", {"chatId": chat, "id": self._progress["id"]})
 
     async def wait_for_progress(self, text: str) -> None:
         """Wait until the call that runs has printed a text."""
@@ -221,23 +213,13 @@ class UserPage:
 
     # -- what the page sends with a prompt, as the panel's `active_notebook.ts` does
 
-    async def _describe_place(self) -> list[Json]:
+    def _describe_place(self) -> list[Json]:
+        """Return where the cursor is. The server adds the source and the error of the cell."""
         if not self.active:
             return []
         path, id = list(self.active.items())[-1]
-        if "cell" in CursorContext.model_fields:  # the server adds the source and the error
-            top = {"line": 0, "character": 0}
-            return [{"type": "cursor", "path": path, "position": {"start": top, "end": top}, "cell": id}]
-        document = await self._files.read(path)
-        cell = cast("wire.NotebookCell", document.cell(id))
-        number = [one.id for one in document.cells].index(id) + 1
-        label = f"active cell {number} of {path}, cursor in line 1"
-        place: Json = {"type": "text", "label": label, "content": cell.source, "path": path, "cell": id}
-        tracebacks = [output["traceback"] for output in cell.outputs if output["output_type"] == "error"]
-        if not tracebacks:
-            return [place]
-        error = as_plain_text("\n".join(tracebacks[0]))[-_LONGEST_ERROR:]
-        return [place, {"type": "text", "label": f"error of cell {number} of {path}", "content": error, "path": path}]
+        top = {"line": 0, "character": 0}
+        return [{"type": "cursor", "path": path, "position": {"start": top, "end": top}, "cell": id}]
 
     # -- what the server asks of the page
 
@@ -308,6 +290,19 @@ class UserPage:
             self._changed.set()
 
 
+class Clock:
+    """The clock by which the host measures how long code runs. The user of a task does not wait for half a minute."""
+
+    def __init__(self) -> None:
+        self._ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.monotonic() + self._ahead
+
+    def advance(self, seconds: float) -> None:
+        self._ahead += seconds
+
+
 class Session:
     """A Jupyter server whose folder is a project of the user."""
 
@@ -320,8 +315,10 @@ class Session:
         sessions: Any,
         kernels: ServerKernels,
         tasks: asyncio.TaskGroup,
+        clock: Clock,
     ) -> None:
         self.folder = folder
+        self.clock = clock
         self.host = host
         self.page = page
         self._model = model
@@ -414,7 +411,8 @@ async def open_session(folder: Path, model: PlayedModel, window: int, **more: An
     workspace = Workspace(files, ServerKernel(kernels), NotebookFiles(files, kernels), kernels)
     provider = {"url": model.url, "key": "sk-ant-loopback", "models": {MODEL: {"limit": {"context": window}}}}
     config = {"providers": {"anthropic": provider}, "defaultModel": f"anthropic/{MODEL}", **_DEFAULTS, **more}
-    host = Host(Config.model_validate(config), workspace, folder.parent / "chats.db")
+    clock = Clock()
+    host = Host(Config.model_validate(config), workspace, folder.parent / "chats.db", clock=clock)
     hosts.append(host)
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(host.run())
@@ -424,7 +422,7 @@ async def open_session(folder: Path, model: PlayedModel, window: int, **more: An
         page = UserPage(host, NotebookFiles(files, kernels), model)
         await page.join(tasks)
         try:
-            yield Session(folder, host, page, model, sessions, kernels, tasks)
+            yield Session(folder, host, page, model, sessions, kernels, tasks, clock)
         finally:
             await page.leave()
             host.close()
