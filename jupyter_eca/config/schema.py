@@ -35,7 +35,7 @@ class OutputConfig(Model):
 
     lines: int = Field(default=2_000, gt=0)
     """The number of lines, taken from the beginning and the end of the output."""
-    size_kb: int = Field(default=50, gt=0)
+    size_kb: int = Field(default=20, gt=0)
     """The size in thousands of characters."""
 
 

@@ -407,14 +407,30 @@ class OutputPart:
     """The size of the whole output."""
 
 
+@dataclass(frozen=True, slots=True)
+class FoundLines:
+    """Lines of a stored output that contain a text."""
+
+    lines: tuple[tuple[int, str], ...]
+    """The byte at which each line begins, and the line."""
+    left_out: int
+    """How many more lines contain the text."""
+    total: int
+    """The size of the whole output in bytes."""
+
+
 class StoredOutputs(Protocol):
     """The outputs of a chat's tools that were too long to be sent to the model whole."""
 
     async def read(self, id: str, offset: int, limit: int) -> OutputPart:
-        """Read a part of a stored output.
+        """Read a part of a stored output. A negative offset counts from its end.
 
         Raises: ToolError when no output has this id, or it was deleted since.
         """
+        ...
+
+    async def find(self, id: str, text: str) -> FoundLines:
+        """Return the lines of a stored output that contain a text. Raises: ToolError, see `read`."""
         ...
 
 

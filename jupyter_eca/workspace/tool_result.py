@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import DocumentPart, ImagePart
     from jupyter_eca.protocol.content import ToolCallDetails, UrlContent
 
-# Characters that one result may add to a model's context. ECA has the same limit (its requirement 3.9).
-MAX_RESULT_CHARS = 50_000
+# Characters that one result may add to a model's context: about 5,600 tokens, which stay there for the rest of the
+# chat. The whole result is kept, and can be searched.
+MAX_RESULT_CHARS = 20_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,16 +16,16 @@ import logging
 import os
 import shutil
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.workspace.ports import OutputPart
+from jupyter_eca.workspace.ports import FoundLines, OutputPart
 from jupyter_eca.workspace.tool_result import ToolResult, split_head_and_tail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Generator, Iterable
     from pathlib import Path
 
     from jupyter_eca.config.schema import OutputConfig
@@ -41,6 +41,10 @@ MAX_KEPT: Final = 256_000_000
 # The characters and the lines that a tool such as `read_output` may write before the part of the output.
 _HEADER_CHARS: Final = 200
 _HEADER_LINES: Final = 5
+
+# The lines that a search in an output returns, and the characters of each.
+MAX_FOUND: Final = 100
+MAX_FOUND_CHARS: Final = 300
 
 # The texts for the model that stand in place of the part that was cut.
 _NOTE: Final = "[... {left_out} characters left out: the whole output is kept, read_output reads it by the id {id} ...]"
@@ -66,6 +70,10 @@ class ChatOutputs:
         size = min(limit, max(self.limits.size_kb * 1_000 - _HEADER_CHARS, 1))
         return await self.outputs.read(self.chat, id, offset, size, self.limits.lines)
 
+    async def find(self, id: str, text: str) -> FoundLines:
+        """Return the lines of an output that contain a text. See `StoredOutputs.find`."""
+        return await self.outputs.find(self.chat, id, text)
+
 
 class ToolOutputs:
     """The kept outputs of all chats of one host."""
@@ -87,6 +95,13 @@ class ToolOutputs:
         Raises: ToolError when there is no such output, or it was deleted.
         """
         return await asyncio.to_thread(self._read_part, chat, id, offset, limit, lines)
+
+    async def find(self, chat: str, id: str, text: str) -> FoundLines:
+        """Return the lines of an output that contain a text, with the bytes at which they begin.
+
+        Raises: ToolError when there is no such output, or it was deleted.
+        """
+        return await asyncio.to_thread(self._find_lines, chat, id, text)
 
     async def forget(self, chats: Iterable[str]) -> None:
         """Delete the outputs of these chats."""
@@ -126,17 +141,11 @@ class ToolOutputs:
 
     def _read_part(self, chat: str, id: str, offset: int, limit: int, lines: int | None) -> OutputPart:
         """Do the work of `read`."""
-        if not (id.isascii() and id.isalnum()):
-            raise ToolError(f"{id!r} is no id of an output.")
-        try:
-            with (self._find_folder(chat) / f"{id}.txt").open("rb") as file:
-                total = os.fstat(file.fileno()).st_size
-                file.seek(min(offset, total))
-                data = file.read(limit)
-        except OSError:
-            raise ToolError(
-                f"There is no output {id!r} in this chat, or not any more.", "Run what made it again."
-            ) from None
+        with self._open(chat, id) as file:
+            total = os.fstat(file.fileno()).st_size
+            offset = max(total + offset, 0) if offset < 0 else offset
+            file.seek(min(offset, total))
+            data = file.read(limit)
         # A character may be cut at both ends of the part. The rest of a character at the beginning is left out, because
         # the part before this one ends with that character.
         offset = min(offset, total)
@@ -144,6 +153,32 @@ class ToolOutputs:
             data, offset = data[1:], offset + 1
         text = "".join(data.decode("utf-8", "ignore").splitlines(keepends=True)[:lines])
         return OutputPart(text, offset, offset + len(text.encode()), total)
+
+    def _find_lines(self, chat: str, id: str, text: str) -> FoundLines:
+        """Do the work of `find`."""
+        wanted, found, offset, left_out = text.encode("utf-8", "replace"), list[tuple[int, str]](), 0, 0
+        with self._open(chat, id) as file:
+            for line in file:
+                if wanted in line:
+                    if len(found) < MAX_FOUND:
+                        found.append((offset, line.decode("utf-8", "replace").rstrip("\r\n")[:MAX_FOUND_CHARS]))
+                    else:
+                        left_out += 1
+                offset += len(line)
+        return FoundLines(tuple(found), left_out, offset)
+
+    @contextmanager
+    def _open(self, chat: str, id: str) -> Generator[IO[bytes]]:
+        """Open the file of an output. Raises: ToolError when there is none, or it cannot be read."""
+        if not (id.isascii() and id.isalnum()):
+            raise ToolError(f"{id!r} is no id of an output.")
+        try:
+            with (self._find_folder(chat) / f"{id}.txt").open("rb") as file:
+                yield file
+        except OSError:
+            raise ToolError(
+                f"There is no output {id!r} in this chat, or not any more.", "Run what made it again."
+            ) from None
 
     def _copy(self, chat: str, new: str) -> None:
         """Do the work of `copy`. An output that cannot be copied is missing in the new chat."""

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelPicture
     from jupyter_eca.workspace.ports import Kernel
 
+# With more variables than this, and none named, each is described in one line: its name, type and size.
+MAX_DETAILED = 20
+
 # The characters of a label, which is one line in a list of jobs.
 _LABEL_LENGTH = 60
 
@@ -119,7 +122,11 @@ async def variables(
     kernel = await find_free_kernel(context, path)
     found = await kernel.variables(context.chat, tuple(names))
     telling = context.telling
-    lines = [_indent(describe(one, telling)) for one in found.variables]
+    described = [describe(one, telling) for one in found.variables]
+    is_brief = not names and len(described) > MAX_DETAILED
+    lines = [line[0] for line in described] if is_brief else [_indent(line) for line in described]
+    if is_brief:
+        lines.append("[many variables: a line for each; name those of which you need more]")
     lines += [f"{name}: no such variable" for name in found.missing]
     if found.left_out:
         lines.append(f"[{found.left_out} more; name those that matter]")

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import KernelState
     from jupyter_eca.workspace.ports import Kernel
 
+# The characters of what is told of a name. The signature and the beginning of the docstring are first; the examples and
+# the source of a large function fill pages.
+MAX_INSPECTION = 4_000
+
+OtherKernel = Annotated[str, Field(description="As in run_code.")]
 Name = Annotated[str, Field(min_length=1, description="A name as code writes it: `df`, `np.linalg.norm`.")]
 
 
@@ -41,7 +46,11 @@ async def inspect(context: ToolContext, name: Name, path: KernelPath = "") -> st
     found = await kernel.inspect(name)
     if not found.found:
         raise ToolError(f"The kernel knows no {name}.", "It must have been imported or defined there first.")
-    return name_kernel(context, kernel, found.text)
+    text = found.text
+    if len(text) > MAX_INSPECTION:
+        left_out = len(text) - MAX_INSPECTION
+        text = f"{text[:MAX_INSPECTION]}\n[{left_out} more characters: inspect a name inside of it, or read its file]"
+    return name_kernel(context, kernel, text)
 
 
 @tool(

@@ -3,29 +3,54 @@ outputs."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 
+if TYPE_CHECKING:
+    from jupyter_eca.workspace.ports import FoundLines
+
 Id = Annotated[str, Field(description="The id that the shortened output names.")]
-Offset = Annotated[int, Field(ge=0, description="The byte to begin at.")]
-Limit = Annotated[int, Field(ge=1, le=40_000, description="How many bytes at most.")]
+MAX_LIMIT = 40_000
+
+
+def _clamp(value: Any) -> Any:
+    """Return a limit that is too large as the largest one."""
+    return min(value, MAX_LIMIT) if isinstance(value, int) else value
+
+
+Offset = Annotated[int, Field(description="The byte to begin at; a negative one counts from the end.")]
+Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="How many bytes at most."), BeforeValidator(_clamp)]
+Contains = Annotated[str, Field(description="Return only the lines with this text, each with its byte.")]
 
 
 @tool(reads=True, needs=[Need.OUTPUTS], summary="Reading the output {id}")
-async def read_output(context: ToolContext, id: Id, offset: Offset = 0, limit: Limit = 20_000) -> str:
-    """Read a part of a tool's output that was too long to be shown whole, by the id that stands in the shortened one.
+async def read_output(
+    context: ToolContext, id: Id, offset: Offset = 0, limit: Limit = 20_000, contains: Contains = ""
+) -> str:
+    """Read more of a tool's output that was too long, by the id in the shortened one.
 
-    Read what you need, not all of it: run the tool again with narrower arguments if that is cheaper.
+    Read only what you need.
     """
     if context.outputs is None:
         raise ToolError("Outputs are not kept here.")
+    if contains:
+        return _format_found(contains, await context.outputs.find(id, contains))
     part = await context.outputs.read(id, offset, limit)
+    if offset > part.total:
+        raise ToolError(f"The output ends at byte {part.total}.", "Give a smaller offset, or a negative one.")
     more = f"; go on with offset={part.end}" if part.end < part.total else ""
     return f"[bytes {part.offset}-{part.end} of {part.total}{more}]\n{part.text}"
 
 
 TOOLS = (read_output,)
+
+
+def _format_found(text: str, found: FoundLines) -> str:
+    if not found.lines:
+        return f"No line of the {found.total} bytes has {text!r}."
+    lines = [f"byte {offset}: {line}" for offset, line in found.lines]
+    return "\n".join((*lines, f"[{found.left_out} more lines]") if found.left_out else lines)

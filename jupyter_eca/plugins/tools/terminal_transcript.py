@@ -14,11 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS
+
 if TYPE_CHECKING:
     from typing import TextIO
 
-# ECA's limit (3.9, layer one): 2,000 lines or 50 KB, with room for the lines that say what was cut.
-_MAX_CHARS: Final = 48_000
+# The limits of a result, with room for the lines that say what was cut.
+_MAX_CHARS: Final = MAX_RESULT_CHARS - 1_000
 _MAX_LINES: Final = 2_000
 
 # The characters that are kept. `read_file` can still read so many, and a program that prints without end must not fill

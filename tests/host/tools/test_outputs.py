@@ -74,12 +74,45 @@ async def test_an_output_that_is_too_long_can_be_read_whole_by_the_model_and_the
         (shown,) = (output.text for output in short.outputs)
         assert shown.startswith("head\nline 0 é\n")
         assert shown.endswith("line 19999 é\ntail")
-        assert len(shown) < 51_000
+        assert len(shown) < 21_000
         assert len(shown.splitlines()) < 2_010
         assert short.whole == len(LONG)
         assert said(received).startswith("I read: [bytes 6-")
         assert "]\nine 0 é\nline 1 é\n" in said(received)
         assert await whole(client, short.id) == LONG
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answered"),
+    [
+        ({"contains": "line 1234 "}, "byte {start}: line 1234 é"),
+        ({"contains": "line 12345"}, "byte {byte}: line 12345 é"),
+        ({"contains": "nothing of it"}, "No line of the "),
+        ({"offset": -4}, "]\ntail"),
+        ({"offset": 10_000_000}, "The output ends at byte "),
+    ],
+)
+async def test_the_rest_is_found_by_its_text_and_read_from_its_end(
+    tmp_path: Path, arguments: dict[str, Any], answered: str
+) -> None:
+    read = {"tool": "read_output", "arguments": {"id": "$id", **arguments}}
+    rules = [{"result": r"by the id (?P<id>\w+)", "reply": [read]}, *RULES[1:]]
+    async with desk(tmp_path, rules, **ALLOW) as table:
+        lend(table, LONG)
+        byte = LONG.encode().index(b"line 12345")
+        start = LONG.encode().index(b"line 1234 ")
+        text = said(await answer(await table.client(), "go"))
+        assert answered.format(byte=byte, start=start) in text
+
+
+async def test_a_search_in_an_output_returns_a_hundred_lines(tmp_path: Path) -> None:
+    read = {"tool": "read_output", "arguments": {"id": "$id", "contains": "line"}}
+    rules = [{"result": r"by the id (?P<id>\w+)", "reply": [read]}, *RULES[1:]]
+    async with desk(tmp_path, rules, **ALLOW) as table:
+        lend(table, LONG)
+        text = said(await answer(await table.client(), "go"))
+        assert text.count("byte ") == 100
+        assert text.endswith("[19900 more lines]")
 
 
 async def test_an_error_is_kept_as_an_answer_is(tmp_path: Path) -> None:

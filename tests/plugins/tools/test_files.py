@@ -162,7 +162,7 @@ async def test_the_last_part_of_a_file_has_nowhere_to_go_on(tmp_path: Path) -> N
 async def test_a_part_ends_at_a_whole_line_before_a_result_is_cut_in_the_middle(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(("x" * 999 + "\n") * 100)
     text = (await run(read_file, tmp_path, path="a.txt")).text
-    assert text.startswith("[lines 1-49 of 100; go on with line_offset=49]\n")
+    assert text.startswith("[lines 1-19 of 100; go on with line_offset=19]\n")
     assert len(text) <= MAX_RESULT_CHARS
 
 

@@ -33,12 +33,16 @@ class Busy:
         default_factory=lambda: KernelState(status="busy", language="python", cell="3", busy_ms=4200, queued=2)
     )
     done: list[str] = field(default_factory=list[str])
+    told: str = "Signature: f(x)"
+    """What it knows of `f`."""
+    names: tuple[str, ...] = ("x",)
+    """Its variables."""
 
     async def execute(self, chat: str, code: str) -> KernelExecuteResult:  # noqa: ARG002
         return await Notebook().execute(code)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
-        return await Notebook().variables(names)
+        return await Notebook().variables(names or self.names)
 
     async def state(self) -> KernelState:
         return self.now
@@ -52,7 +56,7 @@ class Busy:
         self.now = KernelState(status="idle")
 
     async def inspect(self, name: str) -> Inspection:
-        return Inspection(found=name == "f", text="Signature: f(x)" if name == "f" else "")
+        return Inspection(found=name == "f", text=self.told if name == "f" else "")
 
 
 @dataclass
@@ -96,6 +100,25 @@ async def test_a_name_is_looked_up_and_an_unknown_one_is_an_error(tmp_path: Path
     assert result(await call(tmp_path, Busy(), "inspect", name="f")) == "Signature: f(x)"
     done = await call(tmp_path, Busy(), "inspect", name="g")
     assert (done.error, "knows no g" in result(done)) == (True, True)
+
+
+async def test_of_a_name_that_has_pages_the_beginning_is_told(tmp_path: Path) -> None:
+    kernel = Busy(told="Signature: f(x)\nDocstring:\n" + "line of the docstring\n" * 500)
+    text = result(await call(tmp_path, kernel, "inspect", name="f"))
+    assert text.startswith("Signature: f(x)\nDocstring:\nline of")
+    assert len(text) < 4_200
+    assert text.endswith(" more characters: inspect a name inside of it, or read its file]")
+
+
+async def test_of_many_variables_each_has_a_line_and_of_a_named_one_more_is_told(tmp_path: Path) -> None:
+    kernel = Busy(names=tuple(f"x{n}" for n in range(21)))
+    text = result(await call(tmp_path, kernel, "variables"))
+    assert text.split("\n")[:2] == ["x0: int", "x1: int"]
+    assert text.split("\n")[20:] == [
+        "x20: int",
+        "[many variables: a line for each; name those of which you need more]",
+    ]
+    assert result(await call(tmp_path, kernel, "variables", names=["x3"])) == "x3: int\n  1"
 
 
 @pytest.mark.parametrize("tool", ["kernel_restart", "kernel_interrupt"])
