@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,8 +18,8 @@ from pydantic import Field
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools import terminal_transcript
-from jupyter_eca.plugins.tools.base import ToolContext, tool, validate
-from jupyter_eca.plugins.tools.notebook import check_loaded
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
+from jupyter_eca.plugins.tools.notebook import check_loaded, notebook_read
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.files.read_threads import run_read
@@ -71,13 +72,17 @@ Destination = Annotated[str, Field(description="Its whole new path; must not exi
 async def read_file(
     context: ToolContext, path: FilePath, line_offset: Offset = 0, limit: Limit = 2000
 ) -> str | ToolResult:
-    """Read a UTF-8 text file, or a PDF.
+    """Read a UTF-8 text file, a PDF, or the cells of a notebook.
 
     The text comes as it is, without line numbers. When it is only a part of the file, a first line in brackets says
     which lines it has and where to go on.
     """
     if path.lower().endswith(pdf.EXTENSION):
         return await run_read(_read_pdf, context.files, path)
+    if path.lower().endswith(".ipynb") and context.has(Need.NOTEBOOKS):
+        # A notebook that is damaged is read as it is on the disk.
+        with suppress(ToolError):
+            return await notebook_read.run(context, {"path": path})
     return await run_read(_read_lines, context.files, context.known, path, line_offset, limit)
 
 

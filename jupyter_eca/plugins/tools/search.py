@@ -11,31 +11,33 @@ import os
 import re
 import shutil
 import tempfile
+from collections import Counter
 from contextlib import aclosing
 from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import ToolContext, tool
+from jupyter_eca.plugins.tools.notebook_search import MAX_NOTEBOOKS, search_notebooks
 from jupyter_eca.workspace.files import programs
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.files.skipped_folders import SKIPPED_FOLDERS
 from jupyter_eca.workspace.files.text_file import report_os_errors
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from jupyter_eca.workspace.ports import Files
 
 # The characters of a line that are shown. Longer lines are minified code or data.
 _MAX_LINE = 300
 
 Mode = Literal["content", "files_with_matches", "count"]
-Where = Annotated[str, Field(description="The file or folder to search, relative to the workspace or absolute.")]
+Where = Annotated[str, Field(description="The file or folder to search.")]
 Pattern = Annotated[str, Field(min_length=1, description="Extended regular expression; write [0-9] for digits.")]
-Include = Annotated[str, Field(description="Glob of the file names to search, such as *.py or *.{md,rst}.")]
+Include = Annotated[str, Field(description="Glob of file names, such as *.py or *.{md,rst}.")]
 MaxResults = Annotated[int, Field(ge=1, le=1000, description="Where to stop.")]
 OutputMode = Annotated[
     Mode, Field(description="Matching lines (path:line:text), the files that have any, or their number in each file.")
@@ -45,22 +47,27 @@ OutputMode = Annotated[
 @tool(reads=True, summary="Searching for {pattern}", paths=["path"])
 async def grep(
     context: ToolContext,
-    path: Where,
     pattern: Pattern,
+    path: Where = ".",
     include: Include = "",
     max_results: MaxResults = 100,
     output_mode: OutputMode = "content",
 ) -> str:
-    """Search the text of files, line by line and case-sensitively.
+    """Search the text of files and the sources of notebooks, line by line and case-sensitively.
 
-    In a git repository files that git ignores are skipped, unless path is one of them.
+    Files that git ignores are skipped, unless path is one of them.
     """
     search = await run_read(_make_search, context.files, path, pattern, include, output_mode)
-    found = await _run_search(search, await _choose_command(search), max_results + 1)
-    lines = await run_read(_as_lines, context.files, search, found[:max_results])
+    found: list[bytes] = []
+    if not _is_notebook(search.target):
+        found = await _run_search(search, await _choose_command(search), max_results + 1)
+    lines = await run_read(_as_lines, context.files, search, found)
+    if len(lines) <= max_results:
+        lines += await _search_notebooks(context, search, max_results + 1)
     if not lines:
         return f"No match for {pattern} in {path}{f' ({include})' if include else ''}"
-    if len(found) > max_results:
+    if len(lines) > max_results:
+        del lines[max_results:]
         lines.append(f"[stopped after {max_results}: narrow path, include or pattern, or raise max_results]")
     return "\n".join(lines)
 
@@ -82,6 +89,8 @@ class _Search:
     """The patterns of the names of files; empty for all files."""
     mode: Mode
     """What is returned, see `OutputMode`."""
+    with_notebooks: bool = False
+    """Whether the files of notebooks are searched as they are on the disk, with their outputs."""
 
 
 def _make_search(files: Files, path: str, pattern: str, include: str, mode: Mode) -> _Search:
@@ -94,6 +103,59 @@ def _make_search(files: Files, path: str, pattern: str, include: str, mode: Mode
         if real.is_file():
             return _Search(real.parent, real.name, pattern, (), mode)
     raise ToolError(f"{path} is neither a folder nor a regular file.", "Use directory_tree to see what there is.")
+
+
+async def _search_notebooks(context: ToolContext, search: _Search, most: int) -> list[str]:
+    """Return the matches in the sources of notebooks, as lines for the model."""
+
+    async def find(folder: Path) -> list[tuple[str, int, str]]:
+        in_sources = _Search(folder, ".", search.pattern, (), "content")
+        found = await _run_search(in_sources, await _choose_command(in_sources), most)
+        return [_parse_match(record) for record in found]
+
+    paths = await run_read(_resolve_notebooks, context.files, search, await _list_notebooks(search))
+    if not paths:
+        return []
+    matches = await search_notebooks(context, paths, find)
+    match search.mode:
+        case "content":
+            return [
+                f"{one.path} cell {one.number}{f' [{one.id}]' if one.id else ''} line {one.line}: {_cut(one.text)}"
+                for one in matches
+            ]
+        case "files_with_matches":
+            return list(dict.fromkeys(one.path for one in matches))
+        case "count":
+            return [f"{path}:{count}" for path, count in Counter(one.path for one in matches).items()]
+
+
+async def _list_notebooks(search: _Search) -> list[bytes]:
+    """Return the names of the notebooks that a search is about, relative to its folder."""
+    if _is_notebook(search.target):
+        return [os.fsencode(search.target)]
+    if search.target != ".":
+        return []
+    listing = _Search(search.folder, ".", '"cells"', ("*.ipynb",), "files_with_matches", with_notebooks=True)
+    found = await _run_search(listing, await _choose_command(listing), MAX_NOTEBOOKS)
+    names = [record.partition(b"\0")[0].removesuffix(b"\0") for record in found]
+    globs = search.globs or ("*",)
+    return sorted(name for name in names if any(fnmatch(Path(os.fsdecode(name)).name, glob) for glob in globs))
+
+
+def _resolve_notebooks(files: Files, search: _Search, names: list[bytes]) -> list[Path]:
+    """Return the paths of notebooks, without those behind a link. Blocks."""
+    return [search.folder / os.fsdecode(name) for name in names if _shorten_path(files, search.folder, name)]
+
+
+def _is_notebook(name: str) -> bool:
+    return name.lower().endswith(".ipynb")
+
+
+def _parse_match(record: bytes) -> tuple[str, int, str]:
+    """Return the name of the file, the number of the line, and its text."""
+    name, _, rest = record.partition(b"\0")
+    line, _, text = rest.replace(b"\0", b":", 1).partition(b":")
+    return os.fsdecode(name), int(line), text.decode(errors="replace").rstrip("\r")
 
 
 def _expand_globs(include: str) -> tuple[str, ...]:
@@ -116,6 +178,8 @@ async def _choose_command(search: _Search) -> list[str]:
         return _build_git_grep(search)
     if shutil.which("grep"):
         return _build_grep(search)
+    if shutil.which("git"):
+        return _build_git_grep(search, is_repository=False)
     raise ToolError("There is no rg, git or grep on this machine.", "Use directory_tree and read_file.")
 
 
@@ -125,19 +189,22 @@ def _build_ripgrep(search: _Search) -> list[str]:
     mode = {"content": ["--line-number", "--no-heading"], "files_with_matches": ["-l"], "count": ["-c"]}[search.mode]
     types = [f"--type-add=eca:{glob}" for glob in search.globs] + ["--type=eca"] * bool(search.globs)
     hidden = ["--hidden", "--glob=!.git", "--glob=!.ipynb_checkpoints"]
+    hidden += [] if search.with_notebooks else ["--glob=!*.ipynb"]
     quiet = ["--no-config", "--no-messages", "--color=never", "--with-filename", "--null"]
     return ["rg", *quiet, *hidden, *mode, *types, "-e", search.pattern, "--", f"./{search.target}"]
 
 
-def _build_git_grep(search: _Search) -> list[str]:
+def _build_git_grep(search: _Search, *, is_repository: bool = True) -> list[str]:
     """Return the command line of `git grep`. A single file is searched even if git ignores it."""
     mode = {"content": "-n", "files_with_matches": "-l", "count": "-c"}[search.mode]
     ignored: list[str] = []
     pathspecs = [f":(glob)**/{glob}" for glob in search.globs] or ["."]
     pathspecs.append(":(exclude,glob)**/.ipynb_checkpoints/**")
+    pathspecs += [] if search.with_notebooks else [":(exclude,glob)**/*.ipynb"]
     if search.target != ".":
         ignored, pathspecs = ["--no-exclude-standard"], [f":(literal){search.target}"]
-    shape = ["-c", "grep.fullName=false", "-c", "grep.column=false", "grep", "--untracked", *ignored]
+    place = "--untracked" if is_repository else "--no-index"
+    shape = ["-c", "grep.fullName=false", "-c", "grep.column=false", "grep", place, *ignored]
     return programs.build_git_command(
         *shape, "-I", "-E", "--no-color", "--null", mode, "-e", search.pattern, "--", *pathspecs
     )
@@ -147,6 +214,7 @@ def _build_grep(search: _Search) -> list[str]:
     """Return the command line of `grep`."""
     mode = {"content": "-n", "files_with_matches": "-l", "count": "-c"}[search.mode]
     chosen = [f"--include={glob}" for glob in search.globs] + [f"--exclude-dir={name}" for name in SKIPPED_FOLDERS]
+    chosen += [] if search.with_notebooks else ["--exclude=*.ipynb"]
     options = ["-r", "-I", "-s", "-E", "-H", "--color=never", "--null", mode]
     return ["grep", *options, *chosen, "-e", search.pattern, "--", f"./{search.target}"]
 
@@ -221,4 +289,8 @@ def _format_match(rest: bytes, mode: Mode) -> str:
         return f":{rest.decode(errors='replace')}"
     line, _, text = rest.replace(b"\0", b":", 1).partition(b":")  # git puts a NUL after the number too
     plain = text.decode(errors="replace").rstrip("\r")
-    return f":{line.decode()}:{plain if len(plain) <= _MAX_LINE else plain[:_MAX_LINE] + ' [...]'}"
+    return f":{line.decode()}:{_cut(plain)}"
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]} [...]"

@@ -12,6 +12,7 @@ from nbformat.validator import validate
 from jupyter_eca.engine.model.request import ToolResultPart
 from jupyter_eca.protocol.content import FileChangeDetails, ImageContent
 from jupyter_eca.protocol.notebook import CellState
+from jupyter_eca.workspace.known_versions import Version, make_cell_key
 from tests.support.host_and_client import PATIENCE, Notebook, answer, desk
 from tests.support.notebook_page import PATH, PLOT, PNG, Page, called, code, printed, result, room, text
 
@@ -251,3 +252,17 @@ async def test_a_notebook_file_is_not_edited_as_text_and_the_model_learns_what_t
         (tmp_path / PATH).write_text('{"cells": []}')
         done = await there.call("edit_file", path=PATH, original_content="[]", new_content="[1]")
         assert "notebook_change" in result(done)
+
+
+async def test_a_notebook_that_is_read_or_searched_as_a_file_is_the_open_one(tmp_path: Path) -> None:
+    async with room(tmp_path, code("a", "new_needle = 1"), read=False) as there:
+        saved = {"cell_type": "code", "id": "a", "metadata": {}, "source": "old_needle = 1", "outputs": []}
+        (tmp_path / PATH).write_text(json.dumps({"cells": [saved], "metadata": {}, "nbformat": 4}))
+        read = result(await there.call("read_file", path=PATH))
+        assert "--- cell 1 [a]: code, not run ---\nnew_needle = 1" in read
+        assert (
+            result(await there.call("grep", pattern="needle", path="work"))
+            == f"{PATH} cell 1 [a] line 1: new_needle = 1"
+        )
+        known = (await there.table.host.chats.load("chat")).known
+        assert known.compare(make_cell_key(PATH, "a"), "new_needle = 1") is Version.CURRENT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import select
 import shutil
@@ -104,6 +105,45 @@ async def test_matches_are_counted_by_file(root: Path) -> None:
 async def test_include_chooses_files_by_name(root: Path, include: str) -> None:
     found = await run(grep, root, path=".", pattern="needle", include=include, output_mode="files_with_matches")
     assert found == "src/b.md"
+
+
+def write_notebook(path: Path) -> None:
+    printed = {"output_type": "stream", "name": "stdout", "text": ['needle = "n"\n']}
+    cells = [
+        {"cell_type": "markdown", "id": "m1", "metadata": {}, "source": ["# A needle\n", "\n", "Text."]},
+        {"cell_type": "code", "id": "c1", "source": ["import os\n", 'needle = "n"'], "outputs": [printed]},
+        {"cell_type": "code", "source": "no id: needle", "outputs": []},
+    ]
+    path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1))
+
+
+async def test_in_notebooks_the_sources_are_searched_and_a_line_names_its_cell(root: Path) -> None:
+    write_notebook(root / "n.ipynb")
+    assert await run(grep, root, pattern='needle = "') == 'n.ipynb cell 2 [c1] line 2: needle = "n"'
+    assert lines(await run(grep, root, pattern="needle")) == [
+        "n.ipynb cell 1 [m1] line 1: # A needle",
+        'n.ipynb cell 2 [c1] line 2: needle = "n"',
+        "n.ipynb cell 3 line 1: no id: needle",
+        "src/a.py:2:needle = 1",
+        "src/b.md:1:a needle",
+        "src/b.md:2:and a needle",
+    ]
+    assert await run(grep, root, pattern="^needle", path="n.ipynb") == 'n.ipynb cell 2 [c1] line 2: needle = "n"'
+
+
+async def test_notebooks_are_counted_named_and_chosen_as_files_are(root: Path) -> None:
+    write_notebook(root / "n.ipynb")
+    assert lines(await run(grep, root, pattern="needle", output_mode="count"))[0] == "n.ipynb:3"
+    found = await run(grep, root, pattern="needle", output_mode="files_with_matches")
+    assert lines(found) == ["n.ipynb", "src/a.py", "src/b.md"]
+    assert await run(grep, root, pattern="needle", include="*.py") == "src/a.py:2:needle = 1"
+    assert lines(await run(grep, root, pattern="needle", include="*.ipynb", output_mode="count")) == ["n.ipynb:3"]
+    assert "stopped after 2" in await run(grep, root, pattern="needle", include="*.ipynb", max_results=2)
+
+
+async def test_a_notebook_that_is_none_is_not_searched(root: Path) -> None:
+    (root / "n.ipynb").write_text('{"cells": 1}\nneedle')
+    assert "n.ipynb" not in await run(grep, root, pattern="needle")
 
 
 async def test_one_file_can_be_searched(root: Path) -> None:
