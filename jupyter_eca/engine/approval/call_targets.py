@@ -77,7 +77,7 @@ def find_targets(
     paths = {
         name: tuple(dict.fromkeys(form for path in found for form in resolver.resolve(path, "")))
         for name in names
-        if (found := tuple(filter(None, list_paths(arguments.get(name, _find_default(tool, name))))))
+        if (found := tuple(filter(None, list_paths(arguments.get(name)))))
     }
     start = resolver.resolve("", "")
     if tool.remembers is Remembers.COMMANDS and FOLDER_ARGUMENT not in paths and start[0] != ".":
@@ -87,11 +87,6 @@ def find_targets(
     protected = _find_protected(tool, arguments, paths, resolver, details)
     named = _describe_arguments(tool, arguments, resolver)
     return CallTargets(paths, protected, named, list_parts(tool, arguments, details))
-
-
-def _find_default(tool: ToolSpec, argument: str) -> Any:
-    """Return what one of our tools uses for an argument that is left out; None for nothing."""
-    return tool.parameters.get("properties", {}).get(argument, {}).get("default") if _is_ours(tool) else None
 
 
 def _describe_arguments(tool: ToolSpec, arguments: Mapping[str, Any], resolver: PathResolver) -> tuple[str, ...]:

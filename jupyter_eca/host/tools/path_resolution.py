@@ -15,6 +15,7 @@ from jupyter_eca.config.trust.scripts import find_scripts
 from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets, names_notebook
 from jupyter_eca.engine.approval.path_resolver import PathResolver
 from jupyter_eca.instructions.agents_md import list_included
+from jupyter_eca.protocol.content import Origin
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.paths import find_database, find_jupyter_folders
 
@@ -50,11 +51,19 @@ async def find_call_targets(
     Raises: ToolError when the disk does not answer in time.
     """
     notebook_path = str(files.roots[0] / notebook) if notebook else ""
+    # A path that is left out, and has a default, names the same files as the default.
+    named = {**_find_default_paths(tool), **arguments}
 
     def find() -> CallTargets:
-        return find_targets(tool, arguments, _make_resolver(files, config), notebook_path, details)
+        return find_targets(tool, named, _make_resolver(files, config), notebook_path, details)
 
     return await run_read(find)
+
+
+def _find_default_paths(tool: ToolSpec) -> dict[str, Any]:
+    """Return the defaults of those arguments of one of our tools that name files or folders."""
+    schemas = tool.parameters.get("properties", {}) if tool.origin is Origin.NATIVE else {}
+    return {name: schemas[name]["default"] for name in tool.paths if "default" in schemas.get(name, {})}
 
 
 async def find_protected(files: Files, config: Config, paths: Iterable[Path]) -> str:

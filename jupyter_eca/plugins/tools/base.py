@@ -387,8 +387,9 @@ def validate(model: type[BaseModel], arguments: dict[str, Any]) -> dict[str, Any
         parsed = model.model_validate(arguments)
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False))
+        names = ", ".join(model.model_fields) or "none"
         raise ToolError(
-            f"The arguments do not fit: {problems}.", "Call the tool again with arguments of its schema."
+            f"The arguments do not fit: {problems}.", f"Call the tool again with arguments of its schema: {names}."
         ) from None
     return {name: getattr(parsed, name) for name in type(parsed).model_fields}
 

@@ -4,10 +4,11 @@ restart a kernel.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from jupyter_eca.config.schema import VariableDetail
 from jupyter_eca.engine.model.request import Remembers
@@ -45,9 +46,15 @@ MAX_DETAILED = 20
 # The characters of a label, which is one line in a list of jobs.
 _LABEL_LENGTH = 60
 
-KernelPath = Annotated[
-    str, Field(description="The notebook whose kernel is meant; empty for the one you were asked in.")
-]
+KernelPath = Annotated[str, Field(description="Its notebook, by default the one you were asked in.")]
+
+
+def _split_names(value: Any) -> Any:
+    """Accept a text, because models write that too: `df, orders`."""
+    return [name for name in re.split(r"[\s,]+", value) if name] if isinstance(value, str) else value
+
+
+Names = Annotated[list[str], BeforeValidator(_split_names), Field(description="Which ones; empty for all.")]
 
 
 async def find_notebook_of_kernel(context: ToolContext) -> str:
@@ -110,7 +117,7 @@ async def run_code(
 )
 async def variables(
     context: ToolContext,
-    names: Annotated[list[str], Field(description="Which ones; leave it empty for all of them.")] = [],  # noqa: B006  # read only
+    names: Names = [],  # noqa: B006  # read only
     path: KernelPath = "",
 ) -> ToolResult:
     """The user's variables in the live kernel: name, type, shape or length, a short preview; for data frames the

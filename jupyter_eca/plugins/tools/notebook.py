@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
-from pydantic import Field
+from pydantic import AliasChoices, BeforeValidator, Field
 
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import StaleSourceError, ToolError
@@ -46,11 +46,45 @@ _HEADER_CHARS = 500
 # important than long outputs.
 _OUTPUTS = (MAX_OUTPUT, 1000, 300, 100, 0)
 
-NotebookPath = Annotated[str, Field(description="Path of the notebook; empty for the one you were asked in.")]
+NotebookPath = Annotated[str, Field(description="By default the notebook you were asked in.")]
+
+
+def _join_cells(value: Any) -> Any:
+    """Accept a number or a list, because models write these too: `["c1", 2]` is `c1,2`."""
+    match value:
+        case bool() | None:
+            return value
+        case int():
+            return str(value)
+        case list():
+            return ",".join(map(str, cast("list[Any]", value)))
+        case _:
+            return value
+
+
+def _split_cells(value: Any) -> Any:
+    """Accept a text or a number, because models write these too: `c1,2` is `["c1", "2"]`."""
+    match value:
+        case str():
+            return [part.strip() for part in value.split(",") if part.strip()]
+        case int() if not isinstance(value, bool):
+            return [value]
+        case _:
+            return value
+
+
+# Models write `cell` for a single one, as other tools call it.
+_NAMES: Final = AliasChoices("cells", "cell")
 Which = Annotated[
-    str, Field(description="Numbers, ranges and ids with commas between: `3`, `2-5,8`; empty for all cells.")
+    str,
+    BeforeValidator(_join_cells),
+    Field(description="Numbers, ranges and ids: `3`, `2-5,8`; empty for all.", validation_alias=_NAMES),
 ]
-ToRun = Annotated[list[int | str], Field(min_length=1, description="Ids or numbers of cells, in the order to run.")]
+ToRun = Annotated[
+    list[int | str],
+    BeforeValidator(_split_cells),
+    Field(min_length=1, description="Ids or numbers of cells, in the order to run.", validation_alias=_NAMES),
+]
 
 
 async def find_default_notebook(context: ToolContext) -> str:
@@ -91,7 +125,7 @@ async def _preview_run(context: ToolContext, arguments: dict[str, Any]) -> RunCe
     document = await read_notebook(context, values["path"])
     check_kernel(context, document)
     after = apply_earlier(context, document)
-    chosen = [cell_changes.find_cell(after, cell) for cell in values["cells"]]
+    chosen = _find_to_run(after, values["cells"])
     _require_known(context, document, [cell.id for cell in chosen])
     return RunCellsDetails(
         path=document.path,
@@ -192,7 +226,7 @@ async def _find_shown(
     announced = context.announced
     if not isinstance(announced, RunCellsDetails):
         document = await read_notebook(context, path)
-        named = [cell_changes.find_cell(document, cell) for cell in cells]
+        named = _find_to_run(document, cells)
         _require_known(context, document, [cell.id for cell in named])
         return document, named
     document = await notebooks(context).read(announced.path)
@@ -203,6 +237,11 @@ async def _find_shown(
             raise _make_stale(context, document, cell, "since the run was shown")
         chosen.append(cell)
     return document, chosen
+
+
+def _find_to_run(document: NotebookDocument, cells: Sequence[int | str]) -> list[NotebookCell]:
+    """Return the cells that a call runs, in its order. A text may name several: "2-5". Raises: ToolError."""
+    return [found for cell in cells for found in cell_changes.find_cells(document, str(cell))]
 
 
 def _require_known(context: ToolContext, document: NotebookDocument, ids: Collection[str]) -> None:

@@ -31,12 +31,12 @@ MAX_ENTRIES = 500
 # The entries after which a walk ends. A home folder can have millions of files.
 _MAX_WALKED = 20_000
 
-Folder = Annotated[str, Field(description="The folder to list, relative to the workspace or absolute.")]
+Folder = Annotated[str, Field(description="The folder to list.")]
 Depth = Annotated[int | None, Field(ge=1, description="How many levels to show; all by default.")]
 
 
 @tool(reads=True, summary="Listing {path}", paths=["path"])
-async def directory_tree(context: ToolContext, path: Folder, max_depth: Depth = None) -> str:
+async def directory_tree(context: ToolContext, path: Folder = ".", max_depth: Depth = None) -> str:
     """List the files and folders in a folder, as an indented tree.
 
     Files that git ignores are left out. "..." stands after a folder that has more than is shown.
