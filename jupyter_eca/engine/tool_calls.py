@@ -210,7 +210,9 @@ def _decide_call(builder: StepBuilder, call: ToolCall) -> None:
     """Decide about one call of the reply, and give it the signal for the decision."""
     arguments = parse_arguments(call.arguments_text)
     if call.tool is None:
-        _fail_call(builder, call, describe_unknown_tool(call.name, builder.state.setup.tools))
+        # The model sees what it wrote, so that it can send the same arguments to the right tool.
+        unknown = replace(call, arguments=arguments or {})
+        _fail_call(builder, unknown, describe_unknown_tool(call.name, builder.state.setup.tools))
     elif arguments is None:
         _fail_call(builder, call, NOT_JSON)
     else:

@@ -24,7 +24,7 @@ from jupyter_eca.workspace.notebooks.cell_changes import describe_size, find_num
 from jupyter_eca.workspace.notebooks.run_states import mark_run_states
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from jupyter_eca.protocol.editor import EditorDiagnostic
     from jupyter_eca.protocol.notebook import NotebookDocument
@@ -97,7 +97,16 @@ async def _check_all(context: ToolContext, editor: Editor | None) -> str:
         )
     if not parts:
         raise ToolError("No notebook is open here.", "Give the path of a notebook or a file.")
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(filter(None, _drop_repeated_notes(parts)))
+
+
+def _drop_repeated_notes(parts: Iterable[str]) -> Iterator[str]:
+    """Yield the parts. A note that an earlier part has already, such as that a linter is not installed, is left out."""
+    known: set[str] = set()
+    for part in parts:
+        lines = part.split("\n")
+        yield "\n".join(line for line in lines if not (line.startswith("[") and line in known))
+        known.update(line for line in lines if line.startswith("["))
 
 
 async def _check_notebook(context: ToolContext, path: str, editor: Editor | None) -> str:

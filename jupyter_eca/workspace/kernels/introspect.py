@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import enum
+import inspect
 import io
 import itertools
 import json
@@ -219,6 +220,13 @@ def _is_users_own(name: str, value: Any, hidden: set[str]) -> bool:
     return not name.startswith("_") and name not in hidden and not isinstance(value, types.ModuleType)
 
 
+def _describe_function(function: types.FunctionType) -> str:
+    """Return the signature of a function, and the first line of its docstring."""
+    signature = f"{function.__name__}{inspect.signature(function)}"
+    first_line = (function.__doc__ or "").strip().partition("\n")[0]
+    return f"{signature}: {first_line}" if first_line else signature
+
+
 def _describe_variable(
     name: str,
     value: Any,
@@ -324,6 +332,9 @@ def _name_type(value: Any) -> str:
 
 def _add_contents(description: dict[str, Any], value: Any, detail: _Detail) -> None:
     """Add what the value contains: shape, columns, rows and preview."""
+    if isinstance(value, types.FunctionType):
+        description["preview"] = _cut(_describe_function(value), PREVIEW_CHARS)
+        return
     if _is_lazy(description["type"]):
         description["preview"] = "(computed only when it is asked for)"
         if description["type"] == "duckdb.DuckDBPyRelation":  # it knows its columns before it is computed

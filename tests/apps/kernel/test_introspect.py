@@ -182,3 +182,15 @@ def test_names_that_were_asked_for_are_told_or_missed() -> None:
 def test_there_is_an_end_to_many_variables() -> None:
     told = json.loads(describe({f"x{i}": i for i in range(MAX_VARIABLES + 5)}, [], set()))
     assert len(told["variables"]) == MAX_VARIABLES
+
+
+def test_a_function_is_told_by_its_signature_and_what_it_is_for() -> None:
+    def share(frame: int, column: str = "a") -> float:
+        """The share of each value.
+
+        More of it.
+        """
+        return len(column) / frame
+
+    assert about(share)["preview"] == "share(frame: 'int', column: 'str' = 'a') -> 'float': The share of each value."
+    assert about(lambda x: x)["preview"] == "<lambda>(x)"

@@ -181,6 +181,17 @@ async def test_without_linters_python_looks_for_what_it_cannot_read_and_says_so(
     assert len(found) == 3
 
 
+async def test_a_note_that_holds_for_all_notebooks_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linter_process, "find", nothing)
+    page = Page({"a.ipynb": [code("a", "x = 1")], "b.ipynb": [code("b", "y = 2")]})
+    async with room(tmp_path, page=page, toolCall={"approval": {"byDefault": "allow"}}) as there:
+        text = result(await there.call("editor_diagnostics"))
+    assert ("a.ipynb (1 cell)" in text, "b.ipynb (1 cell)" in text) == (True, True)
+    assert text.count(MISSING) == 1
+
+
 @pytest.mark.parametrize("cancelled", [True, False])
 async def test_a_linter_that_hangs_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cancelled: bool) -> None:
     monkeypatch.setattr(linter_process, "LIMIT_SECONDS", 30.0 if cancelled else 0.3)
