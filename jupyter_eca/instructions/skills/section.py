@@ -19,8 +19,8 @@ SKILL_TOOL: Final = ToolSpec("skill", "", {})
 """Stands for the tool that loads a skill, where approval rules are applied. The tool itself cannot be used here: it is
 a plug that imports this room."""
 
-_HEAD = """Skills are instructions for one kind of work. When one of these fits what you are asked to do, load it with \
-the tool `skill` before you begin, and follow it:"""
+_HEAD = """Skills are instructions for one kind of work. When one fits, load it with the tool `skill` before you \
+begin, and follow it:"""
 
 
 async def list_sections(context: InstructionContext) -> tuple[Section, ...]:

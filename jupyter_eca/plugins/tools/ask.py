@@ -19,7 +19,7 @@ def _accept_label(value: Any) -> Any:
 Question = Annotated[str, Field(min_length=1, description="One clear question, in the user's language.")]
 Option = Annotated[QuestionOption, BeforeValidator(_accept_label)]
 Options = Annotated[list[Option], Field(description="Answers to choose from, the one you would take first.")]
-Freeform = Annotated[bool, Field(description="Whether the user may also answer in their own words.")]
+Freeform = Annotated[bool, Field(description="Whether other words are an answer, too.")]
 
 
 @tool(reads=True, needs=[Need.QUESTIONS], summary="Asking: {question}")
@@ -30,7 +30,7 @@ async def ask_user(
     allow_freeform: Freeform = True,
 ) -> str:
     """Ask the user and wait for the answer. Only for what you cannot find out or decide yourself, and what changes how
-    you go on. Not for permission to call a tool: that is asked for by itself.
+    you go on. Not for permission to call a tool.
     """
     if context.questions is None:
         raise ToolError("Nobody is there to ask.", "Go on with what you know, and say what you assumed.")

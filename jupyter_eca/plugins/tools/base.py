@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from string import Formatter
 from time import monotonic
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -43,6 +45,11 @@ if TYPE_CHECKING:
         StoredOutputs,
     )
     from jupyter_eca.workspace.tool_result import Report
+
+
+# How a JSON schema of pydantic names a nested model.
+_DEFINITIONS: Final = "#/$defs/"
+_REFERENCE: Final = re.compile(rf'"{re.escape(_DEFINITIONS)}([^"]+)"')
 
 
 class Need(StrEnum):
@@ -373,12 +380,50 @@ def make_arguments_model(function: Callable[..., Any], *, skip: int = 1) -> type
 
 
 def make_schema(arguments: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of the arguments without its titles, which only repeat the names."""
+    """Return the JSON schema of the arguments. Each request to a model has it, so it is short: it has no titles, which
+    only repeat the names, no empty defaults, and the schemas of nested models stand where they are used."""
     schema = arguments.model_json_schema()
-    schema.pop("title", None)
-    for argument in schema.get("properties", {}).values():
-        argument.pop("title", None)
-    return schema
+    definitions: dict[str, Any] = schema.pop("$defs", {})
+    if any(_is_recursive(name, definitions) for name in definitions):
+        return {**_shorten_schema(schema, {}), "$defs": definitions}
+    return _shorten_schema(schema, definitions)
+
+
+def _is_recursive(name: str, definitions: Mapping[str, Any]) -> bool:
+    """Return whether a definition contains itself."""
+    reached: set[str] = set()
+    new = {name}
+    while new:
+        found = {match for one in new for match in _REFERENCE.findall(json.dumps(definitions[one]))}
+        reached, new = reached | found, found - reached
+    return name in reached
+
+
+def _shorten_schema(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema without titles and empty defaults. A reference is replaced by its definition, if there is one.
+    Null is left out where it is the default: an argument that is not needed can be left out."""
+    if (name := str(schema.get("$ref", "")).removeprefix(_DEFINITIONS)) in definitions:
+        schema = {**definitions[name], **{key: value for key, value in schema.items() if key != "$ref"}}
+    is_null_by_default = schema.get("default", "") is None
+    short: dict[str, Any] = {}
+    for key, value in schema.items():
+        match key, value:
+            # 0 is False, too. That a text must not be empty is said by its being required.
+            case ("title", str()) | ("default", None | "" | 0 | []) | ("minLength", 1):
+                pass
+            case "anyOf", list() if is_null_by_default:
+                kept = [one for one in cast("list[dict[str, Any]]", value) if one != {"type": "null"}]
+                short |= _shorten_schema(kept[0] if len(kept) == 1 else {"anyOf": kept}, definitions)
+            case "properties", dict():
+                properties = cast("dict[str, dict[str, Any]]", value)
+                short[key] = {name: _shorten_schema(one, definitions) for name, one in properties.items()}
+            case (("items" | "additionalProperties"), dict()):
+                short[key] = _shorten_schema(cast("dict[str, Any]", value), definitions)
+            case (("anyOf" | "oneOf" | "allOf" | "prefixItems"), list()):
+                short[key] = [_shorten_schema(one, definitions) for one in cast("list[dict[str, Any]]", value)]
+            case _:
+                short[key] = value
+    return short
 
 
 def validate(model: type[BaseModel], arguments: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema  # noqa: TC002  # pydantic reads the annotations
 
 from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools import cell_edits
@@ -25,23 +26,21 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.content import FileChangeDetails
 
 
+# The kinds of changes. No docstrings here and in `Step`: they would be sent to the model in the schema.
 class Do(StrEnum):
-    """The kinds of changes."""
-
     INSERT = "insert"
     EDIT = "edit"
     DELETE = "delete"
     MOVE = "move"
 
 
+# One change. It is flat, because the servers of some models do not support unions.
 class Step(BaseModel):
-    """One change. It is flat, because the servers of some models do not support unions."""
-
     model_config = ConfigDict(extra="forbid")
 
     do: Do
     cell: int | str = Field("", description="edit, delete, move: its id or number.")
-    source: str | None = Field(None, description="insert, edit: the whole source.")
+    source: str | SkipJsonSchema[None] = Field(None, description="insert, edit: the whole source.")
     original_content: str = Field("", description="edit, instead of source: the text to replace, once in the cell.")
     new_content: str = Field("", description="edit: what takes its place.")
     cell_type: CellType = Field(CellType.CODE, description="insert.")
@@ -54,7 +53,7 @@ class Step(BaseModel):
         return bool(self.original_content)
 
 
-Steps = Annotated[list[Step], Field(min_length=1, description="The changes, in the order in which they would be made.")]
+Steps = Annotated[list[Step], Field(min_length=1, description="As in notebook_change.")]
 
 
 def plan_steps(
@@ -136,9 +135,8 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
 async def preview_notebook_change(context: ToolContext, changes: Steps, path: NotebookPath = "") -> ToolResult:
     """Show the user, as one diff, changes of a notebook's cells that you propose. Nothing is changed.
 
-    Read the notebook first. Put all changes of a notebook into one call. They are worked out one after the other:
-    numbers are those that the cells have after the changes before; ids stay. The path of a notebook that is not there
-    yet shows a new one.
+    Read the notebook first, and put all of its changes into one call. The path of a notebook that is not there yet
+    shows a new one.
     """
     details = await _as_details(context, changes, path)
     return ToolResult(_SHOWN.format(id=make_preview_id(context.call), diff=details.diff), details=details)

@@ -38,10 +38,7 @@ _NOTHING: Final = "The editor tells of no diagnostics. Ask for a file by its pat
 
 AnyPath = Annotated[
     str,
-    Field(
-        description="A notebook or a file, relative to the workspace or absolute; empty for the open notebooks, and "
-        "for all files of an editor."
-    ),
+    Field(description="A notebook or a file; empty for the open notebooks, and for all files of an editor."),
 ]
 
 

@@ -56,14 +56,14 @@ _STALE: Final = {
     Version.UNKNOWN: "You have not read {}",
 }
 
-FilePath = Annotated[str, Field(description="Path of the file, relative to the workspace or absolute.")]
+FilePath = Annotated[str, Field(description="Relative to the workspace, or absolute.")]
 Offset = Annotated[int, Field(ge=0, description="How many lines to skip.")]
-Limit = Annotated[int, Field(ge=1, description="How many lines to read at most.")]
+Limit = Annotated[int, Field(ge=1, description="The most lines to read.")]
 Content = Annotated[str, Field(description="The whole text of the file.")]
 Original = Annotated[str, Field(min_length=1, description="The text to replace, copied exactly from the file.")]
 Proposed = Annotated[str, Field(description="The text to replace, copied exactly from the file; empty for a new file.")]
 New = Annotated[str, Field(description="The text to put in its place; empty to delete it.")]
-Everywhere = Annotated[bool, Field(description="Replace every occurrence instead of the only one.")]
+Everywhere = Annotated[bool, Field(description="Replace every occurrence.")]
 Source = Annotated[str, Field(description="Path of the file or folder to move.")]
 Destination = Annotated[str, Field(description="Its whole new path; must not exist yet.")]
 
@@ -74,8 +74,8 @@ async def read_file(
 ) -> str | ToolResult:
     """Read a UTF-8 text file, a PDF, or the cells of a notebook.
 
-    The text comes as it is, without line numbers. When it is only a part of the file, a first line in brackets says
-    which lines it has and where to go on.
+    The text has no line numbers. If it is only a part of the file, a first line in brackets says which lines it has and
+    where to go on.
     """
     if path.lower().endswith(pdf.EXTENSION):
         return await run_read(_read_pdf, context.files, path)
@@ -165,8 +165,8 @@ async def edit_file(
 ) -> ToolResult:
     """Replace text in an existing file and show what is then on disk.
 
-    Read the file first. original_content must occur exactly once: add lines around it until it is unique.
-    The line ends of the file are kept. Does not edit notebooks.
+    Read the file first. original_content must occur exactly once: add lines around it until it is unique. Does not edit
+    notebooks.
     """
     await _keep(context, context.files.resolve(path))
     return await run_to_end(

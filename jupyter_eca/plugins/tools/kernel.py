@@ -89,10 +89,10 @@ async def run_code(
     path: KernelPath = "",
     background: InBackground = False,
 ) -> ToolResult:
-    """Run code in the user's live kernel, where their variables are. What it defines stays there.
+    """Run code in the user's live kernel, where their variables are; what it defines stays there. The code is not put
+    into the notebook.
 
-    Returns everything it printed and showed, with its pictures, or its traceback. It does not become part of the
-    notebook document.
+    Returns what it printed and showed, with its pictures, or its traceback.
     """
     kernel = await find_free_kernel(context, path)
     watch, line = RunWatch(clock=context.clock), " ".join(code.split())
@@ -120,11 +120,12 @@ async def variables(
     names: Names = [],  # noqa: B006  # read only
     path: KernelPath = "",
 ) -> ToolResult:
-    """The user's variables in the live kernel: name, type, shape or length, a short preview; for data frames the
-    columns with their types and the first rows. Look here before you guess what a name holds. Of those you name you
-    are told more: memory, more of the value, a figure as an image; for a table a line for each column: share of nulls,
-    range and mean or the most frequent values; for a database connection its tables and columns (`con.orders`: one
-    table with its first rows).
+    """The user's variables in the live kernel: name, type, size and a short preview. Look here before you guess what a
+    name holds.
+
+    Of those you name you are told more: memory, more of the value, a figure as an image; of a table its first rows and
+    a line for each column: type, share of nulls, range and mean or the most frequent values; of a database connection
+    its tables and columns (`con.orders`: one table with its first rows).
     """
     kernel = await find_free_kernel(context, path)
     found = await kernel.variables(context.chat, tuple(names))

@@ -12,7 +12,6 @@ from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.kernel import (
-    KernelPath,
     find_free_kernel,
     find_kernel,
     find_notebook_of_kernel,
@@ -38,9 +37,9 @@ Name = Annotated[str, Field(min_length=1, description="A name as code writes it:
     paths=["path"],
     default_notebook=find_notebook_of_kernel,
 )
-async def inspect(context: ToolContext, name: Name, path: KernelPath = "") -> str:
-    """What the live kernel knows of a name: signature, docstring and source of a function, class or module; the type
-    and docstring of a value. Look here before you guess how an installed version is called.
+async def inspect(context: ToolContext, name: Name, path: OtherKernel = "") -> str:
+    """What the live kernel knows of a name: signature, docstring and source of a function, class or module; type and
+    docstring of a value. Look here before you guess how an installed version is called.
     """
     kernel = await find_free_kernel(context, path)
     found = await kernel.inspect(name)
@@ -60,7 +59,7 @@ async def inspect(context: ToolContext, name: Name, path: KernelPath = "") -> st
     paths=["path"],
     default_notebook=find_notebook_of_kernel,
 )
-async def kernel_state(context: ToolContext, path: KernelPath = "") -> str:
+async def kernel_state(context: ToolContext, path: OtherKernel = "") -> str:
     """Whether the live kernel is idle, busy (with which cell, for how long, how many wait) or dead. Answers at once,
     also when the kernel is busy.
     """
@@ -80,7 +79,7 @@ async def _check_kernel(context: ToolContext, arguments: dict[str, Any]) -> None
     paths=["path"],
     default_notebook=find_notebook_of_kernel,
 )
-async def kernel_interrupt(context: ToolContext, path: KernelPath = "") -> str:
+async def kernel_interrupt(context: ToolContext, path: OtherKernel = "") -> str:
     """Interrupt what the live kernel runs, as the stop button does. Variables stay. Ends the user's own cells too: do
     it only when they want that.
     """
@@ -97,7 +96,7 @@ async def kernel_interrupt(context: ToolContext, path: KernelPath = "") -> str:
     paths=["path"],
     default_notebook=find_notebook_of_kernel,
 )
-async def kernel_restart(context: ToolContext, path: KernelPath = "") -> str:
+async def kernel_restart(context: ToolContext, path: OtherKernel = "") -> str:
     """Restart the live kernel. All variables and imports are gone then; cells keep their outputs. Only when nothing
     else helps.
     """

@@ -103,11 +103,10 @@ async def find_default_notebook(context: ToolContext) -> str:
     default_notebook=find_default_notebook,
 )
 async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Which = "") -> ToolResult:
-    """Read a notebook as it is now, unsaved changes too: each cell with its number, [id], state (not run, ran in an
-    earlier kernel, edited since it ran, running), source and outputs.
+    """Read a notebook as it is now, with unsaved changes: each cell with its number, [id], state, source and outputs.
 
-    Long outputs are cut in a reading of many cells. Read a single cell to see all of its outputs, and its images.
-    Ids stay when cells are inserted, moved or deleted; numbers do not.
+    A single cell is shown with its pictures and all of its outputs; of several cells, long outputs are cut. Ids stay
+    when cells are inserted, moved or deleted; numbers do not.
     """
     document, history = await mark_run_states(await read_notebook(context, path), context.kernels)
     chosen = cell_changes.find_cells(document, cells) if cells.strip() else document.cells
@@ -147,9 +146,8 @@ async def _preview_run(context: ToolContext, arguments: dict[str, Any]) -> RunCe
 async def notebook_run_cells(
     context: ToolContext, cells: ToRun, path: NotebookPath = "", background: InBackground = False
 ) -> ToolResult:
-    """Run cells of a live notebook, as if the user did: their outputs are then in the notebook. Ends at the first one
-    that fails. Returns each cell's outputs with its pictures. There is no time limit; the user can interrupt it, or
-    send it to the background while it runs.
+    """Run cells of a notebook, as the user does, up to the first that fails. Returns each cell's outputs with its
+    pictures. There is no time limit.
 
     For code that is not to be in the notebook use run_code.
     """

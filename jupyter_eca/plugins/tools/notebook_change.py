@@ -55,10 +55,10 @@ if TYPE_CHECKING:
 
 Changes = Annotated[
     list[Step],
-    Field(description="In the order in which they are made: numbers are those after the changes before; ids stay."),
+    Field(description="Made in this order: numbers are those after the changes before; ids stay."),
 ]
-Run = Annotated[bool, Field(description="Run the code cells that were inserted or edited.")]
-PreviewId = Annotated[str, Field(description="Instead of changes: the id of a preview, to make exactly that change.")]
+Run = Annotated[bool, Field(description="Run the inserted and edited code cells.")]
+PreviewId = Annotated[str, Field(description="Instead of changes: the id of a preview, to make exactly those.")]
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
@@ -97,11 +97,11 @@ async def notebook_change(
     preview: PreviewId = "",
     path: NotebookPath = "",
 ) -> ToolResult:
-    """Change cells of a live notebook, all in one step: one diff to approve, all or none.
+    """Change cells of a notebook, all in one step: one diff to approve, all or none.
 
-    `run`: run the cells that were inserted or edited when they are in place, from top to bottom, up to the first that
-    fails; you get their outputs and pictures. Read a cell before you change it: one that is not as you read it is left,
-    and you are shown it.
+    With `run`, the inserted and edited cells then run from top to bottom, up to the first that fails; you get their
+    outputs and pictures. Read a cell before you change it: one that is not as you read it is left, and you are shown
+    it.
     """
     lock = context.keeper.cell_lock if context.keeper is not None else nullcontext()
     async with lock:

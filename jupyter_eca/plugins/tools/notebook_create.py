@@ -39,9 +39,8 @@ _MAX_SIBLINGS: Final = 5
 _MAX_SIBLING_BYTES: Final = 5_000_000
 
 
+# A cell of the new notebook. No docstring: it would be sent to the model in the schema.
 class InitialCell(BaseModel):
-    """A cell of the new notebook."""
-
     model_config = ConfigDict(extra="forbid")
 
     source: str
@@ -56,7 +55,7 @@ def _accept_source(value: Any) -> Any:
 NewPath = Annotated[str, Field(description="Where; ends with .ipynb, and must not exist yet.")]
 Cells = Annotated[
     list[Annotated[InitialCell, BeforeValidator(_accept_source)]],
-    Field(description="Its cells, in order; may be empty."),
+    Field(description="In order."),
 ]
 
 
@@ -84,8 +83,8 @@ async def notebook_create(
     path: NewPath,
     cells: Cells = [],  # noqa: B006  # read only
 ) -> ToolResult:
-    """Make a new notebook with these cells and open it for the user. Never overwrites. Nothing is run: use
-    notebook_run_cells. Its kernel is that of the other notebooks here.
+    """Make a new notebook with these cells and open it for the user. Nothing is run: use notebook_run_cells. Its kernel
+    is that of the other notebooks here.
     """
     real = await run_read(_find_free_path, context.files, path)
     spec = await _choose_kernelspec(context, real)

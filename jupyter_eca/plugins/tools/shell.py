@@ -38,14 +38,12 @@ _CHUNK: Final = 65_536
 # The characters of a label, which is one line in a list of jobs.
 _LABEL_LENGTH: Final = 60
 
-Command = Annotated[str, Field(min_length=1, description="A line, or a script of several, for the user's POSIX shell.")]
-Folder = Annotated[
-    str, Field(description="Where it runs, relative to the workspace or absolute; the workspace itself.")
-]
+Command = Annotated[str, Field(min_length=1, description="One or more lines for the user's POSIX shell.")]
+Folder = Annotated[str, Field(description="Where it runs, by default the workspace.")]
 Seconds = Annotated[float, Field(gt=0, description=f"Seconds until it is ended, {MAX_SECONDS} at most.")]
-Background = Annotated[bool, Field(description="Start it as a job and do not wait for it: for servers and long work.")]
-Action = Annotated[Literal["list", "read_output", "kill"], Field(description="What to do.")]
-JobId = Annotated[str, Field(description="Which job; not needed to list them.")]
+Background = Annotated[bool, Field(description="Start a job and do not wait: for servers and long work.")]
+Action = Literal["list", "read_output", "kill"]
+JobId = Annotated[str, Field(description="Not needed to list them.")]
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ShellCommandDetails:
@@ -79,11 +77,11 @@ async def shell_command(
     timeout: Seconds = 60,  # noqa: ASYNC109  # ECA's name for it, and told to the model
     background: Background = False,
 ) -> ToolResult:
-    """Run a command in the user's shell and return what it printed, with its exit code if that is not 0.
+    """Run a command in the user's shell. Returns what it printed, and its exit code if that is not 0.
 
-    It has no terminal and no input: give options that make programs ask nothing. Each call is a fresh shell; nothing
-    that it starts runs on when it ends, unless it is a background job. For Python code that needs the notebook's
-    variables use run_code. To read, search or change files use the tools for that.
+    Each call is a fresh shell without a terminal or input: give options that make programs ask nothing. What it starts
+    ends with it, unless it is a background job. For code that needs the notebook's variables use run_code; to read,
+    search or change files use the tools for that.
     """
     folder = await run_read(_resolve_folder, context.files, working_directory)
     details = _make_details(context, command, background=background)
@@ -109,8 +107,8 @@ async def _check_job(context: ToolContext, arguments: dict[str, Any]) -> None:
     remembers=Remembers.ARGUMENTS,
 )
 async def bg_job(context: ToolContext, action: Action, job_id: JobId = "") -> ToolResult:
-    """Look after what you started in the background (shell_command, notebook_run_cells, run_code): list the jobs, read
-    the newest lines that one put out, or kill one with all that it started. You are told when one ends: do not wait.
+    """List the background jobs that you started, read the newest lines that one printed, or kill one with all that it
+    started. You are told when one ends: do not wait.
     """
     jobs = _get_jobs(context)
     if action == "list":

@@ -14,13 +14,13 @@ from jupyter_eca.workspace.files.read_threads import run_read
 if TYPE_CHECKING:
     from jupyter_eca.instructions.skills import Skill
 
-Name = Annotated[str, Field(min_length=1, description="Which skill, by its name in the list.")]
-File = Annotated[str, Field(description="A file of the skill, by its path in the skill's folder; empty for its text.")]
+Name = Annotated[str, Field(min_length=1, description="Its name in the list.")]
+File = Annotated[str, Field(description="A file's path in the skill's folder; empty for the instructions.")]
 
 
 @tool(reads=True, needs=[Need.SKILLS], summary="Loading the skill {name}")
 async def skill(context: ToolContext, name: Name, file: File = "") -> str:
-    """Load a skill: instructions for one kind of work. Follow them from then on; load each once.
+    """Load a skill, and follow it from then on; load each once.
 
     With file it gives a file that the skill names. Programs among them are run by their path in the skill's folder.
     """

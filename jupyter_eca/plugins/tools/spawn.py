@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 Agent = Annotated[str, Field(description="One of the agents named above.")]
 Words = Annotated[
     str,
-    Field(description="All that the agent is told: what to do, what it must know, and what to answer with."),
+    Field(description="What to do, what it must know, and what to answer with."),
 ]
 Activity = Annotated[str, Field(description="What it does, in three to six words for the user.")]
 Model = Annotated[str, Field(description="PROVIDER/MODEL, only if the user asked for one.")]
-Variant = Annotated[str, Field(description="A variant of the model, only if the user asked for one.")]
+Variant = Annotated[str, Field(description="Only if the user asked for one.")]
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ToolCallDetails | None:
@@ -35,12 +35,11 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ToolCallD
 async def spawn_agent(
     context: ToolContext, agent: Agent, task: Words, activity: Activity = "", model: Model = "", variant: Variant = ""
 ) -> ToolResult:
-    """Have another agent do one task with a fresh context of its own, and read its last message as the result.
+    """Give a task to another agent, which works with a fresh context. Its last message is the result.
 
     For a search whose reading would fill this conversation, and for parts of the work that do not depend on each
-    other: agents that only look run in parallel when one reply calls several, others one after the other. Not for what
-    one or two calls of your own would do. It knows nothing of this conversation and cannot ask back, so tell it
-    everything.
+    other: of several agents in one answer, those that only look run in parallel. Not for what one or two calls of your
+    own would do. It knows nothing of this conversation and cannot ask back: tell it everything.
     """
     if context.spawner is None:
         raise ToolError("A subagent cannot spawn others.", "Do it yourself.")

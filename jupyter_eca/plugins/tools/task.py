@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 Op = Annotated[
     Literal["plan", "add", "start", "complete", "delete", "list"],
     Field(
-        description="plan replaces the list by `tasks`, add appends `tasks`; start, complete and delete are about "
-        "`ids`; list only shows it."
+        description="plan replaces the list by `tasks`, add appends them; start, complete and delete are about `ids`."
     ),
 ]
-Subjects = Annotated[list[str], Field(description="What is to be done, one short line for each task.")]
-Ids = Annotated[list[str], Field(description="The ids of tasks in the list.")]
-ActiveSummary = Annotated[str, Field(description="With start: what you are doing now, in a few words for the user.")]
+Subjects = Annotated[list[str], Field(description="One short line for each.")]
+Ids = list[str]
+ActiveSummary = Annotated[str, Field(description="With start: what you do now, in a few words.")]
 
 # The status that a task gets from an operation.
 _STATUS_OF: Final = {"start": TaskStatus.IN_PROGRESS, "complete": TaskStatus.DONE}
@@ -38,7 +37,7 @@ async def task(
     ids: Ids = [],  # noqa: B006  # read only
     active_summary: ActiveSummary = "",
 ) -> ToolResult:
-    """Keep the plan of this chat, which the user sees beside it. For work of three steps or more; not for less.
+    """Keep the plan of this chat, which the user sees beside it. For work of three steps or more.
 
     Make the plan first, start a task before you work on it, and complete it as soon as it is done.
     """

@@ -31,9 +31,7 @@ T = TypeVar("T")
 
 InBackground = Annotated[
     bool,
-    Field(
-        description="Do not wait for it: for what takes long. The kernel is busy meanwhile; you are told of the end."
-    ),
+    Field(description="Do not wait: you are told of the end. Until then the kernel is busy."),
 ]
 
 STARTED: Final = "Started as {}. You will be told when it ends. Use bg_job to read its output or to kill it."
