@@ -27,12 +27,14 @@ class Bars(Plot):
 
     def play(self, view: RequestView) -> Story:
         view = yield learn_to_plot(view)
+        view.read(r"charts\.py:\d+:(def line\(values, title)")
         size = int(view.read(r"(\d+) cells"))
         view = yield change_cells(view, Insert(LINE), run=[size + 1])
         if calls := look(view, size + 1):
             view = yield calls
         view = yield say(f"{QUESTION} That is done.")
         plot = view.read(rf"cell {size + 1} \[([\w-]+)\]")
+        view.read(r"charts\.py:\d+:(def bar\(values, title=\"\", labels)")
         view = yield change_cells(view, Rewrite(plot, BARS), run=[plot])
         if calls := look(view, size + 1):
             view = yield calls

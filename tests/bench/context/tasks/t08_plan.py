@@ -44,7 +44,8 @@ class PlanAndGo(Task):
         preview = view.search(r'preview "(?P<id>[\w-]+)"')
         view = yield say("1. A cell with the shares of the products. 2. `share` rounds to two digits.")
         run = [share.id, shares.number + 1]
-        wants_list = "list of `task`" in view.news
+        # Two steps are fewer than those for which the message asks for a list.
+        wants_list = "list of `task`" in view.news and "three steps or more" not in view.news
         listed: Reply = (call("task", op="plan", tasks=["insert the cell", "round"]),) if wants_list else ()
         if preview is not None and "preview" in view.tools.get(CHANGE, {}).get("properties", {}):
             rerun = call("notebook_run_cells", cells=[shares.id])

@@ -48,7 +48,7 @@ class JoinFrames(Task):
     def play(self, view: RequestView) -> Story:
         # How the keys are written, and whether they are unique.
         if not (view.knows(r"customer_id[^\n]*C00") and view.knows(r"\bid\b[^\n]*int64")):
-            view = yield (call("variables", names=["orders", "customers"]), call("notebook_read"))
+            view = yield (call("variables", names=["orders", "customers"]),)
         size = int(view.read(r"(\d+) cells"))
         view = yield change_cells(view, Insert(MERGE), run=[size + 1])
         view.read(r"(left_only +2\d)")
