@@ -82,7 +82,7 @@ async def test_after_a_pause_of_ten_minutes_all_that_is_sent_is_kept_for_an_hour
 async def test_another_server_of_the_same_api_is_sent_no_lifetime(tmp_path: Path) -> None:
     script = Script.model_validate({"rules": [{"message": "", "reply": [{"text": "Yes."}]}]})
     with LoopbackAnthropic(script) as server:
-        more = {"anthropic": {"key": "sk-ant-loopback", "url": server.url, "models": {MODEL: {}}}}
+        more: dict[str, Any] = {"anthropic": {"key": "sk-ant-loopback", "url": server.url, "models": {MODEL: {}}}}
         async with desk(tmp_path, [], providers=more, defaultModel=f"anthropic/{MODEL}") as table:
             client = await table.client()
             await answer(client, "one")

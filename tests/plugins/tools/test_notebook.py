@@ -256,7 +256,13 @@ async def test_a_notebook_file_is_not_edited_as_text_and_the_model_learns_what_t
 
 async def test_a_notebook_that_is_read_or_searched_as_a_file_is_the_open_one(tmp_path: Path) -> None:
     async with room(tmp_path, code("a", "new_needle = 1"), read=False) as there:
-        saved = {"cell_type": "code", "id": "a", "metadata": {}, "source": "old_needle = 1", "outputs": []}
+        saved: dict[str, Any] = {
+            "cell_type": "code",
+            "id": "a",
+            "metadata": {},
+            "source": "old_needle = 1",
+            "outputs": [],
+        }
         (tmp_path / PATH).write_text(json.dumps({"cells": [saved], "metadata": {}, "nbformat": 4}))
         read = result(await there.call("read_file", path=PATH))
         assert "--- cell 1 [a]: code, not run ---\nnew_needle = 1" in read

@@ -109,7 +109,7 @@ async def test_include_chooses_files_by_name(root: Path, include: str) -> None:
 
 def write_notebook(path: Path) -> None:
     printed = {"output_type": "stream", "name": "stdout", "text": ['needle = "n"\n']}
-    cells = [
+    cells: list[dict[str, Any]] = [
         {"cell_type": "markdown", "id": "m1", "metadata": {}, "source": ["# A needle\n", "\n", "Text."]},
         {"cell_type": "code", "id": "c1", "source": ["import os\n", 'needle = "n"'], "outputs": [printed]},
         {"cell_type": "code", "source": "no id: needle", "outputs": []},
