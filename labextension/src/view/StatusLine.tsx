@@ -1,5 +1,5 @@
 /**
- * Shows the line below the prompt box: the connection, the tokens, the cost of the chat, and how full the context is.
+ * Shows the line below the prompt box: the connection, the tokens, the cost, and how full the context is.
  *
  * This module knows no session: `App.tsx` passes the numbers.
  */
@@ -53,7 +53,7 @@ export function StatusLine({ connection, usage, onReconnect, onCompact, estimate
   );
 }
 
-/** The tokens of the last message, the cost of the chat, and the meter of the context. */
+/** The tokens of the last message, the cost of the chat or of the last request, and the meter of the context. */
 function UsageText({
   usage,
   onCompact,
@@ -63,9 +63,9 @@ function UsageText({
   if (usage === null) {
     return null;
   }
-  // The cost of the chat is unknown if the price of one of its requests was. Then this is the cost of the last request,
+  // The cost of the chat is unknown if the price of one of its requests was. Then the cost of the last request is shown,
   // which has two names (see `UsageContent`).
-  const cost = usage.sessionCost ?? usage.messageCost ?? usage.lastMessageCost;
+  const lastCost = usage.messageCost ?? usage.lastMessageCost;
   return (
     <>
       <span
@@ -77,7 +77,15 @@ function UsageText({
       >
         {trans.__('↑ %1 ↓ %2', formatCount(usage.messageInputTokens), formatCount(usage.messageOutputTokens))}
       </span>
-      {cost !== undefined && <span title={trans.__('Cost of this chat')}>{formatCost(cost)}</span>}
+      {usage.sessionCost !== undefined ? (
+        <span title={trans.__('Cost of this chat')}>{formatCost(usage.sessionCost)}</span>
+      ) : (
+        lastCost !== undefined && (
+          <span title={trans.__('Cost of the last request. The cost of this chat is not known.')}>
+            {trans.__('last: %1', formatCost(lastCost))}
+          </span>
+        )
+      )}
       <ContextMeter usage={usage} onCompact={onCompact} estimate={estimate} />
     </>
   );

@@ -6,7 +6,7 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
 import { Block, ToolBlock } from '../../src/chat/blocks';
-import { TaskDetails, ToolCallDetails } from '../../src/wire/protocol';
+import { TaskDetails, ToolCallDetails, UsageContent } from '../../src/wire/protocol';
 import { FirstSteps } from '../../src/view/first_run/first_steps';
 import { Session } from '../../src/chat/session';
 import { createChat, createState } from '../../src/chat/state';
@@ -347,6 +347,22 @@ test('the status line shows the cost and how full the context is', () => {
   const html = shown(<StatusLine connection="open" usage={usage} onReconnect={nothing} {...meter} />);
   expect(html).toContain('$0.012');
   expect(html).toContain('25%');
+});
+
+test('the cost of one request is never shown as the cost of the chat', () => {
+  const usage = { type: 'usage', sessionTokens: 5000, messageInputTokens: 1200, messageOutputTokens: 30 } as const;
+  const draw = (costs: Partial<UsageContent>): string =>
+    shown(<StatusLine connection="open" usage={{ ...usage, ...costs }} onReconnect={nothing} {...meter} />);
+  expect(draw({ sessionCost: '0.0123', lastMessageCost: '0.0010' })).toContain(
+    '<span title="Cost of this chat">$0.012</span>'
+  );
+  for (const html of [draw({ lastMessageCost: '0.0010' }), draw({ messageCost: '0.0010' })]) {
+    expect(html).not.toContain('"Cost of this chat"');
+    expect(html).toContain(
+      '<span title="Cost of the last request. The cost of this chat is not known.">last: $0.0010</span>'
+    );
+  }
+  expect(draw({})).not.toContain('$');
 });
 
 test('what fills the context is shown in words, tokens and shares of the window', () => {
