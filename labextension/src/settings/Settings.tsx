@@ -14,6 +14,7 @@ import { Defaults } from './Defaults';
 import { useEnv } from '../view/common/env';
 import { Icon, IconName } from '../view/common/Icon';
 import { Jobs } from './Jobs';
+import { useKeptFocus } from '../view/common/kept_focus';
 import { Messages } from '../view/common/Messages';
 import { Providers } from './Providers';
 import { Report } from './Report';
@@ -61,8 +62,10 @@ export function Settings({ session, section, onSection }: Props): React.ReactEle
     report: trans.__('Report')
   };
   const id = React.useId();
+  const frame = React.useRef<HTMLDivElement>(null);
+  useKeptFocus(frame);
   return (
-    <div className="eca-Settings">
+    <div ref={frame} className="eca-Settings">
       <div
         className="eca-Settings-nav"
         role="tablist"

@@ -1,5 +1,6 @@
 /**
- * Keeps the focus in the panel when the focused element is removed, for example the buttons of an approval.
+ * Keeps the focus in the panel or in the settings when the focused element is removed, for example the buttons of an
+ * approval, or the row of a chat that is deleted.
  *
  * Without this, browsers would give the focus to the page, and the next key would be a command of the notebook. This
  * module knows no view: it finds the card in which the element was, or the prompt box, by their CSS selectors.
@@ -11,10 +12,11 @@ import * as React from 'react';
 const CARD = '.eca-Tool';
 const CARD_HEAD = '.eca-Tool-head';
 const PROMPT_BOX = 'textarea[role=combobox]';
+const FOCUSABLE = ':is(button, input, select, textarea):not(:disabled), summary, a[href], [tabindex="0"]';
 
 /**
  * When the focused element of `panel` is removed, give the focus to the card in which it was. If the card is gone, too,
- * give it to the prompt box.
+ * give it to the prompt box or, where there is none, to what is next to the place of the removed element.
  */
 export function useKeptFocus(panel: React.RefObject<HTMLElement>): void {
   React.useEffect(() => {
@@ -39,14 +41,16 @@ export function useKeptFocus(panel: React.RefObject<HTMLElement>): void {
         }
       });
     };
-    const observer = new MutationObserver(() => {
+    const observer = new MutationObserver(records => {
       if (focused === undefined || focused.isConnected) {
         return;
       }
+      const removed = focused;
       focused = undefined;
       // A field that has replaced the button may have the focus already.
       if (document.activeElement === null || document.activeElement === document.body) {
-        (cardHead?.isConnected === true ? cardHead : node.querySelector<HTMLElement>(PROMPT_BOX))?.focus();
+        const home = cardHead?.isConnected === true ? cardHead : node.querySelector<HTMLElement>(PROMPT_BOX);
+        (home ?? findNeighbour(records, removed, node))?.focus();
       }
     });
     node.addEventListener('focusin', handleFocus);
@@ -58,4 +62,28 @@ export function useKeptFocus(panel: React.RefObject<HTMLElement>): void {
       observer.disconnect();
     };
   }, [panel]);
+}
+
+/**
+ * Find what can have the focus at the place of a removed element: what stands there now, what is after it, before it, or
+ * around it, within `node`. `records` are the mutations, of which one has removed the element.
+ */
+function findNeighbour(records: readonly MutationRecord[], removed: Element, node: Element): HTMLElement | undefined {
+  const record = records.find(({ removedNodes }) => [...removedNodes].some(other => other.contains(removed)));
+  if (record === undefined) {
+    return undefined;
+  }
+  const { previousSibling, nextSibling, target } = record;
+  const places = [
+    previousSibling === null ? target.firstChild : previousSibling.nextSibling,
+    nextSibling,
+    previousSibling
+  ];
+  for (let around: Node | null = target; around !== null && node.contains(around); around = around.parentNode) {
+    places.push(around);
+  }
+  return places
+    .filter(place => place instanceof HTMLElement && place.isConnected)
+    .flatMap(place => [place, ...(place as HTMLElement).querySelectorAll<HTMLElement>('*')] as HTMLElement[])
+    .find(element => element.matches(FOCUSABLE) && element.checkVisibility());
 }
