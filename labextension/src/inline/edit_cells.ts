@@ -19,6 +19,7 @@ import { HunkStyle } from '../review/hunk_view';
 import { LiveNotebooks } from '../notebook/live_notebooks';
 import { Range, RewriteContentReceivedParams, RewritePromptParams } from '../wire/protocol';
 import { Session } from '../chat/session';
+import { describeError } from '../view/common/error_text';
 
 /** The boxes of all cells. A cell has at most one. */
 export class CellRewriter {
@@ -154,7 +155,7 @@ export class CellRewriter {
       await this.session.request('rewrite/prompt', params);
     } catch (error) {
       this.running.delete(id);
-      box.fail(error instanceof Error ? error.message : String(error));
+      box.fail(describeError(error, this.trans));
     }
   }
 

@@ -13,6 +13,7 @@ import { Session } from '../chat/session';
 import { useEnv } from '../view/common/env';
 import { Defaults } from './Defaults';
 import { NewRuleForm } from './NewRuleForm';
+import { describeError } from '../view/common/error_text';
 
 /** The default that is shown above the rules: whether edits need approval when no rule decides. */
 const REVIEW: readonly DefaultName[] = ['review'];
@@ -50,7 +51,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
             try {
               setWritten((await session.request('approvals/add', rule)).file);
             } catch (error) {
-              return error instanceof Error ? error.message : String(error);
+              return describeError(error, trans);
             }
             setAdding(false);
             await reload();

@@ -11,6 +11,7 @@ import { Session } from '../chat/session';
 import { useEnv } from '../view/common/env';
 import { Server, ServerActions } from './Server';
 import { ServerForm } from './ServerForm';
+import { describeError } from '../view/common/error_text';
 
 /** The list of tool servers, with the form for a new one or a changed one. */
 export function Servers({ session }: { readonly session: Session }): React.ReactElement {
@@ -64,7 +65,7 @@ export function Servers({ session }: { readonly session: Session }): React.React
                   try {
                     await session.request('mcp/updateServer', params);
                   } catch (error) {
-                    return error instanceof Error ? error.message : String(error);
+                    return describeError(error, trans);
                   }
                   setEditing('');
                   return '';

@@ -27,6 +27,7 @@ import { useEnv, usePreferences } from '../common/env';
 import { EstimateSource, EstimateLine } from './Estimate';
 import { Icon, IconButton, StopIcon } from '../common/Icon';
 import { PromptBox, typeText } from './PromptBox';
+import { describeError } from '../common/error_text';
 
 /** A text that another part of the panel puts into the prompt box. */
 export interface InsertedText {
@@ -166,7 +167,7 @@ export function Composer(props: Props): React.ReactElement {
         box.current?.focus();
       },
       (error: unknown) => {
-        props.onWarning(error instanceof Error ? error.message : String(error));
+        props.onWarning(describeError(error, trans));
       }
     );
   };

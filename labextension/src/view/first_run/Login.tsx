@@ -9,6 +9,7 @@ import * as React from 'react';
 
 import { LoginField, LoginStep, ProviderStatus } from '../../wire/protocol';
 import { useEnv } from '../common/env';
+import { describeError } from '../common/error_text';
 
 interface Props {
   readonly provider: ProviderStatus;
@@ -34,7 +35,7 @@ export function Login({ provider, login, enter, errors, onEnd }: Props): React.R
     setBusy(true);
     return next
       .then(setStep, (error: unknown) => {
-        setRequestError(error instanceof Error ? error.message : String(error));
+        setRequestError(describeError(error, trans));
       })
       .finally(() => {
         setBusy(false);

@@ -107,6 +107,8 @@ export class FirstSteps {
  * outcome is `failed`, because nothing is known about the key.
  */
 function explainError(error: unknown, outcome: KeyResult['outcome']): KeyResult {
-  const message = error instanceof Error ? error.message : String(error);
-  return { outcome: error instanceof LinkError ? 'failed' : outcome, model: '', message };
+  // The panel shows by itself that there is no connection.
+  return error instanceof LinkError
+    ? { outcome: 'failed', model: '', message: '' }
+    : { outcome, model: '', message: error instanceof Error ? error.message : String(error) };
 }

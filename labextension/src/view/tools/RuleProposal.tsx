@@ -11,6 +11,7 @@ import { ApprovalRules, nameCall } from '../../chat/approval_rules';
 import { ApprovalsProposeResult, ChatId, RulePlace, RuleText } from '../../wire/protocol';
 import { toExactText } from '../../render/format';
 import { useEnv } from '../common/env';
+import { describeError } from '../common/error_text';
 
 /** Return the rule as JSON, in the form in which it is written to the configuration file. */
 export function formatRule({ decision, rule, argsMatchers = {} }: RuleText): string {
@@ -36,7 +37,7 @@ export function RuleForm({ chatId, id, approvalRules, onBack }: FormProps): Reac
   const [busy, setBusy] = React.useState(false);
   const showError = (error: unknown): void => {
     setBusy(false);
-    setError(error instanceof Error ? error.message : String(error));
+    setError(describeError(error, trans));
   };
   React.useEffect(() => {
     approvalRules.propose(chatId, id).then(setProposal, showError);
