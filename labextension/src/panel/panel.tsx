@@ -70,7 +70,7 @@ export class AssistantPanel extends ReactWidget {
   /** The instructions of the notebook in front. */
   private readonly instructions: ActiveInstructions;
   /** Shows the changes of the assistant in the cells. */
-  private readonly review: ReviewController;
+  readonly review: ReviewController;
   /** Rewrites cells as the user instructs. */
   readonly rewriter: CellRewriter;
   /** What the views use of Lab. */

@@ -152,6 +152,10 @@ function activate(
   Object.values(CellCommand).forEach(command => palette?.addItem({ command, category }));
   palette?.addItem({ command: OPEN_COMMAND, category });
   palette?.addItem({ command: OPEN_COMMAND, category, args: { area: 'main' } });
+  void place.loaded.then(async ({ review }) => {
+    const { addReviewCommands } = await import('../review/commands');
+    addReviewCommands(app.commands, palette, tracker, review, trans);
+  });
   launcher?.add({ command: OPEN_COMMAND, category: trans.__('Other'), rank: 1 });
   return place;
 }

@@ -45,6 +45,8 @@ export class CellBar extends Widget {
     this.addClass('eca-CellBar');
     this.node.setAttribute('role', 'group');
     this.node.setAttribute('aria-label', label);
+    // The review bar gives it the focus.
+    this.node.tabIndex = -1;
     // Otherwise Lab treats keys and clicks in a cell as its own.
     this.node.dataset.lmSuppressShortcuts = 'true';
     this.head.className = 'eca-CellBar-head';

@@ -24,6 +24,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { BarButton, BarContent, CellBar, insertBar } from './cell_bar';
 import { CellDiff } from './cell_diff';
 import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
+import type { Change } from '../chat/types';
 import { toExactText } from '../render/format';
 import { HunkPainter } from './hunk_painter';
 import { HunkStyle } from './hunk_view';
@@ -31,6 +32,7 @@ import { Hunk } from './hunks';
 import { LiveNotebooks } from '../notebook/live_notebooks';
 import { TabStorage } from '../chat/tab_storage';
 import { CallOwner, Note, Owner, listNotes } from './notes';
+import { getTone, NotebookOverview, OpenNote } from './overview';
 import { Session } from '../chat/session';
 import { listMarkedCalls } from '../chat/state';
 import { ChatId } from '../wire/protocol';
@@ -64,6 +66,10 @@ export class ReviewController {
   private painted = new Set<Cell>();
   /** The ids of the cells that have finished changes, by the keys of the notes, at the last refresh. */
   private listed: ReadonlyMap<string, string> = new Map();
+  /** The overviews of the notebooks in which changes are undecided. */
+  private readonly overviews = new Map<NotebookPanel, NotebookOverview>();
+  /** The notes about which the user has to decide, as they are shown in each notebook. */
+  private openNotes = new Map<NotebookPanel, OpenNote[]>();
   /** The notebooks whose lists of cells are followed. */
   private readonly followed = new WeakSet<NotebookPanel>();
   private readonly unfolder = new CellUnfolder(() => {
@@ -90,6 +96,10 @@ export class ReviewController {
   dispose(): void {
     this.unsubscribe();
     this.tracker.widgetAdded.disconnect(this.refreshLater);
+    this.overviews.forEach(overview => {
+      overview.dispose();
+    });
+    this.overviews.clear();
   }
 
   /** Refresh soon, once for all changes until then. */
@@ -111,6 +121,7 @@ export class ReviewController {
     const listed = new Map<string, string>();
     const paintedBefore = this.painted;
     this.painted = new Set();
+    this.openNotes = new Map();
     this.tracker.forEach(panel => {
       const cells = panel.isDisposed ? undefined : panel.content.model?.sharedModel.cells;
       if (cells !== undefined) {
@@ -138,6 +149,57 @@ export class ReviewController {
     this.unfolder.renderDecided(this.painted);
     this.removeOldBars(shownBars);
     this.removeDecidedMarks(listed);
+    this.updateOverviews();
+  }
+
+  /** Show the overview of each notebook in which changes are undecided, and remove the others. */
+  private updateOverviews(): void {
+    for (const [panel, overview] of this.overviews) {
+      if (!this.openNotes.has(panel)) {
+        this.overviews.delete(panel);
+        overview.dispose();
+      }
+    }
+    for (const [panel, notes] of this.openNotes) {
+      const overview = this.overviews.get(panel) ?? this.createOverview(panel);
+      this.overviews.set(panel, overview);
+      overview.show(notes, !notes.every(({ note }) => note.owner.kind === 'call' || this.isIdle(note.owner.chatId)));
+    }
+  }
+
+  private createOverview(panel: NotebookPanel): NotebookOverview {
+    const actions = {
+      keepAll: () => void this.keepAll(panel),
+      undoAll: () => void this.undoAll(panel),
+      unfold: this.unfoldNow
+    };
+    return new NotebookOverview(panel, this.painter, actions, this.trans);
+  }
+
+  /** Show the source of a cell that is rendered or folded, because the user wants to see its hunks. */
+  private readonly unfoldNow = (cell: Cell): void => {
+    this.unfolder.show(cell);
+    this.refreshLater();
+  };
+
+  /** Whether there are changes in a notebook about which the user has to decide. */
+  hasChanges(panel: NotebookPanel): boolean {
+    return this.overviews.has(panel);
+  }
+
+  /** Go to the next change of a notebook (1) or the previous one (-1). */
+  async goTo(panel: NotebookPanel, direction: 1 | -1): Promise<void> {
+    await this.overviews.get(panel)?.goTo(direction);
+  }
+
+  /** Keep all changes that were made in a notebook. Proposed changes still wait for approval. */
+  async keepAll(panel: NotebookPanel): Promise<void> {
+    await this.keep(this.openNotes.get(panel) ?? []);
+  }
+
+  /** Undo all changes that were made in a notebook, unless a turn is running in a chat that made one of them. */
+  async undoAll(panel: NotebookPanel): Promise<void> {
+    await this.undo(this.openNotes.get(panel) ?? []);
   }
 
   /** Refresh when the list of cells of a notebook changes. */
@@ -177,6 +239,10 @@ export class ReviewController {
     }
     const bar = this.bars.get(cell)?.get(note.key) ?? new CellBar(this.trans.__('Changes of the assistant'));
     bar.fill(this.buildContent(note, cell, edit));
+    if (!settled) {
+      const open = { note, cell, bar, hunks: edit?.diff.hunks };
+      this.openNotes.set(panel, [...(this.openNotes.get(panel) ?? []), open]);
+    }
     shownBars.set(cell, (shownBars.get(cell) ?? new Map<string, CellBar>()).set(note.key, bar));
     void cell.ready.then(
       () => {
@@ -236,9 +302,14 @@ export class ReviewController {
    */
   private createStyle(panel: NotebookPanel, { owner }: EditNote, diff: CellDiff): HunkStyle {
     const { trans } = this;
-    // The notebook gets the focus first, because the button that has it is removed.
+    // The notebook gets the focus first, because the button that has it is removed. In its edit mode it gives the focus
+    // to the editor. In its command mode it does nothing while something in the cell has the focus.
     const focusThen = (act: (id: number) => void) => (id: number) => {
-      panel.content.activate();
+      const { content } = panel;
+      content.activate();
+      if (content.mode === 'command') {
+        content.activeCell?.node.focus({ preventScroll: true });
+      }
       act(id);
     };
     const touched = trans.__('You have edited this part since');
@@ -350,7 +421,7 @@ export class ReviewController {
       note.owner.kind === 'call'
         ? this.addWarning(this.describeWholeCall(this.describeProposal(note, cell), note.owner), note.owner.loads)
         : this.describeChange(note, edit);
-    const tone = note.kind === 'insert' ? 'added' : note.kind === 'delete' ? 'removed' : 'changed';
+    const tone = getTone(note);
     const hidden = edit !== undefined && isHidden(cell);
     const buttons = [...(hidden ? [this.createShowButton(cell)] : []), ...this.listButtons(note, edit)];
     return { tone, words, buttons, ...(source !== undefined && { source }) };
@@ -418,8 +489,9 @@ export class ReviewController {
    * its parts, and if the call does more than this change: then it is approved in the chat, which shows all of it. A
    * finished change has Keep and Undo, and a settled one Undo and Hide.
    */
-  private listButtons({ owner }: Note, edit: ReviewedEdit | undefined): BarButton[] {
+  private listButtons(note: Note, edit: ReviewedEdit | undefined): BarButton[] {
     const { trans, session } = this;
+    const { owner } = note;
     if (owner.kind === 'call') {
       const { id, chatId, parts = [], leftOut, changeCount, runsCells } = owner;
       const kept = parts.length - leftOut.length;
@@ -453,28 +525,53 @@ export class ReviewController {
     return [
       {
         label: several ? trans.__('Keep all') : trans.__('Keep'),
-        act: () => {
-          if (edit === undefined) {
-            void keepChanges(session, changes, chatId);
-          } else {
-            edit.diff.dropAll();
-          }
-        }
+        act: () => void this.keep([{ note }])
       },
       {
         label: several ? trans.__('Undo all') : trans.__('Undo'),
-        act: () => {
-          const whole = edit === undefined || (!edit.diff.isBegun && edit.diff.text === changes.at(-1)?.text?.after);
-          // The server undoes a whole change, with the outputs of the cell, and informs the model. While a turn is
-          // running it refuses to, and then only the text is undone here.
-          if (whole && changes.every(({ refused }) => refused === undefined) && this.isIdle(chatId)) {
-            void undoChanges(session, changes, chatId);
-          } else {
-            edit?.diff.applyAll();
-          }
-        }
+        act: () => void this.undo([{ note }])
       }
     ];
+  }
+
+  /** Keep the changes of these notes. Proposed changes are left as they are. */
+  private async keep(notes: readonly { readonly note: Note }[]): Promise<void> {
+    const whole = new ChangesByChat();
+    for (const { note } of notes) {
+      const { owner, key } = note;
+      const edit = this.edits.get(key);
+      if (owner.kind === 'changes' && edit === undefined) {
+        whole.add(owner.chatId, owner.changes);
+      } else if (owner.kind === 'changes') {
+        // When its last hunk is kept, the server is informed: see `reportDecision`.
+        edit?.diff.dropAll();
+      }
+    }
+    await whole.forEachChat((changes, chatId) => keepChanges(this.session, changes, chatId));
+  }
+
+  /**
+   * Undo the changes of these notes. Proposed changes are left as they are.
+   *
+   * The server undoes a whole change, with the outputs of the cell, and informs the model. While a turn is running it
+   * refuses to, and then only the text is undone here. The same is done when the user has decided about a part of it.
+   */
+  private async undo(notes: readonly { readonly note: Note }[]): Promise<void> {
+    const whole = new ChangesByChat();
+    for (const { note } of notes) {
+      const { owner, key } = note;
+      if (owner.kind === 'changes') {
+        const edit = this.edits.get(key);
+        const { changes, chatId } = owner;
+        const isWhole = edit === undefined || (!edit.diff.isBegun && edit.diff.text === changes.at(-1)?.text?.after);
+        if (isWhole && changes.every(({ refused }) => refused === undefined) && this.isIdle(chatId)) {
+          whole.add(chatId, changes);
+        } else {
+          edit?.diff.applyAll();
+        }
+      }
+    }
+    await whole.forEachChat((changes, chatId) => undoChanges(this.session, changes, chatId));
   }
 
   /** Whether no turn is running in a chat. */
@@ -487,10 +584,29 @@ export class ReviewController {
     return {
       label: this.trans.__('Show'),
       act: () => {
-        this.unfolder.show(cell);
-        this.refreshLater();
+        this.unfoldNow(cell);
       }
     };
+  }
+}
+
+/** Collects changes, so that the server is asked once about all changes of a chat. */
+class ChangesByChat {
+  private readonly byChat = new Map<ChatId, readonly Change[]>();
+
+  add(chatId: ChatId, changes: readonly Change[]): void {
+    this.byChat.set(chatId, [...(this.byChat.get(chatId) ?? []), ...changes]);
+  }
+
+  /** Call `act` once for each chat, with its changes in the order in which they were made. */
+  async forEachChat(act: (changes: readonly Change[], chatId: ChatId) => Promise<void>): Promise<void> {
+    const calls = [...this.byChat].map(([chatId, changes]) =>
+      act(
+        changes.toSorted((left, right) => left.number - right.number),
+        chatId
+      )
+    );
+    await Promise.all(calls);
   }
 }
 

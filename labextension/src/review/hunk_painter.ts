@@ -11,7 +11,7 @@ import { Cell } from '@jupyterlab/cells';
 import type { CodeMirrorEditor } from '@jupyterlab/codemirror';
 
 import { Hunk } from './hunks';
-import { drawHunks, HunkStyle } from './hunk_view';
+import { drawHunks, HunkStyle, revealHunk } from './hunk_view';
 
 /** Where hunks come from: an inline edit, or the review of changes. */
 export type Layer = 'edit' | 'review';
@@ -55,9 +55,19 @@ export class HunkPainter {
     }
   }
 
+  /**
+   * Scroll to a hunk, and return its element. Undefined when it is not drawn: the cell has no editor yet, or it shows the
+   * hunks of an inline edit.
+   */
+  async reveal(cell: Cell, hunk: Hunk): Promise<HTMLElement | undefined> {
+    this.flush(cell);
+    const view = findView(cell);
+    return view === undefined ? undefined : revealHunk(view, hunk);
+  }
+
   /** Draw the layer that should be seen in a cell, unless it is drawn already. */
   private flush(cell: Cell): void {
-    const view = (cell.editor as Partial<CodeMirrorEditor> | null)?.editor;
+    const view = findView(cell);
     const { edit, review } = this.wanted.get(cell) ?? {};
     const hasEdit = edit !== undefined && edit.hunks.length > 0;
     // Without any hunks, the empty list of the inline edit is drawn, which removes its last hunks.
@@ -68,4 +78,9 @@ export class HunkPainter {
     this.drawn.set(cell, top.hunks);
     drawHunks(view, top.hunks, top.style);
   }
+}
+
+/** Return the editor of a cell; undefined when it has none, for example because it was never seen. */
+function findView(cell: Cell): CodeMirrorEditor['editor'] | undefined {
+  return (cell.editor as Partial<CodeMirrorEditor> | null)?.editor;
 }

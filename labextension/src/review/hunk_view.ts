@@ -78,6 +78,23 @@ export function drawHunks(view: EditorView, hunks: readonly Hunk[], style: HunkS
   });
 }
 
+/**
+ * Scroll to a hunk, and return its element; undefined when the hunk is not drawn. An editor draws only those lines that
+ * can be seen, so the element of another hunk may not exist until then.
+ */
+export function revealHunk(view: EditorView, { id, from }: Hunk): Promise<HTMLElement | undefined> {
+  view.dispatch({
+    effects: EditorView.scrollIntoView(Math.min(from, view.state.doc.length), { y: 'nearest', yMargin: 40 })
+  });
+  return new Promise(resolve => {
+    view.requestMeasure({
+      read: () => {
+        resolve(view.dom.querySelector<HTMLElement>(`.eca-Hunk[data-hunk='${String(id)}']`) ?? undefined);
+      }
+    });
+  });
+}
+
 /** Two texts that together have more characters than this are not compared letter by letter: it would take too long. */
 const MAX_COMPARED_LENGTH = 5000;
 
@@ -202,6 +219,9 @@ class OtherTextWidget extends WidgetType {
     const node = document.createElement('div');
     node.className = `eca-Hunk eca-mod-${side === 'made' ? 'removed' : 'added'}`;
     node.contentEditable = 'false';
+    node.dataset.hunk = String(this.hunk.id);
+    // The review bar gives it the focus. The next Tab leads to its buttons.
+    node.tabIndex = -1;
     // Otherwise Lab moves the focus from a button of the hunk into the editor, and takes Enter on it as its own key.
     node.dataset.lmSuppressShortcuts = 'true';
     node.addEventListener('focusin', event => {

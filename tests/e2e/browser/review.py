@@ -20,6 +20,8 @@ LINES = ["a = 1", "b = 2", "c = 3", "d = 4", "e = 5"]
 BEFORE = "\n".join(LINES)
 AFTER = BEFORE.replace("a = 1", "a = 10").replace("e = 5", "e = 50")
 TEXT = "# Sales\n\nOf all cities.\n\nBy year."
+# The number of a cell that cannot be seen together with the first one.
+FAR = 40
 REWRITTEN = "# Sales of 2026\n\nOf all cities.\n\nBy month."
 
 
@@ -39,6 +41,7 @@ def change(*changes: dict[str, Any], run: bool = False) -> dict[str, Any]:
 # What it does when it is asked so, once it has read the notebook.
 CALLS: dict[str, list[dict[str, Any]]] = {
     "^change": [edit("c0", AFTER), edit("c1", "y = 20")],
+    "^far": [edit("c0", AFTER), edit(f"c{FAR}", "y = 20")],
     "^only the first": [edit("c0", AFTER)],
     "^now the second": [edit("c1", "y = 20")],
     "^say it better": [edit("c0", REWRITTEN)],

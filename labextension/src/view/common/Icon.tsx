@@ -6,6 +6,9 @@
 
 import * as React from 'react';
 
+/** An arrow that points upwards. */
+const UP = 'M8 13V3.5M3.8 7.5 8 3.3l4.2 4.2';
+
 /** The lines of each icon as the path of an SVG, in a square of 16 units. */
 const PATHS = {
   add: 'M8 3v10M3 8h10',
@@ -13,11 +16,12 @@ const PATHS = {
     'M12.8 7.3 7.9 12.200a2.900 2.900 0 0 1-4.100-4.100l5.300-5.300a1.900 1.900 0 0 1 2.700 2.700L6.600 10.700a.9.9 0 0 1-1.300-1.300l4.600-4.600',
   chats: 'M2.5 4h11M2.5 8h11M2.5 12h7',
   back: 'M10 3 5 8l5 5',
-  send: 'M8 13V3.5M3.8 7.5 8 3.3l4.2 4.2',
+  send: UP,
   close: 'm4 4 8 8M12 4l-8 8',
   check: 'm3.2 8.6 3 3 6.6-7',
   cross: 'm4.2 4.2 7.6 7.6M11.8 4.2l-7.6 7.6',
   fold: 'm6 4 4 4-4 4',
+  up: UP,
   down: 'M8 3v9.5M3.8 8.5 8 12.7l4.2-4.2',
   edit: 'M3 13l.6-2.8 7-7a1.1 1.1 0 0 1 1.6 0l.6.6a1.1 1.1 0 0 1 0 1.6l-7 7L3 13z',
   retry: 'M12.6 6.4A5 5 0 1 0 13 9M13 3v3.5H9.5',

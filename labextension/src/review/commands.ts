@@ -1,0 +1,69 @@
+/**
+ * The commands for the changes of the assistant in the notebook in front: go to the next or the previous one, keep or
+ * undo all of them.
+ *
+ * They are added when the panel is loaded, because before that no change is known. Shortcuts in schema/plugin.json use
+ * their ids.
+ */
+
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { TranslationBundle } from '@jupyterlab/translation';
+import type { CommandRegistry } from '@lumino/commands';
+
+import type { ReviewController } from './controller';
+
+/** Add the commands to Lab and to its palette. */
+export function addReviewCommands(
+  commands: CommandRegistry,
+  palette: ICommandPalette | null,
+  tracker: INotebookTracker,
+  review: ReviewController,
+  trans: TranslationBundle
+): void {
+  const labels: Readonly<Record<string, readonly [string, (panel: NotebookPanel) => void]>> = {
+    'eca:next-change': [trans.__('Go to the Next Change of the Assistant'), panel => void review.goTo(panel, 1)],
+    'eca:previous-change': [
+      trans.__('Go to the Previous Change of the Assistant'),
+      panel => void review.goTo(panel, -1)
+    ],
+    'eca:keep-all-changes': [trans.__('Keep All Changes in this Notebook'), panel => void review.keepAll(panel)],
+    'eca:undo-all-changes': [trans.__('Undo All Changes in this Notebook'), panel => void review.undoAll(panel)]
+  };
+  for (const [command, [label, act]] of Object.entries(labels)) {
+    commands.addCommand(command, {
+      label,
+      describedBy: { args: { type: 'object', properties: {} } },
+      isEnabled: () => tracker.currentWidget !== null && review.hasChanges(tracker.currentWidget),
+      execute: () => {
+        if (tracker.currentWidget !== null) {
+          act(tracker.currentWidget);
+        }
+      }
+    });
+    palette?.addItem({ command, category: trans.__('Assistant') });
+  }
+  // Taken from the object, so that the library is not a part of this bundle.
+  const { keystrokeForKeydownEvent: keystrokeOf } = commands.constructor as typeof CommandRegistry;
+  /**
+   * Run the command of a key that was pressed in a bar or a hunk. Lab does not: there it leaves all keys to the page, so
+   * that *Enter* presses a button and does not edit the cell.
+   */
+  const handleKey = (event: KeyboardEvent): void => {
+    if (event.target instanceof Element && event.target.closest('[data-lm-suppress-shortcuts]') !== null) {
+      const pressed = keystrokeOf(event);
+      const binding = commands.keyBindings.find(({ command, keys }) => command in labels && String(keys) === pressed);
+      if (binding !== undefined) {
+        event.preventDefault();
+        void commands.execute(binding.command, binding.args);
+      }
+    }
+  };
+  const listen = ({ node }: NotebookPanel): void => {
+    node.addEventListener('keydown', handleKey);
+  };
+  tracker.forEach(listen);
+  tracker.widgetAdded.connect((_, panel) => {
+    listen(panel);
+  });
+}

@@ -1,0 +1,34 @@
+/** The bar of a notebook with undecided changes: what it shows. */
+
+import { nullTranslator } from '@jupyterlab/translation';
+import * as React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, test } from 'vitest';
+
+import { ReviewBar, ReviewCounts } from '../../src/review/ReviewBar';
+
+const nothing = (): void => undefined;
+
+function shown(counts: Partial<ReviewCounts>): string {
+  const all = { made: 0, proposed: 0, shown: undefined, busy: false, ...counts };
+  const view = (
+    <ReviewBar counts={all} trans={nullTranslator.load('')} goTo={nothing} keepAll={nothing} undoAll={nothing} />
+  );
+  return renderToStaticMarkup(view);
+}
+
+test('the bar counts the changes, and names the one to which the user has gone', () => {
+  expect(shown({ made: 1 })).toContain('>1 change<');
+  expect(shown({ made: 3, proposed: 1 })).toContain('>3 changes · 1 proposed change<');
+  expect(shown({ made: 3, proposed: 1, shown: 2 })).toContain('>Change 2 of 4<');
+});
+
+test('proposed changes are approved one by one, where all of a call is shown', () => {
+  expect(shown({ proposed: 2 })).not.toMatch(/Keep all|Undo all|Approve/);
+  expect(shown({ made: 1, proposed: 2 })).toMatch(/Keep all.*Undo all/);
+});
+
+test('while a turn is running, nothing can be undone for all', () => {
+  expect(shown({ made: 2, busy: true })).toMatch(/<button[^>]*disabled=""[^>]*>Undo all</);
+  expect(shown({ made: 2 })).not.toContain('disabled');
+});
