@@ -26,7 +26,7 @@ export function Messages({ session, messages }: Props): React.ReactElement {
   return (
     <div className="eca-Messages">
       {messages.slice(-3).map(({ key, type, text }) => (
-        <div key={key} className={`eca-Message eca-mod-${type}`} role={type === 'error' ? 'alert' : undefined}>
+        <div key={key} className={`eca-Message eca-mod-${type}`} role={type === 'info' ? 'status' : 'alert'}>
           <Icon name="alert" />
           <span dir="auto">{toPlainText(text.slice(0, MAX_LENGTH))}</span>
           <IconButton
