@@ -15,20 +15,21 @@ export default defineConfig(
     }
   },
   {
-    files: ['src/**/*.tsx'],
+    files: ['src/**/*.{ts,tsx}'],
     rules: {
-      // Text that users see goes through the translator.
       'no-restricted-syntax': [
         'error',
-        {
-          selector: ':not(JSXElement[openingElement.name.name=/^(code|kbd)$/]) > JSXText[value=/\\p{L}{2,}/u]',
-          message: 'Text that users see goes through the translator: trans.__(…).'
-        },
-        {
-          selector:
-            'JSXAttribute[name.name=/^(title|placeholder|alt|label|aria-label|aria-description)$/] > Literal[value=/\\p{L}{2,}/u]',
-          message: 'Text that users see goes through the translator: trans.__(…).'
-        }
+        ...[
+          ':not(JSXElement[openingElement.name.name=/^(code|kbd)$/]) > JSXText[value=/\\p{L}{2,}/u]',
+          'JSXAttribute[name.name=/^(title|placeholder|alt|label|aria-label|aria-description)$/] > Literal[value=/\\p{L}{2,}/u]',
+          'AssignmentExpression[left.property.name=/^(textContent|innerText|title|placeholder|label|caption)$/] > Literal.right[value=/\\p{L}{2,}/u]',
+          'CallExpression[callee.property.name=setAttribute][arguments.0.value=/^(title|placeholder|alt|aria-label|aria-description)$/] > Literal:nth-child(2)[value=/\\p{L}{2,}/u]',
+          'Property[key.name=/^(label|caption)$/] > Literal.value[value=/\\p{L}{2,}/u]'
+        ].map(selector => ({ selector, message: 'Text that users see goes through the translator: trans.__(…).' })),
+        ...[
+          'CallExpression[callee.property.name=/^(__|_n)$/] > :not(Literal):nth-child(1)',
+          'CallExpression[callee.property.name=_n] > :not(Literal):nth-child(2)'
+        ].map(selector => ({ selector, message: 'A tool collects the texts for translators: they must be literals.' }))
       ]
     }
   }
