@@ -275,7 +275,7 @@ test('the settings show no untranslated word', () => {
   const providers = auths.map((auth, key) => (
     <Provider
       key={key}
-      provider={{ id: '1', configured: true, auth: auth as never, login: { methods: [] }, models: ['1'] as never }}
+      provider={{ id: '1', configured: true, auth, login: { methods: [] }, models: ['1'] as never }}
       onSignIn={nothing}
       onSignOut={nothing}
     >

@@ -117,7 +117,9 @@ def test_each_changed_cell_has_a_mark_beside_the_scroll_bar_that_leads_to_it(
     assert marks.last.evaluate(SEEN)
     # The first cell is at the top of the notebook, and the last one near its end.
     first, last, strip = (found.bounding_box() for found in (marks.first, marks.last, page.locator(".eca-ScrollMap")))
-    assert first and last and strip
+    assert first
+    assert last
+    assert strip
     assert first["y"] - strip["y"] < 0.1 * strip["height"]
     assert last["y"] - strip["y"] > 0.6 * strip["height"]
     marks.last.click()

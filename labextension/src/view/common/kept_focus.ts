@@ -1,6 +1,6 @@
 /**
- * Keeps the focus in the panel or in the settings when the focused element is removed, for example the buttons of an
- * approval, or the row of a chat that is deleted.
+ * Keeps the focus in the panel or in the settings when the focused element is removed or disabled, for example the
+ * buttons of an approval, the row of a chat that is deleted, or a button while its request is under way.
  *
  * Without this, browsers would give the focus to the page, and the next key would be a command of the notebook. This
  * module knows no view: it finds the card in which the element was, or the prompt box, by their CSS selectors.
@@ -12,11 +12,15 @@ import * as React from 'react';
 const CARD = '.eca-Tool';
 const CARD_HEAD = '.eca-Tool-head';
 const PROMPT_BOX = 'textarea[role=combobox]';
+// What gets the focus while a button in it is disabled.
+const HOLDER = 'form, section, [role=group], [role=tabpanel], .eca-Panel';
 const FOCUSABLE = ':is(button, input, select, textarea):not(:disabled), summary, a[href], [tabindex="0"]';
 
 /**
  * When the focused element of `panel` is removed, give the focus to the card in which it was. If the card is gone, too,
  * give it to the prompt box or, where there is none, to what is next to the place of the removed element.
+ *
+ * When the focused element is disabled, give the focus to the form or group around it until the element is enabled again.
  */
 export function useKeptFocus(panel: React.RefObject<HTMLElement>): void {
   React.useEffect(() => {
@@ -41,7 +45,19 @@ export function useKeptFocus(panel: React.RefObject<HTMLElement>): void {
         }
       });
     };
+    /** The element that was disabled while it had the focus, and what has the focus in its place. */
+    let disabled: { readonly element: HTMLElement; readonly holder: HTMLElement } | undefined;
     const observer = new MutationObserver(records => {
+      if (disabled?.element.matches(':enabled') === true) {
+        if (document.activeElement === disabled.holder) {
+          disabled.element.focus();
+        }
+        disabled = undefined;
+      }
+      if (focused?.matches(':disabled') === true) {
+        disabled = holdFocus(focused);
+        return;
+      }
       if (focused === undefined || focused.isConnected) {
         return;
       }
@@ -55,13 +71,26 @@ export function useKeptFocus(panel: React.RefObject<HTMLElement>): void {
     });
     node.addEventListener('focusin', handleFocus);
     node.addEventListener('focusout', handleBlur);
-    observer.observe(node, { childList: true, subtree: true });
+    observer.observe(node, { childList: true, subtree: true, attributeFilter: ['disabled'] });
     return () => {
       node.removeEventListener('focusin', handleFocus);
       node.removeEventListener('focusout', handleBlur);
       observer.disconnect();
     };
   }, [panel]);
+}
+
+/** Give the focus to what is around a disabled element, where no key presses a button. */
+function holdFocus(element: Element): { readonly element: HTMLElement; readonly holder: HTMLElement } | undefined {
+  const holder = element.parentElement?.closest<HTMLElement>(HOLDER) ?? null;
+  if (holder === null || !(element instanceof HTMLElement)) {
+    return undefined;
+  }
+  if (!holder.hasAttribute('tabindex')) {
+    holder.tabIndex = -1;
+  }
+  holder.focus({ preventScroll: true });
+  return { element, holder };
 }
 
 /**

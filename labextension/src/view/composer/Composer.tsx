@@ -224,6 +224,11 @@ export function Composer(props: Props): React.ReactElement {
       onUnsent({ text: message, contexts });
     }
   };
+  /** Send the message. The box gets the focus, because the button is disabled or removed. */
+  const sendByButton = (later: boolean): void => {
+    box.current?.focus();
+    void send(later);
+  };
   const onKeyDown = (event: React.KeyboardEvent): void => {
     const suggestion = list?.suggestions?.[list.active];
     if (event.nativeEvent.isComposing) {
@@ -342,7 +347,9 @@ export function Composer(props: Props): React.ReactElement {
           <IconButton
             icon="queue"
             label={trans.__('Ask after this answer (Alt+Enter)')}
-            onClick={() => void send(true)}
+            onClick={() => {
+              sendByButton(true);
+            }}
           />
         )}
         {(!busy || text.trim() !== '') && (
@@ -352,7 +359,9 @@ export function Composer(props: Props): React.ReactElement {
             disabled={text.trim() === '' || sending || !connected}
             title={busy ? trans.__('Steer') : trans.__('Send')}
             aria-label={busy ? trans.__('Steer') : trans.__('Send')}
-            onClick={() => void send(false)}
+            onClick={() => {
+              sendByButton(false);
+            }}
           >
             <Icon name="send" />
           </button>
