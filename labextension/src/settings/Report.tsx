@@ -19,5 +19,9 @@ export function Report({ report }: { readonly report: () => Promise<string> }): 
   React.useEffect(() => {
     void first.current().then(setText);
   }, []);
-  return text === undefined ? <p className="eca-Note">{trans.__('Loading…')}</p> : <Markdown text={text} />;
+  if (text === undefined) {
+    return <p className="eca-Note">{trans.__('Loading…')}</p>;
+  }
+  // The headings of the report are of the third level, as in a chat. Here they are right below the one of the page.
+  return <Markdown text={text.replace(/^### /gm, '## ')} />;
 }
