@@ -12,7 +12,7 @@ import pytest
 from jupyter_eca.config import Config
 from jupyter_eca.fronts.ahp.hub import Hub
 from jupyter_eca.fronts.ahp.persistence import RESERVED, NoteStore
-from jupyter_eca.fronts.ahp.resources.unified_diff import apply_diff, read_side
+from jupyter_eca.fronts.unified_diff import apply_diff, read_side
 from jupyter_eca.host.store import Store
 from jupyter_eca.protocol.ahp import ROOT
 from jupyter_eca.protocol.ahp.actions import ActiveSessionsChanged

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.config.disk.regular_file import read_resolved
 from jupyter_eca.errors import RemoteError, ToolError
+from jupyter_eca.fronts import unified_diff
 from jupyter_eca.fronts.ahp.dialect import parse_chat
-from jupyter_eca.fronts.ahp.resources import unified_diff, uris
+from jupyter_eca.fronts.ahp.resources import uris
 from jupyter_eca.host.store.rows import UNKEPT
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.changes import ChangeExtent

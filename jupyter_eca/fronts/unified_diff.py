@@ -1,5 +1,5 @@
 """Owns the application of unified diffs: a file after a tool call is computed from the file before it and the call's
-diff. Pure. It must not know where files and diffs come from: `contents.py` does.
+diff. Pure. It must not know where files and diffs come from: the fronts do.
 
 A diff is a list of hunks. A hunk is one changed place of the file. It begins with a line such as `@@ -3,2 +3,3 @@`:
 here 2 lines from line 3 on become 3 lines. The lines that follow begin with a sign: "-" for a removed line, "+" for an
