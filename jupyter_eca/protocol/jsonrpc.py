@@ -47,14 +47,29 @@ class ErrorCode(IntEnum):
 
 
 CANCEL = "$/cancelRequest"
-"""The method by which either side cancels its own request. The other side still answers the request."""
+"""The method of ECA by which either side cancels its own request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancellation:
+    """How either side cancels its own request. The other side still answers the request."""
+
+    method: str
+    """The notification that cancels."""
+    field: str
+    """Its parameter that has the id of the request."""
+
+
+LSP_CANCELLATION = Cancellation(CANCEL, "id")
+"""The cancellation of the Language Server Protocol, which ECA uses too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """A call that needs an answer."""
 
-    id: Id
+    id: Id | None
+    """None only in a protocol that treats `"id": null` as an id, see `from_json`."""
     method: str
     params: Any
 
@@ -71,7 +86,7 @@ class Notification:
 class Result:
     """The answer to a request that succeeded."""
 
-    id: Id
+    id: Id | None
     result: Any
 
 
@@ -104,15 +119,23 @@ def to_json(message: Message) -> dict[str, Any]:
             return {"jsonrpc": "2.0", "id": id, "error": error if data is None else {**error, "data": data}}
 
 
-def from_json(data: Any) -> Message:
-    """Parse a message. Raises: FrameError, not fatal, when the data is not a JSON-RPC message."""
+def from_json(data: Any, *, null_id: bool = False) -> Message:
+    """Parse a message. A call with `"id": null` is a notification or, with `null_id`, a request whose answer repeats
+    the null. JSON-RPC allows both.
+
+    Raises: FrameError, not fatal, when the data is not a JSON-RPC message.
+    """
     match data:
+        case {"method": str(method), "id": None} if null_id:
+            return Request(None, method, data.get("params"))
         case {"method": str(method), "id": str() | int() | float() as id} if _is_finite(id):
             return Request(id, method, data.get("params"))
         case {"method": str(method)} if data.get("id") is None:
             return Notification(method, data.get("params"))
         case {"error": {**error}, "id": str() | int() | float() | None as id}:
             return _parse_failure(id, cast("dict[str, Any]", error))
+        case {"id": None, "result": result} if null_id:
+            return Result(None, result)
         case {"id": str() | int() | float() as id, "result": result}:
             return Result(id, result)
         case _:
@@ -135,8 +158,8 @@ def _parse_failure(id: Id | None, error: dict[str, Any]) -> ErrorResponse:
     )
 
 
-def decode(text: str | bytes) -> Message:
-    """Parse a message from JSON text.
+def decode(text: str | bytes, *, null_id: bool = False) -> Message:
+    """Parse a message from JSON text. See `from_json` for `null_id`.
 
     Raises: FrameError, not fatal, when the text is not JSON (a RecursionError comes from hostile nesting) or not a
     JSON-RPC message.
@@ -145,7 +168,7 @@ def decode(text: str | bytes) -> Message:
         data = parse_json(text)
     except (ValueError, RecursionError) as error:
         raise FrameError(f"not JSON: {error}", ErrorCode.PARSE, fatal=False) from error
-    return from_json(data)
+    return from_json(data, null_id=null_id)
 
 
 def parse_json(text: str | bytes) -> Any:

@@ -7,12 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_eca import redaction
 from jupyter_eca.errors import FrameError, RemoteError
 from jupyter_eca.protocol.base import find_fault, replace_half_surrogates
-from jupyter_eca.protocol.jsonrpc import CANCEL, ErrorCode, ErrorResponse, Id, Notification, Request, Result
+from jupyter_eca.protocol.jsonrpc import (
+    LSP_CANCELLATION,
+    Cancellation,
+    ErrorCode,
+    ErrorResponse,
+    Id,
+    Notification,
+    Request,
+    Result,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -30,8 +39,10 @@ class Peer:
         link: Link,
         answer_request: Callable[[str, Any], Awaitable[Any]],
         handle_notification: Callable[[str, Any], None],
+        cancellation: Cancellation = LSP_CANCELLATION,
     ) -> None:
-        """Make a peer over a link. Both callbacks get a method and its parameters.
+        """Make a peer over a link. Both callbacks get a method and its parameters. `cancellation` is how this protocol
+        cancels a request.
 
         `answer_request` is awaited for each request, in a separate task, so that a slow answer does not stop the
         reading of the link. `handle_notification` is called for each notification, in the order in which they arrive.
@@ -40,11 +51,12 @@ class Peer:
         self._link = link
         self._answer_request = answer_request
         self._handle_notification = handle_notification
-        self._pending: dict[Id, asyncio.Future[Any]] = {}
+        self._cancellation = cancellation
+        self._pending: dict[Id | None, asyncio.Future[Any]] = {}
         """The answers that we wait for, by the id of our request."""
-        self._serving: dict[Id, asyncio.Task[None]] = {}
+        self._serving: dict[Id | None, asyncio.Task[None]] = {}
         """The tasks that answer the other side's requests, by the id of the request."""
-        self._cancelled: set[Id] = set()
+        self._cancelled: set[Id | None] = set()
         """The requests that the other side has cancelled and that are not answered yet."""
         self._running: set[asyncio.Task[None]] = set()
         """All tasks of this peer that have not ended."""
@@ -88,7 +100,7 @@ class Peer:
     async def _handle(self, message: Notification | Result | ErrorResponse | FrameError) -> None:
         """Handle a message that is not a request."""
         match message:
-            case Notification(method, params) if method == CANCEL:
+            case Notification(method, params) if method == self._cancellation.method:
                 self._cancel(params)
             case Notification(method, params) if fault := find_fault([method, params]):
                 _log.warning("%r was ignored: %s", method, fault)
@@ -111,12 +123,11 @@ class Peer:
 
     def _cancel(self, params: Any) -> None:
         """Cancel the answer to a request. Ids of answered requests, and ids that nobody sent, are ignored."""
-        match params:
-            case {"id": str() | int() | float() as id} if id in self._serving:
-                # Not immediately: a task that is cancelled before its first step would end without sending an answer.
-                asyncio.get_running_loop().call_soon(self._cancel_task, id)
-            case _:
-                pass
+        fields = cast("dict[str, Any]", params) if isinstance(params, dict) else {}
+        id = fields.get(self._cancellation.field)
+        if isinstance(id, str | int | float) and id in self._serving:
+            # Not immediately: a task that is cancelled before its first step would end without sending an answer.
+            asyncio.get_running_loop().call_soon(self._cancel_task, id)
 
     def _cancel_task(self, id: Id) -> None:
         """Cancel the task that answers the request of this id, if it is still running."""
@@ -172,4 +183,4 @@ class Peer:
         """Cancel our request at the other side. This is a task, because the cancelled caller must not wait for a peer
         that reads slowly."""
         if not self._left:
-            self._start(self._link.send(Notification(CANCEL, {"id": id})))
+            self._start(self._link.send(Notification(self._cancellation.method, {self._cancellation.field: id})))

@@ -1,7 +1,8 @@
-"""Owns the link over the standard streams of this process, in `Content-Length` frames.
+"""Owns the link over the standard streams of this process, in `Content-Length` frames or in lines.
 
-It must not know what the messages mean. Its neighbours are `link`, which has the inbox, and `protocol.jsonrpc`, which
-has the frames. While the link is open, nothing else in this process can write to stdout.
+It must not know what the messages mean. Its neighbours are `link`, which has the inbox, `protocol.jsonrpc`, which has
+the frames, and `protocol.json_lines`, which has the lines. While the link is open, nothing else in this process can
+write to stdout.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import asyncio
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from jupyter_eca.errors import FrameError
+from jupyter_eca.protocol.json_lines import LineReader, encode_line
 from jupyter_eca.protocol.jsonrpc import FrameReader, Message, encode_frame
 from jupyter_eca.transport.link import Inbox
 
@@ -24,14 +26,25 @@ if TYPE_CHECKING:
 READ_BYTES = 64 * 1024
 
 
+class _Reader(Protocol):
+    """Reads messages from a stream of bytes."""
+
+    def feed(self, data: bytes) -> list[Message | FrameError]:
+        """Add bytes and return the messages that are now complete."""
+        ...
+
+
 class StdioLink(Inbox):
     """A link over two streams of bytes.
 
     A daemon thread reads, because no platform can cancel a blocking read of stdin. The thread ends with the process.
     """
 
-    def __init__(self, stdin: FileIO, stdout: BinaryIO) -> None:
+    def __init__(self, stdin: FileIO, stdout: BinaryIO, *, lines: bool = False) -> None:
+        """Make a link. With `lines`, each message is one line. Otherwise it is a frame with a header."""
         super().__init__()
+        self._reader: _Reader = LineReader() if lines else FrameReader()
+        self._encode = encode_line if lines else encode_frame
         self._stdin = stdin
         self._stdout = stdout
         self._loop = asyncio.get_running_loop()
@@ -43,9 +56,8 @@ class StdioLink(Inbox):
 
     def _read(self) -> None:
         """Read stdin until its end. Runs in the daemon thread."""
-        reader = FrameReader()
         while data := os.read(self._stdin.fileno(), READ_BYTES):
-            for message in reader.feed(data):
+            for message in self._reader.feed(data):
                 if isinstance(message, FrameError) and message.fatal:
                     self.failure = str(message)
                 self._loop.call_soon_threadsafe(self.push, message)
@@ -56,7 +68,7 @@ class StdioLink(Inbox):
 
     async def send(self, message: Message) -> None:
         async with self._write_lock:
-            await asyncio.to_thread(self._write, encode_frame(message))
+            await asyncio.to_thread(self._write, self._encode(message))
 
     def _write(self, data: bytes) -> None:
         try:
@@ -85,6 +97,6 @@ def claim_streams() -> tuple[FileIO, BinaryIO]:
     return stdin, stdout
 
 
-def open_stdio() -> StdioLink:
-    """Open a link over the standard streams of this process."""
-    return StdioLink(*claim_streams())
+def open_stdio(*, lines: bool = False) -> StdioLink:
+    """Open a link over the standard streams of this process. See `StdioLink` for `lines`."""
+    return StdioLink(*claim_streams(), lines=lines)

@@ -99,7 +99,7 @@ class PanelBridge:
         """Pass the engine's messages to the page, and serve the requests that only the kernel can answer."""
         async for message in self._engine:
             match message:
-                case Request(id, method, params) if method in _HANDLERS:
+                case Request(str() | int() | float() as id, method, params) if method in _HANDLERS:
                     self._serving[id] = self._tasks.create_task(self._serve(id, _HANDLERS[method](self, params)))
                 case Notification(method, {"id": str() | int() as id}) if method == CANCEL and id in self._serving:
                     self._serving[id].cancel()
