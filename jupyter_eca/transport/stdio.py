@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import queue
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from jupyter_eca.errors import FrameError
@@ -37,7 +39,8 @@ class _Reader(Protocol):
 class StdioLink(Inbox):
     """A link over two streams of bytes.
 
-    A daemon thread reads, because no platform can cancel a blocking read of stdin. The thread ends with the process.
+    A daemon thread reads, because no platform can cancel a blocking read of stdin, and another one writes. The threads
+    end with the process.
     """
 
     def __init__(self, stdin: FileIO, stdout: BinaryIO, *, lines: bool = False) -> None:
@@ -51,8 +54,10 @@ class StdioLink(Inbox):
         self.failure = ""
         """Why this end has closed the link: the received bytes are not the protocol, so that the start of the next
         message is unknown. Empty when it has not."""
-        self._write_lock = asyncio.Lock()
+        self._outgoing: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = queue.SimpleQueue()
+        """The messages to write, each with the future that is set then. None ends the thread that writes."""
         threading.Thread(target=self._read, name="eca-stdin", daemon=True).start()
+        threading.Thread(target=self._write, name="eca-stdout", daemon=True).start()
 
     def _read(self) -> None:
         """Read stdin until its end. Runs in the daemon thread."""
@@ -67,19 +72,37 @@ class StdioLink(Inbox):
         self._loop.call_soon_threadsafe(self.end)
 
     async def send(self, message: Message) -> None:
-        async with self._write_lock:
-            await asyncio.to_thread(self._write, self._encode(message))
+        written: asyncio.Future[None] = self._loop.create_future()
+        self._outgoing.put((self._encode(message), written))
+        await written
 
-    def _write(self, data: bytes) -> None:
-        try:
-            self._stdout.write(data)
-            self._stdout.flush()
-        except (BrokenPipeError, ValueError):
-            # The reader of stdout has left. Its end of stdin closes too, and that ends the session.
-            pass
+    def _write(self) -> None:
+        """Write the queued messages. Runs in a daemon thread: nothing can cancel a write to a peer that does not read,
+        and the process must be able to end nevertheless."""
+        has_reader = True
+        while (item := self._outgoing.get()) is not None:
+            data, written = item
+            view = memoryview(data)
+            while view and has_reader:
+                try:
+                    # Not by `self._stdout.write`: its lock would be held when the process ends, which Python calls a
+                    # fatal error.
+                    view = view[os.write(self._stdout.fileno(), view) :]
+                except (OSError, ValueError):
+                    # The reader of stdout has left. Its end of stdin closes too, and that ends the session.
+                    has_reader = False
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(_settle, written)
 
     async def close(self) -> None:
         self.end()
+        self._outgoing.put(None)
+
+
+def _settle(written: asyncio.Future[None]) -> None:
+    """Set a future, unless nobody waits for it any more."""
+    if not written.done():
+        written.set_result(None)
 
 
 def claim_streams() -> tuple[FileIO, BinaryIO]:
