@@ -1,0 +1,204 @@
+"""Owns the updates of a session in the Agent Client Protocol (ACP): the params of the notification `session/update`.
+
+It must not know what a client may ask: `requests.py` beside it does.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from jupyter_eca.protocol.acp.content import CallContent, CallLocation, ContentBlock, RawJson
+from jupyter_eca.protocol.base import Model
+
+
+class CallKind(StrEnum):
+    """What a tool call does. Clients choose an icon by it."""
+
+    READ = "read"
+    EDIT = "edit"
+    DELETE = "delete"
+    MOVE = "move"
+    SEARCH = "search"
+    EXECUTE = "execute"
+    THINK = "think"
+    FETCH = "fetch"
+    SWITCH_MODE = "switch_mode"
+    OTHER = "other"
+
+
+class CallStatus(StrEnum):
+    """How far a tool call is. A call that was rejected or stopped has failed."""
+
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class MessageChunk(Model):
+    """A piece of a message."""
+
+    session_update: Literal["user_message_chunk", "agent_message_chunk", "agent_thought_chunk"]
+    content: ContentBlock
+    message_id: str | None = None
+    """Pieces with the same id are one message."""
+
+
+class CallFields(Model):
+    """The fields of a tool call that can change. A field that is absent stays as it is; a list is replaced as a
+    whole."""
+
+    tool_call_id: str
+    title: str | None = None
+    name: str | None = None
+    """The name of the tool."""
+    kind: CallKind | None = None
+    status: CallStatus | None = None
+    content: tuple[CallContent, ...] | None = None
+    locations: tuple[CallLocation, ...] | None = None
+    raw_input: RawJson = None
+    raw_output: RawJson = None
+
+
+class CallStart(CallFields):
+    """A new tool call."""
+
+    session_update: Literal["tool_call"] = "tool_call"
+    title: str | None = ""
+
+
+class CallChange(CallFields):
+    """A change of a tool call."""
+
+    session_update: Literal["tool_call_update"] = "tool_call_update"
+
+
+class PlanEntry(Model):
+    """A step of a plan."""
+
+    content: str
+    priority: Literal["high", "medium", "low"] = "medium"
+    status: Literal["pending", "in_progress", "completed"]
+
+
+class PlanUpdate(Model):
+    """The whole plan."""
+
+    session_update: Literal["plan"] = "plan"
+    entries: tuple[PlanEntry, ...]
+
+
+class CommandInput(Model):
+    """What may be typed after a command."""
+
+    hint: str
+
+
+class AvailableCommand(Model):
+    """A `/` command."""
+
+    name: str
+    """The name without the slash."""
+    description: str
+    input: CommandInput | None = None
+
+
+class CommandsUpdate(Model):
+    """The commands that the user can type."""
+
+    session_update: Literal["available_commands_update"] = "available_commands_update"
+    available_commands: tuple[AvailableCommand, ...]
+
+
+class ModeUpdate(Model):
+    """The mode of the session."""
+
+    session_update: Literal["current_mode_update"] = "current_mode_update"
+    current_mode_id: str
+
+
+class SelectValue(Model):
+    """A value that the user can choose."""
+
+    value: str
+    name: str
+    description: str | None = None
+
+
+class SelectOption(Model):
+    """An option of a session that has one of several values."""
+
+    id: str
+    name: str
+    description: str | None = None
+    category: str | None = None
+    """`mode`, `model`, `thought_level` or another word, by which clients place the option."""
+    type: Literal["select"] = "select"
+    current_value: str
+    options: tuple[SelectValue, ...]
+
+
+class OptionsUpdate(Model):
+    """All options of the session."""
+
+    session_update: Literal["config_option_update"] = "config_option_update"
+    config_options: tuple[SelectOption, ...]
+
+
+class InfoUpdate(Model):
+    """The title of the session."""
+
+    session_update: Literal["session_info_update"] = "session_info_update"
+    title: str | None = None
+
+
+class SessionCost(Model):
+    """A sum of money."""
+
+    amount: float
+    currency: str = "USD"
+
+
+class ContextUpdate(Model):
+    """How full the model's context window is, and what the session has cost so far."""
+
+    session_update: Literal["usage_update"] = "usage_update"
+    used: int
+    """Tokens in the context window."""
+    size: int
+    """The size of the window in tokens."""
+    cost: SessionCost | None = None
+
+
+class NoticeUpdate(Model):
+    """A message for the user that is no part of the session. Only clients with the capability `session.notices` may
+    get it."""
+
+    session_update: Literal["notice"] = "notice"
+    severity: Literal["info", "warning", "error"]
+    title: str = Field(min_length=1)
+
+
+SessionUpdate = Annotated[
+    MessageChunk
+    | CallStart
+    | CallChange
+    | PlanUpdate
+    | CommandsUpdate
+    | ModeUpdate
+    | OptionsUpdate
+    | InfoUpdate
+    | ContextUpdate
+    | NoticeUpdate,
+    Field(discriminator="session_update"),
+]
+
+
+class SessionUpdateParams(Model):
+    """The params of `session/update`."""
+
+    session_id: str
+    update: SessionUpdate
