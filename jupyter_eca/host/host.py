@@ -66,13 +66,14 @@ from jupyter_eca.workspace.jobs.background import BackgroundJobs
 from jupyter_eca.workspace.jobs.process_records import end_orphans
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Mapping
     from pathlib import Path
 
-    from jupyter_eca.config import Config
+    from jupyter_eca.config import Config, McpServerConfig
     from jupyter_eca.config.trust import TrustedFolders
     from jupyter_eca.host.chat.ports import CommandRunner
     from jupyter_eca.host.subscribers import Subscriber
+    from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
     from jupyter_eca.workspace.ports import Files, Workspace
 
 _log = logging.getLogger(__name__)
@@ -140,15 +141,18 @@ class Host:
         model_caller = self.model_caller = ModelCaller(
             current, self.ledger, Budgets(current, catalog, self.ledger, subscribers)
         )
-        self.mcp = McpManager(
+        self._make_manager = partial(
+            McpManager,
+            store=keys,
+            client_features=ChatClientFeatures(current, subscribers, catalog, chats, model_caller),
+            lists_folder=database.with_name("mcp-lists"),
+            get_environment=lambda: catalog.without_keys(inherit_environment()),
+        )
+        self.mcp = self._make_manager(
             config,
             workspace.files.roots,
             lambda server: subscribers.tell(Notice("tool/serverUpdated", server)),
             lambda name: subscribers.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
-            keys,
-            ChatClientFeatures(current, subscribers, catalog, chats, model_caller),
-            database.with_name("mcp-lists"),
-            get_environment=lambda: catalog.without_keys(inherit_environment()),
             keep_trust=self.folder_trust.keep,
         )
         self.toolbox = ToolRegistry(self.mcp)
@@ -271,6 +275,18 @@ class Host:
         self.toolbox.configure(config)
         await self.mcp.apply(config)
         await self.notices.announce_configuration()
+
+    def make_servers(
+        self,
+        servers: Mapping[str, McpServerConfig],
+        folder: Path,
+        on_change: Callable[[ToolServerUpdatedParams], None],
+    ) -> McpManager:
+        """Return a manager of further MCP servers, which a client brings for its own chats. The caller runs it, and
+        lends the tools to these chats. `folder` is their working directory. `on_change` is called with each server that
+        changed."""
+        config = self.config.model_copy(update={"mcp_servers": dict(servers)})
+        return self._make_manager(config, (folder,), on_change, lambda _: None)
 
     async def reload(self) -> None:
         """Read the configuration and apply it. Called after one of its files was written. Raises: ConfigError."""
