@@ -49,9 +49,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 async def _run(options: argparse.Namespace) -> int:
     """Run the command that the arguments name. Return its exit status."""
+    folder = Path.cwd()
+    match options.command:
+        case "rest" | "mcp" | "acp":
+            from jupyter_eca.apps.front_program import run_front
+
+            return await run_front(options.command, folder, options.config_file, options)
+        case _:
+            return await _run_engine(options, folder)
+
+
+async def _run_engine(options: argparse.Namespace, folder: Path) -> int:
+    """Run a command that is no front. Return its exit status."""
     from jupyter_eca.apps import process
 
-    folder = Path.cwd()
     match options.command:
         case "to-python":
             from jupyter_eca.apps.kernel.to_python import write
@@ -70,8 +81,6 @@ async def _run(options: argparse.Namespace) -> int:
                 options.chat,
                 trust_folder=options.trust_folder,
             )
-        case "rest" | "mcp":
-            return await process.run_front(options.command, folder, options.config_file, options)
         case _:
             return await process.doctor(folder, options.config_file, trust_folder=options.trust_folder)
 
@@ -105,6 +114,9 @@ def build_parser() -> argparse.ArgumentParser:
         commands.add_parser("rest", parents=[shared], help="serve the MCP chat API (REST and SSE), for chat frontends")
     )
     _add_mcp(commands.add_parser("mcp", parents=[shared], help="be an MCP server, for agents and their editors"))
+    _add_acp(
+        commands.add_parser("acp", parents=[shared], help="be an agent of the Agent Client Protocol, for an editor")
+    )
     plain = commands.add_parser(
         "to-python", parents=[shared], help="write a notebook as plain Python that runs without the assistant"
     )
@@ -114,6 +126,14 @@ def build_parser() -> argparse.ArgumentParser:
         "doctor", parents=[shared], help="show a report: what is set up, what is missing, and what to do about it"
     )
     return parser
+
+
+def _add_acp(acp: argparse.ArgumentParser) -> None:
+    """Add the description of `jupyter-eca acp`."""
+    acp.description = (
+        "An agent of the Agent Client Protocol on stdin and stdout, for editors such as Zed, Neovim and Emacs. The "
+        "editor names the folder of each session, and its user approves what the agent does."
+    )
 
 
 def _add_mcp(mcp: argparse.ArgumentParser) -> None:

@@ -1,5 +1,5 @@
-"""Owns the commands that run the engine in a process of its own: for an editor over stdio, for one question in a
-terminal, or for a front. A front is a protocol in which other programs are served, such as MCP.
+"""Owns the commands that run the engine in a process of its own: for an editor over stdio, or for one question in a
+terminal. `front_program.py` runs the engine for a front.
 
 The engine is the program that calls the model and runs tools. Its central object is the `Host`. This module must not
 parse arguments: `cli.py` parses them.
@@ -37,11 +37,9 @@ from jupyter_eca.workspace.paths import find_database, parse_file_uri
 from jupyter_eca.workspace.ports import Files, Workspace
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import AsyncGenerator, Generator, Sequence
     from pathlib import Path
 
-    from jupyter_eca.fronts.base import ProgramFront
     from jupyter_eca.protocol.lifecycle import InitializeParams
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.transport.eca_client import QuestionHandler
@@ -304,14 +302,6 @@ async def ask(
                     await client.decide(call.chat or chat, call.id, ask_decision(call))
     screen.finish(transcript)
     return 0 if transcript.outcome is Outcome.COMPLETED else 1
-
-
-async def run_front(name: str, folder: Path, config_file: Path | None, options: argparse.Namespace) -> int:
-    """Run the front with this name as a program, until its client leaves or a signal comes. Return the exit status."""
-    front: ProgramFront = loader.find("fronts", "FRONT")[name]
-    trusted = open_trusted_folders(find_database(), [folder] if options.trust_folder else ())
-    await front.run(options, folder, partial(run_host, [folder], config_file, trusted=trusted))
-    return 0
 
 
 async def doctor(folder: Path, config_file: Path | None, *, trust_folder: bool = False) -> int:

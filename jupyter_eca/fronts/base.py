@@ -78,13 +78,19 @@ class LinkFront(Protocol[T]):
 class ProgramFront(Protocol):
     """A plug that can also run as a program, by the command `jupyter-eca NAME`."""
 
-    async def run(
-        self, options: argparse.Namespace, folder: Path, start_host: Callable[[], AbstractAsyncContextManager[Host]]
-    ) -> None:
-        """Serve until the client leaves or the process gets a signal.
-
-        `start_host` returns a context manager that yields a host with `folder` as its workspace. Raises: ConfigError.
+    async def run(self, options: argparse.Namespace, folder: Path, start_host: StartHost) -> None:
+        """Serve until the client leaves or the process gets a signal. `folder` is that of the process. Raises:
+        ConfigError.
         """
+        ...
+
+
+class StartHost(Protocol):
+    """Starts the host of a program."""
+
+    def __call__(self, folder: Path | None = None, /) -> AbstractAsyncContextManager[Host]:
+        """Return a context manager that yields a host with this folder as its workspace; None for the folder of the
+        process. Raises: ConfigError when it is entered."""
         ...
 
 

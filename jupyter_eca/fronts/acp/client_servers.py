@@ -1,0 +1,88 @@
+"""Owns the MCP servers that a client hands to a session (Model Context Protocol). Their tools belong to this session
+only. The servers end with it.
+
+It must not know the session. `mcp_client/` runs the servers, and `host/tools/registry.py` offers the tools to the
+model.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.config import McpServerConfig
+from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
+from jupyter_eca.protocol.acp.requests import StdioServer
+from jupyter_eca.protocol.mcp import ServerStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.protocol.acp.requests import McpServerEntry
+    from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
+
+# The names of these servers begin with this prefix. So a rule of approval for a server that the user has configured
+# does not hold for a server of the same name that a client brings.
+PREFIX: Final = "acp_"
+
+# Seconds that a prompt waits for servers that are starting. Many clients prompt immediately after `session/new`.
+PATIENCE: Final = 20.0
+
+
+class ClientServers:
+    """The MCP servers of one session."""
+
+    def __init__(
+        self, host: Host, chat: str, folder: Path, entries: Iterable[McpServerEntry], warn: Callable[[str], None]
+    ) -> None:
+        """`chat` is the chat that gets the tools, `folder` the working directory. `warn` shows a message to the user,
+        for example that a server has failed."""
+        self._host = host
+        self._chat = chat
+        self._warn = warn
+        self._warned: set[str] = set()
+        servers = {f"{PREFIX}{entry.name}": _make_settings(entry) for entry in entries}
+        self._names = frozenset(servers)
+        self._manager = host.make_servers(servers, folder, self._note_change)
+        self._is_closed = False
+
+    async def run(self) -> None:
+        """Run the servers until it is cancelled. Then it ends them, and takes their tools back."""
+        try:
+            await self._manager.run()
+        finally:
+            self._is_closed = True
+            self._host.toolbox.lend(self._chat, (), self)
+
+    async def await_tools(self) -> None:
+        """Wait until the servers run or have failed, but not for ever. Then the chat has their tools."""
+        await self._manager.await_started(min(PATIENCE, self._host.config.mcp_timeout_seconds))
+        self._lend()
+
+    def _lend(self) -> None:
+        """Offer the present tools of the servers to the model."""
+        if self._is_closed:
+            return
+        tools = [tool for tool in mcp_tools(self._manager) if tool.spec.server in self._names]
+        self._host.toolbox.lend(self._chat, tools, self)
+
+    def _note_change(self, server: ToolServerUpdatedParams) -> None:
+        """Offer the tools of a server that has changed. Show a message, once, if it has failed."""
+        if server.name not in self._names:
+            return
+        self._lend()
+        if server.status in {ServerStatus.FAILED, ServerStatus.REQUIRES_AUTH} and server.name not in self._warned:
+            self._warned.add(server.name)
+            reason = server.error or server.status.value
+            name = server.name.removeprefix(PREFIX)
+            self._warn(f"The MCP server {name!r} cannot be used: {reason}. The session goes on without it.")
+
+
+def _make_settings(entry: McpServerEntry) -> McpServerConfig:
+    """Return the settings of a server that a client has sent."""
+    if isinstance(entry, StdioServer):
+        variables = {variable.name: variable.value for variable in entry.env}
+        return McpServerConfig.model_validate({"command": entry.command, "args": entry.args, "env": variables})
+    headers = {header.name: header.value for header in entry.headers}
+    return McpServerConfig.model_validate({"url": entry.url, "headers": headers})

@@ -1,0 +1,138 @@
+"""Owns the projection of the events of one chat to updates of the Agent Client Protocol (ACP). The contents of the
+events are those of ECA, the protocol of our own clients. Each content becomes no update, one, or several.
+
+It must not know the connection. `tool_calls.py` projects the events about tool calls.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+from jupyter_eca.errors import FailureKind
+from jupyter_eca.fronts.acp.tool_calls import CallProjection
+from jupyter_eca.protocol.acp.content import ImageBlock, LinkBlock, TextBlock
+from jupyter_eca.protocol.acp.updates import (
+    CallChange,
+    CallStart,
+    ContextUpdate,
+    InfoUpdate,
+    MessageChunk,
+    SessionCost,
+)
+from jupyter_eca.protocol.content import (
+    ImageContent,
+    MetadataContent,
+    ReasonTextContent,
+    Role,
+    TextContent,
+    ToolCallContent,
+    UrlContent,
+    UsageContent,
+)
+from jupyter_eca.protocol.event import ResultImageAside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from jupyter_eca.protocol.acp.content import ContentBlock
+    from jupyter_eca.protocol.acp.updates import SessionUpdate
+    from jupyter_eca.protocol.event import Event
+
+ChunkKind = Literal["user_message_chunk", "agent_message_chunk", "agent_thought_chunk"]
+
+# Failures that the user can do something about in the chat itself, for example by `/login`. They are shown as a
+# message. Any other failure is the error with which the prompt is answered.
+_SHOWN_FAILURES: Final = frozenset(
+    {FailureKind.AUTH, FailureKind.SETUP, FailureKind.MODEL, FailureKind.BUDGET, FailureKind.QUOTA}
+)
+
+
+def is_shown(kind: FailureKind) -> bool:
+    """Return whether a failed turn is shown as a message, and not as the error of the prompt."""
+    return kind in _SHOWN_FAILURES
+
+
+class AcpProjection:
+    """The projection of one session. It is stateful, because it numbers the messages."""
+
+    def __init__(self, root: Path, read_text: Callable[[Path], str | None]) -> None:
+        """`root` is the folder that paths in events are relative to. See `CallProjection` for `read_text`."""
+        self.calls = CallProjection(root, read_text)
+        self._turns: set[str] = set()  # the turns that this client has prompted
+        self._message: tuple[object, str] | None = None  # the kind and the id of the message that goes on
+        self._count = 0
+
+    def hide_prompt(self, turn: str) -> None:
+        """Do not show the prompt of this turn, because the client that sent it shows it already."""
+        self._turns.add(turn)
+
+    def project(self, event: Event, *, live: bool = True) -> Iterator[SessionUpdate]:
+        """Yield the updates of an event. `live` is false for past events, which are sent again."""
+        content, own = event.content, live and event.turn in self._turns
+        match content:
+            case TextContent(failure=failure) if own and failure is not None and not is_shown(failure.kind):
+                pass
+            case TextContent(text=text):
+                if text and not (own and event.role is Role.USER):
+                    yield self._make_chunk(event, TextBlock(text=text), content.content_id)
+            case ReasonTextContent(text=text, id=id):
+                if text:
+                    yield self._make_chunk(event, TextBlock(text=text), id, "agent_thought_chunk")
+            case ImageContent(media_type=type, base64=data):
+                image = ImageBlock(data=data, mime_type=type)
+                aside = event.aside
+                added = self.calls.add_image(aside.call, image) if isinstance(aside, ResultImageAside) else None
+                if added is not None:
+                    yield added
+                elif not (own and event.role is Role.USER):
+                    yield self._make_chunk(event, image)
+            case UrlContent(url=url, title=title):
+                yield self._make_chunk(event, LinkBlock(uri=url, name=title or url))
+            case ToolCallContent():
+                self._message = None
+                yield from self.calls.project(content, live=live)
+            case UsageContent():
+                yield from _make_usage(content)
+            case MetadataContent(title=title):
+                yield InfoUpdate(title=title)
+            case _:
+                pass
+
+    def _make_chunk(
+        self, event: Event, block: ContentBlock, id: str | None = None, kind: ChunkKind | None = None
+    ) -> MessageChunk:
+        """Make a piece of a message. Pieces of the same role and turn that follow each other are one message, unless
+        the content has an id of its own."""
+        if kind is None:
+            kind = "user_message_chunk" if event.role is Role.USER else "agent_message_chunk"
+        key = (event.turn, event.role, kind, id)
+        if self._message is None or self._message[0] != key:
+            self._count += 1
+            self._message = key, id or f"{event.turn or event.chat}-{self._count}"
+        return MessageChunk(session_update=kind, content=block, message_id=self._message[1])
+
+
+def _make_usage(content: UsageContent) -> Iterator[ContextUpdate]:
+    """Yield the update about tokens and costs, if the size of the context window is known."""
+    if content.limit is not None and content.limit.context > 0:
+        cost = SessionCost(amount=float(content.session_cost)) if content.session_cost else None
+        yield ContextUpdate(used=max(0, content.session_tokens), size=content.limit.context, cost=cost)
+
+
+def fold_calls(updates: Iterable[SessionUpdate]) -> list[SessionUpdate]:
+    """Return updates in which each tool call is one update, in the place where the call began, with its last state. It
+    is for past events: no client needs to see how a call went on then."""
+    folded: list[SessionUpdate] = []
+    starts: dict[str, int] = {}
+    for update in updates:
+        if isinstance(update, CallStart):
+            starts[update.tool_call_id] = len(folded)
+            folded.append(update)
+        elif isinstance(update, CallChange) and update.tool_call_id in starts:
+            place = starts[update.tool_call_id]
+            changes = {name: value for name in update.model_fields_set if (value := getattr(update, name)) is not None}
+            folded[place] = folded[place].model_copy(update={**changes, "session_update": "tool_call"})
+        else:
+            folded.append(update)
+    return folded

@@ -1,0 +1,401 @@
+"""Owns one session of a client of the Agent Client Protocol (ACP). A session is a chat of the host, in which the client
+prompts, and whose events it gets.
+
+A prompt is answered when its turn has ended and the client has got all updates of it. A second prompt waits until the
+first one is answered. It must not know the link: `connection.py` sends the updates and requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+from jupyter_eca.engine.tool_call import ToolCallStatus
+from jupyter_eca.errors import BusyError, FailureKind, LocalError, RemoteError, UnknownChat
+from jupyter_eca.fronts.acp import settings
+from jupyter_eca.fronts.acp.permission import PermissionDecision, make_request, parse_answer
+from jupyter_eca.fronts.acp.projection import AcpProjection, fold_calls, is_shown
+from jupyter_eca.fronts.acp.prompt_blocks import read_prompt
+from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt
+from jupyter_eca.host.commands import list_commands
+from jupyter_eca.host.turn.turns import make_id
+from jupyter_eca.protocol.acp import AcpErrorCode
+from jupyter_eca.protocol.acp.requests import EndedTurn, OpenedSession
+from jupyter_eca.protocol.acp.updates import (
+    AvailableCommand,
+    CommandInput,
+    CommandsUpdate,
+    ModeUpdate,
+    OptionsUpdate,
+    SessionUpdateParams,
+)
+from jupyter_eca.protocol.content import (
+    TextContent,
+    ToolCallContent,
+    ToolCallPrepareContent,
+    ToolCallRunContent,
+)
+from jupyter_eca.protocol.event import Outcome, merge_pieces
+from jupyter_eca.protocol.jsonrpc import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable
+    from pathlib import Path
+    from typing import Any
+
+    from jupyter_eca.fronts.acp.client_servers import ClientServers
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.protocol.acp.content import ContentBlock
+    from jupyter_eca.protocol.acp.updates import SessionUpdate
+    from jupyter_eca.protocol.base import Model
+    from jupyter_eca.protocol.event import Event
+
+
+class SessionClient(Protocol):
+    """What a session needs of its connection."""
+
+    approves: bool
+    """Whether the client may approve tool calls."""
+
+    def queue(self, update: SessionUpdateParams) -> None:
+        """Queue an update for the client."""
+        ...
+
+    async def request(self, method: str, params: Model) -> Any:
+        """Send a request to the client, and return its result. Raises: RemoteError."""
+        ...
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run work in a task, which is cancelled when the client leaves."""
+        ...
+
+
+@dataclass(eq=False)
+class PromptRun:
+    """A prompt that is not answered yet."""
+
+    turn: str
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the client has cancelled it."""
+    ended: asyncio.Future[Outcome] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    """How the turn ended. It is set when the client has got the last update of the turn."""
+    failure: tuple[FailureKind, str] | None = None
+    """Why the turn failed, for the error with which the prompt is answered."""
+
+
+class AcpSession:
+    """A session of one client."""
+
+    def __init__(self, client: SessionClient, host: Host, id: str, folder: Path) -> None:
+        """`folder` is the working directory, a real path."""
+        self.host = host
+        self.id = id
+        self.folder = folder
+        self.choice = NO_CHOICE if folder == host.workspace.files.start else Choice(folder=str(folder))
+        """What the next prompt runs with."""
+        self._servers: ClientServers | None = None  # the MCP servers that the client has handed over
+        self._serving: asyncio.Task[None] | None = None  # the task that runs these servers
+        self.is_silent = False
+        """Whether the client could not ask its user about a call. Then nobody is asked here any more."""
+        self.last_shown = 0
+        """The number of the last event that the client got."""
+        self._client = client
+        self._projection = AcpProjection(folder, _read_text)
+        self._runs: list[PromptRun] = []
+        self._prompting = asyncio.Lock()  # held while a prompt is answered
+        # The tasks that ask the user about calls, by the id of the call.
+        self._asking: dict[str, asyncio.Task[None]] = {}
+        self._foreign: set[str] = set()  # the calls of subagents that the client was shown
+
+    # -- opening and closing
+
+    async def describe(self) -> OpenedSession:
+        """Return the modes and options of the session."""
+        return OpenedSession(
+            modes=settings.describe_modes(self.host, self.choice),
+            config_options=await settings.describe_options(self.host, self.choice),
+        )
+
+    async def load_chat(self) -> None:
+        """Load the chat, and continue with what was chosen in it. Raises: RemoteError when there is no such chat."""
+        try:
+            chat = await self.host.chats.load(self.id, must_exist=True)
+        except UnknownChat as error:
+            raise RemoteError(str(error), AcpErrorCode.RESOURCE_NOT_FOUND) from error
+        except BusyError as error:
+            raise RemoteError(str(error), ErrorCode.BUSY) from error
+        self.choice = self.choice.fill_from(chat.choice)
+
+    async def read_past(self, *, replay: bool) -> list[SessionUpdate]:
+        """Return the updates of all events of the chat so far; none without `replay`. New events count as new from now
+        on. The caller sends the updates before any new event."""
+        events = await self.host.chats.read_events(self.id)
+        self.last_shown = events[-1].seq if events else 0
+        past = (update for event in merge_pieces(events) for update in self._projection.project(event, live=False))
+        return fold_calls(past) if replay else []
+
+    async def ask_again(self) -> None:
+        """Ask about the calls that wait for approval in a turn that another client has begun."""
+        live = self.host.chats.live(self.id)
+        calls = live.state.calls if live is not None else ()
+        waiting = {call.id for call in calls if call.status is ToolCallStatus.WAITING}
+        if waiting:
+            for event in await self.host.chats.read_events(self.id):
+                if isinstance(event.content, ToolCallRunContent) and event.content.id in waiting:
+                    self.note_sent(event)
+
+    async def announce_commands(self) -> None:
+        """Queue the list of commands for the client."""
+        commands = await list_commands(self.host)
+        available = tuple(
+            AvailableCommand(
+                name=command.name,
+                description=command.description,
+                input=CommandInput(hint=" ".join(argument.name for argument in command.arguments))
+                if command.arguments
+                else None,
+            )
+            for command in commands
+        )
+        self.queue(CommandsUpdate(available_commands=available))
+
+    def use_servers(self, servers: ClientServers) -> None:
+        """Start the MCP servers that the client has handed over. They run until the session is closed."""
+        self._servers = servers
+        self._serving = self._client.start(servers.run())
+
+    async def end_prompts(self) -> None:
+        """Cancel all prompts, and return when they are answered."""
+        self.cancel()
+        async with self._prompting:
+            pass
+
+    async def close(self) -> None:
+        """Cancel the turn and end the MCP servers of the session. The chat stays."""
+        self.cancel()
+        self._stop_asking(list(self._asking))
+        if self._serving is not None:
+            self._serving.cancel()
+            await asyncio.wait((self._serving,))
+
+    def queue(self, update: SessionUpdate) -> None:
+        """Queue an update of this session for the client."""
+        self._client.queue(SessionUpdateParams(session_id=self.id, update=update))
+
+    # -- prompts
+
+    async def prompt(self, blocks: Iterable[ContentBlock]) -> EndedTurn:
+        """Answer a prompt. Return when its turn has ended and the client has got all updates of it.
+
+        Raises: RemoteError when the turn has failed, or could not begin.
+        """
+        run = PromptRun(make_id())
+        self._runs.append(run)
+        try:
+            async with self._prompting:
+                return await self._run(run, blocks)
+        finally:
+            self._runs.remove(run)
+
+    async def _run(self, run: PromptRun, blocks: Iterable[ContentBlock]) -> EndedTurn:
+        """Run the turn of a prompt. See `prompt`."""
+        message, contexts = read_prompt(blocks, self.folder)
+        await self._await_tools(run)
+        if run.cancelled.is_set():
+            return EndedTurn(stop_reason="cancelled")
+        self._projection.hide_prompt(run.turn)
+        prompt = Prompt(self.id, message, self.choice, contexts, turn=run.turn)
+        try:
+            await self.host.turns.prompt(prompt)
+        except BusyError as error:
+            raise RemoteError(str(error), ErrorCode.BUSY) from error
+        except LocalError as error:
+            raise RemoteError(str(error)) from error
+        self._note_choice()
+        try:
+            if run.cancelled.is_set():
+                self.host.turns.stop(self.id)
+            outcome = await run.ended
+        except BaseException:
+            # The client has cancelled the request, or has left: nobody waits for the answer any more.
+            self.host.turns.stop(self.id)
+            raise
+        return self._make_result(run, outcome)
+
+    async def _await_tools(self, run: PromptRun) -> None:
+        """Wait until the MCP servers of the session run or have failed, or until the prompt is cancelled."""
+        if self._servers is None or run.cancelled.is_set():
+            return
+        waits = [asyncio.ensure_future(self._servers.await_tools()), asyncio.ensure_future(run.cancelled.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    def _make_result(self, run: PromptRun, outcome: Outcome) -> EndedTurn:
+        """Return the answer to a prompt whose turn has ended. Raises: RemoteError for a turn that has failed."""
+        if outcome is Outcome.STOPPED:
+            return EndedTurn(stop_reason="cancelled")
+        if outcome is Outcome.COMPLETED:
+            return EndedTurn(stop_reason="end_turn")
+        if run.failure is not None:
+            kind, text = run.failure
+            if not is_shown(kind):
+                raise RemoteError(text, data={"kind": kind.value})
+            return EndedTurn(stop_reason="max_turn_requests" if kind is FailureKind.BUDGET else "end_turn")
+        live = self.host.chats.live(self.id)
+        limit = live.state.setup.max_steps if live is not None else 0
+        is_exhausted = live is not None and limit > 0 and live.state.steps >= limit
+        return EndedTurn(stop_reason="max_turn_requests" if is_exhausted else "end_turn")
+
+    def cancel(self) -> None:
+        """Cancel all prompts that are not answered yet. Without any, nothing happens: a later prompt is not
+        affected."""
+        for run in self._runs:
+            run.cancelled.set()
+        if self._runs:
+            self.host.turns.stop(self.id)
+
+    def fail(self, reason: str) -> None:
+        """Answer the prompt that runs with an error, because its chat is gone."""
+        for run in self._runs:
+            if not run.ended.done():
+                run.ended.set_exception(RemoteError(reason))
+
+    # -- choices
+
+    async def choose(self, choice: Choice) -> tuple[SelectUpdate, ...]:
+        """Run the next prompts with another choice. Return the updates that tell the client."""
+        self.choice = choice
+        if self.host.chats.live(self.id) is not None:
+            self.host.turns.choose(self.id, choice)
+        return await self.describe_choice()
+
+    async def describe_choice(self) -> tuple[SelectUpdate, ...]:
+        """Return the updates with the present mode and options."""
+        opened = await self.describe()
+        return (
+            ModeUpdate(current_mode_id=opened.modes.current_mode_id),
+            OptionsUpdate(config_options=opened.config_options),
+        )
+
+    def _note_choice(self) -> None:
+        """Tell the client if the turn runs with another agent than the client has chosen, for example after `/go`."""
+        live = self.host.chats.live(self.id)
+        if live is not None and live.choice.agent != self.choice.agent and live.choice.agent:
+            self.choice = live.choice
+            self._client.start(self._send_choice())
+
+    async def _send_choice(self) -> None:
+        for update in await self.describe_choice():
+            self.queue(update)
+
+    def queue_mode(self, opened: OpenedSession) -> None:
+        """Tell the client the present mode."""
+        self.queue(ModeUpdate(current_mode_id=opened.modes.current_mode_id))
+
+    def select_agent(self, agent: str) -> None:
+        """Run the next prompts with an agent that was chosen elsewhere, and tell the client."""
+        if agent != self.choice.agent:
+            self.choice = replace(self.choice, agent=agent)
+            self._client.start(self._send_choice())
+
+    def refresh(self) -> None:
+        """Send the options and commands again, because the configuration has changed."""
+        self._client.start(self._send_choice())
+        self._client.start(self.announce_commands())
+
+    # -- events
+
+    def sees(self, chat: str) -> bool:
+        """Return whether the client gets the events of a chat: that of the session, and those of its subagents."""
+        return chat == self.id or self.host.subagents.parents.get(chat) == self.id
+
+    def project(self, event: Event) -> list[SessionUpdate]:
+        """Return the updates of a new event; none for one that the client has got already. Of a subagent, only the
+        calls that wait for approval are shown: its result is part of a call of the session."""
+        if event.chat != self.id:
+            content = event.content
+            asks = isinstance(content, ToolCallRunContent) and content.manual_approval
+            if isinstance(content, ToolCallContent) and (asks or content.id in self._foreign):
+                self._foreign.add(content.id)
+                return list(self._projection.calls.project(content, live=True))
+            return []
+        if 0 < event.seq <= self.last_shown:
+            return []
+        self.last_shown = max(self.last_shown, event.seq)
+        return list(self._projection.project(event))
+
+    def report(self, call: str, text: str) -> None:
+        """Queue the output of a running call so far."""
+        if update := self._projection.calls.report(call, text):
+            self.queue(update)
+
+    def note_sent(self, event: Event) -> None:
+        """Continue after the updates of an event were sent: ask about a call that waits for approval, and answer a
+        prompt whose turn has ended."""
+        run = next((run for run in self._runs if run.turn == event.turn and event.chat == self.id), None)
+        match event.content:
+            case ToolCallRunContent(manual_approval=True) as call:
+                if self._client.approves and not self.is_silent:
+                    self._asking[call.id] = self._client.start(self._ask(event.chat, call))
+            case ToolCallPrepareContent():
+                pass
+            case ToolCallContent() as call:
+                self._stop_asking([call.id])
+            case TextContent(failure=failure, text=text) if failure is not None and run is not None:
+                run.failure = failure.kind, text
+            case _:
+                pass
+        if event.outcome is not None and event.chat == self.id:
+            self._stop_asking(list(self._asking))
+            if run is not None and not run.ended.done():
+                run.ended.set_result(event.outcome)
+
+    def _stop_asking(self, calls: Iterable[str]) -> None:
+        """Withdraw the questions about calls, because they were decided elsewhere or have ended."""
+        for call in calls:
+            if (task := self._asking.pop(call, None)) is not None:
+                task.cancel()
+
+    async def _ask(self, chat: str, call: ToolCallRunContent) -> None:
+        """Ask the client's user whether a call may run, and pass the answer on. `chat` is that of the call. If the
+        client cannot ask, and no other client can, the call is rejected."""
+        request = make_request(self.id, call, self._projection.calls.describe(call))
+        try:
+            decision = parse_answer(await self._client.request("session/request_permission", request), request)
+        except RemoteError:
+            decision = PermissionDecision.NONE
+        self._asking.pop(call.id, None)
+        turns = self.host.turns
+        match decision:
+            case PermissionDecision.ALLOW:
+                turns.approve(chat, call.id, remember=False)
+            case PermissionDecision.ALLOW_IN_CHAT:
+                turns.approve(chat, call.id, remember=True)
+            case PermissionDecision.REJECT:
+                turns.reject(chat, call.id, "")
+            case PermissionDecision.CANCEL:
+                turns.stop(self.id)
+            case PermissionDecision.NONE:
+                self.is_silent = True
+                if not self.host.subscribers.has_approver(chat):
+                    turns.reject_unanswered(chat, call.id)
+
+
+SelectUpdate = ModeUpdate | OptionsUpdate
+
+
+def _read_text(path: Path) -> str | None:
+    """Return the text of a file as it is now; None if it is too large or no text."""
+    with suppress(OSError, ValueError):
+        if path.stat().st_size <= _MAX_READ_BYTES:
+            return path.read_bytes().decode("utf-8")
+    return None
+
+
+# A larger file is shown only by its changed places, see `tool_calls.MAX_TEXT`.
+_MAX_READ_BYTES = 4_000_000

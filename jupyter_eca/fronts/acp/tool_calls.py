@@ -1,0 +1,337 @@
+"""Owns the projection of events about tool calls to updates of the Agent Client Protocol (ACP). Pure, but for the files
+whose text a diff needs: `read_text` reads them.
+
+It must not know the session. `projection.py` projects all other events, and `permission.py` asks about a call.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.engine.approval.policy import Decision
+from jupyter_eca.engine.approval.reason import add_warning, describe_cause
+from jupyter_eca.engine.text.exact_text import as_exact_text
+from jupyter_eca.fronts.unified_diff import apply_diff, read_side
+from jupyter_eca.protocol.acp.content import (
+    BlockContent,
+    CallContent,
+    CallLocation,
+    DiffContent,
+    ImageBlock,
+    TextBlock,
+)
+from jupyter_eca.protocol.acp.updates import (
+    CallChange,
+    CallFields,
+    CallKind,
+    CallStart,
+    CallStatus,
+    PlanEntry,
+    PlanUpdate,
+)
+from jupyter_eca.protocol.content import (
+    FileChangeDetails,
+    JsonOutputsDetails,
+    RejectReason,
+    RunCellsDetails,
+    ShellCommandDetails,
+    TaskDetails,
+    TaskStatus,
+    ToolCallContent,
+    ToolCalledContent,
+    ToolCallPrepareContent,
+    ToolCallRejectedContent,
+    ToolCallRunContent,
+    ToolCallRunningContent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from jupyter_eca.protocol.acp.updates import SessionUpdate
+
+# What our tools do. A tool that is not named is `other`, unless its details say more.
+_KINDS: Final = {
+    "read_file": CallKind.READ,
+    "read_output": CallKind.READ,
+    "notebook_read": CallKind.READ,
+    "directory_tree": CallKind.READ,
+    "fetch_rule": CallKind.READ,
+    "skill": CallKind.READ,
+    "variables": CallKind.READ,
+    "inspect": CallKind.READ,
+    "kernel_state": CallKind.READ,
+    "editor_diagnostics": CallKind.READ,
+    "editor_definition": CallKind.SEARCH,
+    "editor_references": CallKind.SEARCH,
+    "grep": CallKind.SEARCH,
+    "write_file": CallKind.EDIT,
+    "edit_file": CallKind.EDIT,
+    "notebook_change": CallKind.EDIT,
+    "notebook_create": CallKind.EDIT,
+    "notebook_edit_cell": CallKind.EDIT,
+    "notebook_insert_cell": CallKind.EDIT,
+    "notebook_move_cell": CallKind.EDIT,
+    "notebook_delete_cell": CallKind.DELETE,
+    "move_file": CallKind.MOVE,
+    "shell_command": CallKind.EXECUTE,
+    "bg_job": CallKind.EXECUTE,
+    "run_code": CallKind.EXECUTE,
+    "notebook_run_cells": CallKind.EXECUTE,
+    "kernel_interrupt": CallKind.EXECUTE,
+    "kernel_restart": CallKind.EXECUTE,
+    "task": CallKind.THINK,
+    "spawn_agent": CallKind.THINK,
+}
+
+# The arguments of our tools that are paths of files.
+_PATHS: Final = ("path", "source", "destination", "notebook")
+
+# A diff block has whole texts, and some clients keep all of them. Of a larger file, only the changed places are sent.
+MAX_TEXT: Final = 1_000_000
+
+_REASONS: Final = {
+    RejectReason.USER: "It was rejected. It did not run.",
+    RejectReason.CONFIG: "A rule in `toolCall.approval` forbids it. It did not run.",
+    RejectReason.STOP: "It was stopped. It did not run.",
+    RejectReason.NOBODY: "Nobody was there to approve it. It did not run.",
+    RejectReason.HOOK: "A hook rejected it. It did not run.",
+    RejectReason.ORDER: "A call before it failed. It did not run.",
+}
+
+_FENCES: Final = re.compile(r"^`{3,}", re.MULTILINE)
+
+
+@dataclass
+class _CallState:
+    """What the client was sent about a call."""
+
+    change: tuple[CallContent, ...] = ()
+    """What shows the change that the call makes. It stays when the result comes, because content is replaced as a
+    whole."""
+    content: tuple[CallContent, ...] = ()
+    """All content."""
+    status: CallStatus = CallStatus.PENDING
+    title: str = ""
+
+
+@dataclass
+class CallProjection:
+    """The projection of the tool calls of one session."""
+
+    root: Path
+    """The folder that paths in events are relative to."""
+    read_text: Callable[[Path], str | None]
+    """Returns the text of a file as it is now, None if it cannot be read as text."""
+    _calls: dict[str, _CallState] = field(default_factory=dict[str, _CallState])
+
+    def project(self, content: ToolCallContent, *, live: bool) -> Iterator[SessionUpdate]:
+        """Yield the updates of an event. With `live`, a change that is to be approved is shown with the whole text of
+        its file. In a replay the file has other texts by now, so only the changed places are shown."""
+        state = self._calls.get(content.id)
+        if state is None:
+            state = self._calls[content.id] = _CallState(title=_make_title(content))
+            yield CallStart(
+                tool_call_id=content.id,
+                title=state.title,
+                name=content.name,
+                kind=get_kind(content),
+                status=CallStatus.PENDING,
+            )
+        match content:
+            case ToolCallRunContent():
+                yield self._describe_run(state, content, live=live)
+            case ToolCallRunningContent():
+                state.status = CallStatus.IN_PROGRESS
+                yield CallChange(tool_call_id=content.id, status=state.status)
+            case ToolCalledContent():
+                yield from self._complete(state, content)
+            case ToolCallRejectedContent():
+                yield self._refuse(state, content)
+            case ToolCallPrepareContent() | _:
+                pass
+
+    def describe(self, content: ToolCallRunContent) -> CallFields:
+        """Return all fields of a call that waits for approval, as the request for permission shows them."""
+        state = self._calls.get(content.id) or _CallState()
+        return CallFields(
+            tool_call_id=content.id,
+            title=_make_title(content),
+            kind=get_kind(content),
+            status=CallStatus.PENDING,
+            content=state.content or None,
+            locations=self._list_locations(content),
+            raw_input=content.arguments,
+        )
+
+    def report(self, id: str, text: str) -> CallChange | None:
+        """Return the update that shows the output of a call so far; None if the call does not run."""
+        state = self._calls.get(id)
+        if state is None or state.status is not CallStatus.IN_PROGRESS or not text:
+            return None
+        return CallChange(tool_call_id=id, content=(*state.change, _make_text(text)))
+
+    def add_image(self, id: str, image: ImageBlock) -> CallChange | None:
+        """Return the update that adds an image to the result of a call; None for an unknown call."""
+        state = self._calls.get(id)
+        if state is None:
+            return None
+        state.content = (*state.content, BlockContent(content=image))
+        return CallChange(tool_call_id=id, content=state.content)
+
+    # -- the parts of a call
+
+    def _describe_run(self, state: _CallState, content: ToolCallRunContent, *, live: bool) -> CallChange:
+        """Make the update for a call whose arguments are complete."""
+        state.title = _make_title(content)
+        whole = live and content.manual_approval
+        state.change = tuple(self._describe_change(content, whole=whole))
+        asked = [_make_text_block(text)] if (text := describe_cause(Decision.ASK, content.cause)) else []
+        state.content = (*state.change, *(asked if content.manual_approval else ()))
+        return CallChange(
+            tool_call_id=content.id,
+            title=state.title,
+            kind=get_kind(content),
+            content=state.content or None,
+            locations=self._list_locations(content),
+            raw_input=content.arguments,
+        )
+
+    def _describe_change(self, content: ToolCallContent, *, whole: bool) -> Iterator[CallContent]:
+        """Yield what a call would change or run."""
+        match content.details:
+            case FileChangeDetails(cells=None, diff=diff) as details if diff:
+                yield self._make_diff(details, whole=whole)
+            case FileChangeDetails() as details:
+                # The file of a notebook has another text than its cells, so clients must not show it as a changed file.
+                if details.diff:
+                    yield _make_text(details.diff, "diff")
+                if details.runs:
+                    runs = RunCellsDetails(path=details.path, cells=details.runs)
+                    yield _make_text_block("It then runs:")
+                    yield _make_text(runs.as_text(), "python")
+            case ShellCommandDetails(line=line) if line:
+                yield _make_text(line, "sh")
+            case RunCellsDetails() as details:
+                yield _make_text(details.as_text(), "python")
+            case _ if isinstance(code := _get_arguments(content).get("code"), str):
+                yield _make_text(code, "python")
+            case _:
+                pass
+
+    def _make_diff(self, details: FileChangeDetails, *, whole: bool) -> DiffContent:
+        """Make the diff block of a change of a file: with the whole texts if they are known, and otherwise with the
+        changed places."""
+        path, is_new = self.root / details.path, details.diff.startswith("--- /dev/null")
+        before = None if is_new or not whole else self.read_text(path)
+        after = None if before is None else apply_diff(before, details.diff)
+        if before is None or after is None or len(before) > MAX_TEXT:
+            before = None if is_new else read_side(details.diff, "-")
+            after = read_side(details.diff, "+")
+        return DiffContent(path=str(path), old_text=before, new_text=after)
+
+    def _list_locations(self, content: ToolCallContent) -> tuple[CallLocation, ...] | None:
+        """Return the files that a call works on; None if they are not known."""
+        arguments = _get_arguments(content)
+        details = content.details
+        named = [details.path] if isinstance(details, FileChangeDetails | RunCellsDetails) else []
+        if content.name in _KINDS:
+            named += [path for name in _PATHS if isinstance(path := arguments.get(name), str) and path]
+        line = arguments.get("line_offset")
+        paths = dict.fromkeys(str(self.root / path) for path in named if "\0" not in path)
+        start = line + 1 if isinstance(line, int) and line >= 0 and content.name == "read_file" else None
+        return tuple(CallLocation(path=path, line=start) for path in paths) or None
+
+    def _complete(self, state: _CallState, content: ToolCalledContent) -> Iterator[SessionUpdate]:
+        """Yield the updates for a call that has run."""
+        state.status = CallStatus.FAILED if content.error else CallStatus.COMPLETED
+        texts = [output.text for output in content.outputs if output.text]
+        if not state.change and isinstance(content.details, FileChangeDetails):
+            state.change = tuple(self._describe_change(content, whole=False))
+        state.content = (*state.change, *(_make_text(text) for text in texts))
+        yield CallChange(
+            tool_call_id=content.id,
+            title=None if content.summary in (None, state.title) else as_exact_text(content.summary),
+            status=state.status,
+            content=state.content,
+            raw_output=_find_raw_output(content),
+        )
+        if isinstance(content.details, TaskDetails):
+            yield make_plan(content.details)
+
+    def _refuse(self, state: _CallState, content: ToolCallRejectedContent) -> CallChange:
+        """Make the update for a call that did not run."""
+        state.status = CallStatus.FAILED
+        why = describe_cause(Decision.DENY, content.cause) if content.cause else ""
+        reason = f"{_REASONS[content.reason]} {why}.".removesuffix(" .") if why else _REASONS[content.reason]
+        state.content = (*state.change, _make_text_block(reason))
+        return CallChange(tool_call_id=content.id, status=state.status, content=state.content)
+
+
+def get_kind(content: ToolCallContent) -> CallKind:
+    """Return what a call does, in the words of the protocol."""
+    known = _KINDS.get(content.name)
+    if known is not None:
+        return known
+    match content.details:
+        case FileChangeDetails():
+            return CallKind.EDIT
+        case ShellCommandDetails() | RunCellsDetails():
+            return CallKind.EXECUTE
+        case _:
+            return CallKind.OTHER
+
+
+def make_plan(details: TaskDetails) -> PlanUpdate:
+    """Make the update with the whole plan."""
+    statuses: Final = {
+        TaskStatus.PENDING: "pending",
+        TaskStatus.IN_PROGRESS: "in_progress",
+        TaskStatus.DONE: "completed",
+    }
+    entries = ({"content": task.subject, "status": statuses[task.status]} for task in details.tasks)
+    return PlanUpdate(entries=tuple(PlanEntry.model_validate(entry) for entry in entries))
+
+
+def _get_arguments(content: ToolCallContent) -> dict[str, Any]:
+    """Return the arguments of a call; {} while the model still writes them."""
+    arguments: dict[str, Any] = getattr(content, "arguments", None) or {}
+    return arguments
+
+
+def _make_title(content: ToolCallContent) -> str:
+    """Return the title of a call. For a call that waits for approval, it begins with the warning about the call. All of
+    its characters are visible, because the user decides by it."""
+    title = content.summary or content.name
+    if isinstance(content, ToolCallRunContent) and content.manual_approval:
+        title = add_warning(title, content.cause)
+    return as_exact_text(title)
+
+
+def _make_text(text: str, language: str = "") -> BlockContent:
+    """Return a text as a code block, so that a client which draws Markdown shows it word for word."""
+    longest = max((len(found) for found in _FENCES.findall(text)), default=2)
+    fence = "`" * max(3, longest + 1)
+    end = "" if text.endswith("\n") else "\n"
+    return _make_text_block(f"{fence}{language}\n{text}{end}{fence}")
+
+
+def _make_text_block(text: str) -> BlockContent:
+    return BlockContent(content=TextBlock(text=text))
+
+
+def _find_raw_output(content: ToolCalledContent) -> Any:
+    """Return the structured results of a call; None if it has none."""
+    if not isinstance(content.details, JsonOutputsDetails):
+        return None
+    results: list[Any] = []
+    for text in content.details.jsons:
+        try:
+            results.append(json.loads(text))
+        except ValueError:
+            results.append(text)
+    return results[0] if len(results) == 1 else results

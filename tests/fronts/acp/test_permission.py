@@ -1,0 +1,217 @@
+"""Who approves a tool call: the user of the client, or nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_eca.protocol.jsonrpc import ErrorResponse, Notification
+from jupyter_eca.transport.eca_client import CallDecision
+from tests.fronts.acp.script import RULES
+from tests.support.acp_client import chatting_with, connected, needs_schema
+from tests.support.host_and_client import desk
+from tests.support.processes import have_ended
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [pytest.mark.asyncio, needs_schema]
+
+
+async def test_a_call_is_shown_before_its_question_which_has_all_that_it_does(tmp_path: Path) -> None:
+    (tmp_path / "old.txt").write_text("a\nb\n")
+    async with chatting_with(tmp_path, [{"message": "^edit", "reply": [
+        {"tool": "read_file", "arguments": {"path": "old.txt"}}]},
+        {"result": "", "tool": "read_file", "reply": RULES[5]["reply"]}, *RULES],
+        toolCall={"approval": {"allow": {"read_file": {}}}}) as client:  # fmt: skip
+        prompt = await client.start_prompt("edit")
+        request = await client.permission()
+        call = request.params["toolCall"]
+        before = client.merge_call(call["toolCallId"])
+        assert before["status"] == "pending"
+        assert before["title"] == call["title"] == "Editing old.txt"
+        assert call["kind"] == "edit"
+        assert call["rawInput"]["new_content"] == "B\nc\n"
+        assert [place["path"] for place in call["locations"]] == [str(tmp_path / "old.txt")]
+        diff = next(part for part in call["content"] if part["type"] == "diff")
+        assert diff == {
+            "type": "diff", "path": str(tmp_path / "old.txt"), "oldText": "a\nb\n", "newText": "a\nB\nc\n"
+        }  # fmt: skip
+        assert [option["kind"] for option in request.params["options"]] == ["allow_once", "allow_always", "reject_once"]
+        await client.decide(request, "allow_once")
+        assert await client.stop_reason(prompt) == "end_turn"
+        assert (tmp_path / "old.txt").read_text() == "a\nB\nc\n"
+        after = client.merge_call(call["toolCallId"])
+        assert after["status"] == "completed"
+        assert diff in after["content"]
+
+
+async def test_a_new_file_has_no_old_text(tmp_path: Path) -> None:
+    async with chatting_with(tmp_path, RULES) as client:
+        prompt = await client.start_prompt("write new.txt hello")
+        request = await client.permission()
+        diff = next(part for part in request.params["toolCall"]["content"] if part["type"] == "diff")
+        assert "oldText" not in diff
+        assert diff["newText"] == "hello\n"
+        await client.decide(request, "allow_once")
+        assert await client.stop_reason(prompt) == "end_turn"
+        assert (tmp_path / "new.txt").read_text() == "hello\n"
+
+
+async def test_a_rejected_call_fails_with_the_reason_and_the_model_goes_on(tmp_path: Path) -> None:
+    async with chatting_with(tmp_path, RULES) as client:
+        prompt = await client.start_prompt("write new.txt hello")
+        request = await client.permission()
+        await client.decide(request, "reject_once")
+        assert await client.stop_reason(prompt) == "end_turn"
+        assert not (tmp_path / "new.txt").exists()
+        call = client.merge_call(request.params["toolCall"]["toolCallId"])
+        assert call["status"] == "failed"
+        assert "did not run" in str(call["content"])
+        assert client.said().endswith("Then I leave it.")
+
+
+async def test_an_approval_for_the_chat_is_remembered_in_this_session_only(tmp_path: Path) -> None:
+    async with chatting_with(tmp_path, RULES) as client:
+        prompt = await client.start_prompt("write one.txt 1")
+        request = await client.permission()
+        always = next(option for option in request.params["options"] if option["kind"] == "allow_always")
+        assert always["name"].startswith("Allow in this chat: ")
+        await client.decide(request, "allow_always")
+        await client.stop_reason(prompt)
+        assert await client.prompt("write two.txt 2") == "end_turn"
+        assert (tmp_path / "two.txt").exists()
+        await client.open()
+        prompt = await client.start_prompt("write three.txt 3")
+        await client.decide(await client.permission(), "reject_once")
+        await client.stop_reason(prompt)
+        assert not (tmp_path / "three.txt").exists()
+
+
+async def test_what_changes_the_rules_is_asked_each_time_with_a_warning_and_never_remembered(tmp_path: Path) -> None:
+    async with chatting_with(tmp_path, RULES, toolCall={"approval": {"byDefault": "allow"}}) as client:
+        for _ in range(2):
+            prompt = await client.start_prompt("write .eca/config.json {}")
+            request = await client.permission()
+            assert [option["kind"] for option in request.params["options"]] == ["allow_once", "reject_once"]
+            assert "changes what may run without asking" in request.params["toolCall"]["title"]
+            await client.decide(request, "reject_once")
+            await client.stop_reason(prompt)
+        assert not (tmp_path / ".eca").exists()
+
+
+ANSWERS: list[Any] = [
+    {"outcome": {"outcome": "selected", "optionId": "allow-everything"}},
+    {"outcome": {"outcome": "selected"}},
+    {"outcome": {"outcome": "approved", "optionId": "allow"}},
+    {"outcome": "selected", "optionId": "allow"},
+    {},
+    None,
+]
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=str)
+async def test_an_answer_that_was_not_offered_allows_nothing(tmp_path: Path, answer: Any) -> None:
+    async with chatting_with(tmp_path, RULES) as client:
+        client.checked.checks_sent = False
+        prompt = await client.start_prompt("write new.txt hello")
+        await client.answer(await client.permission(), answer)
+        assert await client.stop_reason(prompt) == "end_turn"
+        assert not (tmp_path / "new.txt").exists()
+
+
+async def test_a_client_that_cannot_ask_its_user_gets_a_call_that_nobody_approved(tmp_path: Path) -> None:
+    async with chatting_with(tmp_path, RULES) as client:
+        prompt = await client.start_prompt("write new.txt hello")
+        request = await client.permission()
+        await client.wire.send(ErrorResponse(request.id, -32601, "no such method"))
+        assert await client.stop_reason(prompt) == "end_turn"
+        assert not (tmp_path / "new.txt").exists()
+        call = client.merge_call(request.params["toolCall"]["toolCallId"])
+        assert "Nobody was there to approve it" in str(call["content"])
+
+
+async def test_a_question_is_withdrawn_when_the_turn_is_cancelled(tmp_path: Path) -> None:
+    async with chatting_with(tmp_path, RULES) as client:
+        prompt = await client.start_prompt("write new.txt hello")
+        request = await client.permission()
+        await client.cancel()
+        assert await client.stop_reason(prompt) == "cancelled"
+        await client.decide(request, "allow_once")  # too late
+        assert await client.prompt("you") == "end_turn"
+        assert not (tmp_path / "new.txt").exists()
+        assert client.merge_call(request.params["toolCall"]["toolCallId"])["status"] == "failed"
+
+
+async def test_a_question_that_is_answered_with_cancelled_stops_the_turn(tmp_path: Path) -> None:
+    async with chatting_with(tmp_path, RULES) as client:
+        prompt = await client.start_prompt("write new.txt hello")
+        await client.decide(await client.permission(), "cancelled")
+        assert await client.stop_reason(prompt) == "cancelled"
+        assert not (tmp_path / "new.txt").exists()
+
+
+async def test_each_call_of_an_answer_has_a_question_of_its_own(tmp_path: Path) -> None:
+    async with chatting_with(tmp_path, RULES) as client:
+        prompt = await client.start_prompt("twice")
+        first, second = await client.permission(), await client.permission()
+        await client.decide(first, "allow_once")
+        await client.decide(second, "reject_once")
+        assert await client.stop_reason(prompt) == "end_turn"
+        assert (tmp_path / "1.txt").exists()
+        assert not (tmp_path / "2.txt").exists()
+
+
+async def test_an_approval_in_the_panel_withdraws_the_question(tmp_path: Path) -> None:
+    async with desk(tmp_path, RULES) as table, connected(table) as client:
+        panel = await table.client()
+        prompt = await client.start_prompt("write new.txt hello")
+        request = await client.permission()
+        await panel.decide(client.session, request.params["toolCall"]["toolCallId"], CallDecision(approved=True))
+        assert await client.stop_reason(prompt) == "end_turn"
+        assert (tmp_path / "new.txt").exists()
+        withdrawn = [m for m in client.heard if isinstance(m, Notification) and m.method == "$/cancel_request"]
+        assert [notification.params["requestId"] for notification in withdrawn] == [request.id]
+
+
+async def test_a_connection_that_may_not_approve_asks_nobody(tmp_path: Path) -> None:
+    async with chatting_with(tmp_path, RULES, approves=False) as client:
+        assert await client.prompt("write new.txt hello") == "end_turn"
+        assert not (tmp_path / "new.txt").exists()
+        assert not [m for m in client.heard if getattr(m, "method", "") == "session/request_permission"]
+
+
+async def test_a_cancel_kills_the_command_that_runs(tmp_path: Path) -> None:
+    async with chatting_with(tmp_path, RULES) as client:
+        os.mkfifo(tmp_path / "pid")
+        prompt = await client.start_prompt("run echo $$ > pid; sleep 1000")
+        request = await client.permission()
+        assert request.params["toolCall"]["kind"] == "execute"
+        assert "sleep 1000" in str(request.params["toolCall"]["content"])
+        await client.decide(request, "allow_once")
+        id = request.params["toolCall"]["toolCallId"]
+        pid = int(await asyncio.to_thread((tmp_path / "pid").read_text))
+        await client.cancel()
+        assert await client.stop_reason(prompt) == "cancelled"
+        assert have_ended(pid)
+        assert client.merge_call(id)["status"] == "failed"
+
+
+async def test_the_users_answer_to_a_question_reaches_the_model(tmp_path: Path) -> None:
+    rules = [{"result": "(?P<said>coffee)", "reply": [{"text": "You said $said."}]}, *RULES]
+    async with chatting_with(tmp_path, rules, toolCall={"approval": {"allow": {"ask_user": {}}}}) as client:
+        prompt = await client.start_prompt("question")
+        asked = await client.until(lambda m: getattr(m, "method", "") == "elicitation/create")
+        assert "Tea or coffee?" in asked.params["message"]
+        await client.answer(asked, {"action": "accept", "content": {"answer": "coffee"}})
+        assert await client.stop_reason(prompt) == "end_turn"
+        assert client.said().endswith("You said coffee.")
+
+
+async def test_a_client_without_forms_is_asked_no_question(tmp_path: Path) -> None:
+    async with chatting_with(tmp_path, RULES, {}, toolCall={"approval": {"allow": {"ask_user": {}}}}) as client:
+        assert await client.prompt("question") == "end_turn"
+        assert not [m for m in client.heard if getattr(m, "method", "") == "elicitation/create"]
