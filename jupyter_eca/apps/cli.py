@@ -51,6 +51,10 @@ async def _run(options: argparse.Namespace) -> int:
     """Run the command that the arguments name. Return its exit status."""
     folder = Path.cwd()
     match options.command:
+        case "acp" if options.jupyter:
+            from jupyter_eca.apps.server.bridge import bridge_stdio
+
+            return await bridge_stdio(options.jupyter, "acp")
         case "rest" | "mcp" | "acp":
             from jupyter_eca.apps.front_program import run_front
 
@@ -133,6 +137,13 @@ def _add_acp(acp: argparse.ArgumentParser) -> None:
     acp.description = (
         "An agent of the Agent Client Protocol on stdin and stdout, for editors such as Zed, Neovim and Emacs. The "
         "editor names the folder of each session, and its user approves what the agent does."
+    )
+    acp.add_argument(
+        "--jupyter",
+        metavar="URL",
+        default="",
+        help="work in the Jupyter server at this address, with its open notebooks and kernels. Its token is that in "
+        "JUPYTER_TOKEN, or that which a server of this user has written (default: work in files)",
     )
 
 

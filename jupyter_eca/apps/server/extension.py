@@ -43,7 +43,7 @@ class EcaApp(ExtensionApp):
         routes: list[tuple[str, type, dict[str, Any]]] = [
             (r"/eca/ws", EcaWebSocket, {"eca_server": self.eca_server}),
             # Tornado chooses a handler by the path, so the paths of fronts with WebSockets are listed here.
-            (r"/eca/(ahp)", FrontWebSocket, {"eca_server": self.eca_server}),
+            (r"/eca/(ahp|acp)", FrontWebSocket, {"eca_server": self.eca_server}),
             (rf"/{CALLBACK}", SignInCallback, {"eca_server": self.eca_server}),
             # This handler is the last, so that a front cannot take an address of ours.
             (r"/eca/([\w-]+)(?:/.*)?", AsgiHandler, {"fronts": self.eca_server.fronts}),
