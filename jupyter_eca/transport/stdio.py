@@ -1,7 +1,7 @@
 """Owns the link over the standard streams of this process, in `Content-Length` frames or in lines.
 
 It must not know what the messages mean. Its neighbours are `link`, which has the inbox, `protocol.jsonrpc`, which has
-the frames, and `protocol.json_lines`, which has the lines. While the link is open, nothing else in this process can
+the frames, and `protocol.acp.json_lines`, which has the lines. While the link is open, nothing else in this process can
 write to stdout.
 """
 
@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from jupyter_eca.errors import FrameError
-from jupyter_eca.protocol.json_lines import LineReader, encode_line
+from jupyter_eca.protocol.acp.json_lines import LineReader, encode_line
 from jupyter_eca.protocol.jsonrpc import FrameReader, Message, encode_frame
 from jupyter_eca.transport.link import Inbox
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jupyter_eca.errors import FrameError
-from jupyter_eca.protocol.json_lines import LineReader, encode_line
+from jupyter_eca.protocol.acp.json_lines import LineReader, encode_line
 from jupyter_eca.protocol.jsonrpc import ErrorCode, Message, Notification, Request, Result
 
 MESSAGES: list[Message] = [

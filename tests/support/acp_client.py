@@ -13,7 +13,7 @@ import pytest
 
 from jupyter_eca.fronts.acp.connection import AcpConnection
 from jupyter_eca.fronts.acp.hosts import SharedHost
-from jupyter_eca.protocol.json_lines import LineReader, encode_line
+from jupyter_eca.protocol.acp.json_lines import LineReader, encode_line
 from jupyter_eca.protocol.jsonrpc import Notification, Request, Result
 from jupyter_eca.transport.memory import make_link_pair
 from tests.support import acp_schema

@@ -3,7 +3,7 @@ other. The agent is our assistant, or another program that works as one.
 
 A client starts a session, prompts in it, and gets updates until the turn ends: pieces of text, tool calls, plans. The
 agent asks for permission before it runs a tool. `content.py` has the parts of messages, `requests.py` the params and
-results of both sides, and `updates.py` the updates of a session.
+results of both sides, `updates.py` the updates of a session, and `json_lines.py` the form of a message on a stream.
 
 The models follow the schema of version 1, with these rules. A field that is left out or null has its default. Unknown
 fields are ignored, because version 1 grows by new fields. What a side does not announce as a capability, the other side

@@ -1,8 +1,8 @@
 """Owns the form of JSON-RPC in which each message is one line. The Agent Client Protocol (ACP) is sent in this form
 over standard streams, by agents and by clients.
 
-It must not do I/O or know any method. `jsonrpc` is its neighbour: it has the messages, and the other form, in which
-each message has a header.
+It must not do I/O or know any method. `protocol.jsonrpc` has the messages, and the other form, in which each message
+has a header.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from jupyter_eca.protocol.acp import AcpErrorCode
-from jupyter_eca.protocol.json_lines import MAX_LINE_BYTES
+from jupyter_eca.protocol.acp.json_lines import MAX_LINE_BYTES
 from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Request, Result
 from tests.fronts.acp.script import RULES
 from tests.fronts.acp.test_client_servers import WORK, program
