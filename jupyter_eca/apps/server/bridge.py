@@ -66,7 +66,9 @@ async def _connect(url: str, front: str) -> WebSocketClientConnection:
     except HTTPClientError as error:
         if error.code in {401, 403}:
             raise ConfigError(f"The Jupyter server at {base} does not accept the token. Set JUPYTER_TOKEN.") from error
-        raise ConfigError(f"The Jupyter server at {base} has no assistant: {error.message}.") from error
+        if error.code == 404:
+            raise ConfigError(f"The Jupyter server at {base} has no assistant: install jupyter-eca there.") from error
+        raise ConfigError(f"The Jupyter server at {base} cannot be used: {error.message}.") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"There is no Jupyter server at {base}: {error}.") from error
 

@@ -195,7 +195,7 @@ class AhpConnection:
                 case FrameError():
                     self._enqueue(ErrorResponse(None, message.code, str(message)))
                 case Result(id, result):
-                    if (future := self._requests.get(id)) and not future.done():
+                    if id is not None and (future := self._requests.get(id)) and not future.done():
                         future.set_result(replace_half_surrogates(result))
                 case ErrorResponse(id, code, text, data):
                     if id is not None and (future := self._requests.get(id)) and not future.done():

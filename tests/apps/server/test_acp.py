@@ -23,8 +23,8 @@ def approve_with_token(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture
-def address(jp_serverapp: Any, jp_http_port: int, jp_base_url: str) -> str:
-    assert jp_serverapp is not None
+def address(jp_fetch: Any, jp_http_port: int, jp_base_url: str) -> str:
+    assert jp_fetch is not None  # the server answers only where a test can fetch
     return f"http://127.0.0.1:{jp_http_port}{jp_base_url}"
 
 
