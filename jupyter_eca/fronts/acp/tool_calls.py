@@ -42,7 +42,6 @@ from jupyter_eca.protocol.content import (
     TaskStatus,
     ToolCallContent,
     ToolCalledContent,
-    ToolCallPrepareContent,
     ToolCallRejectedContent,
     ToolCallRunContent,
     ToolCallRunningContent,
@@ -152,7 +151,7 @@ class CallProjection:
                 yield from self._complete(state, content)
             case ToolCallRejectedContent():
                 yield self._refuse(state, content)
-            case ToolCallPrepareContent() | _:
+            case _:
                 pass
 
     def describe(self, content: ToolCallRunContent) -> CallFields:
@@ -267,7 +266,7 @@ class CallProjection:
         """Make the update for a call that did not run."""
         state.status = CallStatus.FAILED
         why = describe_cause(Decision.DENY, content.cause) if content.cause else ""
-        reason = f"{_REASONS[content.reason]} {why}.".removesuffix(" .") if why else _REASONS[content.reason]
+        reason = f"{_REASONS[content.reason]} {why}." if why else _REASONS[content.reason]
         state.content = (*state.change, _make_text_block(reason))
         return CallChange(tool_call_id=content.id, status=state.status, content=state.content)
 

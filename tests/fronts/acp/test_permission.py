@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ import pytest
 
 from jupyter_eca.protocol.jsonrpc import ErrorResponse, Notification
 from jupyter_eca.transport.eca_client import CallDecision
+from jupyter_eca.workspace.notebooks.file import NotebookFiles
+from jupyter_eca.workspace.ports import Files
 from tests.fronts.acp.script import RULES
 from tests.support.acp_client import chatting_with, connected, needs_schema
 from tests.support.host_and_client import desk
@@ -17,6 +20,15 @@ from tests.support.processes import have_ended
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+NOTEBOOK: Any = {
+    "cells": [
+        {"cell_type": "code", "id": "c1", "source": "x = 1", "metadata": {}, "outputs": [], "execution_count": None}
+    ],
+    "metadata": {},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
 
 pytestmark = [pytest.mark.asyncio, needs_schema]
 
@@ -101,6 +113,31 @@ async def test_what_changes_the_rules_is_asked_each_time_with_a_warning_and_neve
             await client.decide(request, "reject_once")
             await client.stop_reason(prompt)
         assert not (tmp_path / ".eca").exists()
+
+
+async def test_a_change_of_cells_is_shown_as_cells_and_never_as_a_change_of_the_file(tmp_path: Path) -> None:
+    """An editor would show a diff block as the text of the file, or write it there."""
+    (tmp_path / "a.ipynb").write_text(json.dumps(NOTEBOOK))
+    edit: Any = {"path": "a.ipynb", "changes": [{"do": "edit", "cell": "c1", "source": "x = 10"}]}
+    rules: list[Any] = [
+        {"result": "", "tool": "notebook_read", "reply": [{"tool": "notebook_change", "arguments": edit}]},
+        {"message": "^cells", "reply": [{"tool": "notebook_read", "arguments": {"path": "a.ipynb"}}]},
+        *RULES,
+    ]
+    more: Any = {
+        "toolCall": {"approval": {"allow": {"notebook_read": {}}}},
+        "notebooks": NotebookFiles(Files((tmp_path,))),
+    }
+    async with chatting_with(tmp_path, rules, **more) as client:
+        prompt = await client.start_prompt("cells")
+        request = await client.permission()
+        call = request.params["toolCall"]
+        assert [part["type"] for part in call["content"]] == ["content"] * len(call["content"])
+        assert "+x = 10" in str(call["content"])
+        assert call["locations"] == [{"path": str(tmp_path / "a.ipynb")}]
+        await client.decide(request, "allow_once")
+        assert await client.stop_reason(prompt) == "end_turn"
+        assert "x = 10" in (tmp_path / "a.ipynb").read_text()
 
 
 ANSWERS: list[Any] = [
