@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 # does not hold for a server of the same name that a client brings.
 PREFIX: Final = "acp_"
 
-# Seconds that a prompt waits for servers that are starting. Many clients prompt immediately after `session/new`.
-PATIENCE: Final = 20.0
-
 
 class ClientServers:
     """The MCP servers of one session."""
@@ -56,8 +53,9 @@ class ClientServers:
             self._host.toolbox.lend(self._chat, (), self)
 
     async def await_tools(self) -> None:
-        """Wait until the servers run or have failed, but not for ever. Then the chat has their tools."""
-        await self._manager.await_started(min(PATIENCE, self._host.config.mcp_timeout_seconds))
+        """Wait until the servers run or have failed, but not longer than `mcpTimeoutSeconds`. Then the chat has their
+        tools. Many clients prompt immediately after `session/new`, when the servers are still starting."""
+        await self._manager.await_started(self._host.config.mcp_timeout_seconds)
         self._lend()
 
     def _lend(self) -> None:

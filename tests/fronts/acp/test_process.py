@@ -131,6 +131,9 @@ async def test_neither_kernels_nor_servers_nor_commands_outlive_stdin(workspace:
     async with agent(workspace) as client:
         await client.initialize()
         await client.open(program(workspace / "log"))
+        prompt = await client.start_prompt("work")
+        await client.decide(await client.permission(), "allow_once")
+        assert await client.stop_reason(prompt) == "end_turn"
         await client.start_prompt("wait")
         await client.decide(await client.permission(), "allow_once")
         await client.until(lambda message: "begun\\n" in repr(get_update(message).get("content")))
