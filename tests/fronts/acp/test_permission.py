@@ -21,7 +21,7 @@ from tests.support.processes import have_ended
 if TYPE_CHECKING:
     from pathlib import Path
 
-NOTEBOOK: Any = {
+NOTEBOOK: dict[str, Any] = {
     "cells": [
         {"cell_type": "code", "id": "c1", "source": "x = 1", "metadata": {}, "outputs": [], "execution_count": None}
     ],
