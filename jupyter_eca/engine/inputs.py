@@ -169,6 +169,14 @@ class Steered:
     """The message. An empty one takes back all such messages that the model has not read yet."""
     content_id: str
     """A fresh id for the message."""
+    contexts: tuple[ChatContext, ...] = ()
+    """The contexts that the message names."""
+    context: str = ""
+    """The text of the contexts. The model reads it; the reader does not see it."""
+    images: tuple[ImagePart, ...] = ()
+    """Pictures for the model."""
+    documents: tuple[DocumentPart, ...] = ()
+    """PDF documents for the model."""
 
 
 @dataclass(frozen=True, slots=True)

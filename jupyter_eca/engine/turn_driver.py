@@ -179,14 +179,18 @@ class TurnDriver:
         if gathered.reworded is not None:
             progress = ProgressContent(state="running", text=REWORDED)
             builder.emit(progress, Role.USER, aside=RewordedAside(text=gathered.reworded))
-        if gathered.context:
-            progress = ProgressContent(state="running", text="Read what was pointed at")
-            builder.emit(progress, Role.USER, aside=ContextAside(text=gathered.context))
-        for image in gathered.images:
-            builder.emit(ImageContent(media_type=image.media_type, base64=image.base64), Role.USER)
-        for document in gathered.documents:
-            builder.show_document(document)
+        self._add_contexts(gathered)
         self.give_signal(TurnSignal.FULL if self.state.is_summary_due else TurnSignal.READY)
+
+    def _add_contexts(self, message: Gathered | Steered) -> None:
+        """Add what was read of the contexts of a message to the conversation, behind the message."""
+        if message.context:
+            progress = ProgressContent(state="running", text="Read what was pointed at")
+            self.builder.emit(progress, Role.USER, aside=ContextAside(text=message.context))
+        for image in message.images:
+            self.builder.emit(ImageContent(media_type=image.media_type, base64=image.base64), Role.USER)
+        for document in message.documents:
+            self.builder.show_document(document)
 
     def end_command(self, ended: CommandEnded) -> None:
         """Show the result of a command and end its turn."""
@@ -250,11 +254,16 @@ class TurnDriver:
             self.builder.emit(progress, Role.USER, aside=NotesSentAside(text=format_notes(notes)))
 
     def _send_steers(self) -> None:
-        """Add the stored messages of `steer` to the conversation, as one message: the model reads them together."""
+        """Add the stored messages of `steer` to the conversation, as one message: the model reads them together. Their
+        contexts follow."""
         if steers := self.state.steers:
             self.builder.update(steers=())
             text = "\n".join(steer.message for steer in steers)
-            self.builder.emit(TextContent(text=text, content_id=steers[0].content_id), Role.USER)
+            contexts = tuple(context for steer in steers for context in steer.contexts)
+            content = TextContent(text=text, content_id=steers[0].content_id, contexts=contexts or None)
+            self.builder.emit(content, Role.USER)
+            for steer in steers:
+                self._add_contexts(steer)
 
     # -- the model's reply ends
 

@@ -44,6 +44,7 @@ from jupyter_eca.host.turn.locked_answers import LockedAnswers, Locks
 from jupyter_eca.host.turn.prompt_contexts import PromptContexts
 from jupyter_eca.host.turn.sampling import ChatClientFeatures
 from jupyter_eca.host.turn.setup import Setups
+from jupyter_eca.host.turn.steering import Steering
 from jupyter_eca.host.turn.subagents import Subagents
 from jupyter_eca.host.turn.system_prompt import SystemPrompts
 from jupyter_eca.host.turn.tool_context import ToolContexts
@@ -183,14 +184,17 @@ class Host:
         self.system_prompts = SystemPrompts(store, chats, self.hooks)
         setups = self.setups = Setups(services, chats, contexts, self.system_prompts)
         self.choice_memory = ChoiceMemory(services)
-        turns = self.turns = Turns(services, chats, tasks, setups, self.subagents, commands, self.choice_memory)
+        prompt_contexts = PromptContexts(services, contexts)
+        steering = Steering(chats, tasks, prompt_contexts)
+        turns = self.turns = Turns(
+            services, chats, tasks, setups, self.subagents, commands, self.choice_memory, steering
+        )
         self.subagents.turns = turns
         tasks.on_failure = turns.break_off
         self.unattended_calls = UnattendedCalls(subscribers, chats, tasks)
         locked_answers = LockedAnswers(services, Locks(database.with_name("locks")))
         chats.on_subagent_events.append(self.subagents.note_events)
         chats.on_change.append(self.hooks.notify_status)
-        prompt_contexts = PromptContexts(services, contexts)
         chats.effects = EffectRunner(
             services,
             chats,

@@ -178,6 +178,8 @@ class ChatPromptSteerParams(Model):
 
     chat_id: ChatId
     message: str
+    contexts: Annotated[tuple[ChatContext, ...], EMPTY_IS_DEFAULT] = ()
+    """Not in ECA: the contexts of the message. They are read as those of a prompt."""
 
 
 class ChatPromptSteerRemoveParams(Model):

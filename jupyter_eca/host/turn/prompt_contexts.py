@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.live_chat import LiveChat, Prompt
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.tool_context import ToolContexts
-    from jupyter_eca.plugins.contexts.base import Material
+    from jupyter_eca.plugins.contexts.base import Material, Surroundings
     from jupyter_eca.protocol.context import ChatContext
 
 # The tool that a model reads notebooks with. What it may not read with this tool, it is not told without a call either.
@@ -59,10 +59,18 @@ class PromptContexts:
         if tells_place and not any(isinstance(context, CursorContext) for context in contexts):
             place = await read_asking_place(surroundings, prompt.lock.cell if prompt.lock else "", contexts)
         changes = describe_changed(changed, contexts)
-        found = await read_materials(surroundings, drop_known_cursor(chat.cursor, contexts))
-        cursors = [context for context in contexts if isinstance(context, CursorContext) and _is_in_file(context)]
-        chat.cursor = cursors[-1] if cursors else chat.cursor
+        found = await _read_new(chat, surroundings, contexts)
         return [*found, *changes], place
+
+    async def read_during_turn(self, chat: LiveChat, message: str, contexts: Iterable[ChatContext]) -> list[Material]:
+        """Read the contexts of a message that the user sends while the turn of a chat goes on: those that the client
+        sent, and those that the message mentions."""
+        check_reading = partial(self._check_reading, chat, chat.state.setup.policy or Policy())
+        surroundings = self._contexts.build_surroundings(
+            chat.state.id, chat.kernel, chat.asked_notebook, chat.known, check_reading
+        )
+        sent = tuple(contexts)
+        return await _read_new(chat, surroundings, [*sent, *await find_mentioned_contexts(surroundings, message, sent)])
 
     async def draft(self, chat: LiveChat, prompt: Prompt, message: str) -> list[Material]:
         """Read the contexts of a prompt that is not sent yet. Nothing is remembered."""
@@ -91,6 +99,14 @@ class PromptContexts:
         if verdict.decision is Decision.DENY:
             raise ToolError("a rule of the user's forbids to read it.")
         await path_rules.check(self._contexts.build(chat.state.id, chat.kernel), tool, arguments)
+
+
+async def _read_new(chat: LiveChat, surroundings: Surroundings, contexts: list[ChatContext]) -> list[Material]:
+    """Read contexts, but for the cursor that the model knows already. Remember the last cursor."""
+    found = await read_materials(surroundings, drop_known_cursor(chat.cursor, contexts))
+    cursors = [context for context in contexts if isinstance(context, CursorContext) and _is_in_file(context)]
+    chat.cursor = cursors[-1] if cursors else chat.cursor
+    return found
 
 
 def drop_known_cursor(known: CursorContext | None, contexts: Iterable[ChatContext]) -> list[ChatContext]:

@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.tasks import ChatTasks
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.setup import Setups
+    from jupyter_eca.host.turn.steering import Steering
     from jupyter_eca.host.turn.subagents import Subagents
+    from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.workspace.ports import Kernel
 
 _log = logging.getLogger(__name__)
@@ -61,6 +63,7 @@ class Turns:
         subagents: Subagents,
         commands: CommandRunner,
         choice_memory: ChoiceMemory,
+        steering: Steering,
     ) -> None:
         self._services = services
         self._chats = chats
@@ -69,6 +72,7 @@ class Turns:
         self._subagents = subagents
         self._commands = commands
         self._choice_memory = choice_memory
+        self._steering = steering
 
     # -- the beginning of a turn
 
@@ -206,19 +210,10 @@ class Turns:
         """Reject a tool call because nobody is left who could approve it."""
         self._chats.feed_late(chat, inputs.Rejected(now(), call, RejectReason.NOBODY))
 
-    def steer(self, chat: str, message: str) -> None:
-        """Add a message to the next request to the model. An empty message takes back those that were not sent yet.
-
-        The calls that run are told: one that has been running for long ends its waiting, so that the model can read
-        the message.
-        """
-        self._chats.feed_late(chat, inputs.Steered(now(), message, make_id()))
-        live = self._chats.live(chat)
-        for reporter in live.under_way.reporters.values() if live and live.under_way else ():
-            if live is not None and live.state.steers:
-                reporter.steered.set()
-            else:
-                reporter.steered.clear()
+    def steer(self, chat: str, message: str, contexts: tuple[ChatContext, ...] = ()) -> None:
+        """Add a message with its contexts to the next request to the model. An empty message takes back those that were
+        not sent yet. The calls that run are told, see `Steering`."""
+        self._steering.add(chat, message, contexts)
 
     def choose(self, chat: str, choice: Choice) -> None:
         """Choose the model, agent and other settings of the next turns. Trust already counts for the next tool call."""

@@ -398,14 +398,14 @@ export class Session implements Attendant {
   }
 
   /**
-   * Send a message to the running turn. If the turn ends before the model reads it, it becomes the next prompt, with
-   * its contexts.
+   * Send a message with its contexts to the running turn. If the turn ends before the model reads it, it becomes the
+   * next prompt, with its contexts.
    */
   steer(message: string, contexts: readonly ChatContext[] = []): void {
     const chat = this.chat;
     const steer = { text: message, contexts, notebook: this.findActiveNotebook() };
     this.dispatch({ type: 'steered', chatId: chat.id, steers: [...chat.steers, steer] });
-    this.client?.notify('chat/promptSteer', { chatId: chat.id, message });
+    this.client?.notify('chat/promptSteer', { chatId: chat.id, message, ...(contexts.length > 0 && { contexts }) });
   }
 
   /** Withdraw the steering messages and the queue of the chat, and put their texts back into the prompt box. */

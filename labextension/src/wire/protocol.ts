@@ -523,6 +523,8 @@ export interface ChatPromptResult {
 export interface ChatPromptSteerParams {
   readonly chatId: ChatId;
   readonly message: string;
+  /** Not in ECA: the contexts of the message. They are read as those of a prompt. */
+  readonly contexts?: readonly ChatContext[];
 }
 
 /** Remove a steering message that the model has not read yet. */

@@ -331,6 +331,10 @@ test('messages that waited are sent with the notebooks and the contexts that the
   await until(() => session.chat.status === 'running');
   world.goTo('a.ipynb');
   session.steer('in red', [{ type: 'web', url: 'u' }]);
+  await until(() => world.server.of('chat/promptSteer').length === 1);
+  expect(world.server.of('chat/promptSteer')).toEqual([
+    { chatId: 'c1', message: 'in red', contexts: [{ type: 'web', url: 'u' }] }
+  ]);
   world.goTo('b.ipynb');
   enqueue(session, 'and in blue', [{ type: 'web', url: 'v' }]);
   world.goTo('c.ipynb');

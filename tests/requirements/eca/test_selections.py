@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 WRITE = {"tool": "write_file", "arguments": {"path": "a.txt", "content": "one\n"}}
+WRITE_LATER = {"tool": "write_file", "arguments": {"path": "c.txt", "content": "three\n"}}
 LOOK = {"tool": "directory_tree", "arguments": {"path": "."}}
 STORY: list[dict[str, Any]] = [
     {"result": "There is no tool", "reply": [{"text": "I cannot."}]},
@@ -207,6 +208,53 @@ async def test_words_in_between_reach_the_model_and_can_be_taken_back(tmp_path: 
             assert words(at) == answer
             await at.tell("chat/promptSteer", {"chatId": answer, "message": "too late"})
             assert await at.code("chat/list") is None
+
+
+async def test_words_in_between_bring_what_they_point_at_as_a_prompt_does(tmp_path: Path) -> None:
+    """Those that a client sends and those that the words mention; also behind words whose contexts take longer."""
+    rules: list[dict[str, Any]] = [
+        {
+            "message": r"(?s)^And @a\.txt\nAlso this\nAt last.*the first file.*the second file",
+            "reply": [{"text": "Both"}],
+        },
+        {"result": "", "reply": [{"text": "Neither"}]},
+        {"message": "", "reply": [WRITE_LATER]},
+    ]
+    (tmp_path / "a.txt").write_text("the first file")
+    second = tmp_path / "b.txt"
+    second.write_text("the second file")
+    async with seat(tmp_path, rules) as (table, at):
+        await at.result("chat/prompt", {"chatId": "c", "message": "go"})
+        call = await at.content("toolCallRun")
+        await at.tell("chat/promptSteer", {"chatId": "c", "message": "And @a.txt"})
+        contexts = [{"type": "file", "path": str(second)}]
+        await at.tell("chat/promptSteer", {"chatId": "c", "message": "Also this", "contexts": contexts})
+        await at.tell("chat/promptSteer", {"chatId": "c", "message": "At last"})
+        live = table.host.chats.live("c")
+        assert live is not None
+        await at.result("chat/list", {})  # what was told before it has arrived
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.gather(*(task for name, task in live.tasks.items() if name.startswith("steer ")))
+        await at.tell("chat/toolCallApprove", {"chatId": "c", "toolCallId": call["id"]})
+        await at.finished()
+        assert words(at) == "Both"
+
+
+async def test_words_that_are_taken_back_while_their_contexts_are_read_do_not_come(tmp_path: Path) -> None:
+    rules: list[dict[str, Any]] = [
+        {"message": "the first file", "reply": [{"text": "Read"}]},
+        {"result": "", "reply": [{"text": "Not read"}]},
+        {"message": "", "reply": [WRITE_LATER]},
+    ]
+    (tmp_path / "a.txt").write_text("the first file")
+    async with seat(tmp_path, rules) as (_, at):
+        await at.result("chat/prompt", {"chatId": "c", "message": "go"})
+        call = await at.content("toolCallRun")
+        await at.tell("chat/promptSteer", {"chatId": "c", "message": "And @a.txt"})
+        await at.tell("chat/promptSteerRemove", {"chatId": "c"})
+        await at.tell("chat/toolCallApprove", {"chatId": "c", "toolCallId": call["id"]})
+        await at.finished()
+        assert words(at) == "Not read"
 
 
 async def test_the_configuration_is_told_once_for_the_session_with_all_that_can_be_selected(tmp_path: Path) -> None:

@@ -96,8 +96,8 @@ def stop(session: EcaSession, params: chat.ChatPromptStopParams) -> None:
 
 
 def steer(session: EcaSession, params: chat.ChatPromptSteerParams) -> None:
-    """Add a message that the model reads while the turn runs."""
-    session.host.turns.steer(session.find_chat(params.chat_id), params.message)
+    """Add a message that the model reads while the turn runs, with its contexts."""
+    session.host.turns.steer(session.find_chat(params.chat_id), params.message, params.contexts)
 
 
 def remove_steering_message(session: EcaSession, params: chat.ChatPromptSteerRemoveParams) -> None:

@@ -1,0 +1,90 @@
+"""Owns the messages that the user sends during a turn: it reads their contexts, and gives both to the engine, which
+keeps them until the next request to the model.
+
+A message waits until its contexts are read. Those behind it wait, too, so that the model reads them in their order. If
+the turn ends meanwhile, the message is dropped, as ECA's `chat/promptSteer` says, and the client sends it as a prompt.
+It must not know how a context is read: `prompt_contexts` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.engine import inputs
+from jupyter_eca.engine.text.mentions import find_mentions
+from jupyter_eca.errors import EcaError
+from jupyter_eca.host.chat.live_chat import now
+from jupyter_eca.plugins.contexts.resolve import as_model_input, list_named
+
+if TYPE_CHECKING:
+    from jupyter_eca.host.chat.live_chat import LiveChat
+    from jupyter_eca.host.chat.registry import Chats
+    from jupyter_eca.host.chat.tasks import ChatTasks
+    from jupyter_eca.host.turn.prompt_contexts import PromptContexts
+    from jupyter_eca.protocol.context import ChatContext
+
+_log = logging.getLogger(__name__)
+
+# The names of the tasks that read contexts begin with this.
+_TASK: Final = "steer "
+
+
+class Steering:
+    """Adds messages to the turns of all chats of one host."""
+
+    def __init__(self, chats: Chats, tasks: ChatTasks, prompt_contexts: PromptContexts) -> None:
+        self._chats = chats
+        self._tasks = tasks
+        self._prompt_contexts = prompt_contexts
+
+    def add(self, id: str, message: str, contexts: tuple[ChatContext, ...]) -> None:
+        """Add a message to the turn of a chat. An empty message takes back those that the model has not read yet."""
+        chat = self._chats.live(id)
+        if chat is None:
+            return
+        content_id = uuid.uuid4().hex
+        waiting = {name: task for name, task in chat.tasks.items() if name.startswith(_TASK)}
+        # A model wrote the prompt of a subagent: no context that is mentioned there is read.
+        if message and not chat.parent and (waiting or contexts or find_mentions(message)):
+            work = self._read_and_add(chat, content_id, message, contexts, tuple(waiting.values()))
+            self._tasks.start(chat, f"{_TASK}{content_id}", work)
+            return
+        for name in waiting:
+            self._tasks.cancel(chat, name)
+        self._feed(chat, inputs.Steered(now(), message, content_id))
+
+    async def _read_and_add(
+        self,
+        chat: LiveChat,
+        content_id: str,
+        message: str,
+        contexts: tuple[ChatContext, ...],
+        earlier: tuple[asyncio.Task[None], ...],
+    ) -> None:
+        """Read the contexts of a message, and add both once the `earlier` messages are added."""
+        turn = chat.under_way
+        try:
+            found = await self._prompt_contexts.read_during_turn(chat, message, contexts)
+        except EcaError as error:
+            _log.warning("the contexts of a message in %s cannot be read: %s", chat.state.id, error)
+            found = []
+        if earlier:
+            await asyncio.wait(earlier)
+        if turn is None or chat.under_way is not turn:
+            return
+        text, images, documents = as_model_input(found)
+        steered = inputs.Steered(now(), message, content_id, list_named(contexts, message), text, images, documents)
+        self._feed(chat, steered)
+
+    def _feed(self, chat: LiveChat, steered: inputs.Steered) -> None:
+        """Give a message to the engine. The calls that run are told: one that has been running for long ends its
+        waiting, so that the model can read the message."""
+        self._chats.feed(chat, steered, late=True)
+        for reporter in chat.under_way.reporters.values() if chat.under_way else ():
+            if chat.state.steers:
+                reporter.steered.set()
+            else:
+                reporter.steered.clear()
