@@ -105,15 +105,15 @@ async def _cost(session: CellSession, _argument: str) -> str:
         costs = await wait_with_heartbeat(asyncio.ensure_future(client.request("chat/costs", params, ChatCostsResult)))
     except RemoteError as error:
         return "Nothing was asked in this chat yet." if error.code == ErrorCode.REFUSED else str(error)
-    rows = {"this message": costs.message, "this chat": costs.chat, "this notebook": costs.notebook}
+    rows = {"Last message": costs.message, "This chat": costs.chat, "This notebook": costs.notebook}
     lines = [f"- {name}: {describe_cost(cost)}" for name, cost in rows.items() if cost is not None]
-    return "\n".join([*lines, f"- today, all chats: {describe_cost(costs.today)}"])
+    return "\n".join([*lines, f"- Today, all chats: {describe_cost(costs.today)}"])
 
 
 def describe_cost(cost: Cost) -> str:
     """Return a cost in words. Requests of unknown price are counted apart."""
     cached = f" ({cost.cached_tokens:,} of these cached)" if cost.cached_tokens else ""
-    tokens = f"{cost.input_tokens:,} tokens in{cached}, {cost.output_tokens:,} out"
+    tokens = f"{cost.input_tokens:,} tokens in{cached}, {cost.output_tokens:,} tokens out"
     if not cost.unpriced:
         return f"{format_dollars(cost.cost)} ({tokens})"
     known = f"{format_dollars(cost.cost)}, and " if cost.cost or cost.unpriced < cost.requests else ""

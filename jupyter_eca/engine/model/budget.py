@@ -9,6 +9,7 @@ the answer, whose length nobody knows. So one answer may exceed a limit, but nev
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
@@ -22,8 +23,10 @@ STOP: Final = "Stop"
 # The smallest amount by which a budget is raised.
 _MIN_INCREASE: Final = 0.01
 
-# The smallest amount that is shown. A smaller one is shown as "less than" this.
-_MIN_SHOWN: Final = 0.0001
+# Amounts from this one on are shown with two decimal places.
+_TENTH: Final = 0.1
+# The most decimal places of an amount.
+_MAX_DIGITS: Final = 6
 
 
 class BudgetScope(StrEnum):
@@ -118,7 +121,10 @@ def format_increase(excess: BudgetExcess) -> str:
 
 
 def format_dollars(amount: float) -> str:
-    """Return an amount as text: with four decimals below 1 USD, and with two above."""
-    if 0 < amount < _MIN_SHOWN:
-        return f"less than {_MIN_SHOWN} USD"
-    return f"{amount:.4f} USD" if amount < 1 else f"{amount:.2f} USD"
+    """Return an amount as text, with two digits that are not leading zeros, because most answers cost less than a cent:
+    1.20 USD, 0.0034 USD. No amount has more than six decimal places.
+
+    `formatCost` in `labextension/src/render/format.ts` does the same; both are tested with the same amounts.
+    """
+    digits = 2 if amount <= 0 or amount >= _TENTH else min(_MAX_DIGITS, 1 - math.floor(math.log10(amount)))
+    return f"{amount:.{digits}f} USD"

@@ -32,10 +32,12 @@ async def costs(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     account = await host.ledger.read_account(place.chat, now())
     session = [row.id for row in await host.chats.list_rows() if row.updated >= host.started and place.may_see(row.id)]
     totals = [await host.ledger.sum_costs(CostFilter(chat, since=host.started)) for chat in session]
-    rows = [("this chat", account.chat), ("this session", sum(totals, Total()))]
-    rows += [("this notebook", account.notebook)] if account.notebook_path else []
-    rows += [("today, all chats", account.today)]
-    head = ["| | requests | tokens in | of these cached | tokens out | cost |", "|---|---:|---:|---:|---:|---:|"]
+    rows = [("Last message", account.message)] if account.message.requests else []
+    rows += [("This chat", account.chat), ("This session", sum(totals, Total()))]
+    rows += [("This notebook", account.notebook)] if account.notebook_path else []
+    rows += [("Today, all chats", account.today)]
+    # The words and the numbers are those of the costs in the settings (`labextension/src/settings/Costs.tsx`).
+    head = ["| | Requests | Tokens in | Of these cached | Tokens out | Cost |", "|---|---:|---:|---:|---:|---:|"]
     return CommandAnswer("\n".join([*head, *(_format_row(name, total) for name, total in rows)]))
 
 
@@ -44,9 +46,8 @@ def _format_row(name: str, total: Total) -> str:
     unknown = total.requests > 0 and total.unpriced == total.requests
     more = f" and {total.unpriced} of unknown price" if total.unpriced and not unknown else ""
     cost = "unknown" if unknown else f"{format_dollars(total.cost)}{more}"
-    return (
-        f"| {name} | {total.requests} | {total.tokens_in:,} | {total.tokens_cached:,} | {total.tokens_out:,} | {cost} |"
-    )
+    counts = (total.requests, total.tokens_in, total.tokens_cached, total.tokens_out)
+    return f"| {name} | {' | '.join(f'{count:,}' for count in counts)} | {cost} |"
 
 
 async def context(place: CommandPlace, _call: CommandCall) -> CommandAnswer:

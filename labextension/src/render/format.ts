@@ -83,10 +83,17 @@ export function formatCount(n: number): string {
   return `${size < 10 ? size.toFixed(1).replace(/\.0$/, '') : String(Math.round(size))}${unit}`;
 }
 
+/** Format a whole number with commas: 1,234,567. */
+export function formatNumber(n: number): string {
+  return n.toLocaleString('en');
+}
+
 /**
  * Format a cost in dollars with two digits that are not leading zeros, because most answers cost less than a cent:
- * $1.20, $0.0034. A price is never shown with more than six decimal places: $0.000003. `text` is a decimal number. The
- * result is empty if it is not one.
+ * 1.20 USD, 0.0034 USD. A price is never shown with more than six decimal places: 0.000003 USD. `text` is a decimal
+ * number. The result is empty if it is not one.
+ *
+ * `format_dollars` in `jupyter_eca/engine/model/budget.py` does the same; both are tested with the same amounts.
  */
 export function formatCost(text: string): string {
   const cost = Number(text);
@@ -94,7 +101,8 @@ export function formatCost(text: string): string {
     return '';
   }
   // The logarithm counts the zeros after the point: it is -2.5 for 0.0034, which needs four decimal places.
-  return `$${cost === 0 || cost >= 0.1 ? cost.toFixed(2) : cost.toFixed(Math.min(6, 1 - Math.floor(Math.log10(cost))))}`;
+  const digits = cost === 0 || cost >= 0.1 ? 2 : Math.min(6, 1 - Math.floor(Math.log10(cost)));
+  return `${cost.toFixed(digits)} USD`;
 }
 
 /** Format a duration: 40 ms, 2.1 s, 1 min 20 s. */

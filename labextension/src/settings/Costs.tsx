@@ -5,11 +5,12 @@
  * The server adds up the costs. Estimates are in `view/composer/Estimate.tsx`.
  */
 
+import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import { ChatCostsResult, Cost } from '../wire/protocol';
 import { Session } from '../chat/session';
-import { baseName, formatCount, formatCost } from '../render/format';
+import { baseName, formatCost, formatNumber } from '../render/format';
 import { useEnv } from '../view/common/env';
 
 /** Fetches the costs of the chat that the panel shows, and shows them. */
@@ -42,9 +43,10 @@ export function CostTable({
   const rows: readonly (readonly [string, Cost | undefined])[] = [
     [trans.__('Last message'), costs.message],
     [title === '' ? trans.__('This chat') : trans.__('This chat: %1', title), costs.chat],
-    [trans.__('Notebook %1', baseName(costs.path ?? '')), costs.notebook],
+    [trans.__('This notebook: %1', baseName(costs.path ?? '')), costs.notebook],
     [trans.__('Today, all chats'), costs.today]
   ];
+  // The words and the numbers are those of the command `/costs` (`host/commands/costs.py`).
   return (
     <table className="eca-Costs">
       <thead>
@@ -52,11 +54,11 @@ export function CostTable({
           <th scope="col">
             <span className="eca-Hidden">{trans.__('What for')}</span>
           </th>
-          <th scope="col">{trans.__('Cost')}</th>
           <th scope="col">{trans.__('Requests')}</th>
-          <th scope="col">{trans.__('Tokens read')}</th>
+          <th scope="col">{trans.__('Tokens in')}</th>
           <th scope="col">{trans.__('Of these cached')}</th>
-          <th scope="col">{trans.__('Tokens written')}</th>
+          <th scope="col">{trans.__('Tokens out')}</th>
+          <th scope="col">{trans.__('Cost')}</th>
         </tr>
       </thead>
       <tbody>
@@ -67,18 +69,24 @@ export function CostTable({
                 <th scope="row" dir="auto">
                   {name}
                 </th>
-                <td>
-                  {formatCost(String(cost.cost))}
-                  {cost.unpriced > 0 && ` ${trans._n('+ %1 of unknown price', '+ %1 of unknown price', cost.unpriced)}`}
-                </td>
-                <td>{formatCount(cost.requests)}</td>
-                <td>{formatCount(cost.inputTokens)}</td>
-                <td>{formatCount(cost.cachedTokens)}</td>
-                <td>{formatCount(cost.outputTokens)}</td>
+                <td>{formatNumber(cost.requests)}</td>
+                <td>{formatNumber(cost.inputTokens)}</td>
+                <td>{formatNumber(cost.cachedTokens)}</td>
+                <td>{formatNumber(cost.outputTokens)}</td>
+                <td>{describeCost(cost, trans)}</td>
               </tr>
             )
         )}
       </tbody>
     </table>
   );
+}
+
+/** Return the cost in words. Requests of unknown price are counted apart. */
+function describeCost({ cost, requests, unpriced }: Cost, trans: TranslationBundle): string {
+  if (requests > 0 && unpriced === requests) {
+    return trans.__('unknown');
+  }
+  const known = formatCost(String(cost));
+  return unpriced === 0 ? known : trans.__('%1 and %2 of unknown price', known, unpriced);
 }

@@ -9,7 +9,7 @@ import * as React from 'react';
 import { UsageContent } from '../wire/protocol';
 import type { Estimate } from '../chat/estimates';
 import { Connection } from '../chat/state';
-import { formatCount, formatCost } from '../render/format';
+import { formatCount, formatCost, formatNumber } from '../render/format';
 import { useEnv } from './common/env';
 import { ContextMeter } from './ContextMeter';
 
@@ -70,15 +70,15 @@ function UsageText({
     <>
       <span
         title={trans.__(
-          'Tokens of the last message: read %1, written %2',
-          usage.messageInputTokens,
-          usage.messageOutputTokens
+          'Last request to the model: %1 tokens in, %2 tokens out',
+          formatNumber(usage.messageInputTokens),
+          formatNumber(usage.messageOutputTokens)
         )}
       >
         {trans.__('↑ %1 ↓ %2', formatCount(usage.messageInputTokens), formatCount(usage.messageOutputTokens))}
       </span>
       {usage.sessionCost !== undefined ? (
-        <span title={trans.__('Cost of this chat')}>{formatCost(usage.sessionCost)}</span>
+        <span title={trans.__('This chat: %1', formatCost(usage.sessionCost))}>{formatCost(usage.sessionCost)}</span>
       ) : (
         lastCost !== undefined && (
           <span title={trans.__('Cost of the last request. The cost of this chat is not known.')}>

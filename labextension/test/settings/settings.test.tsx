@@ -239,8 +239,10 @@ test('the cost is shown by message, chat, notebook and day, and requests of unkn
   const chat = { ...none, requests: 2, cost: 0.0123, unpriced: 1 };
   const html = shown(<CostTable costs={{ chat, today: chat, notebook: none, path: 'work/a.ipynb' }} title="Join" />);
   const heads = [...html.matchAll(/<th scope="row"[^>]*>([^<]*)/g)].map(([, head]) => head);
-  expect(heads).toEqual(['This chat: Join', 'Notebook a.ipynb', 'Today, all chats']);
-  expect(html).toContain('$0.012 + 1 of unknown price');
+  expect(heads).toEqual(['This chat: Join', 'This notebook: a.ipynb', 'Today, all chats']);
+  const columns = [...html.matchAll(/<th scope="col">([^<]+)</g)].map(([, column]) => column);
+  expect(columns).toEqual(['Requests', 'Tokens in', 'Of these cached', 'Tokens out', 'Cost']);
+  expect(html).toContain('0.012 USD and 1 of unknown price');
 });
 
 test('the status bar shows model, activity and cost, and an activity that waits for the user comes first', () => {

@@ -79,7 +79,7 @@ function figures(estimate: Partial<Estimate>): string {
 }
 
 test('tokens and cost are shown, and an unknown cost is called unknown', () => {
-  expect(figures({ cost: 0.0012, contextLimit: 8000 })).toBe('|≈ 1.2k tokens||$0.0012 + answer|');
+  expect(figures({ cost: 0.0012, contextLimit: 8000 })).toBe('|≈ 1.2k tokens||0.0012 USD + answer|');
   expect(figures({})).toBe('|≈ 1.2k tokens||price unknown|');
 });
 

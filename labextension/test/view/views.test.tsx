@@ -345,7 +345,7 @@ test('the status line shows the cost and how full the context is', () => {
     limit: { context: 20_000, output: 100 }
   } as const;
   const html = shown(<StatusLine connection="open" usage={usage} onReconnect={nothing} {...meter} />);
-  expect(html).toContain('$0.012');
+  expect(html).toContain('0.012 USD');
   expect(html).toContain('25%');
 });
 

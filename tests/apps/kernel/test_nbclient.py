@@ -243,9 +243,9 @@ async def test_the_cost_is_that_of_the_chat(book: Book) -> None:
     await book.run("%eca hello")
     told = (await book.run("%eca cost")).displays[0]["text/plain"].splitlines()
     assert [line.partition(" USD (")[0] for line in told] == [
-        "- this message: 0.0000",
-        "- this chat: 0.0000",
-        "- today, all chats: 0.0000",
+        "- Last message: 0.00",
+        "- This chat: 0.00",
+        "- Today, all chats: 0.00",
     ]
 
 

@@ -87,7 +87,7 @@ async def test_where_nobody_can_be_asked_the_turn_ends_with_one_message(tmp_path
     async with priced(tmp_path, budget={scope: 0.000001}) as table, spender(table) as client:
         received = await answer(client, "hello")
         text = said(received, "system")
-        assert text.startswith(f"The budget for {words} is less than 0.0001 USD; 0.0000 USD were spent, and the next ")
+        assert text.startswith(f"The budget for {words} is 0.000001 USD; 0.00 USD were spent, and the next ")
         assert text.endswith(f"It was not sent. Raise `budget.{scope}` of the configuration to go on.")
         assert text.count("budget for") == 1
         assert (said(received), outcomes(received), await requests(client)) == ("", ["failed"], 0)
