@@ -54,7 +54,7 @@ _KEY_PROBLEMS: Final = {
     TrialOutcome.NO_CREDIT: "The account of the key for {label} ({source}) has no credit left.",
 }
 _KEY_STATES: Final = {
-    None: "not tried",
+    None: "not tried yet",
     TrialOutcome.WORKS: "works",
     TrialOutcome.REFUSED: "refused",
     TrialOutcome.NO_CREDIT: "no credit",
@@ -173,7 +173,7 @@ def _describe_keys(services: Services) -> Iterator[str]:
     for name, entry in services.catalog.entries().items():
         label = entry.label or f"`{name}`"
         if entry.key.source:
-            state = _KEY_STATES.get(services.catalog.key_outcomes.get(entry.settings), "not tried")
+            state = _KEY_STATES.get(services.catalog.key_outcomes.get(entry.settings), "not tried yet")
             yield f"{label}: {_describe_source(entry)}; {state}"
         elif entry.key.variable and entry.has_address and entry.settings.requires_auth is not False:
             yield f"{label}: `{entry.key.variable}` is not set. It would give {_describe_gain(name, entry)}."

@@ -24,6 +24,16 @@ class AuthStatus(StrEnum):
     NOT_RUNNING = "not-running"
 
 
+class TrialOutcome(StrEnum):
+    """What a small request to a model has shown about the key. `failed`: something else went wrong."""
+
+    WORKS = "works"
+    REFUSED = "refused"
+    NO_CREDIT = "no-credit"
+    NO_NETWORK = "no-network"
+    FAILED = "failed"
+
+
 class ProviderAuth(Model):
     """How the user is signed in to a provider."""
 
@@ -37,6 +47,8 @@ class ProviderAuth(Model):
     """When the sign-in expires, in seconds since the epoch."""
     env_var: str | None = None
     """The name of the variable, if `source` is `env`."""
+    trial: TrialOutcome | None = None
+    """Not in ECA: what the last request with this key has shown about it; absent when there was no request yet."""
 
 
 class LoginMethod(Model):
@@ -177,16 +189,6 @@ class ProvidersLoginInputParams(Model):
     provider: str
     data: dict[str, str]
     """The values by the `key` of their fields. They are secrets: they are not logged, and not stored as they are."""
-
-
-class TrialOutcome(StrEnum):
-    """What a small request to a model has shown about the key. `failed`: something else went wrong."""
-
-    WORKS = "works"
-    REFUSED = "refused"
-    NO_CREDIT = "no-credit"
-    NO_NETWORK = "no-network"
-    FAILED = "failed"
 
 
 class ProvidersTryResult(Model):

@@ -37,8 +37,8 @@ async def test_it_tells_where_each_providers_key_is_from_what_a_missing_one_woul
     async with desk(tmp_path, [], providers=given) as table:
         text = await report(table.host.services, "here")
     keys = section(text, "Keys")
-    assert "OpenAI: a key in the configuration; not tried" in keys
-    assert "`MISTRAL_API_KEY` is set; not tried" in keys
+    assert "OpenAI: a key in the configuration; not tried yet" in keys
+    assert "`MISTRAL_API_KEY` is set; not tried yet" in keys
     assert "`ANTHROPIC_API_KEY` is not set. It would give Claude models." in keys
     assert "sk-of" not in text
 

@@ -10,6 +10,7 @@ import * as React from 'react';
 import { ApprovalRule, ApprovalsAddParams } from '../wire/protocol';
 import { toExactText } from '../render/format';
 import { useEnv } from '../view/common/env';
+import { TextWithCode } from '../view/common/TextWithCode';
 
 /** What the fields of the form contain. */
 export interface RuleDraft {
@@ -181,7 +182,7 @@ export function NewRuleForm({ rules, tools, onAdd, onCancel }: Props): React.Rea
       </p>
       {error !== '' && (
         <p className="eca-Trouble" role="alert">
-          {error}
+          <TextWithCode text={error} />
         </p>
       )}
       <div className="eca-Card-actions">

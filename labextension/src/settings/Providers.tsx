@@ -7,9 +7,10 @@
 
 import * as React from 'react';
 
-import { LoginStep, ProviderStatus } from '../wire/protocol';
+import { LoginStep, ProvidersTryResult, ProviderStatus } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { useEnv } from '../view/common/env';
+import { Outcome } from '../view/first_run/FirstRun';
 import { Login } from '../view/first_run/Login';
 
 /** Fetches the providers and shows them. At most one sign-in is open at a time. */
@@ -18,13 +19,13 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
   const { providers, messages } = React.useSyncExternalStore(session.subscribe, () => session.state);
   /** The id of the provider whose sign-in is open; empty when none is. */
   const [signingIn, setSigningIn] = React.useState('');
-  React.useEffect(() => {
-    void session.ask('providers/list', {}).then(listed => {
-      listed?.providers.forEach(params => {
-        session.dispatch({ type: 'notification', method: 'providers/updated', params });
-      });
+  const load = React.useCallback(async () => {
+    const listed = await session.ask('providers/list', {});
+    listed?.providers.forEach(params => {
+      session.dispatch({ type: 'notification', method: 'providers/updated', params });
     });
   }, [session]);
+  React.useEffect(() => void load(), [load]);
   const list = Object.values(providers);
   return (
     <>
@@ -43,6 +44,11 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
               setSigningIn(provider.id);
             }}
             onSignOut={() => void session.ask('providers/logout', { provider: provider.id })}
+            onTry={async () => {
+              const result = await session.ask('providers/try', { provider: provider.id });
+              await load();
+              return result;
+            }}
           >
             {signingIn === provider.id && (
               <Login
@@ -71,20 +77,27 @@ interface Props {
   readonly provider: ProviderStatus;
   readonly onSignIn: () => void;
   readonly onSignOut: () => void;
+  /** Tries the key with one small request. Returns undefined if the request to the server failed. */
+  readonly onTry: () => Promise<ProvidersTryResult | undefined>;
   /** The steps of the sign-in while it is open, otherwise `false`. */
   readonly children?: React.ReactNode;
 }
 
 /** The card of one provider. It lists the first eight models. */
-export function Provider({ provider, onSignIn, onSignOut, children }: Props): React.ReactElement {
+export function Provider({ provider, onSignIn, onSignOut, onTry, children }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { id, label, auth, login, models } = provider;
   const name = label ?? id;
+  /** Whether the key is being tried. */
+  const [trying, setTrying] = React.useState(false);
+  const [result, setResult] = React.useState<ProvidersTryResult>();
+  const trialText = useTrialText(provider);
   return (
     <li className="eca-Card" aria-label={name}>
       <div className="eca-Card-head">
         <strong>{name}</strong>
         <span className={`eca-Badge eca-mod-${auth.status}`}>{useStatusText(provider)}</span>
+        {trialText !== '' && <span className={`eca-Trial eca-mod-${auth.trial ?? 'untried'}`}>{trialText}</span>}
         {models.length > 0 && <span className="eca-Note">{trans._n('%1 model', '%1 models', models.length)}</span>}
       </div>
       {models.length > 0 && (
@@ -102,15 +115,49 @@ export function Provider({ provider, onSignIn, onSignOut, children }: Props): Re
             {auth.status === 'authenticated' ? trans.__('Use another key…') : trans.__('Sign in…')}
           </button>
         )}
+        {auth.status === 'authenticated' && (
+          <button
+            type="button"
+            className="eca-Button"
+            title={trans.__('Send one small request to a model of this provider. It costs a fraction of a cent')}
+            disabled={trying}
+            onClick={() => {
+              setTrying(true);
+              setResult(undefined);
+              void onTry().then(outcome => {
+                setTrying(false);
+                setResult(outcome);
+              });
+            }}
+          >
+            {trans.__('Try the key')}
+          </button>
+        )}
         {auth.source === 'login' && (
           <button type="button" className="eca-Button eca-mod-danger" onClick={onSignOut}>
             {trans.__('Sign out')}
           </button>
         )}
       </div>
+      <Outcome busy={trying} result={result} />
       {children}
     </li>
   );
+}
+
+/** Return what is known of the key of a provider in words; empty when it has no key. */
+function useTrialText({ auth: { status, trial } }: ProviderStatus): string {
+  const { trans } = useEnv();
+  switch (trial) {
+    case 'works':
+      return trans.__('the key works');
+    case 'refused':
+      return trans.__('the key was refused');
+    case 'no-credit':
+      return trans.__('no credit left');
+    default:
+      return status === 'authenticated' ? trans.__('not tried yet') : '';
+  }
 }
 
 /** Return the sign-in status of a provider in words. */

@@ -10,6 +10,7 @@ import * as React from 'react';
 import { ServerLogLine, ServerStatus, ServerTool, ToolServerUpdatedParams } from '../wire/protocol';
 import { toPlainText } from '../render/format';
 import { useEnv } from '../view/common/env';
+import { TextWithCode } from '../view/common/TextWithCode';
 import { Toggle } from '../view/common/Toggle';
 
 /** What the buttons of a server do. `name` is the name of the server. */
@@ -48,7 +49,7 @@ export function Server({ server, children, ...actions }: Props): React.ReactElem
   const toggle = (part: 'tools' | 'log'): void => {
     setOpen(open === part ? undefined : part);
   };
-  const enabledCount = tools.filter(({ disabled }) => !disabled).length;
+  const off = tools.filter(({ disabled }) => disabled);
   return (
     <li className={`eca-Card eca-mod-${status}`} aria-label={name}>
       <div className="eca-Card-head">
@@ -58,7 +59,15 @@ export function Server({ server, children, ...actions }: Props): React.ReactElem
       </div>
       {error !== undefined && (
         <p className="eca-Trouble" dir="auto">
-          {toPlainText(error)}
+          <TextWithCode text={toPlainText(error)} />
+        </p>
+      )}
+      {off.length > 0 && (
+        <p className="eca-Note" dir="auto">
+          {trans.__(
+            'Off: %1. They are switched off under Tools, or the chosen agent does not use them.',
+            off.map(tool => tool.name).join(', ')
+          )}
         </p>
       )}
       <div className="eca-Card-actions">
@@ -69,7 +78,7 @@ export function Server({ server, children, ...actions }: Props): React.ReactElem
               toggle('tools');
             }}
           >
-            {trans.__('Tools (%1 of %2)', enabledCount, tools.length)}
+            {trans.__('Tools (%1 of %2)', tools.length - off.length, tools.length)}
           </Toggle>
         )}
         {type === 'mcp' && (
@@ -113,24 +122,45 @@ function ServerButtons({ server: { name, status, hasAuth }, ...actions }: Props)
   /** Whether the user has pressed *Remove* once. The second press removes the server. */
   const [removing, setRemoving] = React.useState(false);
   const isRunning = status === 'running' || status === 'starting';
-  // Whether the button is shown, its label, and what it does.
-  const choices: readonly (readonly [boolean, string, (name: string) => void])[] = [
-    [status === 'requires-auth', trans.__('Sign in'), actions.onSignIn],
-    [hasAuth === true, trans.__('Sign out'), actions.onSignOut],
-    [isRunning, trans.__('Stop'), actions.onStop],
-    [status === 'stopped' || status === 'failed', trans.__('Start'), actions.onStart],
-    [status === 'disabled', trans.__('Enable'), actions.onEnable],
-    [status !== 'disabled', trans.__('Disable'), actions.onDisable],
-    [true, trans.__('Edit…'), actions.onEdit]
+  // Whether the button is shown, its label, its tooltip, and what it does.
+  const choices: readonly (readonly [boolean, string, string, (name: string) => void])[] = [
+    [
+      status === 'requires-auth',
+      trans.__('Sign in'),
+      trans.__('Sign in to the server in the browser'),
+      actions.onSignIn
+    ],
+    [hasAuth === true, trans.__('Sign out'), trans.__('Forget the sign-in to the server'), actions.onSignOut],
+    [
+      isRunning,
+      trans.__('Stop'),
+      trans.__('Stop the server until you start it, or Jupyter is started again'),
+      actions.onStop
+    ],
+    [status === 'stopped' || status === 'failed', trans.__('Start'), trans.__('Start the server now'), actions.onStart],
+    [
+      status === 'disabled',
+      trans.__('Enable'),
+      trans.__('Write into the configuration that the server is started, and start it'),
+      actions.onEnable
+    ],
+    [
+      status !== 'disabled',
+      trans.__('Disable'),
+      trans.__('Stop the server, and write into the configuration that it is not started any more'),
+      actions.onDisable
+    ],
+    [true, trans.__('Edit…'), trans.__('Change how the server is started or reached'), actions.onEdit]
   ];
   return (
     <>
       {choices.map(
-        ([possible, label, act]) =>
+        ([possible, label, tooltip, act]) =>
           possible && (
             <button
               key={label}
               type="button"
+              title={tooltip}
               className="eca-Button"
               onClick={() => {
                 act(name);
@@ -143,6 +173,7 @@ function ServerButtons({ server: { name, status, hasAuth }, ...actions }: Props)
       <button
         type="button"
         className="eca-Button eca-mod-danger"
+        title={trans.__('Stop the server, and delete it from the configuration')}
         onClick={() => {
           if (removing) {
             void actions.onRemove(name);

@@ -1685,6 +1685,8 @@ export interface ProviderAuth {
   readonly expiresAt?: number;
   /** The name of the variable, if `source` is `env`. */
   readonly envVar?: string;
+  /** Not in ECA: what the last request with this key has shown about it; absent when there was no request yet. */
+  readonly trial?: TrialOutcome;
 }
 
 /** The ways to sign in to a provider. */
@@ -2684,7 +2686,15 @@ export const SHAPES = {
   Position: { line: 'n', character: 'n' },
   ProgressContent: { type: '=progress', state: 's', text: 's', 'plan?': 'b' },
   ProgressParams: { type: 's', taskId: 's', title: 's' },
-  ProviderAuth: { status: 's', 'type?': 's', 'source?': 's', 'mode?': 's', 'expiresAt?': 'n', 'envVar?': 's' },
+  ProviderAuth: {
+    status: 's',
+    'type?': 's',
+    'source?': 's',
+    'mode?': 's',
+    'expiresAt?': 'n',
+    'envVar?': 's',
+    'trial?': 's'
+  },
   ProviderLogin: { methods: ['LoginMethod'], 'keyPrefixes?': ['s'], 'asksForUrl?': 'b' },
   ProviderModel: { id: 's', capabilities: 'ModelCapabilities', 'cost?': 'ModelCost' },
   ProviderStatus: {

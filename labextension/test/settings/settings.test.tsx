@@ -26,6 +26,7 @@ import { describeStatus } from '../../src/chat/status_text';
 import { RuleProposal, formatRule } from '../../src/view/tools/RuleProposal';
 import { CostTable } from '../../src/settings/Costs';
 import { Env, EnvProvider } from '../../src/view/common/env';
+import { TextWithCode } from '../../src/view/common/TextWithCode';
 import { JobCard } from '../../src/settings/Jobs';
 import { Step } from '../../src/view/first_run/Login';
 import { Provider } from '../../src/settings/Providers';
@@ -79,6 +80,11 @@ test('the buttons of a server depend on its status', () => {
     'Remove'
   ]);
   expect(buttons(card({ type: 'native', name: 'ECA', tools }))).toEqual(['Tools (1 of 2)']);
+  expect(card({ tools })).toContain('Off: write.');
+  expect(card({ tools: [tool] })).not.toContain('Off:');
+  for (const [, attributes] of card({ tools }).matchAll(/<button([^>]*)>(?:Stop|Disable|Edit…|Remove)</g)) {
+    expect(attributes).toContain('title="');
+  }
   const failed = card({ status: 'failed', error: 'no <b>program</b>\u001b[31m' });
   expect(failed).toContain('no &lt;b&gt;program&lt;/b&gt;<');
   expect(buttons(failed)).toContain('Start');
@@ -114,15 +120,49 @@ test('a provider shows where its key comes from, and only a key that was typed c
         provider={{ id: 'a', configured: true, auth, login, models: [] }}
         onSignIn={nothing}
         onSignOut={nothing}
+        onTry={() => Promise.resolve(undefined)}
       >
         {false}
       </Provider>
     );
   const env = one({ status: 'authenticated', source: 'env', envVar: 'A_KEY' });
   expect(env).toContain('key from A_KEY');
-  expect(buttons(env)).toEqual(['Use another key…']);
-  expect(buttons(one({ status: 'authenticated', source: 'login' }))).toEqual(['Use another key…', 'Sign out']);
+  expect(buttons(env)).toEqual(['Use another key…', 'Try the key']);
+  expect(buttons(one({ status: 'authenticated', source: 'login' }))).toEqual([
+    'Use another key…',
+    'Try the key',
+    'Sign out'
+  ]);
   expect(buttons(one({ status: 'unauthenticated' }))).toEqual(['Sign in…']);
+});
+
+test('only a key that has worked is green, a refused one is red, and an untried one says so', () => {
+  const badges = (auth: ProviderStatus['auth']): string[][] => {
+    const html = shown(
+      <Provider
+        provider={{ id: 'a', configured: true, auth, models: [] }}
+        onSignIn={nothing}
+        onSignOut={nothing}
+        onTry={() => Promise.resolve(undefined)}
+      >
+        {false}
+      </Provider>
+    );
+    return [...html.matchAll(/<span class="eca-(?:Badge|Trial) eca-mod-([^"]*)">([^<]*)/g)].map(
+      ([, ...found]) => found
+    );
+  };
+  const auth = { status: 'authenticated', source: 'login' } as const;
+  const signedIn = ['authenticated', 'signed in'];
+  expect(badges(auth)).toEqual([signedIn, ['untried', 'not tried yet']]);
+  expect(badges({ ...auth, trial: 'works' })).toEqual([signedIn, ['works', 'the key works']]);
+  expect(badges({ ...auth, trial: 'refused' })).toEqual([signedIn, ['refused', 'the key was refused']]);
+  expect(badges({ status: 'unauthenticated' })).toEqual([['unauthenticated', 'no key']]);
+});
+
+test('code in a sentence of the server has no backticks', () => {
+  const html = shown(<TextWithCode text="Set `A_KEY` or `B_KEY`, and a lone ` stays." />);
+  expect(html).toBe('Set <code>A_KEY</code> or <code>B_KEY</code>, and a lone ` stays.');
 });
 
 test('the field for a secret shows and keeps nothing, and only web addresses become links', () => {

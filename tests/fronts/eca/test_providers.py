@@ -322,7 +322,7 @@ async def test_a_key_is_tried_with_one_small_request(tmp_path: Path, fault: Faul
             "no credit",
             "The account of the key for `house` (a key that was typed in) has no credit left.",
         ),
-        (Fault(500, "no"), "not tried", ""),
+        (Fault(500, "no"), "not tried yet", ""),
     ],
 )
 async def test_doctor_tells_what_a_request_has_shown_about_a_key(
@@ -330,7 +330,7 @@ async def test_doctor_tells_what_a_request_has_shown_about_a_key(
 ) -> None:
     async with signing(tmp_path) as (table, client, server):
         await client.ask("providers/loginInput", provider="house", data={"key": KEY})
-        assert "- `house`: a key that was typed in; not tried" in await report(table.host.services, "here")
+        assert "- `house`: a key that was typed in; not tried yet" in await report(table.host.services, "here")
         server.faults.append(fault)
         await client.ask("providers/try", provider="house")
         text = await report(table.host.services, "here")

@@ -268,7 +268,8 @@ class Logins:
     async def _describe_status(self, name: str, entry: CatalogEntry) -> wire.ProviderStatus:
         """Return a provider as clients show it: its key, its ways to sign in, and its models."""
         models = await entry.plug.models(entry.settings)
-        auth = _describe_auth(entry, usable=bool(models))
+        trial = self._catalog.key_outcomes.get(entry.settings)
+        auth = _describe_auth(entry, trial, usable=bool(models))
         keyed = isinstance(entry.plug, Keyed)
         return wire.ProviderStatus(
             id=name,
@@ -319,14 +320,14 @@ def _find_toolless(entry: CatalogEntry, models: tuple[str, ...]) -> frozenset[st
     return frozenset(model for model in models if not plug.calls_tools(model, entry.settings))
 
 
-def _describe_auth(entry: CatalogEntry, *, usable: bool) -> wire.ProviderAuth:
-    """Return whether the user is signed in to a provider, and where the key is from. `usable` is whether the provider
-    has models now."""
+def _describe_auth(entry: CatalogEntry, trial: wire.TrialOutcome | None, *, usable: bool) -> wire.ProviderAuth:
+    """Return whether the user is signed in to a provider, and where the key is from. `trial` is what is known of the
+    key, and `usable` is whether the provider has models now."""
     key = entry.key
     if key.source is not None and isinstance(entry.plug, Keyed):
         variable = key.variable if key.source == "env" else None
         status = wire.AuthStatus.AUTHENTICATED
-        return wire.ProviderAuth(status=status, type="api-key", source=key.source, env_var=variable)
+        return wire.ProviderAuth(status=status, type="api-key", source=key.source, env_var=variable, trial=trial)
     if not isinstance(entry.plug, Keyed):
         return wire.ProviderAuth(status=wire.AuthStatus.LOCAL if usable else wire.AuthStatus.NOT_RUNNING)
     if entry.settings.url and is_here(entry.settings.url):

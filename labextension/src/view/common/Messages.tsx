@@ -11,6 +11,7 @@ import type { State } from '../../chat/state';
 import { toPlainText } from '../../render/format';
 import { useEnv } from './env';
 import { Icon, IconButton } from './Icon';
+import { TextWithCode } from './TextWithCode';
 
 /** The most characters of a message that are shown. */
 const MAX_LENGTH = 500;
@@ -28,7 +29,9 @@ export function Messages({ session, messages }: Props): React.ReactElement {
       {messages.slice(-3).map(({ key, type, text }) => (
         <div key={key} className={`eca-Message eca-mod-${type}`} role={type === 'info' ? 'status' : 'alert'}>
           <Icon name="alert" />
-          <span dir="auto">{toPlainText(text.slice(0, MAX_LENGTH))}</span>
+          <span dir="auto">
+            <TextWithCode text={toPlainText(text.slice(0, MAX_LENGTH))} />
+          </span>
           <IconButton
             icon="close"
             label={trans.__('Dismiss')}

@@ -12,6 +12,7 @@ import { FirstSteps, guessProvider, KeyResult, listKeyProviders, listSignInProvi
 import { formatCount } from '../../render/format';
 import { BundledModel, ProviderStatus } from '../../wire/protocol';
 import { useEnv } from '../common/env';
+import { TextWithCode } from '../common/TextWithCode';
 import { Login } from './Login';
 
 interface Props {
@@ -328,7 +329,7 @@ export function Outcome({
   };
   return (
     <p className={outcome === 'works' ? 'eca-Note' : 'eca-Trouble'} role={outcome === 'works' ? 'status' : 'alert'}>
-      <strong>{words[outcome]}</strong> {message}
+      <strong>{words[outcome]}</strong> <TextWithCode text={message} />
     </p>
   );
 }

@@ -10,6 +10,7 @@ import * as React from 'react';
 import { LoginField, LoginStep, ProviderStatus } from '../../wire/protocol';
 import { useEnv } from '../common/env';
 import { describeError } from '../common/error_text';
+import { TextWithCode } from '../common/TextWithCode';
 
 interface Props {
   readonly provider: ProviderStatus;
@@ -75,7 +76,7 @@ export function Login({ provider, login, enter, errors, onEnd }: Props): React.R
       )}
       {error !== '' && (
         <p className="eca-Trouble" role="alert">
-          {error}
+          <TextWithCode text={error} />
         </p>
       )}
       <button type="button" className="eca-Link" onClick={onEnd}>
@@ -99,7 +100,11 @@ export function Step({ step, onMethod, onEnter }: StepProps): React.ReactElement
   const { action, message, methods = [], url, code, fields = [] } = step;
   return (
     <>
-      {message !== undefined && <p dir="auto">{message}</p>}
+      {message !== undefined && (
+        <p dir="auto">
+          <TextWithCode text={message} />
+        </p>
+      )}
       {action === 'done' && message === undefined && <p>{trans.__('Signed in.')}</p>}
       {methods.length > 0 && (
         <div className="eca-Card-actions">
