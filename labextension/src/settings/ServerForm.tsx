@@ -1,6 +1,6 @@
 /**
- * The form for an MCP server that is added or changed. Such a server gives tools to the assistant. It is a program on
- * the machine of the Jupyter server, or it has a web address.
+ * The form for an MCP server that is added or changed. Such a server gives tools to the assistant. It is started by a
+ * command on the machine of the Jupyter server, or it is reached at a URL.
  *
  * This module knows no session: `Servers.tsx` sends what the user has typed. `command_line.ts` parses the command line.
  */
@@ -10,6 +10,7 @@ import * as React from 'react';
 import { joinWords, parsePairs, splitWords } from './command_line';
 import { McpAddServerParams, ToolServerUpdatedParams } from '../wire/protocol';
 import { useEnv } from '../view/common/env';
+import { TextWithCode } from '../view/common/TextWithCode';
 import { readField } from '../view/first_run/Login';
 
 interface Props {
@@ -78,7 +79,7 @@ export function ServerForm({ server, onSubmit, onCancel }: Props): React.ReactEl
                   setKind(choice);
                 }}
               />
-              {choice === 'command' ? trans.__('a program') : trans.__('an address')}
+              {choice === 'command' ? trans.__('a command') : trans.__('a URL')}
             </label>
           ))}
         </fieldset>
@@ -88,7 +89,7 @@ export function ServerForm({ server, onSubmit, onCancel }: Props): React.ReactEl
       {kind === 'command' ? (
         <>
           <label>
-            {trans.__('Command line')}
+            {trans.__('Command')}
             <input
               className="eca-Input"
               name="command"
@@ -107,7 +108,7 @@ export function ServerForm({ server, onSubmit, onCancel }: Props): React.ReactEl
       ) : (
         <>
           <label>
-            {trans.__('Address')}
+            {trans.__('URL')}
             <input
               className="eca-Input"
               name="url"
@@ -142,7 +143,7 @@ export function ServerForm({ server, onSubmit, onCancel }: Props): React.ReactEl
       )}
       {error !== '' && (
         <p className="eca-Trouble" role="alert">
-          {error}
+          <TextWithCode text={error} />
         </p>
       )}
       <div className="eca-Card-actions">

@@ -424,7 +424,9 @@ test('a screen reader hears what changes, not each word', () => {
 
 test('a call explains why it asks, runs or is forbidden', () => {
   const asks = { ...CALL, asked: true };
-  expect(unfolded({ ...asks, cause: { kind: 'default' } })).toContain('Asked: no rule matches it (byDefault: ask)');
+  expect(unfolded({ ...asks, cause: { kind: 'default' } })).toContain(
+    'Asked: no rule matches it, and such calls need approval'
+  );
   expect(unfolded({ ...asks, cause: { kind: 'rule', rule: 'eca', agent: 'careful' } })).toContain(
     'Asked: by the rule eca of the agent careful'
   );
@@ -433,7 +435,7 @@ test('a call explains why it asks, runs or is forbidden', () => {
   expect(block({ ...shown, cause: { kind: 'trust', rule: 'eca' } })).toContain('the rule eca would ask');
   const forbidden = { ...shown, status: 'rejected' as const, reason: 'user-config' as const };
   expect(block({ ...forbidden, cause: { kind: 'default', agent: 'careful' } })).toContain(
-    'Forbidden: no rule matches it (byDefault of the agent careful: deny)'
+    'Forbidden: no rule matches it, and the agent careful forbids such calls'
   );
   expect(block(CALL)).not.toContain('eca-Tool-why');
 });

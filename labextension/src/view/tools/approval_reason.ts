@@ -2,7 +2,7 @@
  * Explains in words why a tool call ran, needed an approval or was forbidden. Pure.
  *
  * This module decides nothing: the server decides (`engine/approval/policy.py`), and sends the cause with the call.
- * Each kind of cause has one sentence here. `byDefault` is the key of the configuration that decides when no rule does.
+ * Each kind of cause has one sentence here. A sentence has no key of the configuration in it.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -54,8 +54,8 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
       return trans.__('This may run what was changed without your approval: %1', toExactText(cause.path ?? ''));
     case 'review':
       return rule === 'never'
-        ? trans.__('Allowed: you want no question about changes (review: never)')
-        : trans.__('Allowed: you decide about changes after they are made (review: after)');
+        ? trans.__('Allowed: you want no question about changes')
+        : trans.__('Allowed: you decide about changes after they are made');
     case 'changed':
       return trans.__('Asked: its server has changed this tool since you approved it for this session');
     case 'remembered':
@@ -65,12 +65,18 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
         ? trans.__('Allowed by trust: no rule allows it')
         : trans.__('Allowed by trust: the rule %1 would ask', rule);
     case 'default': {
-      const key = agent === '' ? 'byDefault' : trans.__('byDefault of the agent %1', agent);
+      if (agent === '') {
+        return forbidden
+          ? trans.__('Forbidden: no rule matches it, and such calls are forbidden')
+          : asked === true
+            ? trans.__('Asked: no rule matches it, and such calls need approval')
+            : trans.__('Allowed: no rule matches it, and such calls run without asking');
+      }
       return forbidden
-        ? trans.__('Forbidden: no rule matches it (%1: deny)', key)
+        ? trans.__('Forbidden: no rule matches it, and the agent %1 forbids such calls', agent)
         : asked === true
-          ? trans.__('Asked: no rule matches it (%1: ask)', key)
-          : trans.__('Allowed: no rule matches it (%1: allow)', key);
+          ? trans.__('Asked: no rule matches it, and the agent %1 asks about such calls', agent)
+          : trans.__('Allowed: no rule matches it, and the agent %1 allows such calls', agent);
     }
   }
 }
