@@ -59,7 +59,7 @@ export function Settings({ session, section, onSection }: Props): React.ReactEle
     rules: trans.__('Approval rules'),
     jobs: trans.__('Background jobs'),
     costs: trans.__('Cost'),
-    report: trans.__('Report')
+    report: trans.__('Doctor')
   };
   const id = React.useId();
   const frame = React.useRef<HTMLDivElement>(null);

@@ -39,7 +39,7 @@ function activate(
     rules: trans.__('Approval Rules of the Assistant'),
     jobs: trans.__('Background Jobs of the Assistant'),
     costs: trans.__('Cost of the Assistant'),
-    report: trans.__('Report of the Assistant')
+    report: trans.__('Doctor of the Assistant')
   };
   /** The open settings; undefined while they are closed. */
   let open: Promise<MainAreaWidget<SettingsWidget>> | undefined;
@@ -61,7 +61,7 @@ function activate(
     label: ({ section }) =>
       (typeof section === 'string' ? sections[section] : undefined) ?? trans.__('Assistant Settings'),
     caption: trans.__(
-      'Models and budget, MCP servers, providers, approval rules, background jobs, cost and report of the assistant'
+      'Models and budget, MCP servers, providers, approval rules, background jobs, cost and doctor of the assistant'
     ),
     icon: assistantIcon,
     describedBy: {
