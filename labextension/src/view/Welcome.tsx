@@ -101,6 +101,11 @@ export function Welcome(props: Props): React.ReactElement {
           </li>
         ))}
       </ul>
+      <p className="eca-Note">
+        {trans.__(
+          'Write @ to show the assistant a cell, a variable, a file or an error, # for files alone, and / for a command.'
+        )}
+      </p>
     </div>
   );
 }
