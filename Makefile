@@ -26,12 +26,14 @@ SHARED = -n $(WORKERS) --dist worksteal
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly") $(AGAIN) $(if $(RESULTS),--junitxml=$(RESULTS)/$@.xml)
 NBVAL = $(CLEAN) JUPYTER_ECA_TRUSTED_FOLDERS=$(CURDIR)/notebooks $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: lab test dist bench bench-context conformance needs needs-lab check typescript static python server conformance-client notebooks stories browser parts clean
+.PHONY: lab test dist bench bench-context screenshots conformance needs needs-lab check typescript static python server conformance-client notebooks stories browser parts clean
 
-# Whoever starts this trusts the folder of the notebooks. Its settings name the script that gives the answers of the tour.
+# The tour is a copy of the notebooks in the folder tour/, without their outputs. So it changes no file of the checkout.
+# Whoever starts this trusts that folder. Its settings name the script that gives the answers of the tour.
 # The tour is the default page: so the addresses that Jupyter prints open it, too, where no browser can be started.
 lab: $(VENV)/.installed
-	JUPYTER_ECA_TRUSTED_FOLDERS=$(CURDIR)/notebooks $(BIN)/jupyter lab $(ROOT) --ServerApp.root_dir=notebooks --LabApp.default_url=/lab/tree/01_hello.ipynb
+	$(BIN)/python -m tests.support.tour tour
+	JUPYTER_ECA_TRUSTED_FOLDERS=$(CURDIR)/tour $(BIN)/jupyter lab $(ROOT) --ServerApp.root_dir=tour --LabApp.default_url=/lab/tree/01_hello.ipynb
 
 test: needs
 	@$(MAKE) --no-print-directory parts

@@ -62,9 +62,21 @@ def url(tmp_path: Path) -> Iterator[str]:
 def test_the_printed_address_opens_the_tour(page: Page, url: str, tmp_path: Path) -> None:
     assert urlsplit(url).path == "/lab/tree/01_hello.ipynb"
     (server,) = (tmp_path / "runtime").glob("jpserver-*.json")
-    assert json.loads(server.read_text())["root_dir"] == str(ROOT / "notebooks")
+    assert json.loads(server.read_text())["root_dir"] == str(ROOT / "tour")
     page.goto(url)
     expect(page.get_by_role("heading", name="Hello, assistant")).to_be_visible(timeout=SECONDS * 1000)
+    # JupyterLab writes the kernel into the notebook as soon as it answers. Nothing of that is new.
+    page.wait_for_function(
+        """async () => {
+          const { context } = window.jupyterapp.shell.currentWidget;
+          const kernel = context.sessionContext.session?.kernel;
+          return kernel?.status === 'idle' && (await kernel.info).language_info.name === 'python';
+        }""",
+        timeout=SECONDS * 1000,
+    )
+    panel = "window.jupyterapp.shell.currentWidget"
+    assert page.evaluate(f"() => {panel}.context.model.dirty") is False
+    assert page.evaluate(f"() => {panel}.content.widgets.some(cell => cell.model.outputs?.length)") is False
 
 
 @pytest.mark.nightly
