@@ -69,6 +69,7 @@ export function createCard(): Widget {
       el.addEventListener('keydown', event => {
         event.stopPropagation();
       });
+      const continuation = new Continuation(el);
       const root = createRoot(el);
       root.render(
         shown !== undefined && (
@@ -76,7 +77,7 @@ export function createCard(): Widget {
             <PendingDecisions
               session={shown.session}
               onDecide={() => {
-                focusCell(el);
+                continuation.focus();
               }}
             />
           </EnvProvider>
@@ -89,9 +90,50 @@ export function createCard(): Widget {
   };
 }
 
-/** If the card has the focus, give the focus to its cell, so that the user can continue there with the keyboard. */
-function focusCell(el: HTMLElement): void {
-  if (el.contains(document.activeElement)) {
-    el.closest<HTMLElement>('.jp-Cell')?.focus();
+/**
+ * Gives the focus back to the notebook after a decision, so that the user can continue there with the keyboard.
+ *
+ * A click on the card makes its cell the active one. If that cell stayed active, the next Shift+Enter would ask the same
+ * question again. So the focus goes to the cell that was active before: usually the next one, because Shift+Enter has
+ * gone on to it. Lab makes the cell with the focus the active one.
+ */
+class Continuation {
+  /** The cell that was active before the card was clicked or got the focus; undefined if it was the cell of the card. */
+  private before: HTMLElement | undefined;
+
+  constructor(private readonly el: HTMLElement) {
+    // These listeners are called before those of the notebook, which make the cell of the card the active one.
+    for (const type of ['mousedown', 'focusin']) {
+      el.addEventListener(type, () => {
+        this.noteActive();
+      });
+    }
+  }
+
+  /** If the card has the focus, give it to the cell in which the user continues. */
+  focus(): void {
+    const own = this.el.closest<HTMLElement>('.jp-Cell');
+    if (own === null || !this.el.contains(document.activeElement)) {
+      return;
+    }
+    const cells = this.listCells();
+    const next = cells[cells.indexOf(own) + 1];
+    const target = this.before !== undefined && cells.includes(this.before) ? this.before : (next ?? own);
+    this.before = undefined;
+    target.focus({ preventScroll: true });
+  }
+
+  /** Note the active cell, unless it is the cell of the card. */
+  private noteActive(): void {
+    const own = this.el.closest('.jp-Cell');
+    const active = this.listCells().find(cell => cell.classList.contains('jp-mod-active'));
+    if (active !== undefined && active !== own) {
+      this.before = active;
+    }
+  }
+
+  /** Return the cells of the notebook that are in the page, in their order. */
+  private listCells(): readonly HTMLElement[] {
+    return [...(this.el.closest('.jp-Notebook')?.querySelectorAll<HTMLElement>('.jp-Cell') ?? [])];
   }
 }
