@@ -207,13 +207,33 @@ function makeSteps(model: YNotebook, steps: readonly Step[]): void {
         }
         break;
       }
-      case 'source':
-        rewrite(cells.get(step.id), step.source);
+      case 'source': {
+        const cell = cells.get(step.id);
+        if (cell?.getSource() !== step.source) {
+          removeOldError(cell);
+        }
+        rewrite(cell, step.source);
         break;
+      }
       case 'restore':
         restore(cells.get(step.cell.id), step.cell);
         break;
     }
+  }
+}
+
+/**
+ * Remove the outputs of a cell that ended with an error. The error belongs to the source before the edit: below the
+ * new source it would look as if the new source had failed. A cell that is running keeps its outputs.
+ */
+function removeOldError(cell: ISharedCell | undefined): void {
+  if (cell?.cell_type !== 'code') {
+    return;
+  }
+  const code = cell as ISharedCodeCell;
+  if (code.execution_count !== null && code.getOutputs().some(({ output_type }) => output_type === 'error')) {
+    code.setOutputs([]);
+    code.execution_count = null;
   }
 }
 

@@ -1,6 +1,6 @@
 /** Changes in the shared model that JupyterLab uses, with its two undo histories. */
 
-import { YNotebook } from '@jupyter/ydoc';
+import { ISharedCodeCell, YNotebook } from '@jupyter/ydoc';
 import { beforeEach, expect, test, vi } from 'vitest';
 
 import {
@@ -99,6 +99,23 @@ test('an edit keeps id, outputs, count and metadata', () => {
     outputs: [OUTPUT],
     state: 'edited'
   });
+});
+
+test('an edit removes the error of the source before it, and one undo brings both back', () => {
+  const model = notebook();
+  const failed = { output_type: 'error', ename: 'E', evalue: 'no', traceback: [] };
+  (cell(model, 'a') as ISharedCodeCell).setOutputs([OUTPUT, failed]);
+  const before = toNotebookCell(cell(model, 'a'));
+  change(model, EDIT);
+  expect(toNotebookCell(cell(model, 'a'))).toEqual({
+    id: 'a',
+    cellType: 'code',
+    source: 'print(2)',
+    metadata: { tags: ['t'] },
+    outputs: []
+  });
+  model.undoManager.undo();
+  expect(toNotebookCell(cell(model, 'a'))).toEqual(before);
 });
 
 test('a cell that moves keeps everything, in both directions', () => {
