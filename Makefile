@@ -3,6 +3,7 @@
 # make conformance   the official suite of the Model Context Protocol; takes minutes
 # make dist   the wheel and the sdist in dist/, checked; the wheel is installed and used where there is no Node.js
 # make bench  what it costs, beside what it is compared to
+# make screenshots   the pictures and the table of the documentation, made anew
 # make bench-context   what a model is sent for each of some tasks, beside the committed table; RENEW=1 writes it anew
 
 VENV := .venv
@@ -125,6 +126,13 @@ bench: $(VENV)/.tested
 # make bench-context TASKS="fix plot" runs only these.
 bench-context: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.bench.context $(TASKS) $(if $(RENEW),--renew)
+
+# The pictures and the table of the documentation, from the stories in a real JupyterLab.
+screenshots: $(VENV)/.tested
+	rm -rf $(VENV)/stories
+	STORIES=$(CURDIR)/$(VENV)/stories $(CLEAN) $(BIN)/pytest -q tests/e2e/browser/test_stories.py
+	$(BIN)/python -m tests.docs.write_stories $(VENV)/stories
+	$(CLEAN) $(BIN)/python -m tests.docs.make_readme_picture
 
 dist: $(VENV)/.installed
 	rm -rf dist

@@ -1,0 +1,234 @@
+"""What users do every day, each a sentence of theirs, in a real JupyterLab. `make screenshots` makes the pictures and
+the table of the documentation from these stories."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.browser.assistant import Panel
+from tests.e2e.browser.lab import LabSettings
+from tests.e2e.browser.notebook import SECONDS, Notebook
+from tests.e2e.browser.story import Story, find_folder
+from tests.support.openai_server import LoopbackOpenAI, recording
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+    from tests.e2e.browser.lab import Lab
+
+pytestmark = [pytest.mark.browser, pytest.mark.nightly]
+
+KEY: Final = "sk-or-the-users-own"
+# The first key that is tried has the vendor's SDK imported, which takes long beside other work.
+FIRST_KEY_SECONDS: Final = 90
+
+LOAD: Final = "%load_ext jupyter_eca"
+SALES: Final = """import pandas as pd
+
+sales = pd.DataFrame(
+    {"city": ["Lyon", "Porto", "Gdansk"], "may": [120, 60, 90], "june": [80, 140, 70], "july": [95, 160, None]}
+)
+sales"""
+# Its traceback has no frame of a library: the pictures must not show a path of this machine.
+JULY: Final = '[int(sold) for sold in sales["july"]]'
+BETTER: Final = '[int(sold) for sold in sales["july"].dropna()]'
+
+SUM: Final = 'totals = sales.set_index("city").sum(axis=1).astype(int)\ntotals'
+EDIT: dict[str, Any] = {"tool": "notebook_change", "arguments": {
+    "changes": [{"do": "edit", "cell": "c2", "source": BETTER}], "run": True,
+}}  # fmt: skip
+TABLE: Final = """**Porto** sold the most.
+
+| city | sold |
+|---|---:|
+| Porto | 360 |
+| Lyon | 295 |
+| Gdansk | 160 |
+"""
+GAPS: Final = """One value is missing: Gdansk has no sales in **july**. The other columns are complete.
+
+```python
+sales[sales["july"].isna()]
+```
+"""
+RULES: list[dict[str, Any]] = [
+    {"tool": "run_code", "result": "Porto", "reply": [{"text": TABLE}]},
+    {"message": "sold the most", "reply": [
+        {"reasoning": "I have the table. I add up its months."}, {"text": "I add up the months of each city. "},
+        {"tool": "run_code", "arguments": {"code": SUM}},
+    ]},
+    {"tool": "notebook_change", "result": "", "reply": [{"text": "The list leaves out the missing value now."}]},
+    {"message": "Fix", "reply": [{"text": "Gdansk has no value in July, and `int` knows no missing value. "}, EDIT]},
+    {"message": "gaps", "reply": [{"text": GAPS}]},
+    {"message": "stream", "reply": [{"text": "tick " * 3000, "chunk": 5, "delay": 0.02}]},
+    {"message": "", "reply": [{"text": "You said: {message}"}]},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def vendor() -> Iterator[LoopbackOpenAI]:
+    with LoopbackOpenAI(
+        [recording("chat", "text_comes_in_pieces_and_usage_after_it")[0]], models=["some/model"], key=KEY
+    ) as server:
+        yield server
+
+
+def make_settings(tmp_path_factory: pytest.TempPathFactory, vendor: LoopbackOpenAI) -> LabSettings:
+    script = tmp_path_factory.mktemp("script") / "stories.json"
+    script.write_text(json.dumps({"rules": RULES}))
+    models = {"stories": {"script": str(script)}}
+    providers = {"scripted": {"models": models}, "openrouter": {"url": f"{vendor.url}/api/v1"}}
+    return LabSettings(eca={"defaultModel": "scripted/stories", "providers": providers})
+
+
+@pytest.fixture(scope="module")
+def lab_settings(tmp_path_factory: pytest.TempPathFactory, vendor: LoopbackOpenAI) -> LabSettings:
+    return make_settings(tmp_path_factory, vendor)
+
+
+@pytest.fixture
+def tell(page: Page, tmp_path: Path) -> Callable[[str, str], Story]:
+    """Makes a story of its name and its title."""
+    return lambda name, title: Story(page, name, title, find_folder(tmp_path))
+
+
+def open_sales(page: Page, lab: Lab, name: str, *sources: str) -> Notebook:
+    """A notebook in which the first two cells, which load the data, have run."""
+    notebook = Notebook.open(page, lab, [LOAD, SALES, *sources], name)
+    page.evaluate("() => { window.jupyterapp.shell.collapseLeft(); }")
+    for n in (0, 1):
+        notebook.run(n)
+        notebook.wait_until_run(n)
+    return notebook
+
+
+def test_i_ask_about_my_data_in_a_cell_and_approve_the_code(
+    page: Page, lab: Lab, tell: Callable[[str, str], Story]
+) -> None:
+    story = tell("ask-in-a-cell", "I ask about my data in a cell, and approve the code")
+    notebook = open_sales(page, lab, "ask.ipynb", "%%eca\nWhich city sold the most?", "totals.max()")
+    notebook.cell(2).locator(".cm-content").click()
+    story.begin()
+    page.keyboard.press("Shift+Enter")
+    approve = notebook.cell(2).get_by_role("button", name="Approve", exact=True)
+    expect(approve).to_be_visible(timeout=SECONDS * 1000)
+    story.picture("approve")
+    approve.click()
+    notebook.wait_for_output(2, "360")
+    notebook.wait_until_run(2)
+    story.end()
+    # The next Shift+Enter runs the next cell, and does not ask again.
+    page.keyboard.press("Shift+Enter")
+    notebook.wait_for_output(3, "360")
+    assert notebook.output(2).count("Porto sold the most") == 1
+
+
+def test_i_fix_an_error_with_two_clicks(page: Page, lab: Lab, tell: Callable[[str, str], Story]) -> None:
+    story = tell("fix-an-error", "I fix an error")
+    notebook = open_sales(page, lab, "fix.ipynb", JULY)
+    notebook.run(2)
+    fix = page.locator(".jp-Cell .eca-Help").get_by_role("button", name="Fix")
+    expect(fix).to_be_visible(timeout=SECONDS * 1000)
+    story.begin()
+    fix.click()
+    panel = Panel(page)
+    expect(panel.button("Approve")).to_be_visible(timeout=SECONDS * 1000)
+    story.picture("panel")
+    panel.button("Approve").click()
+    panel.sees("The list leaves out the missing value now")
+    notebook.wait_for_output(2, "[95, 160]")
+    story.end()
+    expect(fix).to_have_count(0)
+    assert "Traceback" not in notebook.output(2)
+
+
+def test_i_point_at_a_table_and_ask_what_is_missing(page: Page, lab: Lab, tell: Callable[[str, str], Story]) -> None:
+    story = tell("point-at-a-table", "I point at a table, and ask what is missing in it")
+    open_sales(page, lab, "point.ipynb")
+    panel = Panel.show(page)
+    panel.box.focus()
+    story.begin()
+    panel.box.press_sequentially("Which gaps has @sal")
+    chosen = panel.node.locator("[role=option][aria-selected=true]")
+    expect(chosen).to_contain_text("sales", timeout=SECONDS * 1000)
+    panel.box.press("Enter")
+    panel.box.press("Enter")
+    panel.sees("Gdansk has no sales in july")
+    panel.wait_until_idle()
+    story.end()
+
+
+def test_i_undo_what_the_assistant_has_changed(page: Page, lab: Lab, tell: Callable[[str, str], Story]) -> None:
+    story = tell("undo-a-change", "I undo what the assistant has changed")
+    notebook = open_sales(page, lab, "undo.ipynb", JULY)
+    notebook.run(2)
+    notebook.wait_until_run(2)
+    panel = Panel.show(page)
+    panel.ask("Fix it")
+    panel.button("Approve").click(timeout=SECONDS * 1000)
+    panel.sees("The list leaves out the missing value now")
+    panel.wait_until_idle()
+    undo = panel.node.get_by_role("region", name="Changes of this turn").get_by_role("button", name="Undo all")
+    expect(undo).to_be_visible(timeout=SECONDS * 1000)
+    story.begin()
+    undo.click()
+    notebook.wait_for_sources([LOAD, SALES, JULY])
+    story.end()
+
+
+def test_i_find_what_was_said_last_week(page: Page, lab: Lab, tell: Callable[[str, str], Story]) -> None:
+    story = tell("find-a-chat", "I find a chat by what was said in it")
+    panel = Panel.open(page, lab)
+    for words in ("Why does the merge lose rows?", "Something else"):
+        panel.ask(words)
+        panel.sees(f"You said: {words}")
+        panel.wait_until_idle()
+        panel.button("New chat").click()
+    story.begin()
+    panel.button("All chats").click()
+    page.get_by_role("searchbox", name="Find a chat").press_sequentially("lose rows")
+    row = panel.node.locator(".eca-Chats-open")
+    expect(row).to_have_count(1, timeout=SECONDS * 1000)
+    row.click()
+    panel.sees("You said: Why does the merge lose rows?")
+    story.end()
+
+
+def test_i_stop_a_long_answer(page: Page, lab: Lab, tell: Callable[[str, str], Story]) -> None:
+    story = tell("stop-an-answer", "I stop a long answer")
+    panel = Panel.open(page, lab)
+    panel.ask("stream")
+    panel.sees("tick tick")
+    story.begin()
+    panel.button("Stop").click()
+    panel.wait_until_idle()
+    story.end()
+
+
+def test_i_type_a_key_and_see_whether_it_works(page: Page, lab: Lab, tell: Callable[[str, str], Story]) -> None:
+    """In the settings: the first steps of a panel without a model are in `test_first_run.py`."""
+    story = tell("try-a-key", "I type a key, and see whether it works")
+    Panel.open(page, lab)
+    page.evaluate("() => window.jupyterapp.commands.execute('eca:open-settings', { section: 'providers' })")
+    card = page.locator(".eca-Settings-body").get_by_role("listitem", name="OpenRouter", exact=True)
+    sign_in = card.get_by_role("button", name="Sign in…")
+    expect(sign_in).to_be_visible(timeout=SECONDS * 1000)
+    story.begin()
+    sign_in.click()
+    card.get_by_role("button", name="Enter an API key").click(timeout=SECONDS * 1000)
+    field = card.get_by_role("textbox")
+    field.fill(KEY)
+    field.press("Enter")
+    expect(card.locator(".eca-Trial")).to_have_text("not tried yet", timeout=FIRST_KEY_SECONDS * 1000)
+    card.get_by_role("button", name="Try the key").click()
+    expect(card.locator(".eca-Trial")).to_have_text("the key works", timeout=FIRST_KEY_SECONDS * 1000)
+    story.end()
+    card.get_by_role("button", name="Sign out").click()
+    expect(card.locator(".eca-Trial")).to_have_count(0, timeout=SECONDS * 1000)
