@@ -27,12 +27,13 @@ STOP_SECONDS = 15
 @dataclass(frozen=True)
 class LabSettings:
     """What a test module may choose: variables of the server and its kernels, the user's ECA configuration, options of
-    the command line, and Jupyter Notebook (`notebook`) in place of Lab."""
+    the command line, Jupyter Notebook (`notebook`) in place of Lab, and the Python whose environment has it."""
 
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     eca: Mapping[str, Any] = field(default_factory=dict[str, Any])
     options: tuple[str, ...] = ()
     app: str = "jupyterlab"
+    python: str = sys.executable
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,8 @@ def running_lab(settings: LabSettings, folder: Path) -> Generator[Lab]:
 
     def start(port: int = 0) -> str:
         with log.open("ab") as output:
-            process = subprocess.Popen(  # this Python, with our own options
-                [sys.executable, "-m", settings.app, *_options(root, token, port), *settings.options],
+            process = subprocess.Popen(  # with our own options
+                [settings.python, "-m", settings.app, *_options(root, token, port), *settings.options],
                 env={**_environment(folder), **settings.env},
                 cwd=root,
                 stdin=subprocess.DEVNULL,
