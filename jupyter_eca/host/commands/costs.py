@@ -37,7 +37,7 @@ async def costs(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     rows += [("This notebook", account.notebook)] if account.notebook_path else []
     rows += [("Today, all chats", account.today)]
     # The words and the numbers are those of the costs in the settings (`labextension/src/settings/Costs.tsx`).
-    head = ["| | Requests | Tokens in | Of these cached | Tokens out | Cost |", "|---|---:|---:|---:|---:|---:|"]
+    head = ["| | Cost | Requests | Tokens in | Of these cached | Tokens out |", "|---|---:|---:|---:|---:|---:|"]
     return CommandAnswer("\n".join([*head, *(_format_row(name, total) for name, total in rows)]))
 
 
@@ -47,7 +47,7 @@ def _format_row(name: str, total: Total) -> str:
     more = f" and {total.unpriced} of unknown price" if total.unpriced and not unknown else ""
     cost = "unknown" if unknown else f"{format_dollars(total.cost)}{more}"
     counts = (total.requests, total.tokens_in, total.tokens_cached, total.tokens_out)
-    return f"| {name} | {' | '.join(f'{count:,}' for count in counts)} | {cost} |"
+    return f"| {name} | {cost} | {' | '.join(f'{count:,}' for count in counts)} |"
 
 
 async def context(place: CommandPlace, _call: CommandCall) -> CommandAnswer:

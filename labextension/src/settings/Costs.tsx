@@ -54,11 +54,11 @@ export function CostTable({
           <th scope="col">
             <span className="eca-Hidden">{trans.__('What for')}</span>
           </th>
+          <th scope="col">{trans.__('Cost')}</th>
           <th scope="col">{trans.__('Requests')}</th>
           <th scope="col">{trans.__('Tokens in')}</th>
           <th scope="col">{trans.__('Of these cached')}</th>
           <th scope="col">{trans.__('Tokens out')}</th>
-          <th scope="col">{trans.__('Cost')}</th>
         </tr>
       </thead>
       <tbody>
@@ -69,11 +69,11 @@ export function CostTable({
                 <th scope="row" dir="auto">
                   {name}
                 </th>
+                <td>{describeCost(cost, trans)}</td>
                 <td>{formatNumber(cost.requests)}</td>
                 <td>{formatNumber(cost.inputTokens)}</td>
                 <td>{formatNumber(cost.cachedTokens)}</td>
                 <td>{formatNumber(cost.outputTokens)}</td>
-                <td>{describeCost(cost, trans)}</td>
               </tr>
             )
         )}

@@ -281,7 +281,7 @@ test('the cost is shown by message, chat, notebook and day, and requests of unkn
   const heads = [...html.matchAll(/<th scope="row"[^>]*>([^<]*)/g)].map(([, head]) => head);
   expect(heads).toEqual(['This chat: Join', 'This notebook: a.ipynb', 'Today, all chats']);
   const columns = [...html.matchAll(/<th scope="col">([^<]+)</g)].map(([, column]) => column);
-  expect(columns).toEqual(['Requests', 'Tokens in', 'Of these cached', 'Tokens out', 'Cost']);
+  expect(columns).toEqual(['Cost', 'Requests', 'Tokens in', 'Of these cached', 'Tokens out']);
   expect(html).toContain('0.012 USD and 1 of unknown price');
 });
 

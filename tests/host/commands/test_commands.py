@@ -127,15 +127,15 @@ async def test_costs_are_those_of_the_chat_and_of_all_chats_of_the_session(tmp_p
         await answer(client, "hello", chat="another")
         rows = [row for row in (await ask(table.host, "/costs")).splitlines() if "This" in row]
         chat, session = ([cell.strip() for cell in row.split("|")[1:-1]] for row in rows)
-        assert (chat[0], chat[1], chat[5]) == ("This chat", "3", "0.00 USD")
-        assert (session[0], session[1]) == ("This session", "4")
-        tokens = [int(row[2].replace(",", "")) for row in (session, chat)]
+        assert (chat[0], chat[1], chat[2]) == ("This chat", "0.00 USD", "3")
+        assert (session[0], session[2]) == ("This session", "4")
+        tokens = [int(row[3].replace(",", "")) for row in (session, chat)]
         assert tokens[0] > tokens[1] > 0
 
 
 async def test_costs_of_a_chat_nobody_used_are_none(tmp_path: Path) -> None:
     async with desk(tmp_path, HELLO) as table:
-        assert "| This chat | 0 | 0 | 0 | 0 | 0.00 USD |" in await ask(table.host, "/costs")
+        assert "| This chat | 0.00 USD | 0 | 0 | 0 | 0 |" in await ask(table.host, "/costs")
 
 
 async def test_somebody_who_sees_one_chat_is_told_of_no_other(tmp_path: Path) -> None:
