@@ -149,7 +149,7 @@ async def test_somebody_who_sees_one_chat_is_told_of_no_other(tmp_path: Path) ->
             )
         made = await commands.run(table.host, "chat", "/costs")
         assert isinstance(made, CommandAnswer)
-        assert "| this session | 1 |" in made.text
+        assert "| This session | 0.00 USD | 1 |" in made.text
 
 
 async def test_context_shows_what_fills_the_window(tmp_path: Path) -> None:
