@@ -173,7 +173,7 @@ async def costs(at: Caller) -> None:
     """A command of ours: no model, and so no model's progress."""
     since = await turn(at, "/costs")
     assert at.order(since) == [*BEGIN, "system text", *END]
-    assert "| this chat |" in at.said(since, role="system")
+    assert "| This chat |" in at.said(since, role="system")
 
 
 async def contexts(at: Caller, folder: Path) -> None:

@@ -113,8 +113,8 @@ async def test_what_subagents_use_is_on_the_parents_bill(tmp_path: Path) -> None
     assert len(usages) == 4
     tokens = sum(one.message_input_tokens for one in usages)
     assert sum(one.message_input_tokens for one in of_child) < tokens
-    assert f"| this chat | 4 | {tokens:,} |" in bill
-    assert f"| this session | 4 | {tokens:,} |" in bill
+    assert f"| This chat | 0.00 USD | 4 | {tokens:,} |" in bill
+    assert f"| This session | 0.00 USD | 4 | {tokens:,} |" in bill
 
 
 async def test_a_subagent_has_neither_spawn_agent_nor_task_nor_ask_user(tmp_path: Path) -> None:
