@@ -225,7 +225,7 @@ def test_a_key_is_typed_in_the_provider_becomes_usable_and_the_page_keeps_nothin
     field.fill(KEY)
     card.get_by_role("button", name="Sign in", exact=True).click()
     expect(card.locator(".eca-Badge")).to_have_text("signed in", timeout=SECONDS * 1000)
-    expect(card).to_contain_text("or set `HOUSE_API_KEY` in the environment.")
+    expect(card).to_contain_text("or set HOUSE_API_KEY in the environment.")
     keep(page, "3-signed-in", tmp_path)
     stored = page.evaluate("() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
     assert KEY not in stored + page.content()
