@@ -278,6 +278,7 @@ test('the settings show no untranslated word', () => {
       provider={{ id: '1', configured: true, auth, login: { methods: [] }, models: ['1'] as never }}
       onSignIn={nothing}
       onSignOut={nothing}
+      onTry={() => Promise.resolve(undefined)}
     >
       {false}
     </Provider>
