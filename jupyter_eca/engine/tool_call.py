@@ -198,7 +198,9 @@ class ToolCall:
         origin = tool.origin if tool else Origin.UNKNOWN
         # No summary while the arguments are still arriving: without them it would say too little.
         is_complete = self.arguments or self.status is not Status.PREPARING
-        summary = tool.summary.format_map(_SummaryArguments(self.arguments)).strip() if tool and is_complete else None
+        summary = None
+        if tool and is_complete:
+            summary = tool.summary.format_map(_SummaryArguments(tool.rename_arguments(self.arguments))).strip()
         if summary and tool and tool.parts and isinstance(self.details, FileChangeDetails):
             summary = self.details.describe_cells()
         server = tool.server if tool else "eca"

@@ -53,7 +53,7 @@ class ReviewedCall:
 
         `allows` is True for a rule that allows calls. In doubt, such a rule does not match, and other rules do.
         """
-        text = str(self.arguments.get(name, ""))
+        text = str(self.tool.rename_arguments(self.arguments).get(name, ""))
         if name == COMMAND_ARGUMENT and self.line is not None:
             return _allows_line(text, patterns) if allows else _matches_any(_list_texts(text), patterns)
         forms = self.targets.paths.get(name, ())

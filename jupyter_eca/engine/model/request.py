@@ -54,6 +54,8 @@ class ToolSpec:
     """The names of the arguments that are paths. For a tool of another server, any argument may be a path."""
     code: tuple[str, ...] = ()
     """The names of the arguments with source code that runs in a kernel, now or later."""
+    other_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """The other names that the tool takes for an argument, by its name: {"cells": ("cell",)}."""
     changes: tuple[str, ...] = ()
     """Paths that the tool always changes, whatever its arguments are."""
     reads: bool = False
@@ -77,6 +79,15 @@ class ToolSpec:
     def is_read_only(self) -> bool:
         """Whether the tool certainly changes nothing. A server may claim falsely that its tool only reads."""
         return self.reads and self.origin is Origin.NATIVE
+
+    def rename_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments by their own names, where the model has used another name of the tool's."""
+        own = dict(arguments)
+        for name, others in self.other_names.items():
+            used = next((other for other in others if other in own), None)
+            if name not in own and used is not None:
+                own[name] = own.pop(used)
+        return own
 
 
 @dataclass(frozen=True, slots=True)

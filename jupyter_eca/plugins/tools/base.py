@@ -16,7 +16,7 @@ from time import monotonic
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError, create_model
 
 from jupyter_eca.config.schema import VariablesConfig
 from jupyter_eca.engine.model.request import Remembers, ToolSpec
@@ -332,6 +332,7 @@ def tool(
             remembers=remembers,
             paths=tuple(paths),
             code=tuple(code),
+            other_names=_find_other_names(model),
             reads=reads,
             revertible=revertible,
             parts={kind: part.spec for kind, part in (parts or {}).items()},
@@ -437,6 +438,15 @@ def validate(model: type[BaseModel], arguments: dict[str, Any]) -> dict[str, Any
             f"The arguments do not fit: {problems}.", f"Call the tool again with arguments of its schema: {names}."
         ) from None
     return {name: getattr(parsed, name) for name in type(parsed).model_fields}
+
+
+def _find_other_names(model: type[BaseModel]) -> dict[str, tuple[str, ...]]:
+    """Return the names that arguments have besides their own."""
+    return {
+        name: tuple(str(other) for other in field.validation_alias.choices if other != name)
+        for name, field in model.model_fields.items()
+        if isinstance(field.validation_alias, AliasChoices)
+    }
 
 
 def _check_summary(summary: str, fields: Collection[str]) -> None:

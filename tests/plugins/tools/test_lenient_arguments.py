@@ -76,3 +76,13 @@ async def test_a_rule_about_a_folder_also_holds_where_the_folder_is_left_out(tmp
     async with room(tmp_path, *CELLS, toolCall={"approval": rules}) as there:
         received = await there.ask([{"tool": "grep", "arguments": {"pattern": "needle"}}])
         assert called(received) == []
+
+
+@pytest.mark.parametrize("arguments", [{"cells": ["b"]}, {"cell": "b"}, {"cell": ["b"]}])
+async def test_a_rule_about_cells_holds_by_whatever_name_they_are_given(
+    tmp_path: Path, arguments: dict[str, Any]
+) -> None:
+    rules = {"deny": {"notebook_run_cells": {"argsMatchers": {"cells": [".*b.*"]}}}, "byDefault": "allow"}
+    async with room(tmp_path, *CELLS, toolCall={"approval": rules}) as there:
+        received = await there.ask([{"tool": "notebook_run_cells", "arguments": arguments}])
+        assert called(received) == []
