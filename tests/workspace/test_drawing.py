@@ -143,6 +143,25 @@ async def test_without_cairosvg_the_model_reads_the_texts_of_an_svg(tmp_path: Pa
         assert "Sales" in result(await there.call("notebook_read", cells="a"))
 
 
+PICTURE = {"layout": {"images": [{"source": "http://127.0.0.1:1/a.png"}]}}
+MAP = {"data": [{"type": "scattergeo", "lat": [1], "lon": [2]}]}
+
+
+@pytest.mark.parametrize(
+    ("figure", "reason"),
+    [
+        (PICTURE, "it names http://127.0.0.1:1/a.png, which is not loaded"),
+        ({"data": [{"type": "image", "source": "file:///etc/passwd"}]}, "which is not loaded"),
+        (MAP, "it has a map, which would be loaded from elsewhere"),
+        ({"data": [], "layout": {"mapbox": {"style": "open-street-map"}}}, "it has a map"),
+        ([1], "it is no figure of plotly"),
+    ],
+)
+def test_a_plotly_figure_that_would_load_something_is_not_drawn(figure: Any, reason: str) -> None:
+    with pytest.raises(ToolError, match=f"could not be drawn: .*{reason}"):
+        draw(PLOTLY, json.dumps(figure))
+
+
 @needs_kaleido
 def test_a_plotly_figure_is_drawn() -> None:
     figure = {"data": [{"type": "bar", "x": ["a", "b"], "y": [1, 2]}], "layout": {"height": 300, "width": 200}}

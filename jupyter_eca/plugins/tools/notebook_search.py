@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from jupyter_eca.config.disk import regular_file
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.reading.cell_text import as_object
@@ -86,9 +87,8 @@ async def _read_cells(context: ToolContext, path: Path, opened: Iterable[str]) -
 def _read_file(path: Path) -> tuple[_Cell, ...]:
     """Return the cells of a file. Blocks."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            return ()
-        cells: Any = as_object(json.loads(path.read_bytes())).get("cells")
+        # A link that was put on the path since it was checked is not followed.
+        cells: Any = as_object(json.loads(regular_file.read_resolved(path, MAX_BYTES))).get("cells")
     except (OSError, ValueError, RecursionError):
         return ()
     return tuple(_parse_cell(cell) for cell in cells) if isinstance(cells, list) else ()  # pyright: ignore[reportUnknownVariableType]  # raw JSON

@@ -12,10 +12,17 @@ import importlib
 import json
 import struct
 import sys
-from typing import Any
+from typing import Any, cast
 
 # The width in pixels of a drawing: text in it can be read, and it costs a model no more than a usual plot.
 WIDTH = 900
+# The height in pixels of a figure of plotly that has none.
+HEIGHT = 500
+# The kinds of maps of plotly.
+MAPS = frozenset(
+    {"choropleth", "choroplethmap", "choroplethmapbox", "densitymap", "densitymapbox", "scattergeo", "scattermap"}
+    | {"scattermapbox"}
+)
 # Vendors refuse images with a longer side.
 MAX_HEIGHT = 8_000
 
@@ -49,8 +56,47 @@ def _fetch(url: str, resource_type: str) -> bytes:
 
 
 def _draw_plotly(source: str) -> bytes:
-    library: Any = importlib.import_module("plotly.io")
-    return library.to_image(json.loads(source), format="png", width=WIDTH, validate=False)
+    figure = _as_object(json.loads(source))
+    if not figure:
+        raise FigureError("it is no figure of plotly")
+    _check_complete(figure)
+    library: Any = importlib.import_module("kaleido")
+    # `plotly.io.to_image` would let the browser load MathJax from the web, for each figure.
+    size = {"width": WIDTH, "height": _as_object(figure.get("layout")).get("height") or HEIGHT}
+    return library.calc_fig_sync(figure, opts={"format": "png", **size}, kopts={"mathjax": False})
+
+
+def _check_complete(figure: dict[str, Any]) -> None:
+    """Check that the browser need load nothing to draw a figure of plotly. Raises: FigureError.
+
+    A figure can name pictures at any address, also of inner servers. For a map, plotly itself loads the coasts or the
+    tiles.
+    """
+    traces = [_as_object(trace) for trace in _as_list(figure.get("data"))]
+    has_map = any(name.startswith(("geo", "map")) for name in _as_object(figure.get("layout")))
+    if has_map or any(trace.get("type") in MAPS for trace in traces):
+        raise FigureError("it has a map, which would be loaded from elsewhere")
+    _check_sources(figure)
+
+
+def _check_sources(value: object) -> None:
+    """Check that all pictures in a part of a figure are contained in it. Raises: FigureError."""
+    fields = _as_object(value)
+    source = fields.get("source")
+    if isinstance(source, str) and not source.startswith("data:"):
+        raise FigureError(f"it names {source}, which is not loaded")
+    for part in (*fields.values(), *_as_list(value)):
+        _check_sources(part)
+
+
+def _as_object(value: object) -> dict[str, Any]:
+    """Return a JSON object; an empty one for another value."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _as_list(value: object) -> list[object]:
+    """Return a JSON array; an empty one for another value."""
+    return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def main() -> None:
