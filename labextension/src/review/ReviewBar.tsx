@@ -19,7 +19,7 @@ export interface ReviewCounts {
   readonly proposed: number;
   /** The number of the change that is shown, from 1; undefined when the user has gone to none. */
   readonly shown: number | undefined;
-  /** Whether a turn is running in a chat that made one of the changes. Then the server undoes nothing. */
+  /** Whether a turn is running in a chat that made one of the changes. Then they cannot be kept or undone all at once. */
   readonly busy: boolean;
 }
 
@@ -36,6 +36,7 @@ type Props = ReviewBarActions & { readonly counts: ReviewCounts; readonly trans:
 /** The content of the bar. */
 export function ReviewBar({ counts, trans, goTo, keepAll, undoAll }: Props): React.ReactElement {
   const { made, proposed, shown, busy } = counts;
+  const later = busy ? trans.__('You can decide about all changes when the answer has ended.') : undefined;
   const words =
     shown !== undefined
       ? trans.__('Change %1 of %2', shown, made + proposed)
@@ -64,16 +65,10 @@ export function ReviewBar({ counts, trans, goTo, keepAll, undoAll }: Props): Rea
       />
       {made > 0 && (
         <>
-          <button type="button" className="eca-Hunk-button" onClick={keepAll}>
+          <button type="button" className="eca-Hunk-button" disabled={busy} title={later} onClick={keepAll}>
             {trans.__('Keep all')}
           </button>
-          <button
-            type="button"
-            className="eca-Hunk-button"
-            disabled={busy}
-            title={busy ? trans.__('You can undo all changes when the answer has ended.') : undefined}
-            onClick={undoAll}
-          >
+          <button type="button" className="eca-Hunk-button" disabled={busy} title={later} onClick={undoAll}>
             {trans.__('Undo all')}
           </button>
         </>

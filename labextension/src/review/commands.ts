@@ -13,6 +13,9 @@ import type { CommandRegistry } from '@lumino/commands';
 
 import type { ReviewController } from './controller';
 
+/** The commands that decide about all changes at once. */
+const DECIDES: ReadonlySet<string> = new Set(['eca:keep-all-changes', 'eca:undo-all-changes']);
+
 /** Add the commands to Lab and to its palette. */
 export function addReviewCommands(
   commands: CommandRegistry,
@@ -34,7 +37,10 @@ export function addReviewCommands(
     commands.addCommand(command, {
       label,
       describedBy: { args: { type: 'object', properties: {} } },
-      isEnabled: () => tracker.currentWidget !== null && review.hasChanges(tracker.currentWidget),
+      isEnabled: () =>
+        tracker.currentWidget !== null &&
+        review.hasChanges(tracker.currentWidget) &&
+        (!DECIDES.has(command) || review.canDecideAll(tracker.currentWidget)),
       execute: () => {
         if (tracker.currentWidget !== null) {
           act(tracker.currentWidget);

@@ -163,7 +163,7 @@ export class ReviewController {
     for (const [panel, notes] of this.openNotes) {
       const overview = this.overviews.get(panel) ?? this.createOverview(panel);
       this.overviews.set(panel, overview);
-      overview.show(notes, !notes.every(({ note }) => note.owner.kind === 'call' || this.isIdle(note.owner.chatId)));
+      overview.show(notes, this.isBusy(notes));
     }
   }
 
@@ -192,14 +192,26 @@ export class ReviewController {
     await this.overviews.get(panel)?.goTo(direction);
   }
 
-  /** Keep all changes that were made in a notebook. Proposed changes still wait for approval. */
-  async keepAll(panel: NotebookPanel): Promise<void> {
-    await this.keep(this.openNotes.get(panel) ?? []);
+  /**
+   * Whether all changes of a notebook can be kept or undone now. While a turn is running in a chat that made one of
+   * them, they cannot: it may change more, which the user has not seen yet, and the server undoes nothing.
+   */
+  canDecideAll(panel: NotebookPanel): boolean {
+    return !this.isBusy(this.openNotes.get(panel) ?? []);
   }
 
-  /** Undo all changes that were made in a notebook, unless a turn is running in a chat that made one of them. */
+  /** Keep all changes that were made in a notebook, if that is possible now. Proposed ones still wait for approval. */
+  async keepAll(panel: NotebookPanel): Promise<void> {
+    if (this.canDecideAll(panel)) {
+      await this.keep(this.openNotes.get(panel) ?? []);
+    }
+  }
+
+  /** Undo all changes that were made in a notebook, if that is possible now. */
   async undoAll(panel: NotebookPanel): Promise<void> {
-    await this.undo(this.openNotes.get(panel) ?? []);
+    if (this.canDecideAll(panel)) {
+      await this.undo(this.openNotes.get(panel) ?? []);
+    }
   }
 
   /** Refresh when the list of cells of a notebook changes. */
@@ -572,6 +584,11 @@ export class ReviewController {
       }
     }
     await whole.forEachChat((changes, chatId) => undoChanges(this.session, changes, chatId));
+  }
+
+  /** Whether a turn is running in a chat that made one of these changes. Proposed changes do not count. */
+  private isBusy(notes: readonly { readonly note: Note }[]): boolean {
+    return notes.some(({ note }) => note.owner.kind === 'changes' && !this.isIdle(note.owner.chatId));
   }
 
   /** Whether no turn is running in a chat. */

@@ -28,7 +28,8 @@ test('proposed changes are approved one by one, where all of a call is shown', (
   expect(shown({ made: 1, proposed: 2 })).toMatch(/Keep all.*Undo all/);
 });
 
-test('while a turn is running, nothing can be undone for all', () => {
+test('while a turn is running, nothing can be decided for all', () => {
+  expect(shown({ made: 2, busy: true })).toMatch(/<button[^>]*disabled=""[^>]*>Keep all</);
   expect(shown({ made: 2, busy: true })).toMatch(/<button[^>]*disabled=""[^>]*>Undo all</);
   expect(shown({ made: 2 })).not.toContain('disabled');
 });
