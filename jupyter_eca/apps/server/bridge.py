@@ -16,6 +16,7 @@ from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import WebSocketClosedError, websocket_connect
 
 from jupyter_eca.errors import ConfigError, FrameError
+from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.protocol.jsonrpc import ErrorResponse, decode, encode
 from jupyter_eca.transport.stdio import open_stdio
 
@@ -74,15 +75,21 @@ async def _connect(url: str, front: str) -> WebSocketClientConnection:
 
 
 def _find_token(base: str) -> str:
-    """Return the token of a running server of this user, "" if none is known at this address."""
+    """Return the token of a running server of this user, "" if none is known at this address. All names of this
+    machine count as one. The token is for no other machine."""
     from jupyter_server.serverapp import list_running_servers
 
-    wanted = urlsplit(base)
+    wanted = _normalize(base)
     for server in list_running_servers():
-        found = urlsplit(str(server["url"]))
-        if found.port == wanted.port and found.path.rstrip("/") == wanted.path.rstrip("/"):
+        if _normalize(str(server["url"])) == wanted:
             return str(server.get("token") or "")
     return ""
+
+
+def _normalize(url: str) -> tuple[str, int | None, str]:
+    """Return the host, the port and the path of a URL in a form that can be compared."""
+    split = urlsplit(url)
+    return ("localhost" if is_here(url) else split.hostname or "", split.port, split.path.rstrip("/"))
 
 
 async def _send_all(link: StdioLink, socket: WebSocketClientConnection) -> None:

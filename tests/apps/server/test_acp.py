@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -76,3 +78,22 @@ async def test_a_wrong_token_or_address_is_named_in_one_line(address: str, tmp_p
     assert "is no address of a Jupyter server" in wrong
     for text in (refused, missing, wrong):
         assert len(text.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(("host", "is_sent"), [("localhost", True), ("other.example", False)])
+async def test_the_token_of_a_running_server_goes_to_that_server_alone(
+    tmp_path: Path, host: str, is_sent: bool
+) -> None:
+    heard = asyncio.get_running_loop().create_future()
+
+    async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.set_result(await reader.readuntil(b"\r\n\r\n"))
+        writer.close()
+
+    async with await asyncio.start_server(hear, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        known = {"url": f"http://{host}:{port}/", "token": "a-secret", "pid": os.getpid(), "root_dir": str(tmp_path)}
+        (tmp_path / "jpserver-1.json").write_text(json.dumps(known))
+        address = f"http://127.0.0.1:{port}/"
+        async with agent(tmp_path, "--jupyter", address, JUPYTER_RUNTIME_DIR=str(tmp_path), JUPYTER_TOKEN=""):
+            assert (b"a-secret" in await asyncio.wait_for(heard, PATIENCE)) == is_sent
