@@ -15,10 +15,25 @@ export interface DiffLine {
   readonly old?: number;
   /** The number of the line in the file after the change. */
   readonly new?: number;
+  /** The cell that begins here, if the line is the heading of one. */
+  readonly cell?: CellHeading;
+}
+
+/** The heading of a cell in the diff of a notebook. */
+export interface CellHeading {
+  /** The number of the cell before the change, from 1; undefined for a new cell. */
+  readonly number: number | undefined;
+  readonly type: string;
 }
 
 /** Matches the head of a hunk, `@@ -12,3 +12,4 @@ name`, with the first line number before and after the change. */
 const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)$/;
+
+/**
+ * Matches the heading of a cell, such as `# %% cell 3 [c3] code` or `# %% new cell [c4] markdown`. The server puts a
+ * backslash before each line of a source that begins so, and before no heading.
+ */
+const HEADING = /^# %% (?:cell (\d+)|new cell) \[[^\]]*\] (code|markdown|raw)$/;
 
 /** Return the lines of a diff. The head of each hunk becomes a line of the kind `gap`. */
 export function parseDiff(diff: string): readonly DiffLine[] {
@@ -44,4 +59,31 @@ export function parseDiff(diff: string): readonly DiffLine[] {
     }
   }
   return lines;
+}
+
+/**
+ * Return the lines of the diff of a notebook, with the headings of its cells. The numbers of lines count within a cell.
+ * A hunk may begin in the middle of a cell: then its first lines have no numbers.
+ */
+export function parseCellDiff(diff: string): readonly DiffLine[] {
+  // The numbers of the next line of the cell; undefined while they are not known.
+  let next: { old: number; new: number } | undefined;
+  return parseDiff(diff).map(({ kind, text }) => {
+    const heading = kind === 'gap' ? null : HEADING.exec(text);
+    if (heading !== null) {
+      next = { old: 1, new: 1 };
+      const [, number, type = ''] = heading;
+      return { kind, text, cell: { number: number === undefined ? undefined : Number(number), type } };
+    }
+    if (kind === 'gap' || next === undefined) {
+      next = undefined;
+      return { kind, text };
+    }
+    return {
+      kind,
+      text,
+      ...(kind !== 'add' && { old: next.old++ }),
+      ...(kind !== 'remove' && { new: next.new++ })
+    };
+  });
 }

@@ -153,7 +153,7 @@ def test_several_changes_and_a_run_are_one_card_and_one_key_and_are_undone_toget
     )
     removed = card.locator(".eca-Diff .eca-mod-remove .eca-Diff-text")
     expect(removed).to_have_text(
-        [f"removed: {line}" for line in (before[0], before[1], "# %% cell 3 [c2] code", before[2])]
+        [f"removed: {line}" for line in (before[0], before[1], "Cell 3 · code", before[2])]
     )
     expect(card.get_by_role("group", name="Cells that run").locator("dt")).to_have_text(["Cell 1", "Cell 2", "Cell 3"])
     keep(page, "card", tmp_path)

@@ -1,12 +1,12 @@
 /**
- * Draws the diff of a file, line by line.
+ * Draws the diff of a file line by line, or that of a notebook with the numbers and the types of its cells.
  *
  * This module knows no change: `render/unified_diff.ts` parses the lines.
  */
 
 import * as React from 'react';
 
-import { DiffKind, parseDiff } from '../../render/unified_diff';
+import { DiffKind, DiffLine, parseCellDiff, parseDiff } from '../../render/unified_diff';
 import { toExactText } from '../../render/format';
 import { useEnv } from './env';
 
@@ -17,11 +17,17 @@ const MAX_LINE_LENGTH = 20_000;
 /** The sign before each line. */
 const SIGNS: Readonly<Record<DiffKind, string>> = { add: '+', remove: '−', same: ' ', gap: '⋯' };
 
-/** `diff` is in the unified format, as `git diff` writes it. */
-export const Diff = React.memo(function Diff({ diff }: { readonly diff: string }): React.ReactElement {
+interface Props {
+  /** In the unified format, as `git diff` writes it. */
+  readonly diff: string;
+  /** Whether it is the diff of the cells of a notebook. */
+  readonly cells?: boolean;
+}
+
+export const Diff = React.memo(function Diff({ diff, cells = false }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [all, setAll] = React.useState(false);
-  const lines = React.useMemo(() => parseDiff(diff), [diff]);
+  const lines = React.useMemo(() => (cells ? parseCellDiff(diff) : parseDiff(diff)), [diff, cells]);
   const isCut = lines.length > MAX_LINES || lines.some(line => line.text.length > MAX_LINE_LENGTH);
   const spokenSigns: Readonly<Record<DiffKind, string>> = {
     add: trans.__('added: '),
@@ -42,7 +48,11 @@ export const Diff = React.memo(function Diff({ diff }: { readonly diff: string }
               </td>
               <td className="eca-Diff-text">
                 <span className="eca-Hidden">{spokenSigns[line.kind]}</span>
-                {toExactText(all ? line.text : line.text.slice(0, MAX_LINE_LENGTH))}
+                {line.cell !== undefined ? (
+                  <Heading cell={line.cell} />
+                ) : (
+                  toExactText(all ? line.text : line.text.slice(0, MAX_LINE_LENGTH))
+                )}
                 {!all && line.text.length > MAX_LINE_LENGTH && '…'}
               </td>
             </tr>
@@ -63,3 +73,19 @@ export const Diff = React.memo(function Diff({ diff }: { readonly diff: string }
     </div>
   );
 });
+
+/** The heading of a cell. */
+function Heading({ cell }: { readonly cell: NonNullable<DiffLine['cell']> }): React.ReactElement {
+  const { trans } = useEnv();
+  const types: Readonly<Record<string, string>> = {
+    code: trans.__('code'),
+    markdown: trans.__('Markdown'),
+    raw: trans.__('raw text')
+  };
+  const type = types[cell.type] ?? cell.type;
+  return (
+    <span className="eca-Diff-cell">
+      {cell.number === undefined ? trans.__('New cell · %1', type) : trans.__('Cell %1 · %2', cell.number, type)}
+    </span>
+  );
+}

@@ -90,7 +90,7 @@ function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactEle
             {toExactText(details.path)} <span className="eca-mod-added">+{details.linesAdded}</span>{' '}
             <span className="eca-mod-removed">−{details.linesRemoved}</span>
           </p>
-          <Diff diff={details.diff} />
+          <Diff diff={details.diff} cells={details.cells !== undefined} />
           {details.runs !== undefined && (
             <>
               <p className="eca-Tool-path">{trans.__('Then these cells run:')}</p>

@@ -1,0 +1,43 @@
+/** The diff of a notebook: its cells have headings, and the lines are numbered within a cell. */
+
+import { expect, test } from 'vitest';
+
+import { parseCellDiff, parseDiff } from '../../src/render/unified_diff';
+
+const DIFF = `--- a/a.ipynb
++++ b/a.ipynb
+@@ -1,4 +1,4 @@
+ # %% cell 1 [c1] code
+-a = 1
++a = 2
+ b = 3
++# %% new cell [c9] markdown
++\\# %% cell 7 [x] code
+@@ -12,2 +13,1 @@
+ y = 1
+-# %% cell 4 [c4] raw
+-z
+`;
+
+test('the lines of a cell are numbered from 1, and a hunk that begins inside of a cell has no numbers', () => {
+  expect(parseCellDiff(DIFF)).toEqual([
+    { kind: 'gap', text: '' },
+    { kind: 'same', text: '# %% cell 1 [c1] code', cell: { number: 1, type: 'code' } },
+    { kind: 'remove', text: 'a = 1', old: 1 },
+    { kind: 'add', text: 'a = 2', new: 1 },
+    { kind: 'same', text: 'b = 3', old: 2, new: 2 },
+    { kind: 'add', text: '# %% new cell [c9] markdown', cell: { number: undefined, type: 'markdown' } },
+    { kind: 'add', text: '\\# %% cell 7 [x] code', new: 1 },
+    { kind: 'gap', text: '' },
+    { kind: 'same', text: 'y = 1' },
+    { kind: 'remove', text: '# %% cell 4 [c4] raw', cell: { number: 4, type: 'raw' } },
+    { kind: 'remove', text: 'z', old: 1 }
+  ]);
+});
+
+test('in the diff of a file, a line that looks like the heading of a cell is a line', () => {
+  expect(parseDiff('@@ -1 +1 @@\n-# %% cell 1 [c1] code\n')).toEqual([
+    { kind: 'gap', text: '' },
+    { kind: 'remove', text: '# %% cell 1 [c1] code', old: 1 }
+  ]);
+});
