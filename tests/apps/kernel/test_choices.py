@@ -112,7 +112,7 @@ async def test_a_variant_that_the_model_does_not_have_is_one_line(book: Book) ->
 async def test_a_command_of_the_chat_is_answered_as_formatted_and_bound(book: Book) -> None:
     ran = await book.run("%eca /costs -> costs")
     assert ran.markdown.startswith("| | Cost | Requests | Tokens in | Of these cached | Tokens out |\n|---|")
-    assert (await book.run("costs.text.count('this session')")).displays == [{"text/plain": "1"}]
+    assert (await book.run("costs.text.count('This session')")).displays == [{"text/plain": "1"}]
     assert (await book.run("%%eca\n/costs")).markdown.startswith("| |")
 
 
