@@ -354,15 +354,15 @@ test('the cost of one request is never shown as the cost of the chat', () => {
   const draw = (costs: Partial<UsageContent>): string =>
     shown(<StatusLine connection="open" usage={{ ...usage, ...costs }} onReconnect={nothing} {...meter} />);
   expect(draw({ sessionCost: '0.0123', lastMessageCost: '0.0010' })).toContain(
-    '<span title="Cost of this chat">$0.012</span>'
+    '<span title="This chat: 0.012 USD">0.012 USD</span>'
   );
   for (const html of [draw({ lastMessageCost: '0.0010' }), draw({ messageCost: '0.0010' })]) {
-    expect(html).not.toContain('"Cost of this chat"');
+    expect(html).not.toContain('This chat:');
     expect(html).toContain(
-      '<span title="Cost of the last request. The cost of this chat is not known.">last: $0.0010</span>'
+      '<span title="Cost of the last request. The cost of this chat is not known.">last: 0.001 USD</span>'
     );
   }
-  expect(draw({})).not.toContain('$');
+  expect(draw({})).not.toContain('USD');
 });
 
 test('what fills the context is shown in words, tokens and shares of the window', () => {
