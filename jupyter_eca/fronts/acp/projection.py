@@ -56,9 +56,10 @@ def is_shown(kind: FailureKind) -> bool:
 class AcpProjection:
     """The projection of one session. It is stateful, because it numbers the messages."""
 
-    def __init__(self, root: Path, read_text: Callable[[Path], str | None]) -> None:
-        """`root` is the folder that paths in events are relative to. See `CallProjection` for `read_text`."""
-        self.calls = CallProjection(root, read_text)
+    def __init__(self, chat: str, root: Path, read_text: Callable[[Path], str | None]) -> None:
+        """`chat` is the chat of the session, and `root` the folder that paths in events are relative to. See
+        `CallProjection` for `read_text`."""
+        self.calls = CallProjection(chat, root, read_text)
         self._turns: set[str] = set()  # the turns that this client has prompted
         self._message: tuple[object, str] | None = None  # the kind and the id of the message that goes on
         self._count = 0
@@ -91,7 +92,7 @@ class AcpProjection:
                 yield self._make_chunk(event, LinkBlock(uri=url, name=title or url))
             case ToolCallContent():
                 self._message = None
-                yield from self.calls.project(content, live=live)
+                yield from self.calls.project(event.chat, content, live=live)
             case UsageContent():
                 yield from _make_usage(content)
             case MetadataContent(title=title):

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jupyter_eca.fronts.acp.client_servers import ClientServers
+    from jupyter_eca.fronts.acp.tool_calls import CallKey
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.acp.content import ContentBlock
     from jupyter_eca.protocol.acp.updates import SessionUpdate
@@ -102,12 +103,12 @@ class AcpSession:
         self.last_shown = 0
         """The number of the last event that the client got."""
         self._client = client
-        self._projection = AcpProjection(folder, _read_text)
+        self._projection = AcpProjection(id, folder, _read_text)
         self._runs: list[PromptRun] = []
         self._prompting = asyncio.Lock()  # held while a prompt is answered
-        # The tasks that ask the user about calls, by the id of the call.
-        self._asking: dict[str, asyncio.Task[None]] = {}
-        self._foreign: set[str] = set()  # the calls of subagents that the client was shown
+        # The tasks that ask the user about calls.
+        self._asking: dict[CallKey, asyncio.Task[None]] = {}
+        self._foreign: set[CallKey] = set()  # the calls of subagents that the client was shown
 
     # -- opening and closing
 
@@ -320,14 +321,18 @@ class AcpSession:
         if event.chat != self.id:
             content = event.content
             asks = isinstance(content, ToolCallRunContent) and content.manual_approval
-            if isinstance(content, ToolCallContent) and (asks or content.id in self._foreign):
-                self._foreign.add(content.id)
-                return list(self._projection.calls.project(content, live=True))
+            if isinstance(content, ToolCallContent) and (asks or (event.chat, content.id) in self._foreign):
+                self._foreign.add((event.chat, content.id))
+                return list(self._projection.calls.project(event.chat, content, live=True))
             return []
         if 0 < event.seq <= self.last_shown:
             return []
         self.last_shown = max(self.last_shown, event.seq)
         return list(self._projection.project(event))
+
+    def make_wire_id(self, chat: str, call: str) -> str:
+        """Return the id by which the client knows a call of a chat."""
+        return self._projection.calls.make_wire_id(chat, call)
 
     def report(self, call: str, text: str) -> None:
         """Queue the output of a running call so far."""
@@ -341,11 +346,11 @@ class AcpSession:
         match event.content:
             case ToolCallRunContent(manual_approval=True) as call:
                 if self._client.approves and not self.is_silent:
-                    self._asking[call.id] = self._client.start(self._ask(event.chat, call))
+                    self._asking[event.chat, call.id] = self._client.start(self._ask(event.chat, call))
             case ToolCallPrepareContent():
                 pass
             case ToolCallContent() as call:
-                self._stop_asking([call.id])
+                self._stop_asking([(event.chat, call.id)])
             case TextContent(failure=failure, text=text) if failure is not None and run is not None:
                 run.failure = failure.kind, text
             case _:
@@ -355,7 +360,7 @@ class AcpSession:
             if run is not None and not run.ended.done():
                 run.ended.set_result(event.outcome)
 
-    def _stop_asking(self, calls: Iterable[str]) -> None:
+    def _stop_asking(self, calls: Iterable[CallKey]) -> None:
         """Withdraw the questions about calls, because they were decided elsewhere or have ended."""
         for call in calls:
             if (task := self._asking.pop(call, None)) is not None:
@@ -364,12 +369,12 @@ class AcpSession:
     async def _ask(self, chat: str, call: ToolCallRunContent) -> None:
         """Ask the client's user whether a call may run, and pass the answer on. `chat` is that of the call. If the
         client cannot ask, and no other client can, the call is rejected."""
-        request = make_request(self.id, call, self._projection.calls.describe(call))
+        request = make_request(self.id, call, self._projection.calls.describe(chat, call))
         try:
             decision = parse_answer(await self._client.request("session/request_permission", request), request)
         except RemoteError:
             decision = PermissionDecision.NONE
-        self._asking.pop(call.id, None)
+        self._asking.pop((chat, call.id), None)
         turns = self.host.turns
         match decision:
             case PermissionDecision.ALLOW:

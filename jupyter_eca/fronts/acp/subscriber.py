@@ -108,7 +108,7 @@ class AcpSubscriber:
         if session is None or question.secret:
             # The protocol forbids to ask for a secret in a form.
             raise RemoteError("no user can answer this question here")
-        answer = await self._client.request("elicitation/create", _make_form(session.id, question))
+        answer = await self._client.request("elicitation/create", _make_form(session, question))
         try:
             form = FormAnswer.model_validate(answer)
         except ValidationError as error:
@@ -124,17 +124,17 @@ class AcpSubscriber:
         return [session for session in self._sessions.values() if session.host is self._host]
 
 
-def _make_form(session: str, question: ChatAskQuestionParams) -> FormRequest:
+def _make_form(session: AcpSession, question: ChatAskQuestionParams) -> FormRequest:
     """Make the form that asks a question. If any text can be the answer, the options are only a hint."""
-    options = question.options or ()
+    options, call = question.options or (), question.tool_call_id
     labels = [option.label for option in options]
     field: dict[str, Any] = {"type": "string", "title": "Answer"}
     if labels and not question.allow_freeform:
         field["enum"] = labels
     hints = [f"- {option.label}" + (f": {option.description}" if option.description else "") for option in options]
     return FormRequest(
-        session_id=session,
+        session_id=session.id,
         message="\n".join([question.question, *hints]),
-        tool_call_id=question.tool_call_id,
+        tool_call_id=session.make_wire_id(str(question.chat_id), call) if call else None,
         requested_schema={"type": "object", "properties": {"answer": field}, "required": ["answer"]},
     )

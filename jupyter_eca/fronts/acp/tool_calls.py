@@ -105,10 +105,16 @@ _REASONS: Final = {
 _FENCES: Final = re.compile(r"^`{3,}", re.MULTILINE)
 
 
+CallKey = tuple[str, str]
+"""The chat of a call, and its id there."""
+
+
 @dataclass
 class _CallState:
     """What the client was sent about a call."""
 
+    id: str
+    """The id by which the client knows it."""
     change: tuple[CallContent, ...] = ()
     """What shows the change that the call makes. It stays when the result comes, because content is replaced as a
     whole."""
@@ -122,20 +128,28 @@ class _CallState:
 class CallProjection:
     """The projection of the tool calls of one session."""
 
+    chat: str
+    """The chat of the session. The other chats are those of its subagents."""
     root: Path
     """The folder that paths in events are relative to."""
     read_text: Callable[[Path], str | None]
     """Returns the text of a file as it is now, None if it cannot be read as text."""
-    _calls: dict[str, _CallState] = field(default_factory=dict[str, _CallState])
+    _calls: dict[CallKey, _CallState] = field(default_factory=dict[CallKey, _CallState])
 
-    def project(self, content: ToolCallContent, *, live: bool) -> Iterator[SessionUpdate]:
-        """Yield the updates of an event. With `live`, a change that is to be approved is shown with the whole text of
-        its file. In a replay the file has other texts by now, so only the changed places are shown."""
-        state = self._calls.get(content.id)
+    def make_wire_id(self, chat: str, call: str) -> str:
+        """Return the id by which the client knows a call. Vendors use the same ids in several chats, so those of
+        subagents begin with their chat."""
+        return call if chat == self.chat else f"{chat}/{call}"
+
+    def project(self, chat: str, content: ToolCallContent, *, live: bool) -> Iterator[SessionUpdate]:
+        """Yield the updates of an event of a chat. With `live`, a change that is to be approved is shown with the whole
+        text of its file. In a replay the file has other texts by now, so only the changed places are shown."""
+        state = self._calls.get((chat, content.id))
         if state is None:
-            state = self._calls[content.id] = _CallState(title=_make_title(content))
+            id = self.make_wire_id(chat, content.id)
+            state = self._calls[chat, content.id] = _CallState(id, title=_make_title(content))
             yield CallStart(
-                tool_call_id=content.id,
+                tool_call_id=state.id,
                 title=state.title,
                 name=content.name,
                 kind=get_kind(content),
@@ -146,7 +160,7 @@ class CallProjection:
                 yield self._describe_run(state, content, live=live)
             case ToolCallRunningContent():
                 state.status = CallStatus.IN_PROGRESS
-                yield CallChange(tool_call_id=content.id, status=state.status)
+                yield CallChange(tool_call_id=state.id, status=state.status)
             case ToolCalledContent():
                 yield from self._complete(state, content)
             case ToolCallRejectedContent():
@@ -154,11 +168,11 @@ class CallProjection:
             case _:
                 pass
 
-    def describe(self, content: ToolCallRunContent) -> CallFields:
+    def describe(self, chat: str, content: ToolCallRunContent) -> CallFields:
         """Return all fields of a call that waits for approval, as the request for permission shows them."""
-        state = self._calls.get(content.id) or _CallState()
+        state = self._calls.get((chat, content.id)) or _CallState(self.make_wire_id(chat, content.id))
         return CallFields(
-            tool_call_id=content.id,
+            tool_call_id=state.id,
             title=_make_title(content),
             kind=get_kind(content),
             status=CallStatus.PENDING,
@@ -168,15 +182,15 @@ class CallProjection:
         )
 
     def report(self, id: str, text: str) -> CallChange | None:
-        """Return the update that shows the output of a call so far; None if the call does not run."""
-        state = self._calls.get(id)
+        """Return the update that shows the output so far of a call of the session; None if the call does not run."""
+        state = self._calls.get((self.chat, id))
         if state is None or state.status is not CallStatus.IN_PROGRESS or not text:
             return None
         return CallChange(tool_call_id=id, content=(*state.change, _make_text(text)))
 
     def add_image(self, id: str, image: ImageBlock) -> CallChange | None:
-        """Return the update that adds an image to the result of a call; None for an unknown call."""
-        state = self._calls.get(id)
+        """Return the update that adds an image to the result of a call of the session; None for an unknown call."""
+        state = self._calls.get((self.chat, id))
         if state is None:
             return None
         state.content = (*state.content, BlockContent(content=image))
@@ -192,7 +206,7 @@ class CallProjection:
         asked = [_make_text_block(text)] if (text := describe_cause(Decision.ASK, content.cause)) else []
         state.content = (*state.change, *(asked if content.manual_approval else ()))
         return CallChange(
-            tool_call_id=content.id,
+            tool_call_id=state.id,
             title=state.title,
             kind=get_kind(content),
             content=state.content or None,
@@ -253,7 +267,7 @@ class CallProjection:
             state.change = tuple(self._describe_change(content, whole=False))
         state.content = (*state.change, *(_make_text(text) for text in texts))
         yield CallChange(
-            tool_call_id=content.id,
+            tool_call_id=state.id,
             title=None if content.summary in (None, state.title) else as_exact_text(content.summary),
             status=state.status,
             content=state.content,
@@ -268,7 +282,7 @@ class CallProjection:
         why = describe_cause(Decision.DENY, content.cause) if content.cause else ""
         reason = f"{_REASONS[content.reason]} {why}." if why else _REASONS[content.reason]
         state.content = (*state.change, _make_text_block(reason))
-        return CallChange(tool_call_id=content.id, status=state.status, content=state.content)
+        return CallChange(tool_call_id=state.id, status=state.status, content=state.content)
 
 
 def get_kind(content: ToolCallContent) -> CallKind:
