@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 
 from jupyter_eca.apps.kernel.answer.inert_markdown import (
-    as_code_block,
     as_inert_markdown,
     as_inert_prose,
     as_inline_code,
 )
+from jupyter_eca.engine.text.code_block import as_code_block
 from tests.apps.kernel.markdown_judges import COMMONMARK, NASTY, RENDERERS, Page, problems
 
 

@@ -21,6 +21,7 @@ import html
 import re
 from typing import TYPE_CHECKING
 
+from jupyter_eca.engine.text.code_block import as_code_block
 from jupyter_eca.engine.text.exact_text import drop_control_characters
 
 if TYPE_CHECKING:
@@ -81,13 +82,6 @@ def as_inert_markdown(text: str) -> str:
 def as_inert_prose(text: str) -> str:
     """Return a text as inert Markdown, with its formatting. Fences do not begin blocks of code: they are shown."""
     return _TOKEN.sub(_escape_found, drop_control_characters(text))
-
-
-def as_code_block(text: str, language: str = "") -> str:
-    """Return a fenced block of code that the text cannot end. Add a blank line after it."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"\n\n{fence}{language}\n{text}\n{fence}"
 
 
 def as_inline_code(text: str) -> str:

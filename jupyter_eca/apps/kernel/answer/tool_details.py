@@ -11,12 +11,12 @@ import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.apps.kernel.answer.inert_markdown import (
-    as_code_block,
     as_inert_markdown,
     as_inert_prose,
     as_inline_code,
 )
 from jupyter_eca.apps.kernel.answer.json_results import format_json, repeats_text
+from jupyter_eca.engine.text.code_block import as_code_block
 from jupyter_eca.engine.text.exact_text import as_exact_text, drop_control_characters
 from jupyter_eca.protocol.content import (
     FileChangeDetails,

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.apps.kernel.answer import tool_details
 from jupyter_eca.apps.kernel.answer.inert_markdown import (
-    as_code_block,
     as_inert_markdown,
     as_inert_prose,
     as_inline_code,
@@ -23,6 +22,7 @@ from jupyter_eca.apps.kernel.answer.tool_details import shorten
 from jupyter_eca.engine.approval import reason as approval_reason
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.engine.model.texts import ASKING_AGAIN
+from jupyter_eca.engine.text.code_block import as_code_block
 from jupyter_eca.engine.text.exact_text import as_exact_text, drop_control_characters
 from jupyter_eca.protocol.content import (
     FlagContent,

@@ -1,0 +1,12 @@
+"""Writes texts as blocks of code in Markdown. Pure."""
+
+from __future__ import annotations
+
+import re
+
+
+def as_code_block(text: str, language: str = "") -> str:
+    """Return a fenced block of code that the text cannot end. Add a blank line after it."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"\n\n{fence}{language}\n{text}\n{fence}"
