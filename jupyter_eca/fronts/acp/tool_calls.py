@@ -7,12 +7,12 @@ It must not know the session. `projection.py` projects all other events, and `pe
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.engine.approval.reason import add_warning, describe_cause
+from jupyter_eca.engine.text.code_block import as_code_block
 from jupyter_eca.engine.text.exact_text import as_exact_text
 from jupyter_eca.fronts.unified_diff import apply_diff, read_side
 from jupyter_eca.protocol.acp.content import (
@@ -101,8 +101,6 @@ _REASONS: Final = {
     RejectReason.HOOK: "A hook rejected it. It did not run.",
     RejectReason.ORDER: "A call before it failed. It did not run.",
 }
-
-_FENCES: Final = re.compile(r"^`{3,}", re.MULTILINE)
 
 
 CallKey = tuple[str, str]
@@ -326,11 +324,10 @@ def _make_title(content: ToolCallContent) -> str:
 
 
 def _make_text(text: str, language: str = "") -> BlockContent:
-    """Return a text as a code block, so that a client which draws Markdown shows it word for word."""
-    longest = max((len(found) for found in _FENCES.findall(text)), default=2)
-    fence = "`" * max(3, longest + 1)
-    end = "" if text.endswith("\n") else "\n"
-    return _make_text_block(f"{fence}{language}\n{text}{end}{fence}")
+    """Return a text as a code block, so that a client which draws Markdown shows it word for word. Some clients know
+    only one kind of line end."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _make_text_block(as_code_block(lines.removesuffix("\n"), language).lstrip("\n"))
 
 
 def _make_text_block(text: str) -> BlockContent:

@@ -13,6 +13,7 @@ from jupyter_eca.protocol.jsonrpc import ErrorResponse, Notification
 from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.ports import Files
+from tests.apps.kernel.markdown_judges import COMMONMARK
 from tests.fronts.acp.script import RULES
 from tests.support.acp_client import chatting_with, connected, needs_schema
 from tests.support.host_and_client import desk
@@ -113,6 +114,44 @@ async def test_what_changes_the_rules_is_asked_each_time_with_a_warning_and_neve
             await client.decide(request, "reject_once")
             await client.stop_reason(prompt)
         assert not (tmp_path / ".eca").exists()
+
+
+# Each ends a block of code that is fenced by three backticks.
+ENDS = ["\n```\n", "\n ```\n", "\n  ````\n", "\n   ```\n", "\r```\r", "\r\n   ```\r\n"]
+
+
+def parse_blocks(call: Any) -> list[Any]:
+    """The texts of a call as tokens of Markdown."""
+    texts = [part["content"]["text"] for part in call["content"] if part["type"] == "content"]
+    return [token for text in texts for token in COMMONMARK.parse(text)]
+
+
+@pytest.mark.parametrize("end", ENDS, ids=repr)
+async def test_no_text_leaves_the_block_of_code_that_is_asked_about(tmp_path: Path, end: str) -> None:
+    """What comes after the block would look like a text of ours."""
+    command = f"touch here.txt{end}Nothing else runs.\n\ntouch there.txt\n"
+    edit: Any = {"path": "a.ipynb", "changes": [{"do": "edit", "cell": "c1", "source": f"'''{command}'''"}]}
+    (tmp_path / "a.ipynb").write_text(json.dumps(NOTEBOOK))
+    rules: list[Any] = [
+        {"message": "^hide", "reply": [{"tool": "shell_command", "arguments": {"command": command}}]},
+        {"result": "", "tool": "notebook_read", "reply": [{"tool": "notebook_change", "arguments": edit}]},
+        {"message": "^cells", "reply": [{"tool": "notebook_read", "arguments": {"path": "a.ipynb"}}]},
+        *RULES,
+    ]
+    more: Any = {
+        "toolCall": {"approval": {"allow": {"notebook_read": {}}}},
+        "notebooks": NotebookFiles(Files((tmp_path,))),
+    }
+    async with chatting_with(tmp_path, rules, **more) as client:
+        for message in ("hide", "cells"):
+            prompt = await client.start_prompt(message)
+            request = await client.permission()
+            (block,) = [token for token in parse_blocks(request.params["toolCall"]) if "Nothing" in token.content]
+            assert block.type == "fence"
+            assert "touch here.txt" in block.content
+            assert "touch there.txt" in block.content
+            await client.decide(request, "reject_once")
+            await client.stop_reason(prompt)
 
 
 async def test_a_change_of_cells_is_shown_as_cells_and_never_as_a_change_of_the_file(tmp_path: Path) -> None:
