@@ -7,7 +7,6 @@ It must not know the state of a call: `transcript` adds the state, and puts it a
 from __future__ import annotations
 
 import json
-import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.apps.kernel.answer.inert_markdown import (
@@ -18,6 +17,7 @@ from jupyter_eca.apps.kernel.answer.inert_markdown import (
 from jupyter_eca.apps.kernel.answer.json_results import format_json, repeats_text
 from jupyter_eca.engine.text.code_block import as_code_block
 from jupyter_eca.engine.text.exact_text import as_exact_text, drop_control_characters
+from jupyter_eca.engine.text.shown_arguments import format_command, split_arguments
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
     JsonOutputsDetails,
@@ -29,25 +29,17 @@ from jupyter_eca.protocol.content import (
 )
 
 if TYPE_CHECKING:
-    from jupyter_eca.protocol.content import ShellCommandPart, ShownCell, ToolCallDetails
+    from jupyter_eca.protocol.content import ShownCell, ToolCallDetails
 
 # The most characters of a text that a cell shows. The whole text is in the chat.
 SHOWN_CHARS: Final = 2_000
 # The most lines of a change that a cell shows: about one screen. The user can open the file to see more.
 SHOWN_LINES: Final = 40
 
-# The arguments that the details of a call show in a better way, by the type of the details. They are not shown again.
-_SHOWN_BY_DETAILS: Final[dict[type, frozenset[str]]] = {
-    FileChangeDetails: frozenset({"path", "content", "original_content", "new_content", "changes"}),
-    ShellCommandDetails: frozenset({"command", "background"}),
-    TaskDetails: frozenset({"op", "tasks", "ids", "active_summary"}),
-    RunCellsDetails: frozenset({"cells"}),
-}
-
 
 def describe_call(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
     """Describe what a call does, as Markdown: its change, command or code, and its other arguments as JSON."""
-    source, others = _split_arguments(arguments, details)
+    source, others = split_arguments(arguments, details)
     markdown = "" if source is None else as_code_block(_shorten_exact(source), "python")
     match details:
         case FileChangeDetails():
@@ -55,7 +47,7 @@ def describe_call(arguments: dict[str, Any], details: ToolCallDetails | None) ->
             if details.runs:
                 markdown += as_code_block(_shorten_exact(_format_runs(details, details.runs)), "python")
         case ShellCommandDetails():
-            markdown += as_code_block(_shorten_exact(_format_command(arguments, details)), "sh")
+            markdown += as_code_block(_shorten_exact(format_command(arguments, details)), "sh")
         case RunCellsDetails():
             markdown += as_code_block(_shorten_exact(details.as_text()), "python")
         case _:
@@ -99,7 +91,7 @@ def format_plain_checklist(details: TaskDetails) -> str:
 def describe_call_as_text(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
     """Describe a call for a terminal, with all that the user must read before they approve it. Nothing is shortened,
     because nothing can be unfolded in a terminal."""
-    source, others = _split_arguments(arguments, details)
+    source, others = split_arguments(arguments, details)
     parts = [] if source is None else [source]
     match details:
         case FileChangeDetails():
@@ -107,7 +99,7 @@ def describe_call_as_text(arguments: dict[str, Any], details: ToolCallDetails | 
             if details.runs:
                 parts.append(_format_runs(details, details.runs))
         case ShellCommandDetails():
-            parts.append(_format_command(arguments, details))
+            parts.append(format_command(arguments, details))
         case RunCellsDetails():
             parts.append(f"{details.path}\n{details.as_text()}")
         case _:
@@ -118,16 +110,6 @@ def describe_call_as_text(arguments: dict[str, Any], details: ToolCallDetails | 
 def _format_runs(details: FileChangeDetails, runs: tuple[ShownCell, ...]) -> str:
     """Return the cells that run after a change, with their whole sources: the diff shows only what changes in them."""
     return f"# Then {len(runs)} of the cells run:\n{RunCellsDetails(path=details.path, cells=runs).as_text()}"
-
-
-def _split_arguments(arguments: dict[str, Any], details: ToolCallDetails | None) -> tuple[str | None, dict[str, Any]]:
-    """Return the argument `code`, and those other arguments that the details do not show."""
-    source = arguments.get("code")
-    covered = _SHOWN_BY_DETAILS.get(type(details), frozenset[str]()) | (
-        {"code"} if isinstance(source, str) else set[str]()
-    )
-    others = {name: value for name, value in arguments.items() if name not in covered}
-    return (source if isinstance(source, str) else None), others
 
 
 def as_folded_markdown(text: str, summary: str) -> str:
@@ -161,18 +143,6 @@ def _shorten_lines(text: str) -> str:
     lines = text.rstrip("\n").split("\n")
     hidden = len(lines) - SHOWN_LINES
     return shorten("\n".join(lines if hidden <= 0 else [*lines[:SHOWN_LINES], f"… {hidden} lines more"]))
-
-
-def _format_command(arguments: dict[str, Any], details: ShellCommandDetails) -> str:
-    """Return the command line exactly as it runs. Chats of older versions have it only in the arguments."""
-    written = details.line or arguments.get("command")
-    text = written if isinstance(written, str) else "\n".join(map(_join_words, details.commands))
-    return f"{text}\n# in the background" if details.background else text
-
-
-def _join_words(part: ShellCommandPart) -> str:
-    """Return one command as a line of a shell."""
-    return shlex.join((part.command, *part.args)) if part.args else part.command
 
 
 def _format_subject(subject: str, status: TaskStatus) -> str:

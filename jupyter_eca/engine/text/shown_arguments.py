@@ -1,0 +1,44 @@
+"""Decides which arguments of a tool call its details do not show, and writes a command as it runs. Pure.
+
+It must not know how a call is drawn: the cells and the fronts do.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.protocol.content import FileChangeDetails, RunCellsDetails, ShellCommandDetails, TaskDetails
+
+if TYPE_CHECKING:
+    from jupyter_eca.protocol.content import ShellCommandPart, ToolCallDetails
+
+# The arguments that the details of a call show in a better way, by the type of the details. They are not shown again.
+_SHOWN_BY_DETAILS: Final[dict[type, frozenset[str]]] = {
+    FileChangeDetails: frozenset({"path", "content", "original_content", "new_content", "changes"}),
+    ShellCommandDetails: frozenset({"command", "background"}),
+    TaskDetails: frozenset({"op", "tasks", "ids", "active_summary"}),
+    RunCellsDetails: frozenset({"cells"}),
+}
+
+
+def split_arguments(arguments: dict[str, Any], details: ToolCallDetails | None) -> tuple[str | None, dict[str, Any]]:
+    """Return the argument `code`, and those other arguments that the details do not show."""
+    source = arguments.get("code")
+    covered = _SHOWN_BY_DETAILS.get(type(details), frozenset[str]()) | (
+        {"code"} if isinstance(source, str) else set[str]()
+    )
+    others = {name: value for name, value in arguments.items() if name not in covered}
+    return (source if isinstance(source, str) else None), others
+
+
+def format_command(arguments: dict[str, Any], details: ShellCommandDetails) -> str:
+    """Return the command line exactly as it runs. Chats of older versions have it only in the arguments."""
+    written = details.line or arguments.get("command")
+    text = written if isinstance(written, str) else "\n".join(map(_join_words, details.commands))
+    return f"{text}\n# in the background" if details.background else text
+
+
+def _join_words(part: ShellCommandPart) -> str:
+    """Return one command as a line of a shell."""
+    return shlex.join((part.command, *part.args)) if part.args else part.command
