@@ -14,6 +14,7 @@ from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.engine.approval.reason import add_warning, describe_cause
 from jupyter_eca.engine.text.code_block import as_code_block
 from jupyter_eca.engine.text.exact_text import as_exact_text
+from jupyter_eca.engine.text.shown_arguments import format_command, split_arguments
 from jupyter_eca.fronts.unified_diff import apply_diff, read_side
 from jupyter_eca.protocol.acp.content import (
     BlockContent,
@@ -201,8 +202,7 @@ class CallProjection:
         state.title = _make_title(content)
         whole = live and content.manual_approval
         state.change = tuple(self._describe_change(content, whole=whole))
-        asked = [_make_text_block(text)] if (text := describe_cause(Decision.ASK, content.cause)) else []
-        state.content = (*state.change, *(asked if content.manual_approval else ()))
+        state.content = (*state.change, *(_describe_question(content) if content.manual_approval else ()))
         return CallChange(
             tool_call_id=state.id,
             title=state.title,
@@ -213,24 +213,31 @@ class CallProjection:
         )
 
     def _describe_change(self, content: ToolCallContent, *, whole: bool) -> Iterator[CallContent]:
-        """Yield what a call would change or run."""
+        """Yield what a call would change or run. All characters of the texts are visible, because the user decides by
+        them."""
+        arguments = _get_arguments(content)
+        if (source := split_arguments(arguments, content.details)[0]) is not None:
+            yield _make_exact_text(source, "python")
         match content.details:
             case FileChangeDetails(cells=None, diff=diff) as details if diff:
                 yield self._make_diff(details, whole=whole)
+                # The texts of a diff block are those of the file, so their characters cannot be replaced.
+                if as_exact_text(diff) != diff.replace("\r\n", "\n"):
+                    yield _make_text_block("Some of its characters are not drawn, or look like others:")
+                    yield _make_exact_text(diff, "diff")
             case FileChangeDetails() as details:
                 # The file of a notebook has another text than its cells, so clients must not show it as a changed file.
                 if details.diff:
-                    yield _make_text(details.diff, "diff")
+                    yield _make_exact_text(details.diff, "diff")
                 if details.runs:
                     runs = RunCellsDetails(path=details.path, cells=details.runs)
                     yield _make_text_block("It then runs:")
-                    yield _make_text(runs.as_text(), "python")
-            case ShellCommandDetails(line=line) if line:
-                yield _make_text(line, "sh")
+                    yield _make_exact_text(runs.as_text(), "python")
+            case ShellCommandDetails() as details:
+                if command := format_command(arguments, details):
+                    yield _make_exact_text(command, "sh")
             case RunCellsDetails() as details:
-                yield _make_text(details.as_text(), "python")
-            case _ if isinstance(code := _get_arguments(content).get("code"), str):
-                yield _make_text(code, "python")
+                yield _make_exact_text(details.as_text(), "python")
             case _:
                 pass
 
@@ -321,6 +328,25 @@ def _make_title(content: ToolCallContent) -> str:
     if isinstance(content, ToolCallRunContent) and content.manual_approval:
         title = add_warning(title, content.cause)
     return as_exact_text(title)
+
+
+def _describe_question(content: ToolCallRunContent) -> Iterator[CallContent]:
+    """Yield what the user reads besides the change before they decide about a call: the arguments that are not shown
+    yet, and why they are asked."""
+    match content.details:
+        case TaskDetails() | FileChangeDetails(diff=""):
+            shown = None
+        case details:
+            shown = details
+    if others := split_arguments(content.arguments, shown)[1]:
+        yield _make_exact_text(json.dumps(others, ensure_ascii=False, indent=1), "json")
+    if cause := describe_cause(Decision.ASK, content.cause):
+        yield _make_text_block(as_exact_text(cause))
+
+
+def _make_exact_text(text: str, language: str) -> BlockContent:
+    """Return a text as a code block in which all characters are visible."""
+    return _make_text(as_exact_text(text), language)
 
 
 def _make_text(text: str, language: str = "") -> BlockContent:

@@ -14,7 +14,8 @@ from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.ports import Files
 from tests.apps.kernel.markdown_judges import COMMONMARK
-from tests.fronts.acp.script import RULES
+from tests.fronts.acp.script import RULES, Json
+from tests.mcp_client.web import web
 from tests.support.acp_client import chatting_with, connected, needs_schema
 from tests.support.host_and_client import desk
 from tests.support.processes import have_ended
@@ -150,6 +151,37 @@ async def test_no_text_leaves_the_block_of_code_that_is_asked_about(tmp_path: Pa
             assert block.type == "fence"
             assert "touch here.txt" in block.content
             assert "touch there.txt" in block.content
+            await client.decide(request, "reject_once")
+            await client.stop_reason(prompt)
+
+
+async def test_a_question_shows_everything_that_runs_and_every_character_of_it(tmp_path: Path) -> None:
+    """Details do not show the folder of a command, and nothing of a call to a tool server."""
+    (tmp_path / "inside").mkdir()
+    command = "echo \u202eshow\u200b > c\u043ede.txt"
+    run: Json = {"command": command, "working_directory": "inside", "background": True}
+    move: Json = {"source": "script.json", "destination": "inside/\u202e.json"}
+    rules: list[Json] = [
+        {"message": "^run", "reply": [{"tool": "shell_command", "arguments": run}]},
+        {"message": "^move", "reply": [{"tool": "move_file", "arguments": move}]},
+        {"message": "^add", "reply": [{"tool": "acp_tour__add", "arguments": {"a": 40, "b": 2}}]},
+        {"message": "^write", "reply": [{"tool": "write_file", "arguments": {"path": "a.py", "content": command}}]},
+        *RULES,
+    ]
+    wanted: dict[str, list[str]] = {
+        "run": ["echo \\u202eshow\\u200b > c\\u043ede.txt\n# in the background", '"working_directory": "inside"'],
+        "move": ['"source": "script.json"', '"destination": "inside/\\u202e.json"'],
+        "add": ['"a": 40', '"b": 2'],
+        "write": ["+echo \\u202eshow\\u200b > c\\u043ede.txt"],
+    }
+    async with web() as site, chatting_with(tmp_path, rules) as client:
+        await client.open({"type": "http", "name": "tour", "url": site.url, "headers": []})
+        for message, texts in wanted.items():
+            prompt = await client.start_prompt(message)
+            request = await client.permission()
+            shown = "".join(token.content for token in parse_blocks(request.params["toolCall"]))
+            assert [text for text in texts if text not in shown] == []
+            assert "\u202e" not in shown
             await client.decide(request, "reject_once")
             await client.stop_reason(prompt)
 
