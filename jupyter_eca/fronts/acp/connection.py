@@ -143,8 +143,13 @@ class AcpConnection:
         session = self._sessions.find_by_chat(item.chat) if self._sessions is not None else None
         if session is None:
             return
-        for update in session.project(item):
-            await self._peer.notify("session/update", SessionUpdateParams(session_id=session.id, update=update).wire())
+        try:
+            for update in session.project(item):
+                params = SessionUpdateParams(session_id=session.id, update=update)
+                await self._peer.notify("session/update", params.wire())
+        except Exception:
+            session.note_sent(item)  # the prompt must be answered although an update is missing
+            raise
         session.note_sent(item)
 
     # -- requests and notifications

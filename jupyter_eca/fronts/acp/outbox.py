@@ -7,6 +7,7 @@ It must not know what an event becomes: its owner passes the function that sends
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +16,8 @@ from jupyter_eca.protocol.event import Event, merge_pieces
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
+
+_log = logging.getLogger(__name__)
 
 Item = Event | SessionUpdateParams
 
@@ -28,7 +31,8 @@ class Outbox:
 
     def __init__(self, send: Callable[[Item], Awaitable[None]]) -> None:
         self._send = send
-        self._waiting: list[Item] = []
+        # A future marks a place: it is done when everything before it was sent.
+        self._waiting: list[Item | asyncio.Future[None]] = []
         self._wake = asyncio.Event()
         self._sending = asyncio.Lock()
         self.is_full = asyncio.Event()
@@ -46,18 +50,33 @@ class Outbox:
         self._wake.set()
 
     async def run(self) -> None:
-        """Send the items whenever there are any."""
+        """Send the items whenever there are any. Nobody else sends them, because the client may cancel the task of any
+        of its requests, and the items that the task has taken out would be lost."""
         while True:
             await self._wake.wait()
             self._wake.clear()
-            await self.flush()
+            async with self.holding():
+                waiting, self._waiting = self._waiting, []
+                for item in _join(waiting):
+                    await self._pass_on(item)
 
     async def flush(self) -> None:
         """Return when all items are sent that are queued now."""
-        async with self.holding():
-            waiting, self._waiting = self._waiting, []
-            for item in _join(waiting):
+        sent: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(sent)
+        self._wake.set()
+        await sent
+
+    async def _pass_on(self, item: Item | asyncio.Future[None]) -> None:
+        """Send an item, or tell the one who waits that everything before this place was sent. An error is logged, and
+        the next items are sent."""
+        if not isinstance(item, asyncio.Future):
+            try:
                 await self._send(item)
+            except Exception:  # noqa: BLE001  # a bug in one update must not cost the client all others
+                _log.exception("an update for a client of the Agent Client Protocol could not be sent")
+        elif not item.done():
+            item.set_result(None)
 
     @asynccontextmanager
     async def holding(self) -> AsyncGenerator[None]:
@@ -66,7 +85,7 @@ class Outbox:
             yield
 
 
-def _is_replaced(earlier: Item, later: Item) -> bool:
+def _is_replaced(earlier: Item | asyncio.Future[None], later: Item) -> bool:
     """Return whether the client needs only the later item: both show the output so far of the same running call."""
     match earlier, later:
         case (
@@ -78,9 +97,9 @@ def _is_replaced(earlier: Item, later: Item) -> bool:
             return False
 
 
-def _join(items: list[Item]) -> list[Item]:
+def _join(items: list[Item | asyncio.Future[None]]) -> list[Item | asyncio.Future[None]]:
     """Join pieces of the same text in neighbouring events. The order stays."""
-    joined: list[Item] = []
+    joined: list[Item | asyncio.Future[None]] = []
     events: list[Event] = []
     for item in items:
         if isinstance(item, Event):
@@ -89,4 +108,4 @@ def _join(items: list[Item]) -> list[Item]:
             joined += merge_pieces(events)
             events = []
             joined.append(item)
-    return joined + merge_pieces(events)
+    return [*joined, *merge_pieces(events)]
