@@ -64,6 +64,10 @@ class SessionClient(Protocol):
         """Queue an update for the client."""
         ...
 
+    def show(self, event: Event) -> None:
+        """Queue an event of a session for the client."""
+        ...
+
     async def request(self, method: str, params: Model) -> Any:
         """Send a request to the client, and return its result. Raises: RemoteError."""
         ...
@@ -138,14 +142,27 @@ class AcpSession:
         return fold_calls(past) if replay else []
 
     async def ask_again(self) -> None:
-        """Ask about the calls that wait for approval in a turn that another client has begun."""
-        live = self.host.chats.live(self.id)
-        calls = live.state.calls if live is not None else ()
-        waiting = {call.id for call in calls if call.status is ToolCallStatus.WAITING}
-        if waiting:
-            for event in await self.host.chats.read_events(self.id):
+        """Ask about the calls that wait for approval in a turn that another client has begun, and in its subagents."""
+        for chat in self._list_chats():
+            live = self.host.chats.live(chat)
+            calls = live.state.calls if live is not None else ()
+            waiting = {call.id for call in calls if call.status is ToolCallStatus.WAITING}
+            for event in await self.host.chats.read_events(chat) if waiting else ():
                 if isinstance(event.content, ToolCallRunContent) and event.content.id in waiting:
-                    self.note_sent(event)
+                    if chat == self.id:
+                        self.note_sent(event)
+                    else:
+                        self._client.show(event)  # the history of the session does not have the calls of subagents
+
+    def restart_timers(self) -> None:
+        """Let the calls that wait for approval be rejected after a while, if no client is left that could approve
+        them. Called when nobody is asked here any more."""
+        for chat in self._list_chats():
+            self.host.unattended_calls.restart_timer(chat)
+
+    def _list_chats(self) -> list[str]:
+        """Return the chat of the session and those of its running subagents."""
+        return [self.id, *(subagent.id for subagent in self.host.subagents.list_running(self.id))]
 
     async def announce_commands(self) -> None:
         """Queue the list of commands for the client."""
@@ -345,7 +362,9 @@ class AcpSession:
         run = next((run for run in self._runs if run.turn == event.turn and event.chat == self.id), None)
         match event.content:
             case ToolCallRunContent(manual_approval=True) as call:
-                if self._client.approves and not self.is_silent:
+                if self.is_silent:
+                    self._reject_unanswered(event.chat, call.id)
+                elif self._client.approves and (event.chat, call.id) not in self._asking:
                     self._asking[event.chat, call.id] = self._client.start(self._ask(event.chat, call))
             case ToolCallPrepareContent():
                 pass
@@ -387,8 +406,13 @@ class AcpSession:
                 turns.stop(self.id)
             case PermissionDecision.NONE:
                 self.is_silent = True
-                if not self.host.subscribers.has_approver(chat):
-                    turns.reject_unanswered(chat, call.id)
+                self._reject_unanswered(chat, call.id)
+                self.restart_timers()
+
+    def _reject_unanswered(self, chat: str, call: str) -> None:
+        """Reject a call about which this client cannot ask, unless another client can."""
+        if not self.host.subscribers.has_approver(chat):
+            self.host.turns.reject_unanswered(chat, call)
 
 
 SelectUpdate = ModeUpdate | OptionsUpdate

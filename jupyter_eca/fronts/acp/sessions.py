@@ -267,6 +267,7 @@ class AcpSessions:
         if self.open_sessions.get(session.id) is session:
             del self.open_sessions[session.id]
             await session.close()
+            session.restart_timers()
 
     def _get_session(self, id: str) -> AcpSession:
         """Return an open session. Raises: RemoteError."""

@@ -17,7 +17,7 @@ from tests.apps.kernel.markdown_judges import COMMONMARK
 from tests.fronts.acp.script import RULES, Json
 from tests.mcp_client.web import web
 from tests.support.acp_client import chatting_with, connected, needs_schema
-from tests.support.host_and_client import desk
+from tests.support.host_and_client import answer, desk, said
 from tests.support.processes import have_ended
 
 if TYPE_CHECKING:
@@ -240,6 +240,31 @@ async def test_a_client_that_cannot_ask_its_user_gets_a_call_that_nobody_approve
         assert not (tmp_path / "new.txt").exists()
         call = client.merge_call(request.params["toolCall"]["toolCallId"])
         assert "Nobody was there to approve it" in str(call["content"])
+
+
+async def test_calls_that_were_asked_about_are_rejected_when_the_client_turns_out_to_be_unable(tmp_path: Path) -> None:
+    async with desk(tmp_path, RULES) as table, connected(table) as client:
+        table.host.unattended_calls.grace = 0.0
+        client.checked.checks_sent = False
+        prompt = await client.start_prompt("twice")
+        first, _ = await client.permission(), await client.permission()
+        await client.answer(first, {})
+        assert await client.stop_reason(prompt) == "end_turn"
+        assert not (tmp_path / "1.txt").exists()
+        assert not (tmp_path / "2.txt").exists()
+
+
+async def test_a_call_of_another_clients_turn_is_rejected_after_the_session_was_closed(tmp_path: Path) -> None:
+    """Only the session could approve it, and nobody is asked any more."""
+    async with desk(tmp_path, RULES) as table, connected(table) as client:
+        table.host.unattended_calls.grace = 0.0
+        await client.prompt("you")
+        other = await table.client(unattended=True)
+        answering = asyncio.ensure_future(answer(other, "write new.txt hello", chat=client.session))
+        await client.permission()
+        await client.result("session/close", {"sessionId": client.session})
+        assert "Then I leave it." in said(await answering)
+        assert not (tmp_path / "new.txt").exists()
 
 
 async def test_a_question_is_withdrawn_when_the_turn_is_cancelled(tmp_path: Path) -> None:
