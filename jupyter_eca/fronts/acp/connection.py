@@ -144,7 +144,7 @@ class AcpConnection:
         if session is None:
             return
         try:
-            for update in session.project(item):
+            for update in await session.project(item):
                 params = SessionUpdateParams(session_id=session.id, update=update)
                 await self._peer.notify("session/update", params.wire())
         except Exception:

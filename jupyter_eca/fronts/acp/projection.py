@@ -56,10 +56,9 @@ def is_shown(kind: FailureKind) -> bool:
 class AcpProjection:
     """The projection of one session. It is stateful, because it numbers the messages."""
 
-    def __init__(self, chat: str, root: Path, read_text: Callable[[Path], str | None]) -> None:
-        """`chat` is the chat of the session, and `root` the folder that paths in events are relative to. See
-        `CallProjection` for `read_text`."""
-        self.calls = CallProjection(chat, root, read_text)
+    def __init__(self, chat: str, root: Path, find_start: Callable[[str], Path]) -> None:
+        """`chat` is the chat of the session. See `CallProjection` for the folders."""
+        self.calls = CallProjection(chat, root, find_start)
         self._turns: set[str] = set()  # the turns that this client has prompted
         self._message: tuple[object, str] | None = None  # the kind and the id of the message that goes on
         self._count = 0
@@ -68,8 +67,9 @@ class AcpProjection:
         """Do not show the prompt of this turn, because the client that sent it shows it already."""
         self._turns.add(turn)
 
-    def project(self, event: Event, *, live: bool = True) -> Iterator[SessionUpdate]:
-        """Yield the updates of an event. `live` is false for past events, which are sent again."""
+    def project(self, event: Event, before: str | None = None, *, live: bool = True) -> Iterator[SessionUpdate]:
+        """Yield the updates of an event. `live` is false for past events, which are sent again. See `CallProjection`
+        for `before`."""
         content, own = event.content, live and event.turn in self._turns
         match content:
             case TextContent(failure=failure) if own and failure is not None and not is_shown(failure.kind):
@@ -92,7 +92,7 @@ class AcpProjection:
                 yield self._make_chunk(event, LinkBlock(uri=url, name=title or url))
             case ToolCallContent():
                 self._message = None
-                yield from self.calls.project(event.chat, content, live=live)
+                yield from self.calls.project(event.chat, content, before)
             case UsageContent():
                 yield from _make_usage(content)
             case MetadataContent(title=title):

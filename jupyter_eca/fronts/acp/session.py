@@ -12,8 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from jupyter_eca.config.disk.regular_file import read_resolved
 from jupyter_eca.engine.tool_call import ToolCallStatus
-from jupyter_eca.errors import BusyError, FailureKind, LocalError, RemoteError, UnknownChat
+from jupyter_eca.errors import BusyError, FailureKind, LocalError, RemoteError, ToolError, UnknownChat
 from jupyter_eca.fronts.acp import settings
 from jupyter_eca.fronts.acp.permission import PermissionDecision, make_request, parse_answer
 from jupyter_eca.fronts.acp.projection import AcpProjection, fold_calls, is_shown
@@ -32,6 +33,7 @@ from jupyter_eca.protocol.acp.updates import (
     SessionUpdateParams,
 )
 from jupyter_eca.protocol.content import (
+    FileChangeDetails,
     TextContent,
     ToolCallContent,
     ToolCallPrepareContent,
@@ -39,6 +41,7 @@ from jupyter_eca.protocol.content import (
 )
 from jupyter_eca.protocol.event import Outcome, merge_pieces
 from jupyter_eca.protocol.jsonrpc import ErrorCode
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
@@ -51,7 +54,9 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.acp.content import ContentBlock
     from jupyter_eca.protocol.acp.updates import SessionUpdate
     from jupyter_eca.protocol.base import Model
+    from jupyter_eca.protocol.content import Content
     from jupyter_eca.protocol.event import Event
+    from jupyter_eca.workspace.ports import Files
 
 
 class SessionClient(Protocol):
@@ -107,7 +112,7 @@ class AcpSession:
         self.last_shown = 0
         """The number of the last event that the client got."""
         self._client = client
-        self._projection = AcpProjection(id, folder, _read_text)
+        self._projection = AcpProjection(id, host.workspace.files.roots[0], self._find_start)
         self._runs: list[PromptRun] = []
         self._prompting = asyncio.Lock()  # held while a prompt is answered
         # The tasks that ask the user about calls.
@@ -332,7 +337,7 @@ class AcpSession:
         """Return whether the client gets the events of a chat: that of the session, and those of its subagents."""
         return chat == self.id or self.host.subagents.parents.get(chat) == self.id
 
-    def project(self, event: Event) -> list[SessionUpdate]:
+    async def project(self, event: Event) -> list[SessionUpdate]:
         """Return the updates of a new event; none for one that the client has got already. Of a subagent, only the
         calls that wait for approval are shown: its result is part of a call of the session."""
         if event.chat != self.id:
@@ -340,12 +345,28 @@ class AcpSession:
             asks = isinstance(content, ToolCallRunContent) and content.manual_approval
             if isinstance(content, ToolCallContent) and (asks or (event.chat, content.id) in self._foreign):
                 self._foreign.add((event.chat, content.id))
-                return list(self._projection.calls.project(event.chat, content, live=True))
+                return list(self._projection.calls.project(event.chat, content, await self._read_before(content)))
             return []
         if 0 < event.seq <= self.last_shown:
             return []
         self.last_shown = max(self.last_shown, event.seq)
-        return list(self._projection.project(event))
+        return list(self._projection.project(event, await self._read_before(event.content)))
+
+    async def _read_before(self, content: Content) -> str | None:
+        """Return the present text of the file that a call would change, if the user is asked about the call. None if
+        there is no such file, if it is too large, or if it is no text."""
+        match content:
+            case ToolCallRunContent(manual_approval=True, details=FileChangeDetails(cells=None, path=path, diff=diff)):
+                if diff:
+                    with suppress(OSError, ValueError, ToolError):
+                        return await run_read(_read_text, self.host.workspace.files.contents, path)
+            case _:
+                pass
+        return None
+
+    def _find_start(self, chat: str) -> Path:
+        """Return the folder in which the turns of a chat run."""
+        return self.host.tool_contexts.find_files(chat).start
 
     def make_wire_id(self, chat: str, call: str) -> str:
         """Return the id by which the client knows a call of a chat."""
@@ -418,12 +439,9 @@ class AcpSession:
 SelectUpdate = ModeUpdate | OptionsUpdate
 
 
-def _read_text(path: Path) -> str | None:
-    """Return the text of a file as it is now; None if it is too large or no text."""
-    with suppress(OSError, ValueError):
-        if path.stat().st_size <= _MAX_READ_BYTES:
-            return path.read_bytes().decode("utf-8")
-    return None
+def _read_text(files: Files, path: str) -> str:
+    """Return the text of a file as it is now. Raises: OSError, ToolError, UnicodeDecodeError."""
+    return read_resolved(files.resolve(path), _MAX_READ_BYTES).decode("utf-8")
 
 
 # A larger file is shown only by its changed places, see `tool_calls.MAX_TEXT`.

@@ -1,5 +1,4 @@
-"""Owns the projection of events about tool calls to updates of the Agent Client Protocol (ACP). Pure, but for the files
-whose text a diff needs: `read_text` reads them.
+"""Owns the projection of events about tool calls to updates of the Agent Client Protocol (ACP). Pure.
 
 It must not know the session. `projection.py` projects all other events, and `permission.py` asks about a call.
 """
@@ -130,9 +129,9 @@ class CallProjection:
     chat: str
     """The chat of the session. The other chats are those of its subagents."""
     root: Path
-    """The folder that paths in events are relative to."""
-    read_text: Callable[[Path], str | None]
-    """Returns the text of a file as it is now, None if it cannot be read as text."""
+    """The folder that paths in the details of calls are relative to."""
+    find_start: Callable[[str], Path]
+    """Returns the folder that paths in the arguments of calls are relative to, for a chat."""
     _calls: dict[CallKey, _CallState] = field(default_factory=dict[CallKey, _CallState])
 
     def make_wire_id(self, chat: str, call: str) -> str:
@@ -140,9 +139,9 @@ class CallProjection:
         subagents begin with their chat."""
         return call if chat == self.chat else f"{chat}/{call}"
 
-    def project(self, chat: str, content: ToolCallContent, *, live: bool) -> Iterator[SessionUpdate]:
-        """Yield the updates of an event of a chat. With `live`, a change that is to be approved is shown with the whole
-        text of its file. In a replay the file has other texts by now, so only the changed places are shown."""
+    def project(self, chat: str, content: ToolCallContent, before: str | None = None) -> Iterator[SessionUpdate]:
+        """Yield the updates of an event of a chat. `before` is the present text of the file that the call would change:
+        with it, the change is shown with the whole texts, and otherwise with the changed places only."""
         state = self._calls.get((chat, content.id))
         if state is None:
             id = self.make_wire_id(chat, content.id)
@@ -156,7 +155,7 @@ class CallProjection:
             )
         match content:
             case ToolCallRunContent():
-                yield self._describe_run(state, content, live=live)
+                yield self._describe_run(chat, state, content, before)
             case ToolCallRunningContent():
                 state.status = CallStatus.IN_PROGRESS
                 yield CallChange(tool_call_id=state.id, status=state.status)
@@ -176,7 +175,7 @@ class CallProjection:
             kind=get_kind(content),
             status=CallStatus.PENDING,
             content=state.content or None,
-            locations=self._list_locations(content),
+            locations=self._list_locations(chat, content),
             raw_input=content.arguments,
         )
 
@@ -197,22 +196,23 @@ class CallProjection:
 
     # -- the parts of a call
 
-    def _describe_run(self, state: _CallState, content: ToolCallRunContent, *, live: bool) -> CallChange:
+    def _describe_run(
+        self, chat: str, state: _CallState, content: ToolCallRunContent, before: str | None
+    ) -> CallChange:
         """Make the update for a call whose arguments are complete."""
         state.title = _make_title(content)
-        whole = live and content.manual_approval
-        state.change = tuple(self._describe_change(content, whole=whole))
+        state.change = tuple(self._describe_change(content, before))
         state.content = (*state.change, *(_describe_question(content) if content.manual_approval else ()))
         return CallChange(
             tool_call_id=state.id,
             title=state.title,
             kind=get_kind(content),
             content=state.content or None,
-            locations=self._list_locations(content),
+            locations=self._list_locations(chat, content),
             raw_input=content.arguments,
         )
 
-    def _describe_change(self, content: ToolCallContent, *, whole: bool) -> Iterator[CallContent]:
+    def _describe_change(self, content: ToolCallContent, before: str | None) -> Iterator[CallContent]:
         """Yield what a call would change or run. All characters of the texts are visible, because the user decides by
         them."""
         arguments = _get_arguments(content)
@@ -220,7 +220,7 @@ class CallProjection:
             yield _make_exact_text(source, "python")
         match content.details:
             case FileChangeDetails(cells=None, diff=diff) as details if diff:
-                yield self._make_diff(details, whole=whole)
+                yield self._make_diff(details, before)
                 # The texts of a diff block are those of the file, so their characters cannot be replaced.
                 if as_exact_text(diff) != diff.replace("\r\n", "\n"):
                     yield _make_text_block("Some of its characters are not drawn, or look like others:")
@@ -241,35 +241,35 @@ class CallProjection:
             case _:
                 pass
 
-    def _make_diff(self, details: FileChangeDetails, *, whole: bool) -> DiffContent:
-        """Make the diff block of a change of a file: with the whole texts if they are known, and otherwise with the
-        changed places."""
+    def _make_diff(self, details: FileChangeDetails, before: str | None) -> DiffContent:
+        """Make the diff block of a change of a file: with the whole texts if `before` is known, the text of the file,
+        and otherwise with the changed places."""
         path, is_new = self.root / details.path, details.diff.startswith("--- /dev/null")
-        before = None if is_new or not whole else self.read_text(path)
         after = None if before is None else apply_diff(before, details.diff)
         if before is None or after is None or len(before) > MAX_TEXT:
             before = None if is_new else read_side(details.diff, "-")
             after = read_side(details.diff, "+")
         return DiffContent(path=str(path), old_text=before, new_text=after)
 
-    def _list_locations(self, content: ToolCallContent) -> tuple[CallLocation, ...] | None:
+    def _list_locations(self, chat: str, content: ToolCallContent) -> tuple[CallLocation, ...] | None:
         """Return the files that a call works on; None if they are not known."""
         arguments = _get_arguments(content)
         details = content.details
-        named = [details.path] if isinstance(details, FileChangeDetails | RunCellsDetails) else []
+        named = [self.root / details.path] if isinstance(details, FileChangeDetails | RunCellsDetails) else []
         if content.name in _KINDS:
-            named += [path for name in _PATHS if isinstance(path := arguments.get(name), str) and path]
+            start = self.find_start(chat)
+            named += [start / path for name in _PATHS if isinstance(path := arguments.get(name), str) and path]
         line = arguments.get("line_offset")
-        paths = dict.fromkeys(str(self.root / path) for path in named if "\0" not in path)
-        start = line + 1 if isinstance(line, int) and line >= 0 and content.name == "read_file" else None
-        return tuple(CallLocation(path=path, line=start) for path in paths) or None
+        paths = dict.fromkeys(path for path in map(str, named) if "\0" not in path)
+        first = line + 1 if isinstance(line, int) and line >= 0 and content.name == "read_file" else None
+        return tuple(CallLocation(path=path, line=first) for path in paths) or None
 
     def _complete(self, state: _CallState, content: ToolCalledContent) -> Iterator[SessionUpdate]:
         """Yield the updates for a call that has run."""
         state.status = CallStatus.FAILED if content.error else CallStatus.COMPLETED
         texts = [output.text for output in content.outputs if output.text]
         if not state.change and isinstance(content.details, FileChangeDetails):
-            state.change = tuple(self._describe_change(content, whole=False))
+            state.change = tuple(self._describe_change(content, None))
         state.content = (*state.change, *(_make_text(text) for text in texts))
         yield CallChange(
             tool_call_id=state.id,

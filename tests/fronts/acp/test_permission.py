@@ -211,6 +211,33 @@ async def test_a_change_of_cells_is_shown_as_cells_and_never_as_a_change_of_the_
         assert "x = 10" in (tmp_path / "a.ipynb").read_text()
 
 
+async def test_paths_are_those_of_the_files_also_in_a_session_of_an_inner_folder(tmp_path: Path) -> None:
+    """The path of a change is relative to the first root, and that of an argument to the folder of the turn."""
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "a.ipynb").write_text(json.dumps(NOTEBOOK))
+    (tmp_path / "inside" / "old.txt").write_text("a\nb\n")
+    edit: Any = {"path": "a.ipynb", "changes": [{"do": "edit", "cell": "c1", "source": "x = 10"}]}
+    rules: list[Any] = [
+        {"result": "", "tool": "notebook_read", "reply": [{"tool": "notebook_change", "arguments": edit}]},
+        {"message": "^cells", "reply": [{"tool": "notebook_read", "arguments": {"path": "a.ipynb"}}]},
+        {"message": "^read", "reply": [{"tool": "read_file", "arguments": {"path": "old.txt"}}]},
+        *RULES,
+    ]
+    more: Any = {
+        "toolCall": {"approval": {"allow": {"notebook_read": {}}}},
+        "notebooks": NotebookFiles(Files((tmp_path,))),
+    }
+    async with chatting_with(tmp_path, rules, **more) as client:
+        client.folder = tmp_path / "inside"
+        await client.open()
+        for message, name in (("cells", "a.ipynb"), ("read", "old.txt")):
+            prompt = await client.start_prompt(message)
+            call = (request := await client.permission()).params["toolCall"]
+            assert [place["path"] for place in call["locations"]] == [str(tmp_path / "inside" / name)]
+            await client.decide(request, "reject_once")
+            await client.stop_reason(prompt)
+
+
 ANSWERS: list[Any] = [
     {"outcome": {"outcome": "selected", "optionId": "allow-everything"}},
     {"outcome": {"outcome": "selected"}},
