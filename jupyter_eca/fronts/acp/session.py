@@ -114,6 +114,7 @@ class AcpSession:
         self._client = client
         self._projection = AcpProjection(id, host.workspace.files.roots[0], self._find_start)
         self._runs: list[PromptRun] = []
+        self._begun: set[str] = set()  # the turns of all prompts of this session
         self._prompting = asyncio.Lock()  # held while a prompt is answered
         # The tasks that ask the user about calls.
         self._asking: dict[CallKey, asyncio.Task[None]] = {}
@@ -229,6 +230,7 @@ class AcpSession:
         if run.cancelled.is_set():
             return EndedTurn(stop_reason="cancelled")
         self._projection.hide_prompt(run.turn)
+        self._begun.add(run.turn)
         prompt = Prompt(self.id, message, self.choice, contexts, turn=run.turn)
         try:
             await self.host.turns.prompt(prompt)
@@ -275,12 +277,19 @@ class AcpSession:
         return EndedTurn(stop_reason="max_turn_requests" if is_exhausted else "end_turn")
 
     def cancel(self) -> None:
-        """Cancel all prompts that are not answered yet. Without any, nothing happens: a later prompt is not
-        affected."""
+        """Cancel all prompts that are not answered yet, and a turn that hooks have started after an answer. Without
+        any, nothing happens: a later prompt is not affected."""
         for run in self._runs:
             run.cancelled.set()
-        if self._runs:
+        if self._runs or self._is_followed_up:
             self.host.turns.stop(self.id)
+
+    @property
+    def _is_followed_up(self) -> bool:
+        """Whether a turn is under way that hooks have started after a prompt of this session."""
+        live = self.host.chats.live(self.id)
+        prompt = live.prompt if live is not None and live.busy else None
+        return prompt is not None and prompt.first_turn in self._begun
 
     def fail(self, reason: str) -> None:
         """Answer the prompt that runs with an error, because its chat is gone."""

@@ -150,6 +150,9 @@ class Prompt:
     """The id of the turn, which must be new to the chat. Empty: the host makes an id."""
     follow_up: int = 0
     """How many turns in a row hooks have started, this one included. If it is not 0, the message is never a command."""
+    first_turn: str = ""
+    """For a turn that hooks have started: the id of the turn of the user's prompt that it follows. Empty if the front
+    had given it none."""
     model_message: str = ""
     """The message that the model gets instead of `message`. Empty for none."""
     notebook: str | None = None

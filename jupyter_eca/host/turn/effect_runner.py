@@ -360,9 +360,15 @@ class EffectRunner:
         before this one, this one is dropped."""
         if (previous := turn.prompt) is None:
             return
-        number = previous.follow_up + 1
         prompt = replace(
-            previous, message=message, contexts=(), lock=None, turn="", follow_up=number, notebook=turn.notebook
+            previous,
+            message=message,
+            contexts=(),
+            lock=None,
+            turn="",
+            follow_up=previous.follow_up + 1,
+            first_turn=previous.first_turn or previous.turn,
+            notebook=turn.notebook,
         )
         try:
             await self._turns.prompt(prompt, turn.kernel)

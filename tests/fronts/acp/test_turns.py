@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.protocol.event import Outcome
 from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Result
 from tests.fronts.acp.script import RULES
+from tests.host.hooks.written import hook, says
 from tests.support.acp_client import chatting_with, connected, get_update, needs_schema
-from tests.support.host_and_client import answer, desk
+from tests.support.host_and_client import PATIENCE, answer, desk, outcomes
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from jupyter_eca.protocol.chat import ChatContentReceivedParams
 
 pytestmark = [pytest.mark.asyncio, needs_schema]
 
@@ -230,3 +234,24 @@ async def test_what_another_client_asks_in_the_session_is_shown_with_its_questio
             while client.said(since) != "Hello, from the panel":
                 await client.until(lambda _: True)
         assert client.said(since, "user_message_chunk") == "from the panel"
+
+
+@pytest.mark.parametrize("method", ["session/cancel", "session/close"])
+async def test_a_turn_that_a_hook_starts_after_the_answer_is_stopped_too(tmp_path: Path, method: str) -> None:
+    hooks = {"on": hook("postRequest", says(followUp="stream"))}
+    async with desk(tmp_path, RULES, hooks=hooks) as table, connected(table) as client:
+        panel, over = await table.client(), asyncio.Event()
+        heard: list[ChatContentReceivedParams] = []
+
+        def hear(item: ChatContentReceivedParams) -> None:
+            heard.append(item)
+            if outcomes(heard)[-1:] == [str(Outcome.STOPPED)]:
+                over.set()
+
+        panel.listen(client.session, hear)
+        assert await client.prompt("you") == "end_turn"
+        await client.update("agent_message_chunk", content={"type": "text", "text": "word "})
+        params = {"sessionId": client.session}
+        await (client.tell(method, params) if method == "session/cancel" else client.result(method, params))
+        async with asyncio.timeout(PATIENCE):
+            await over.wait()
