@@ -359,7 +359,7 @@ test('the cost of one request is never shown as the cost of the chat', () => {
   for (const html of [draw({ lastMessageCost: '0.0010' }), draw({ messageCost: '0.0010' })]) {
     expect(html).not.toContain('This chat:');
     expect(html).toContain(
-      '<span title="Cost of the last request. The cost of this chat is not known.">last: 0.001 USD</span>'
+      '<span title="Cost of the last request. The cost of this chat is not known.">last: 0.0010 USD</span>'
     );
   }
   expect(draw({})).not.toContain('USD');
