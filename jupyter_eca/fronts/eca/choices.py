@@ -23,32 +23,23 @@ from jupyter_eca.host.chat.choice_memory import ChoicePlace
 from jupyter_eca.host.chat.live_chat import get_stored_choice
 from jupyter_eca.host.turn.open_notebooks import find_notebook_of_kernel
 from jupyter_eca.host.turn.setup import choose_model
-from jupyter_eca.protocol.dialect import Dialect
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.eca.session import EcaSession
     from jupyter_eca.host.chat.live_chat import Choice
 
 
-def recalls(session: EcaSession, notebook: str | None) -> bool:
-    """Return whether new chats of a client begin with remembered choices. `notebook` is the path that the client has
-    sent, "" for no notebook, or None if it has sent nothing."""
-    if session.dialect is not Dialect.OWN or session.capabilities.unattended:
-        return False
-    return notebook is not None or _is_kernel(session)
-
-
 def remembers_everywhere(session: EcaSession, notebook: str | None) -> bool:
     """Return whether a choice of a client counts for all notebooks that have none of their own. A client that may not
     approve tool calls may be code that a model wrote, which has found a token. Its choices are not the user's."""
-    return recalls(session, notebook) and not _is_kernel(session) and session.door.approves
+    return session.recalls_choices(notebook) and not _is_kernel(session) and session.door.approves
 
 
 async def find_place(session: EcaSession, notebook: str | None) -> ChoicePlace | None:
     """Return for which notebooks a choice of a client counts; None if its choices are not remembered."""
     if remembers_everywhere(session, notebook):
         return ChoicePlace(notebook or "", everywhere=True)
-    if recalls(session, notebook) and _is_kernel(session):
+    if session.recalls_choices(notebook) and _is_kernel(session):
         return ChoicePlace(await _find_own_notebook(session))
     return None
 
@@ -64,7 +55,7 @@ async def read_choice(session: EcaSession, chat: str | None, notebook: str | Non
         chosen = get_stored_choice(row)
     else:
         chosen = session.get_choice(chat or "")  # "": what the client has selected for all new chats
-        if recalls(session, notebook):
+        if session.recalls_choices(notebook):
             place = await _find_own_notebook(session) if _is_kernel(session) else notebook or ""
             chosen = await host.choice_memory.recall(place, chosen)
     return replace(chosen, model=await choose_model(host.current.resolved, host.catalog, chosen))

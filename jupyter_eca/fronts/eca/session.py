@@ -151,6 +151,13 @@ class EcaSession:
         """Return what the client has selected for a chat, by the host's id; "" for new chats."""
         return self.choices.get(chat, NO_CHOICE).fill_from(self.choices.get("", NO_CHOICE))
 
+    def recalls_choices(self, notebook: str | None) -> bool:
+        """Return whether new chats of this client begin with remembered choices (see `choices`). `notebook` is the path
+        that the client has sent, "" for no notebook, or None if it has sent nothing."""
+        if self.dialect is not dialect.Dialect.OWN or self.capabilities.unattended:
+            return False
+        return notebook is not None or not self.door.sees_all
+
     # -- what a sign-in of the user needs
 
     @property

@@ -67,7 +67,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
         session,
         lock=params.lock,
         notebook=notebook,
-        recalls=choices.recalls(session, params.notebook),
+        recalls=session.recalls_choices(params.notebook),
         is_reviewed=session.is_reviewed,
     )
     session.host.toolbox.lend(id, session.client_tools, session)  # the model can call the tools of this client
