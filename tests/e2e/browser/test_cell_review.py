@@ -152,9 +152,7 @@ def test_several_changes_and_a_run_are_one_card_and_one_key_and_are_undone_toget
         "Change 2 cells of sales.ipynb, add 1, delete 1, run 3 in Python 3 (ipykernel)", timeout=SECONDS * 1000
     )
     removed = card.locator(".eca-Diff .eca-mod-remove .eca-Diff-text")
-    expect(removed).to_have_text(
-        [f"removed: {line}" for line in (before[0], before[1], "Cell 3 · code", before[2])]
-    )
+    expect(removed).to_have_text([f"removed: {line}" for line in (before[0], before[1], "Cell 3 · code", before[2])])
     expect(card.get_by_role("group", name="Cells that run").locator("dt")).to_have_text(["Cell 1", "Cell 2", "Cell 3"])
     keep(page, "card", tmp_path)
     panel.box.press("Control+Enter")
