@@ -34,7 +34,7 @@ def test_what_a_message_would_send_is_told_before_it_is_sent(page: Page, lab: La
     line = panel.node.locator(".eca-Estimate p")
     expect(line).to_have_count(0)
     panel.box.fill("Why is the sky blue?")
-    expect(line).to_contain_text(re.compile(r"≈ [0-9.]+k tokens\$0\.0[0-9]+ \+ answer"), timeout=SECONDS * 1000)
+    expect(line).to_contain_text(re.compile(r"≈ [0-9.]+k tokens0\.0[0-9]+ USD \+ answer"), timeout=SECONDS * 1000)
     panel.button("Show the exact request").click()
     request = panel.node.get_by_role("region", name="The exact request")
     expect(request).to_contain_text("What would be sent to scripted/paid")
