@@ -62,7 +62,7 @@ async def find_call_targets(
 
 def _find_default_paths(tool: ToolSpec) -> dict[str, Any]:
     """Return the defaults of those arguments of one of our tools that name files or folders."""
-    schemas = tool.parameters.get("properties", {}) if tool.origin is Origin.NATIVE else {}
+    schemas: dict[str, Any] = tool.parameters.get("properties", {}) if tool.origin is Origin.NATIVE else {}
     return {name: schemas[name]["default"] for name in tool.paths if "default" in schemas.get(name, {})}
 
 

@@ -88,7 +88,7 @@ class Client:
     async def run(self) -> None:
         async for message in self.link:
             match message:
-                case Result(id, result):
+                case Result(id, result) if id is not None:
                     self._waiting.pop(int(id)).set_result(result)
                 case ErrorResponse(id) if id is not None:
                     self._waiting.pop(int(id)).set_exception(Refused(message))

@@ -43,7 +43,7 @@ async def until(link: MemoryLink, wanted: Callable[[Message | FrameError], bool]
     raise AssertionError(f"the link ended before it came; heard {heard}")
 
 
-def reply_to(id: Id) -> Callable[[Message | FrameError], bool]:
+def reply_to(id: Id | None) -> Callable[[Message | FrameError], bool]:
     return lambda message: isinstance(message, Result | ErrorResponse) and message.id == id
 
 
