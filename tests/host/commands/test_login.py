@@ -38,7 +38,7 @@ def kept(folder: Path) -> dict[str, str]:
 async def talk(client: SessionClient, *answers: str | None) -> list[dict[str, Any]]:
     """Answer each question that comes; gives the questions."""
     asked: list[dict[str, Any]] = []
-    seen: set[Id] = set()
+    seen: set[Id | None] = set()
     for answer in answers:
 
         def fresh(message: Message) -> bool:
