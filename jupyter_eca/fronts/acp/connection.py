@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import logging
 import uuid
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +18,7 @@ from pydantic import ValidationError
 from jupyter_eca._version import __version__
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.acp.outbox import Outbox
+from jupyter_eca.fronts.guarded_work import GuardedWork
 from jupyter_eca.protocol.acp import CANCELLATION, VERSION, requests
 from jupyter_eca.protocol.acp.content import TextBlock
 from jupyter_eca.protocol.acp.updates import MessageChunk, NoticeUpdate, SessionUpdateParams
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.transport.link import Link
 
-_log = logging.getLogger(__name__)
 
 CAPABILITIES: Final[dict[str, Any]] = {
     "loadSession": True,
@@ -61,7 +60,7 @@ class AcpConnection:
         self._sessions: AcpSessions | None = None  # made with the first request about a session
         self._peer = Peer(link, self._answer, self._handle_notification, CANCELLATION)
         self._outbox = Outbox(self._send)
-        self._working: set[asyncio.Task[None]] = set()
+        self._work = GuardedWork("Agent Client Protocol")
 
     async def run(self) -> None:
         """Serve the client until it leaves. Then its sessions are closed, and turns that it began are stopped."""
@@ -71,7 +70,8 @@ class AcpConnection:
                 serving = self._tasks.create_task(self._peer.run())
                 watching = self._tasks.create_task(self._outbox.is_full.wait())
                 await asyncio.wait((serving, watching), return_when=asyncio.FIRST_COMPLETED)
-                for task in (sending, serving, watching, *self._working):
+                self._work.cancel()
+                for task in (sending, serving, watching):
                     task.cancel()
         finally:
             if self._sessions is not None:
@@ -81,21 +81,7 @@ class AcpConnection:
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run work in a task, which is cancelled when the client leaves. An error in it is logged, and ends no other
         task."""
-
-        async def run_guarded() -> None:
-            try:
-                await work
-            except Exception:  # noqa: BLE001  # the boundary to a client: a bug costs one piece of work, not the session
-                _log.exception("work for a client of the Agent Client Protocol failed")
-
-        def forget(task: asyncio.Task[None]) -> None:
-            self._working.discard(task)
-            work.close()  # the task may have been cancelled before it began
-
-        task = self._tasks.create_task(run_guarded())
-        self._working.add(task)
-        task.add_done_callback(forget)
-        return task
+        return self._work.start(self._tasks, work)
 
     # -- what is sent to the client
 

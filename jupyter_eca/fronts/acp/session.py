@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from jupyter_eca.config.disk.regular_file import read_resolved
 from jupyter_eca.engine.tool_call import ToolCallStatus
@@ -57,6 +57,12 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.content import Content
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.workspace.ports import Files
+
+
+SelectUpdate = ModeUpdate | OptionsUpdate
+
+# A larger file is shown only by its changed places, see `tool_calls.MAX_TEXT`.
+_MAX_READ_BYTES: Final = 4_000_000
 
 
 class SessionClient(Protocol):
@@ -445,13 +451,6 @@ class AcpSession:
             self.host.turns.reject_unanswered(chat, call)
 
 
-SelectUpdate = ModeUpdate | OptionsUpdate
-
-
 def _read_text(files: Files, path: str) -> str:
     """Return the text of a file as it is now. Raises: OSError, ToolError, UnicodeDecodeError."""
     return read_resolved(files.resolve(path), _MAX_READ_BYTES).decode("utf-8")
-
-
-# A larger file is shown only by its changed places, see `tool_calls.MAX_TEXT`.
-_MAX_READ_BYTES = 4_000_000

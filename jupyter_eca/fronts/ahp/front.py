@@ -9,7 +9,6 @@ It must not know the connections: `connection.py` calls the front, and the front
 from __future__ import annotations
 
 import asyncio
-import logging
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +24,7 @@ from jupyter_eca.fronts.ahp.session import notes
 from jupyter_eca.fronts.ahp.session.extras import disable_customizations, list_tools
 from jupyter_eca.fronts.ahp.session.session import AhpSession
 from jupyter_eca.fronts.ahp.terminals.terminals import Terminals
+from jupyter_eca.fronts.guarded_work import GuardedWork
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.protocol.ahp import PROVIDER, ROOT, actions
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
-_log = logging.getLogger(__name__)
 
 # Seconds between two notifications about changed summaries. The changes in between are sent as one notification.
 SUMMARY_EVERY: Final = 0.1
@@ -87,7 +86,7 @@ class AhpFront:
         self._changed_summaries: dict[str, Json] = {}
         self._summary_changed = asyncio.Event()
         self._has_ended = False
-        self._work: set[asyncio.Task[None]] = set()
+        self._work = GuardedWork("Agent Host Protocol")
 
     @asynccontextmanager
     async def run(self) -> AsyncGenerator[None]:
@@ -108,8 +107,7 @@ class AhpFront:
                     yield
                 finally:
                     self._has_ended = True
-                    for task in self._work:
-                        task.cancel()
+                    self._work.cancel()
         finally:
             self.host.changes.on_decision.remove(self._refresh_sessions)
             self.host.disconnect(self)
@@ -119,21 +117,7 @@ class AhpFront:
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[None]:
         """Run work in a task. The task is cancelled when the front ends. An error in it is logged, and ends no other
         task."""
-
-        async def run_guarded() -> None:
-            try:
-                await work
-            except Exception:  # noqa: BLE001  # the boundary to clients: a bug costs one piece of work, not all of them
-                _log.exception("work for clients of the Agent Host Protocol failed")
-
-        def forget(task: asyncio.Task[None]) -> None:
-            self._work.discard(task)
-            work.close()  # the task may have been cancelled before it began
-
-        task = self._tasks.create_task(run_guarded())
-        self._work.add(task)
-        task.add_done_callback(forget)
-        return task
+        return self._work.start(self._tasks, work)
 
     # -- sessions
 
