@@ -172,7 +172,7 @@ class Steered:
     contexts: tuple[ChatContext, ...] = ()
     """The contexts that the message names."""
     context: str = ""
-    """The text of the contexts. The model reads it; the reader does not see it."""
+    """The text of the contexts. The model reads it; the user does not see it."""
     images: tuple[ImagePart, ...] = ()
     """Pictures for the model."""
     documents: tuple[DocumentPart, ...] = ()
