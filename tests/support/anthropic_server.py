@@ -154,7 +154,9 @@ class LoopbackAnthropic:
         first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").strip().split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         content = await reader.readexactly(int(headers.get("content-length", "0")))
-        asked = Recorded(first.split()[1], headers, json.loads(content or b"{}"), connection)
+        # A client that takes this server for its proxy sends the whole URL.
+        path = first.split()[1].removeprefix(f"http://{headers.get('host', '')}")
+        asked = Recorded(path, headers, json.loads(content or b"{}"), connection)
         self.requests.append(asked)
         self.asked.set()
         return asked

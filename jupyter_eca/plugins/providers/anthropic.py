@@ -13,6 +13,7 @@ import os
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from jupyter_eca import redaction
 from jupyter_eca.config import ModelConfig
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 MODELS = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5", "claude-fable-5-2")
 
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
+
+_VENDOR_HOST = "api.anthropic.com"
 
 _CHECK_PATIENCE = Patience(CHECK_SECONDS, CHECK_SECONDS)
 
@@ -96,7 +99,7 @@ class AnthropicProvider:
             searches=searches,
             output_limit=chosen.output_limit,
             # Other servers that speak this API may refuse a mark that they do not know.
-            offers_hour=self.name == "anthropic" and not settings.url,
+            offers_hour=self.name == "anthropic" and _is_of_vendor(_find_url(settings)),
         )
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
@@ -225,7 +228,15 @@ def _find_key(settings: ProviderConfig, provider: str) -> str:
 
 def _find_url(settings: ProviderConfig) -> str:
     """Return the URL as the SDK chooses it, because error messages name it."""
-    return settings.url or os.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
+    return settings.url or os.environ.get("ANTHROPIC_BASE_URL") or f"https://{_VENDOR_HOST}"
+
+
+def _is_of_vendor(url: str) -> bool:
+    """Return whether a URL is of Anthropic itself, rather than of another server that speaks its API."""
+    try:
+        return urlsplit(url).hostname == _VENDOR_HOST
+    except ValueError:  # no URL: the request will fail, and say so
+        return False
 
 
 PROVIDER = AnthropicProvider()

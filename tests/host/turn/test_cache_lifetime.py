@@ -62,7 +62,9 @@ async def test_after_a_pause_of_ten_minutes_all_that_is_sent_is_kept_for_an_hour
 ) -> None:
     script = Script.model_validate({"rules": [{"message": "", "reply": [{"text": "Yes."}]}]})
     with LoopbackAnthropic(script) as server:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        # The marks depend on the host of the URL, so this server takes the place of the vendor as its proxy.
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://api.anthropic.com")
+        monkeypatch.setenv("HTTP_PROXY", server.url)
         more = {"anthropic": {"key": "sk-ant-loopback"}}
         async with desk(tmp_path, [], providers=more, defaultModel=f"anthropic/{MODEL}") as table:
             client = await table.client()
@@ -78,11 +80,18 @@ async def test_after_a_pause_of_ten_minutes_all_that_is_sent_is_kept_for_an_hour
     assert [list_marks(body) for body in chats] == [[short] * 3, [short] * 4, [hour] * 4, [hour] * 4]
 
 
+@pytest.mark.parametrize("way", ["url", "ANTHROPIC_BASE_URL"])
 @pytest.mark.asyncio
-async def test_another_server_of_the_same_api_is_sent_no_lifetime(tmp_path: Path) -> None:
+async def test_another_server_of_the_same_api_is_sent_no_lifetime(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
     script = Script.model_validate({"rules": [{"message": "", "reply": [{"text": "Yes."}]}]})
     with LoopbackAnthropic(script) as server:
-        more: dict[str, Any] = {"anthropic": {"key": "sk-ant-loopback", "url": server.url, "models": {MODEL: {}}}}
+        more: dict[str, Any] = {"anthropic": {"key": "sk-ant-loopback", "models": {MODEL: {}}}}
+        if way == "url":
+            more["anthropic"]["url"] = server.url
+        else:
+            monkeypatch.setenv(way, server.url)
         async with desk(tmp_path, [], providers=more, defaultModel=f"anthropic/{MODEL}") as table:
             client = await table.client()
             await answer(client, "one")
