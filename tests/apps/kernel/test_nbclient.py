@@ -25,6 +25,19 @@ def runs(code: str) -> dict[str, Any]:
     return {"tool": "run_code", "arguments": {"code": code}}
 
 
+# Pictures of one pixel each.
+RED = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
+BLUE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYPgPAAEDAQAIicLsAAAAAElFTkSuQmCC"
+DRAWING = f"""
+import base64
+from IPython.display import Image, display
+class Kept:
+    def _repr_png_(self):
+        return base64.b64decode("{BLUE}")
+kept = Kept()
+display(Image(base64.b64decode("{RED}")))
+"""
+
 RULES: list[dict[str, Any]] = [
     {"message": "^hello", "reply": [{"text": "Hi **there**, 1 < 2.", "chunk": 3}]},
     {"message": "^load", "reply": [{"text": "Let me."}, runs("loaded = 42\nprint('rows', loaded)")]},
@@ -52,6 +65,8 @@ RULES: list[dict[str, Any]] = [
         "reply": [runs("from IPython.display import HTML, display\ndisplay(HTML('<b>seen</b>'))\n7")],
     },
     {"message": "^picture", "result": "", "reply": [{"text": "{result}"}]},
+    {"message": "^draw", "reply": [runs(DRAWING), {"tool": "variables", "arguments": {"names": ["kept"]}}]},
+    {"message": "^draw", "result": "", "reply": [{"text": "Drawn."}]},
     {"message": "^break", "reply": [{"text": "So far so good."}, {"error": "The model is overloaded.", "status": 529}]},
     {"message": "^silent", "reply": [{"error": ""}]},
     {"message": "", "reply": [{"text": "I heard: {message}"}]},
@@ -187,6 +202,14 @@ async def test_what_the_models_code_shows_goes_to_this_cells_output_and_its_valu
     ran = await book.run("%eca picture -> told")
     assert [display.get("text/html") for display in ran.displays] == ["<b>seen</b>", None]
     assert (await book.run("print(told.text)")).printed == "seen\n7\n"
+
+
+async def test_a_picture_of_the_models_code_is_shown_once_and_one_that_it_only_looked_at_is_shown_too(
+    book: Book,
+) -> None:
+    ran = await book.run("%eca draw")
+    assert "Drawn." in str(ran.displays)
+    assert [picture for display in ran.displays if (picture := display.get("image/png"))] == [RED, BLUE]
 
 
 async def test_a_provider_that_fails_ends_the_cell_in_one_line_and_keeps_what_was_said(book: Book) -> None:

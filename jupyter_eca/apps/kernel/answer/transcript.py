@@ -48,6 +48,8 @@ from jupyter_eca.protocol.content import (
 from jupyter_eca.protocol.event import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from jupyter_eca.protocol.chat import ChatContentReceivedParams, ChatToolCallProgressParams
     from jupyter_eca.protocol.content import ToolCallDetails, TurnFailure
 
@@ -155,6 +157,8 @@ class Picture:
     """A picture of a tool. A page shows the picture itself in an output of its own, after the text."""
 
     image: ImageContent
+    code: str | None
+    """The code that drew the picture; None if it is a picture of a tool that was given no code."""
 
     @property
     def words(self) -> str:
@@ -207,6 +211,9 @@ class CellTranscript:
         """Why the turn failed; None if it did not fail."""
         self.is_plan = False
         """Whether the answer is a plan, which `%eca go` carries out."""
+        self.shown_code: Set[str] = frozenset()
+        """The code whose pictures the page shows already, because the code ran in the kernel of this cell."""
+        self._ended: TranscriptCall | None = None  # the last call that has ended
 
     def add(self, received: ChatContentReceivedParams) -> None:
         """Add one content. A content of a subagent is added to the transcript of the subagent."""
@@ -229,7 +236,9 @@ class CellTranscript:
             case ToolCallContent() as content:
                 self._update_call(content)
             case ImageContent() as image if received.role is not Role.USER:
-                self.parts.append(Picture(image))
+                # The pictures of a call are received after its end, before another call ends.
+                code = self._ended.arguments.get("code") if self._ended else None
+                self.parts.append(Picture(image, code if isinstance(code, str) else None))
             case UrlContent(title=title, url=url):
                 self._add_text(Role.SYSTEM, f"{title}: {url}")
             case FlagContent(text=text):
@@ -277,6 +286,7 @@ class CellTranscript:
             call = TranscriptCall(content.id, content.name, content, chat=self._chat)
             self.parts.append(call)
         call.last = content
+        self._ended = call if call.is_over else self._ended
         call.arguments = getattr(content, "arguments", call.arguments)
         call.details = content.details or call.details
         call.cause = _describe_cause(content) or call.cause
@@ -314,7 +324,8 @@ class CellTranscript:
 
     @property
     def pictures(self) -> list[ImageContent]:
-        return [part.image for part in self.parts if isinstance(part, Picture)]
+        """The pictures, without those that the page shows already."""
+        return [part.image for part in self.parts if isinstance(part, Picture) and part.code not in self.shown_code]
 
     @property
     def visible_parts(self) -> list[Part]:

@@ -145,6 +145,7 @@ class CellTurn:
         finally:
             self._questions.close()
             self._transcript.metadata = add_failure(self._kernel.output_metadata, self._transcript.failure)
+            self._transcript.shown_code = self._kernel.shown_code
             self._screen.finish(self._transcript)
             if ask.name:
                 self._shell.user_ns[ask.name] = build_answer(self._transcript, self.chat)

@@ -46,6 +46,7 @@ class ShellKernel:
         self._context = contextvars.copy_context()  # the context of the cell that asks
         self._before_code: Callable[[], Awaitable[None]] | None = None
         self._runs: list[dict[str, Any]] = []  # the runs of this turn, as the notebook saves them
+        self._shown_code: set[str] = set()  # the code of this turn whose pictures are on the page
 
     def begin(self, before_code: Callable[[], Awaitable[None]]) -> None:
         """Begin a turn, in the cell that asks. From now on the turn's code may run. `before_code()` is awaited each
@@ -54,6 +55,12 @@ class ShellKernel:
         self._stopped = False
         self._context = contextvars.copy_context()
         self._runs = []
+        self._shown_code = set()
+
+    @property
+    def shown_code(self) -> frozenset[str]:
+        """The code that ran in this turn, and whose figures are therefore on the page."""
+        return frozenset(self._shown_code)
 
     @property
     def output_metadata(self) -> dict[str, Any]:
@@ -122,6 +129,7 @@ class ShellKernel:
                 await self._shell.run_cell_async(code, store_history=False, transformed_cell=source)
         except KeyboardInterrupt:
             return _INTERRUPTED  # an interrupt between two statements, which the shell does not catch
+        self._shown_code.add(code)
         outputs = OutputText(pictures=True)
         outputs.add("stream", {"text": captured.stdout + captured.stderr})
         for number, output in enumerate(cast("list[Any]", captured.outputs)):
