@@ -90,15 +90,15 @@ class Agent(Model):
         """
         if agents and not agents & {self.name, self.kind}:
             return False
-        return (reads or not self.looks_only) and not any(_selects(name, tool) for name in self.disabled_tools)
+        return (reads or not self.looks_only) and not self.has_disabled(tool)
+
+    def has_disabled(self, tool: ToolSpec) -> bool:
+        """Return whether a tool is among those that the agent does not have."""
+        return any(_selects(name, tool) for name in self.disabled_tools)
 
     def limit_parts(self, tool: ToolSpec) -> ToolSpec:
         """Return a tool that does several things with those of its parts that are not switched off."""
-        parts = {
-            kind: part
-            for kind, part in tool.parts.items()
-            if not any(_selects(name, part) for name in self.disabled_tools)
-        }
+        parts = {kind: part for kind, part in tool.parts.items() if not self.has_disabled(part)}
         return tool if len(parts) == len(tool.parts) else replace(tool, parts=parts)
 
 

@@ -64,7 +64,8 @@ class Setup:
     """When a turn is replayed from a lock file (stored answers beside a notebook): whether each of its recorded calls
     runs, by the ids of the calls."""
     plans: bool = False
-    """Whether the answer is a plan that the user can accept, because the agent only plans."""
+    """Whether the agent only looks. Its calls that would change something are refused, and its answer is a plan that
+    the user can accept."""
 
 
 @dataclass(frozen=True, slots=True)

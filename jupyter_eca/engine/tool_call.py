@@ -185,6 +185,14 @@ class ToolCall:
         return isinstance(command, str) and only_reads(command)
 
     @property
+    def only_looks(self) -> bool:
+        """Whether an agent that only looks may make the call: its tool changes nothing, as far as its server says, or
+        gives a task to an agent that changes nothing. Unlike for `reads`, a shell command does not count as a look,
+        whatever programs it runs."""
+        tool = self.tool
+        return tool is not None and (tool.reads or self.arguments.get("agent") in tool.reading_agents)
+
+    @property
     def loads(self) -> str:
         """What a page would load from elsewhere as soon as it shows what the call changes, such as an image in a
         Markdown cell; "" for nothing."""

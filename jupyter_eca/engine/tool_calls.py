@@ -18,6 +18,7 @@ from jupyter_eca.engine.approval.policy import Decision, Policy, asks_each_time,
 from jupyter_eca.engine.approval.reason import describe_cause
 from jupyter_eca.engine.effects import AskUser, CancelTool, RunTool
 from jupyter_eca.engine.model.history import add_event
+from jupyter_eca.engine.model.proposals import describe_proposal
 from jupyter_eca.engine.model.texts import (
     LEFT_OUT,
     NOT_JSON,
@@ -223,6 +224,10 @@ def _decide_call(builder: StepBuilder, call: ToolCall) -> None:
             # The preview has found that the call cannot succeed. A denied call stays denied.
             _fail_call(builder, prepared, call.adjusted.failure)
             return
+        if builder.state.setup.plans and not prepared.only_looks and verdict.decision is not Decision.DENY:
+            words = describe_proposal(call.id, call.name, call.details)
+            give_signal(builder, prepared, ToolCallSignal.DENY, reason=RejectReason.PLAN, words=words)
+            return
         words = verdict.words
         if verdict.decision is Decision.DENY and verdict.cause is not None:
             words = f"{words} ({describe_cause(verdict.decision, verdict.cause)}.)".strip()
@@ -252,9 +257,14 @@ def start_ready_calls(builder: StepBuilder) -> None:
 def _must_skip(state: ChatState, call: ToolCall) -> bool:
     """Return whether a call must not run because an earlier change failed or was rejected.
 
-    A call that is replayed from a lock file is never skipped: when it was recorded, it did run.
+    A call that is replayed from a lock file is never skipped: when it was recorded, it did run. Nor is one of plan
+    mode, which changes nothing.
     """
-    return call.id not in state.setup.verdicts and call_order.follows_failed_change(state.calls, call)
+    return (
+        not state.setup.plans
+        and call.id not in state.setup.verdicts
+        and call_order.follows_failed_change(state.calls, call)
+    )
 
 
 def _fail_call(builder: StepBuilder, call: ToolCall, text: str) -> None:

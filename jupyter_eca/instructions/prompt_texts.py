@@ -23,6 +23,8 @@ _FOLDER: Final = Path(__file__).parent / "prompts"
 # The fact that is true when the model has the tool that reads cells.
 _READS_CELLS: Final = "toolEnabled_eca__notebook_read"
 
+_LOOK: Final = "you may look but not change anything."
+
 
 @cache
 def read_prompt(name: str) -> str:
@@ -30,10 +32,16 @@ def read_prompt(name: str) -> str:
     return (_FOLDER / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
+def write_plan_mode() -> str:
+    """Return what the model reads with a message for the agent `plan`. It is not in the system prompt, so that the same
+    system prompt holds when the plan is carried out."""
+    return f"(Plan mode, for this message: {_LOOK}\n\n{read_prompt('plan')})"
+
+
 async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
     """Return the section with the prompt of the agent, and the sections for notebooks and subagents where they apply.
-    The agent `code` has one prompt for notebooks and another for editors."""
-    name = "plan" if context.agent.kind == PLAN else "notebook" if context.in_notebook else "code"
+    There is one prompt for notebooks and another for editors."""
+    name = "notebook" if context.in_notebook else "code"
     try:
         text = render(context.agent.prompt or read_prompt(name), context.facts)
     except ValueError as error:
@@ -42,6 +50,8 @@ async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
     found = [Section("Prompt of the agent", text)] if text else []
     if context.facts.get(_READS_CELLS):
         found.append(Section("Notebooks", read_prompt("cells")))
+    if context.subagent and context.agent.kind == PLAN and not context.agent.prompt:
+        found.append(Section("Plan mode", f"You are in plan mode: {_LOOK}\n\n{read_prompt('plan')}"))
     if context.subagent:
         found.append(Section("Subagent", subagents.write_rules(context.agent.max_steps or 0)))
     return tuple(found)

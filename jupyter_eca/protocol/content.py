@@ -436,6 +436,8 @@ class RejectReason(StrEnum):
     HOOK = "hook-rejected"
     ORDER = "earlier-call-failed"
     """A call before it in the same answer, which would have changed something, failed or was rejected."""
+    PLAN = "plan-mode"
+    """The agent only plans. If the call has details of a change, the user is shown it as a proposal."""
 
 
 class ToolCallRejectedContent(ToolCallContent):

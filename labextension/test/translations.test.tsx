@@ -96,7 +96,14 @@ const DETAILS: readonly ToolCallDetails[] = [
   { type: 'jsonOutputs', jsons: ['1'] }
 ];
 const STATUSES: readonly ToolStatus[] = ['preparing', 'ready', 'running', 'done', 'failed', 'rejected', 'ended'];
-const REASONS = ['user-config', 'user-stop', 'nobody-to-ask', 'hook-rejected', 'earlier-call-failed'] as const;
+const REASONS = [
+  'user-config',
+  'user-stop',
+  'nobody-to-ask',
+  'hook-rejected',
+  'earlier-call-failed',
+  'plan-mode'
+] as const;
 
 test('the cards of tool calls show no untranslated word', () => {
   const causes: readonly NonNullable<ToolBlock['cause']>[] = [

@@ -262,10 +262,11 @@ async def test_a_chat_nobody_knows_is_not_found(tmp_path: Path) -> None:
         assert not opened.found
 
 
-async def test_plan_mode_offers_no_tool_that_changes_anything(tmp_path: Path) -> None:
+async def test_plan_mode_runs_no_call_that_changes_anything(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
-        received = await answer(await table.client(Notebook()), "run", yes, agent="plan")
-        assert "There is no tool 'run_code'" in said(received)
+        received = await answer(await table.client(notebook := Notebook()), "run", yes, agent="plan")
+        assert notebook.ran == []
+        assert "It did not run." in said(received)
 
 
 async def test_a_kernel_sees_and_touches_only_chats_it_asked_in(tmp_path: Path) -> None:

@@ -90,14 +90,14 @@ async def test_a_request_begins_with_the_one_before_it_whatever_is_written_meanw
 
 async def test_a_new_chat_another_agent_and_another_model_are_told_what_is_so_now(project: Path) -> None:
     put(project, AGENTS="Old words.")
-    async with desk(project, HELLO) as table:
+    async with desk(project, HELLO, agent={"mine": {}}) as table:
         table.host.config.providers["scripted"].models["other"] = table.host.config.providers["scripted"].models["test"]
         client = await table.client()
         await answer(client, "hello")
         put(project, AGENTS="New words.")
         assert "Old words." in await system(table.host)
         assert "New words." in await system(table.host, "another")
-        await answer(client, "hello", agent="plan")
+        await answer(client, "hello", agent="mine")
         assert "New words." in await system(table.host)
         put(project, AGENTS="Newest words.")
         await answer(client, "hello", model="scripted/other")
@@ -193,7 +193,7 @@ async def test_each_agent_has_its_own_words_and_the_users_stand_in_for_them(proj
     async with desk(project, HELLO) as table:
         assert (await system(table.host)).startswith(read_prompt("code"))
     async with desk(project, HELLO, defaultAgent="plan", prompts={"chat": "General."}) as table:
-        assert (await system(table.host)).startswith(read_prompt("plan"))
+        assert (await system(table.host)).startswith(read_prompt("code"))
     async with desk(project, HELLO, prompts={"chat": "In {{workspaceRoots}}."}) as table:
         assert (await system(table.host)).startswith(f"In {project}.")
     async with desk(project, HELLO, agent={"code": {"systemPrompt": "Mine."}}, prompts={"chat": "No."}) as table:

@@ -71,7 +71,13 @@ REJECTED = {
     RejectReason.HOOK: "A hook of the user's forbids this call. It did not run; nothing was changed.",
     RejectReason.ORDER: "Not run: a call before it in the same answer failed or was rejected. Nothing was changed. "
     "Make this call again if it is still right.",
+    RejectReason.PLAN: "Plan mode: this call did not run; nothing was changed.",
 }
+
+# What the model reads about a call of plan mode that would change something: the user is shown the change.
+PROPOSED = "The user is shown it as a proposal{again}:\n{diff}"
+PROPOSED_CELLS = ', and `notebook_change` with preview "{id}" will make exactly this'
+
 
 # The beginning of the result of an edit of which the user approved only some parts.
 LEFT_OUT = (

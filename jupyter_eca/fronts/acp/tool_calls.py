@@ -100,6 +100,7 @@ _REASONS: Final = {
     RejectReason.NOBODY: "Nobody was there to approve it. It did not run.",
     RejectReason.HOOK: "A hook rejected it. It did not run.",
     RejectReason.ORDER: "A call before it failed. It did not run.",
+    RejectReason.PLAN: "Proposed only: plan mode changes nothing.",
 }
 
 

@@ -38,6 +38,9 @@ class Wording:
     skipped_after_failure: str
     """Says that the call did not run, because a call before it failed or was denied."""
 
+    only_proposed: str
+    """Says that the call is a proposal, because the agent only plans."""
+
 
 ENGLISH: Final = "en"
 LANGUAGES: Final[Mapping[str, Wording]] = {
@@ -49,6 +52,7 @@ LANGUAGES: Final[Mapping[str, Wording]] = {
         "Nobody was there to approve the call.",
         "A hook forbids this call.",
         "A call before it failed or was denied.",
+        "Proposed only: plan mode changes nothing.",
     ),
     "de": Wording(
         "Erlauben",
@@ -58,6 +62,7 @@ LANGUAGES: Final[Mapping[str, Wording]] = {
         "Niemand war da, um den Aufruf zu erlauben.",
         "Ein Hook verbietet diesen Aufruf.",
         "Ein Aufruf davor ist fehlgeschlagen oder wurde abgelehnt.",
+        "Nur vorgeschlagen: Der Planungsmodus ändert nichts.",
     ),
     "es": Wording(
         "Permitir",
@@ -67,6 +72,7 @@ LANGUAGES: Final[Mapping[str, Wording]] = {
         "No había nadie para aprobar la llamada.",
         "Un hook prohíbe esta llamada.",
         "Una llamada anterior falló o fue denegada.",
+        "Solo propuesta: el modo de planificación no cambia nada.",
     ),
     "fr": Wording(
         "Autoriser",
@@ -76,6 +82,7 @@ LANGUAGES: Final[Mapping[str, Wording]] = {
         "Personne n'était là pour autoriser l'appel.",
         "Un hook interdit cet appel.",
         "Un appel précédent a échoué ou a été refusé.",
+        "Seulement proposé : le mode de planification ne change rien.",
     ),
     "ja": Wording(
         "許可",
@@ -85,6 +92,7 @@ LANGUAGES: Final[Mapping[str, Wording]] = {
         "呼び出しを承認する人がいませんでした。",
         "フックにより、この呼び出しは禁止されています。",
         "前の呼び出しが失敗したか、拒否されました。",
+        "提案のみです。計画モードでは何も変更されません。",
     ),
     "zh": Wording(
         "允许",
@@ -94,6 +102,7 @@ LANGUAGES: Final[Mapping[str, Wording]] = {
         "没有人可以批准此调用。",
         "钩子禁止此调用。",
         "之前的调用失败或被拒绝。",
+        "仅为提议。计划模式不会更改任何内容。",
     ),
 }
 

@@ -43,6 +43,8 @@ REFUSALS: Final = {
     RejectReason.ORDER: ("A call before it in the same answer failed or was rejected. It did not run; nothing was "
                          "changed.",
                          "Call it again if it is still wanted."),
+    RejectReason.PLAN: ("The agent only plans, so this call did not run; nothing was changed.",
+                        "Ask with another agent to have it carried out."),
 }  # fmt: skip
 _OPEN_PANEL: Final = "Have the user open the chat panel in JupyterLab and call again: the call can be approved there."
 

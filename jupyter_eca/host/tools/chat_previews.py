@@ -1,4 +1,4 @@
-"""Finds what a chat has shown in plan mode, so that exactly this can be carried out.
+"""Finds what a chat has proposed in plan mode, so that exactly this can be carried out.
 
 It must not carry anything out: `plugins/tools/notebook_change.py` does.
 """
@@ -8,8 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jupyter_eca.plugins.tools.cell_preview import make_preview_id, preview_notebook_change
-from jupyter_eca.protocol.content import FileChangeDetails, ToolCalledContent
+from jupyter_eca.engine.model.proposals import CELL_TOOL, make_preview_id
+from jupyter_eca.plugins.tools.cell_preview import preview_notebook_change
+from jupyter_eca.protocol.content import (
+    FileChangeDetails,
+    RejectReason,
+    ToolCallContent,
+    ToolCalledContent,
+    ToolCallRejectedContent,
+)
 
 if TYPE_CHECKING:
     from jupyter_eca.host.store import Store
@@ -28,10 +35,23 @@ class ChatPreviews:
         """Return what was shown under this id. See `ShownPreviews.find`. Raises: NotSaved."""
         await self.store.settle()
         for event in reversed(await self.store.events(self.chat)):
-            match event.content:
-                case ToolCalledContent(id=call, name=name, error=False, details=FileChangeDetails() as details):
-                    if name == preview_notebook_change.spec.name and make_preview_id(call) == id:
-                        return details
-                case _:
-                    pass
+            content = event.content
+            if (
+                isinstance(content, ToolCallContent)
+                and make_preview_id(content.id) == id
+                and isinstance(content.details, FileChangeDetails)
+                and _is_preview(content)
+            ):
+                return content.details
         return None
+
+
+def _is_preview(content: ToolCallContent) -> bool:
+    """Return whether a content is the last one of a call that has only shown a change of cells."""
+    match content:
+        case ToolCallRejectedContent(reason=RejectReason.PLAN):
+            return content.name == CELL_TOOL
+        case ToolCalledContent(error=False):
+            return content.name == preview_notebook_change.spec.name
+        case _:
+            return False

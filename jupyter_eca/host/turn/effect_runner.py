@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from jupyter_eca import redaction
 from jupyter_eca.config import ProviderConfig
+from jupyter_eca.config.agents import PLAN
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval.approval_scope import is_same_tool
 from jupyter_eca.engine.approval.review_time import ReviewSituation, choose_review_time, may_run_code
@@ -67,7 +68,7 @@ from jupyter_eca.host.costs import ledger
 from jupyter_eca.host.store import UnseenChange
 from jupyter_eca.host.tools.path_resolution import find_call_targets, find_default_notebook
 from jupyter_eca.host.tools.progress import Reporter
-from jupyter_eca.host.turn import path_rules
+from jupyter_eca.host.turn import path_rules, plan_mode
 from jupyter_eca.host.turn.open_notebooks import find_renamed_notebook
 from jupyter_eca.instructions import notebook_instructions
 from jupyter_eca.plugins.contexts.resolve import as_model_input
@@ -238,6 +239,8 @@ class EffectRunner:
         contexts, place = await self._prompt_contexts.read(chat, prompt, model_message or prompt.message)
         found = [place, *contexts] if place else contexts
         text, images, documents = as_model_input(found, model_message) if found or model_message else ("", (), ())
+        agent = self._services.current.resolved.agent(chat.state.setup.agent)
+        text += plan_mode.write_instructions(agent) if agent.kind == PLAN else ""
         if turn.notebook:
             notebooks, warn = self._contexts.find_notebooks(prompt.chat), self._services.subscribers.warn
             text += await notebook_instructions.find_new_instructions(

@@ -1,7 +1,13 @@
-"""Carries out a plan: after an answer that was a plan, the message "go" starts a turn that does what the plan says.
+"""Owns plan mode: what the agent `plan` shares with the agent that carries out its plans, and how "go" changes from one
+to the other.
 
-The agent `plan` may not change anything. So such a turn gets another agent, and a message that tells the model to carry
-out the plan. This module decides both, for all fronts. It must not begin the turn: `host.turn.turns` does.
+The agent `plan` may not change anything. After one of its answers, the message "go" starts a turn of another agent,
+with a message that tells the model to carry out the plan. Vendors cache the beginning of a request: its tools and its
+system prompt. So that the cache holds at "go", both agents have the same ones wherever the user's settings allow it.
+What is different in plan mode is said with each message, and calls that would change something are refused, see
+`engine/model/proposals.py`.
+
+This module must not begin a turn: `host.turn.turns` does. `host.turn.setup` uses what is decided here.
 """
 
 from __future__ import annotations
@@ -13,12 +19,17 @@ from jupyter_eca.config.agents import CODE
 from jupyter_eca.engine.model.task_plan import CARRY_OUT
 from jupyter_eca.engine.text.slash_commands import parse
 from jupyter_eca.host.subscribers import Notice
+from jupyter_eca.instructions import rules
+from jupyter_eca.instructions.prompt_texts import write_plan_mode
 from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jupyter_eca.config import Agent, Resolved
     from jupyter_eca.host.chat.live_chat import Choice, LiveChat, Prompt
     from jupyter_eca.host.subscribers import Subscribers
+    from jupyter_eca.plugins.tools.base import ToolContext
 
 # The messages that carry out a plan. "go ahead" is not one of them: it may be the answer to a question in the plan.
 GO_AHEAD_MESSAGES: Final = frozenset({"go", "carry out", "carry it out", "carry out the plan"})
@@ -41,6 +52,26 @@ def interpret(
         params = ConfigUpdatedParams(chat=selected, chat_id=prompt.chat)
         subscribers.tell(Notice("config/updated", params, prompt.chat))
     return replace(prompt, model_message=CARRY_OUT), replace(choice, agent=actor.name)
+
+
+async def choose_prompt_agent(
+    resolved: Resolved, planner: Agent, context: ToolContext, warn: Callable[[str], None]
+) -> Agent:
+    """Return the agent whose system prompt the model reads in plan mode: the one that carries out the plan, unless the
+    user's settings or rules make a difference between the two. `context` is that of the tools in the chat."""
+    actor = choose_actor(resolved, planner)
+    told = [(agent.prompt, agent.disabled_tools, agent.own_rules) for agent in (planner, actor)]
+    # A subagent that plans for another agent has no "go".
+    if context.nested or told[0] != told[1]:
+        return planner
+    every = await rules.find(context.files, resolved.config, warn)
+    differ = any((planner.name in rule.agents) is not (actor.name in rule.agents) for rule in every)
+    return planner if differ else actor
+
+
+def write_instructions(planner: Agent) -> str:
+    """Return what the model reads with a message in plan mode; "" if the user has written a system prompt for it."""
+    return "" if planner.prompt else f"\n\n{write_plan_mode()}"
 
 
 def choose_actor(resolved: Resolved, planner: Agent) -> Agent:

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import instructions
 from jupyter_eca.config import find_problems, locate_problem
+from jupyter_eca.config.agents import PLAN
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.engine.approval.policy import is_hidden
 from jupyter_eca.engine.chat import subagents
 from jupyter_eca.host.chat.live_chat import NO_BOUNDS, Bounds, Choice, now
+from jupyter_eca.host.turn.plan_mode import choose_actor, choose_prompt_agent
 from jupyter_eca.instructions.rules import CATALOGUE
 from jupyter_eca.plugins.tools.base import Need
 
@@ -152,7 +154,12 @@ class Setups:
         anew: bool = False,
     ) -> PinnedPrompt:
         """Return the system prompt of a turn that is about to begin, see `SystemPrompts.compose`."""
-        services = self._services
+        services, resolved = self._services, self._services.current.resolved
+        agent = resolved.agent(full_choice.agent)
+        if agent.kind == PLAN:
+            place = self._contexts.build(chat, kernel, folder=full_choice.folder)
+            agent = await choose_prompt_agent(resolved, agent, place, services.subscribers.warn)
+        choice = replace(full_choice, agent=agent.name)
         servers = tuple((name, text) for name, text in services.mcp.list_instructions().items() if bounds.has(name))
 
         def build_context() -> instructions.InstructionContext:
@@ -160,7 +167,7 @@ class Setups:
             return instructions.InstructionContext(
                 context.files,
                 services.config,
-                services.current.resolved.agent(full_choice.agent),
+                agent,
                 full_choice.model,
                 context.kernel,
                 services.workspace.kernels,
@@ -168,14 +175,14 @@ class Setups:
                 servers,
                 services.interpreters,
                 services.subscribers.warn,
-                frozenset(get_selector(tool.spec) for tool in self._list_expected(full_choice, chat, kernel, bounds)),
+                frozenset(get_selector(tool.spec) for tool in self._list_expected(choice, chat, kernel, bounds)),
                 notebook=context.notebook,
                 in_notebook=context.from_cell or bool(services.subscribers.notebooks(context.chat)),
                 subagent=context.nested,
             )
 
         # What the system prompt depends on: with another one of these it is composed again.
-        made_for = "\n".join((full_choice.agent, full_choice.model, full_choice.variant or ""))
+        made_for = "\n".join((agent.name, full_choice.model, full_choice.variant or ""))
         anew = anew or services.config.chat.auto_sync_system_prompt
         owner = self._contexts.find_owner(chat)
         return await self._prompts.compose(chat, owner, made_for, servers, build_context, anew=anew)
@@ -185,7 +192,7 @@ class Setups:
         there are rules for paths is only known when the system prompt has read them."""
         context = self._contexts.build(chat, kernel, folder=full_choice.folder)
         context = replace(context, rules=self._contexts.build_rules(context.chat))
-        return self.list_tools(full_choice.agent, context, bounds)
+        return self._list_told(full_choice.agent, context, bounds)
 
     def _describe_usable(
         self, full_choice: Choice, chat: str, kernel: Kernel | None, bounds: Bounds, pinned: PinnedPrompt
@@ -224,6 +231,22 @@ class Setups:
             and not is_hidden(agent.policy, tool.spec)
         ]
 
+    def _list_told(self, agent_name: str, context: ToolContext, bounds: Bounds) -> list[Tool]:
+        """List the tools that the model is told of. In plan mode, these are those of the agent that carries out the
+        plan, see `plan_mode`: the calls that would change something are refused. The agent's own tools come after
+        them."""
+        resolved = self._services.current.resolved
+        agent, own = resolved.agent(agent_name), self.list_tools(agent_name, context, bounds)
+        if agent.kind != PLAN or context.nested:
+            return own
+        told = [
+            tool
+            for tool in self.list_tools(choose_actor(resolved, agent).name, context, bounds)
+            if not agent.has_disabled(tool.spec) and not is_hidden(agent.policy, tool.spec)
+        ]
+        names = {tool.spec.name for tool in told}
+        return [*told, *(tool for tool in own if tool.spec.name not in names)]
+
     def _describe_tools(self, agent_name: str, tools: Iterable[Tool]) -> tuple[ToolSpec, ...]:
         """Return the tools as the engine and the model know them. The description of `spawn_agent` lists the agents
         that can be spawned, and the tool is left out if there are none."""
@@ -249,7 +272,7 @@ class Setups:
         server has started. None if they are the same."""
         context = self._contexts.build(chat.state.id, chat.kernel)
         agent_name = chat.state.setup.agent
-        tools = self._describe_tools(agent_name, self.list_tools(agent_name, context, chat.bounds))
+        tools = self._describe_tools(agent_name, self._list_told(agent_name, context, chat.bounds))
         return None if tools == chat.state.setup.tools else tools
 
     def apply_rules(self) -> None:

@@ -4,13 +4,13 @@ shows such a list without making it. It shows them in the same form as `notebook
 
 from __future__ import annotations
 
-import hashlib
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema  # noqa: TC002  # pydantic reads the annotations
 
+from jupyter_eca.engine.model.proposals import CELL_TOOL, make_preview_id
 from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools import cell_edits
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
@@ -127,6 +127,7 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
     reads=True,
     needs=[Need.NOTEBOOKS],
     agents=["plan"],
+    replaced_by=CELL_TOOL,
     summary="Previewing changes of cells {path}",
     preview=_preview,
     paths=["path"],
@@ -150,11 +151,6 @@ async def _as_details(context: ToolContext, steps: Sequence[Step], path: str) ->
     before = await _read_document(context, path)
     changes, after = plan_steps(context, before, steps)
     return cell_changes.describe_changes(before, after, *changes)
-
-
-def make_preview_id(call: str) -> str:
-    """Return the id by which the model names what a call has shown."""
-    return hashlib.sha256(call.encode("utf-8", "replace")).hexdigest()[:8]
 
 
 async def _read_document(context: ToolContext, path: str) -> NotebookDocument:

@@ -177,6 +177,7 @@ async def edit_file(
 @tool(
     reads=True,
     agents=["plan"],
+    replaced_by="edit_file",
     summary="Previewing a change of {path}",
     preview=_preview_proposal,
     paths=["path"],

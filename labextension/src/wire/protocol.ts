@@ -1812,7 +1812,8 @@ export type RejectReason =
   | 'user-stop'
   | 'nobody-to-ask'
   | 'hook-rejected'
-  | 'earlier-call-failed';
+  | 'earlier-call-failed'
+  | 'plan-mode';
 
 /** The list of the workspace's files. */
 export interface RepoMapContext {

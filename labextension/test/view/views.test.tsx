@@ -442,6 +442,10 @@ test('a call explains why it asks, runs or is forbidden', () => {
 
 test('the card of a previewed change is open, and that of a list of tasks is not', () => {
   expect(block({ ...CALL, name: 'preview_notebook_change', status: 'done', details: CHANGE })).toContain('x = 2');
+  const proposal = block({ ...CALL, status: 'rejected', reason: 'plan-mode', details: CHANGE });
+  expect(proposal).toContain('proposed, not run: plan mode');
+  expect(proposal).toContain('x = 2');
+  expect(block({ ...CALL, status: 'rejected', reason: 'user-choice', details: CHANGE })).not.toContain('x = 2');
   expect(block({ ...CALL, name: 'task', status: 'done', details: TASKS })).not.toContain('Look at y');
 });
 

@@ -69,6 +69,10 @@ _VARYING = (
     (re.compile(r"started \d[\d.]* ?\w+ ago"), "started 2 min ago"),
     (re.compile(r"Operating system: [^\\\n]*"), "Operating system: Linux 6.1.0"),
     (re.compile(r"Python of the shell: [^\\\n]*"), "Python of the shell: /usr/bin/python3 (python3.12)"),
+    (
+        re.compile(r"Packages, among others: [^\\\n]*"),
+        "Packages, among others: numpy 2.4.6, pandas 3.1.1, matplotlib 3.11.0, ipywidgets 8.1.9, pillow 13.0.0",
+    ),
     (re.compile(r"in \d+\.\d+s"), "in 0.10s"),
 )
 

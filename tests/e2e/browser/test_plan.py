@@ -44,8 +44,8 @@ def step(number: int, change: dict[str, Any]) -> dict[str, Any]:
 
 RULES: list[dict[str, Any]] = [
     {"message": "^Plan", "reply": [call("notebook_read")]},
-    {"result": "print\\(area\\)", "tool": "notebook_read", "reply": [call("preview_notebook_change", changes=CHANGES)]},
-    {"result": "Shown to the user", "reply": [call("task", op="plan", tasks=STEPS)]},
+    {"result": "print\\(area\\)", "tool": "notebook_read", "reply": [call("notebook_change", changes=CHANGES)]},
+    {"result": "shown it as a proposal", "reply": [call("task", op="plan", tasks=STEPS)]},
     {
         "message": "^Plan",
         "result": "",
@@ -80,7 +80,7 @@ def test_a_plan_for_five_cells_is_previewed_accepted_and_carried_out(page: Page,
     panel.node.get_by_label("Agent", exact=True).select_option("plan")
     panel.ask("Plan how to clean this notebook up")
     expect(panel.button("Carry out")).to_be_visible(timeout=SECONDS * 1000)
-    preview = panel.node.locator(".eca-Tool", has_text="Previewing changes of cells")
+    preview = panel.node.locator(".eca-Tool", has_text="proposed, not run: plan mode")
     for line in ("# Areas", "math.pi * radius", "print(round(area, 2))", "unused = 1"):
         expect(preview).to_contain_text(line)
     assert notebook.sources() == CELLS, "a plan changes nothing"

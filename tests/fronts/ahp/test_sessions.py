@@ -254,7 +254,7 @@ async def test_a_choice_is_run_with_from_the_next_turn_and_one_that_is_none_is_r
         await client.act("session/configChanged", S, config={"agent": "plan"})
         await client.ask(S, "t2", "write")
         turn = (await client.settled(S, 2))["turns"][1]
-        assert "There is no tool 'write_file'" in str(turn)
+        assert "Proposed only: plan mode changes nothing." in str(turn)
         await client.act("session/modelChanged", S, model={"id": "scripted/none"})
         await client.ask(S, "t3", "you")
         assert (await client.settled(S, 3))["turns"][2]["state"] == "error"

@@ -169,7 +169,7 @@ async def test_plan_is_plan_in_every_revision(tmp_path: Path, can: Any, options:
         await at.initialize(can, **options)
         await at.tell("initialized")
         await at.result("chat/prompt", {"chatId": "c", "message": "write", **prompt})
-        assert "There is no tool" in (await at.content("toolCalled"))["outputs"][0]["text"]
+        assert (await at.content("toolCallRejected"))["name"] == "write_file"
         await at.finished()
         assert not (tmp_path / "a.txt").exists()
         await at.close()
@@ -190,7 +190,7 @@ async def test_plan_in_the_options_is_plan_where_the_host_is_one_for_all(tmp_pat
         native = next(p for p in at.params("tool/serverUpdated") if p["type"] == "native")
         assert "write_file" in [tool["name"] for tool in native["tools"] if tool.get("disabled", True)]
         await at.result("chat/prompt", {"chatId": "c", "message": "write"})
-        assert "There is no tool" in (await at.content("toolCalled"))["outputs"][0]["text"]
+        assert (await at.content("toolCallRejected"))["name"] == "write_file"
         await at.finished()
         await other.initialize(CURRENT)
         assert (await announced(other))["selectAgent"] == "code"

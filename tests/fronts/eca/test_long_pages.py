@@ -45,4 +45,4 @@ async def test_a_chat_that_is_opened_in_part_tells_where_there_is_more_and_what_
         table.host.chats.forget("c")
         opened = await at.result("chat/open", {"chatId": "c", "limit": 2})
         assert (opened["selection"]["agent"], "beforeCursor" in opened["meta"]) == ("plan", True)
-        assert await prompt(at, "Question 3") == "One two three. Question 3"
+        assert (await prompt(at, "Question 3")).startswith("One two three. Question 3")

@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.engine.model.request import list_offered
 from jupyter_eca.engine.model.task_plan import CARRY_OUT
 from jupyter_eca.fronts.eca.projection import make_content
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
     ProgressContent,
+    RejectReason,
     Role,
     TaskDetails,
+    ToolCallRejectedContent,
     ToolCallRunContent,
+    ToolCallRunningContent,
 )
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import answer, desk, outcomes, said
-from tests.support.notebook_page import Room, called, code, room
+from tests.support.notebook_page import PATH, Room, called, code, room
 from tests.support.raw_client import connect_and_initialize
 
 if TYPE_CHECKING:
@@ -215,3 +219,124 @@ async def test_a_summary_keeps_the_list_of_tasks_word_for_word(tmp_path: Path) -
         assert kept.text.index("## Goal\nx") < kept.text.index("[x] 1. Set x to 2\n[ ] 2. Look at y")
     async with room(tmp_path, code("a", "x = 1")) as there:
         assert "[ ] 2. Look at y" in (await there.table.host.chats.load("chat")).state.history[0].text
+
+
+def what_the_model_is_told_first(there: Room) -> tuple[str, list[tuple[str, str, Any]]]:
+    """The system prompt and the tools of the last turn, which a vendor's cache keeps."""
+    live = there.table.host.chats.live("chat")
+    assert live is not None
+    setup = live.state.setup
+    return setup.system, [(tool.name, tool.description, tool.parameters) for tool in list_offered(setup.tools)]
+
+
+def refused(received: list[ChatContentReceivedParams]) -> dict[str, ToolCallRejectedContent]:
+    contents = [one.content for one in received if isinstance(one.content, ToolCallRejectedContent)]
+    return {content.name: content for content in contents}
+
+
+PROPOSED: list[Rule] = [
+    {"message": "^Plan", "reply": [{"tool": "notebook_change", "arguments": {"changes": [CHANGE]}}]},
+    {"result": 'with preview "(?P<id>\\w+)"', "reply": [{"text": "1. Set x to 2 ($id)."}]},
+]
+
+
+@pytest.mark.parametrize("first", ["plan", "code"])
+async def test_plan_mode_and_go_begin_the_request_with_the_same_words(tmp_path: Path, first: str) -> None:
+    async with room(tmp_path, code("a", "x = 1")) as there:
+        write(there, PLANNED, ASKED)
+        agents = [first, "plan", "code"]
+        told: list[Any] = []
+        for agent in agents:
+            await answer(there.client, "Plan it" if agent == "plan" else "Hello", yes, agent=agent)
+            told.append(what_the_model_is_told_first(there))
+        await answer(there.client, "/go", yes, agent="plan")
+        told.append(what_the_model_is_told_first(there))
+        assert all(one == told[0] for one in told)
+        history = (await there.table.host.chats.load("chat")).state.history
+        modes = ["Plan mode" in message.text for message in history if message.role == "user" and message.text]
+        assert modes[: len(agents)] == [agent == "plan" for agent in agents]
+
+
+async def test_a_call_that_would_change_cells_is_shown_as_a_proposal_and_go_makes_exactly_that(tmp_path: Path) -> None:
+    async with room(tmp_path, code("a", "x = 1"), toolCall={"approval": {"byDefault": "allow"}}) as there:
+        write(there, PROPOSED)
+        plan = await planned(there)
+        proposal = refused(plan)["notebook_change"]
+        assert proposal.reason is RejectReason.PLAN
+        assert isinstance(proposal.details, FileChangeDetails)
+        assert "-x = 1\n+x = 2\n" in proposal.details.diff
+        assert there.page.cells() == [("a", "x = 1")]
+        preview = said(plan).rpartition("(")[2].rstrip(").")
+        making = in_turn([{"tool": "notebook_change", "arguments": {"preview": preview}}], [{"text": "Done."}])
+        write(there, PROPOSED, making)
+        done = await answer(there.client, "go", yes)
+        assert (there.page.cells(), said(done)) == ([("a", "x = 2")], "Done.")
+
+
+def read_texts(folder: Path) -> dict[str, str]:
+    """The text files and notebooks of a folder."""
+    return {path.name: path.read_text() for path in folder.iterdir() if path.suffix in {".txt", ".ipynb"}}
+
+
+async def test_nothing_that_changes_something_runs_in_plan_mode_whatever_the_rules_and_trust_allow(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "kept.txt").write_text("kept\n")
+    arguments: dict[str, Rule] = {
+        "write_file": {"path": "new.txt", "content": "new\n"},
+        "move_file": {"source": "kept.txt", "destination": "lost.txt"},
+        "shell_command": {"command": "rm kept.txt"},
+        "notebook_change": {"changes": [CHANGE]},
+        "notebook_run_cells": {"cells": ["a"]},
+        "notebook_create": {"path": "new.ipynb", "cells": [{"source": "1"}]},
+        "spawn_agent": {"agent": "nobody", "task": "x", "activity": "x"},
+    }
+    allowed = {"approval": {"byDefault": "allow"}}
+    async with room(tmp_path, code("a", "x = 1"), toolCall=allowed, chat={"defaultTrust": True}) as there:
+        write(there, ASKED)
+        await answer(there.client, "Hello", yes, agent="plan")
+        live = await there.table.host.chats.load("chat")
+        changing = [tool.name for tool in live.state.setup.tools if not tool.reads]
+        assert {*arguments} <= {*changing}
+        calls: list[Rule] = [{"tool": name, "arguments": arguments.get(name, {})} for name in changing]
+        look: Rule = {"tool": "read_file", "arguments": {"path": "kept.txt"}}
+        seen = [{"result": "kept", "tool": "read_file", "reply": [{"text": "Still there."}]}]
+        write(there, [{"message": "^Plan", "reply": [*calls, look]}], seen)
+        received = await planned(there)
+        running = {one.content.name for one in received if isinstance(one.content, ToolCallRunningContent)}
+        assert running == {"read_file"}
+        assert {*arguments} <= {*refused(received)}
+        assert {one.reason for one in refused(received).values()} == {RejectReason.PLAN}
+        # The others have found by themselves that they cannot succeed with these arguments.
+        failed = {content.name for content in called(received) if content.error}
+        assert failed | {*refused(received)} == {*changing}
+        assert (said(received), there.page.cells()) == ("Still there.", [("a", "x = 1")])
+    assert read_texts(tmp_path) == {"kept.txt": "kept\n"}
+
+
+async def test_a_call_that_a_rule_forbids_is_no_proposal(tmp_path: Path) -> None:
+    denied = {"approval": {"deny": {"notebook_change": {"argsMatchers": {"path": [".*"]}}}}}
+    async with room(tmp_path, code("a", "x = 1"), toolCall=denied) as there:
+        change: Rule = {"tool": "notebook_change", "arguments": {"changes": [CHANGE], "path": PATH}}
+        write(there, [{"message": "^Plan", "reply": [change]}], [{"result": "", "reply": [{"text": "No."}]}])
+        assert refused(await planned(there))["notebook_change"].reason is RejectReason.CONFIG
+
+
+async def test_a_prompt_of_ones_own_for_the_planner_is_all_that_it_is_told(tmp_path: Path) -> None:
+    async with room(tmp_path, code("a", "x = 1"), agent={"plan": {"systemPrompt": "Only plan."}}) as there:
+        write(there, ASKED)
+        await answer(there.client, "Plan it", yes, agent="plan")
+        assert what_the_model_is_told_first(there)[0].startswith("Only plan.")
+        history = (await there.table.host.chats.load("chat")).state.history
+        assert not any("Plan mode" in message.text for message in history)
+
+
+async def test_a_rule_for_the_planner_alone_is_told_to_the_planner_alone(tmp_path: Path) -> None:
+    rules = tmp_path / ".eca" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "plans.md").write_text("---\nagent: plan\n---\nPlans have five steps.\n")
+    async with room(tmp_path, code("a", "x = 1")) as there:
+        write(there, ASKED)
+        for agent, is_told in (("code", False), ("plan", True), ("code", False)):
+            await answer(there.client, "Hello", yes, agent=agent)
+            assert ("Plans have five steps." in what_the_model_is_told_first(there)[0]) is is_told

@@ -20,7 +20,7 @@ WRITE = {"tool": "write_file", "arguments": {"path": "a.txt", "content": "one\n"
 WRITE_LATER = {"tool": "write_file", "arguments": {"path": "c.txt", "content": "three\n"}}
 LOOK = {"tool": "directory_tree", "arguments": {"path": "."}}
 STORY: list[dict[str, Any]] = [
-    {"result": "There is no tool", "reply": [{"text": "I cannot."}]},
+    {"result": "Plan mode: this call did not run", "reply": [{"text": "I cannot."}]},
     {"result": "rejected", "reply": [{"text": "Not done."}]},
     {"result": "", "reply": [{"text": "Done."}]},
     {"message": "twice", "reply": [WRITE, {**WRITE, "arguments": {"path": "b.txt", "content": "two\n"}}]},

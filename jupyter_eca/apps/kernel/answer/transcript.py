@@ -188,6 +188,7 @@ _REJECTED = {
     RejectReason.NOBODY: "⊘ not run: it needs approval, and nobody is there to give it",
     RejectReason.HOOK: "⊘ forbidden by a hook, not run",
     RejectReason.ORDER: "⊘ not run: an earlier call failed or was rejected",
+    RejectReason.PLAN: "⊘ proposed, not run: plan mode changes nothing",
 }
 
 

@@ -212,6 +212,8 @@ class ToolCallProjection:
                 return self._wording().denied_by_hook
             case RejectReason.ORDER:
                 return self._wording().skipped_after_failure
+            case RejectReason.PLAN:
+                return self._wording().only_proposed
             case RejectReason.USER | RejectReason.STOP:
                 return None
 

@@ -41,6 +41,11 @@ const ICONS: Readonly<Partial<Record<ToolStatus, IconName>>> = {
 /** The tools that only preview a change. Their cards are open, because the diff is all that they have. */
 const PREVIEWS: ReadonlySet<string> = new Set(['preview_file_change', 'preview_notebook_change']);
 
+/** Whether a call only proposes a change. */
+function isProposal({ name, reason }: ToolBlock): boolean {
+  return reason === 'plan-mode' || PREVIEWS.has(name);
+}
+
 /** The card of one tool call. */
 export const ToolCard = React.memo(function ToolCard({
   block,
@@ -60,7 +65,7 @@ export const ToolCard = React.memo(function ToolCard({
   }, [waiting, chatId, block.id]);
   /** Whether the user has unfolded or folded the details; undefined until then, when the card decides. */
   const [chosen, setChosen] = React.useState<boolean>();
-  const open = chosen ?? (hasWaitingCall || (PREVIEWS.has(block.name) && block.details !== undefined));
+  const open = chosen ?? (hasWaitingCall || (isProposal(block) && block.details !== undefined));
   // The card of a finished `task` call is small, because the list of tasks is shown above the prompt box.
   const isTaskList = block.details?.type === 'task' && block.status === 'done';
   const status = useStatusText(block);
@@ -148,6 +153,8 @@ function useStatusText({ status, ms, reason, details, waitsFor }: ToolBlock): st
           return trans.__('forbidden by a hook');
         case 'earlier-call-failed':
           return trans.__('not run: an earlier call failed or was rejected');
+        case 'plan-mode':
+          return trans.__('proposed, not run: plan mode');
         default:
           return trans.__('rejected');
       }

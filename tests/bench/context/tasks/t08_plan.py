@@ -21,6 +21,7 @@ SHARES = 'share(df, "product")'
 
 class PlanAndGo(Task):
     title = "Plan, go"
+    expected_errors = ("notebook_change: not run",)  # plan mode shows the change
 
     def prepare(self, folder: Path) -> None:
         write_sales(folder)
@@ -40,7 +41,7 @@ class PlanAndGo(Task):
             view = yield (call("notebook_read"),)
         share, shares = view.cell("def share("), view.cell("shares = share(")
         insert, edit = Insert(SHARES, after=shares.id), Edit(share.id, ".round(3)", ".round(2)")
-        view = yield (call("preview_notebook_change", changes=[insert.as_step(), edit.as_step()]),)
+        view = yield (call(CHANGE, changes=[insert.as_step(), edit.as_step()]),)
         preview = view.search(r'preview "(?P<id>[\w-]+)"')
         view = yield say("1. A cell with the shares of the products. 2. `share` rounds to two digits.")
         run = [share.id, shares.number + 1]

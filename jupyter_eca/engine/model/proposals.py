@@ -1,0 +1,33 @@
+"""Says what plan mode makes of a tool call that would change something: a proposal. The call does not run, the user is
+shown its change, and the model reads how the change can be made later. Pure.
+
+It must not decide that a call is only a proposal: `tool_calls` does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.engine.model.texts import PROPOSED, PROPOSED_CELLS
+from jupyter_eca.protocol.content import FileChangeDetails
+
+if TYPE_CHECKING:
+    from jupyter_eca.protocol.content import ToolCallDetails
+
+CELL_TOOL: Final = "notebook_change"
+"""The tool that makes the changes of cells that a proposal has shown."""
+
+
+def make_preview_id(call: str) -> str:
+    """Return the id by which the model names what a call has shown."""
+    return hashlib.sha256(call.encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def describe_proposal(call: str, name: str, details: ToolCallDetails | None) -> str:
+    """Return what the model reads about a proposal; "" if the user is shown no change. `call` is the id of the call,
+    and `name` that of its tool."""
+    if not isinstance(details, FileChangeDetails):
+        return ""
+    again = PROPOSED_CELLS.format(id=make_preview_id(call)) if name == CELL_TOOL else ""
+    return PROPOSED.format(again=again, diff=details.diff)
