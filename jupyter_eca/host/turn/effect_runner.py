@@ -179,6 +179,7 @@ class EffectRunner:
                 self._tasks.cancel(chat, f"wait {number}")
             case RunTool(call=call):
                 self._tasks.start(chat, f"tool {call}", self._run_tool(chat, chat.turn, effect))
+                chat.tasks[f"tool {call}"].add_done_callback(lambda _: self._finish_unbegun(chat, call))
             case CancelGathering():
                 self._tasks.cancel(chat, "gather")
             case CancelModel(number=number):
@@ -560,6 +561,12 @@ class EffectRunner:
             finished = self._make_finished(chat, effect.call, result if is_cut else truncate_result(result))
             self._chats.feed(chat, replace(finished, stops=stops), late=True)
 
+    def _finish_unbegun(self, chat: LiveChat, call: str) -> None:
+        """End a call whose task was cancelled before its first step. Such a task runs no code at all, and the engine
+        would wait for the end of the call for ever. In all other cases the call has ended, and nothing happens."""
+        if any(other.id == call and not other.terminal for other in chat.state.calls):
+            self._chats.feed(chat, self._make_finished(chat, call, ToolResult("", error=True)), late=True)
+
     async def _run_or_replay(
         self, chat: LiveChat, effect: RunTool, reporter: Reporter, known: KnownVersions
     ) -> ToolResult:
@@ -581,6 +588,9 @@ class EffectRunner:
                 context, report=reporter.report, away=reporter.away, steered=reporter.steered, known=known
             )
             try:
+                # After a crash, a call that is not stored as running counts as one that never ran, and the model would
+                # call it again.
+                await self._services.store.settle()
                 await self._check_seen(chat, effect.call)
                 await self._check_targets(chat, effect)
                 await path_rules.check(context, tool, effect.arguments)
