@@ -32,7 +32,7 @@ from jupyter_eca.engine.model.delta import (
     ToolCallDelta,
     UsageDelta,
 )
-from jupyter_eca.engine.model.request import ImagePart, TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.model.request import ImagePart
 from jupyter_eca.engine.model.retry import Failure
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.engine.turn import TurnStatus
@@ -40,10 +40,10 @@ from jupyter_eca.errors import IllegalSignal
 from jupyter_eca.protocol.content import FlagContent, RejectReason, ToolCallContent, ToolCallRunContent
 from jupyter_eca.protocol.event import Event, merge_pieces
 from tests.engine.talk import FAR, Talk
+from tests.engine.well_formed import assert_well_formed
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.delta import Delta
-    from jupyter_eca.engine.model.request import History
 
 IMAGE = ImagePart("image/png", "aW1hZ2U=")
 
@@ -268,20 +268,6 @@ def stored(events: list[Event]) -> list[Event]:
 
 
 # -- what must hold
-
-
-def assert_well_formed(history: History) -> None:
-    """What every vendor accepts: turns alternate, no text is empty, each message of calls is answered by the next."""
-    assert [message.role for message in history] == ["user" if i % 2 == 0 else "assistant" for i in range(len(history))]
-    for message, answer in zip(history, [*history, None][1:], strict=True):
-        assert all(part.text for part in message.parts if isinstance(part, TextPart))
-        uses = [part.id for part in message.parts if isinstance(part, ToolUsePart)]
-        if uses:
-            assert answer is not None
-            results = [part.id for part in answer.parts[: len(uses)] if isinstance(part, ToolResultPart)]
-            assert sorted(results) == sorted(uses)
-    ids = [part.id for message in history for part in message.parts if isinstance(part, ToolUsePart)]
-    assert len(ids) == len(set(ids))
 
 
 def assert_closed(events: list[Event]) -> None:

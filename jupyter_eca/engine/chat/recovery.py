@@ -135,8 +135,8 @@ def _find_window(events: Sequence[Event]) -> WindowUsage:
         match event.aside, event.content:
             case SummaryAside(), _:
                 return WindowUsage()
-            case _, UsageContent(session_tokens=used, limit=limit) if limit is not None:
-                return WindowUsage(used, limit.context)
+            case _, UsageContent(session_tokens=used, limit=limit) if used:
+                return WindowUsage(used, limit.context if limit else 0)
             case _:
                 pass
     return WindowUsage()

@@ -1,0 +1,1 @@
+"""Random conversations from seeds, with rules that hold after each step. See `conversation`."""
