@@ -11,7 +11,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.compaction import WindowUsage
-from jupyter_eca.engine.model.history import add_event, has_unanswered_words
+from jupyter_eca.engine.model.history import add_event, has_unanswered_words, is_unanswered
 from jupyter_eca.engine.model.task_plan import restore_plan
 from jupyter_eca.engine.model.texts import CRASHED_CALL, CRASHED_HOOK, CRASHED_TURN, REJECTED, UNANSWERED_FAILED
 from jupyter_eca.engine.state import ChatState
@@ -48,6 +48,7 @@ from jupyter_eca.protocol.event import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from jupyter_eca.engine.model.request import History
     from jupyter_eca.protocol.event import Aside
 
 
@@ -94,14 +95,19 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
     return RestoredChat(state, (*missing, note, end))
 
 
-def _find_notes(events: Iterable[Event]) -> tuple[str, ...]:
+def _find_notes(events: Sequence[Event]) -> tuple[str, ...]:
     """Return the notes that the model has not read yet, see `NoteAdded`.
 
-    Notes are sent with a request. If the model's server refuses the request, they must be sent again.
+    Notes are sent with a request. If the model's server refuses the request, they must be sent again. It may do so
+    after it has begun a reply of which nothing is in the conversation, such as a tool call without its arguments.
     """
+    if not any(isinstance(event.aside, NoteAside) for event in events):
+        return ()
     notes: list[str] = []
     sent: list[str] = []
+    history: History = ()
     for event in events:
+        history = add_event(history, event)
         match event.aside:
             case NoteAside(text=text):
                 notes.append(text)
@@ -110,7 +116,8 @@ def _find_notes(events: Iterable[Event]) -> tuple[str, ...]:
             case RefusedAside():
                 sent, notes = [], sent + notes
             case _:
-                sent = [] if event.role is Role.ASSISTANT or event.outcome else sent
+                is_read = not is_unanswered(history) or isinstance(event.aside, SummaryAside)
+                sent = [] if is_read or event.outcome else sent
     return tuple(notes)
 
 
