@@ -53,7 +53,7 @@ _HARMLESS = (
 )
 ALLOWED: Json = {
     **{name: {} for name in _HARMLESS},
-    "bg_job": {"argsMatchers": {"action": ["list", "read_output"]}},
+    "bg_job": {"argsMatchers": {"action": ["list", "read_output", "wait"]}},
 }
 _DEFAULTS: Json = {"toolCall": {"approval": {"allow": ALLOWED}}}
 

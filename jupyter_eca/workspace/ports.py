@@ -542,6 +542,10 @@ class Jobs(Protocol):
         """Return the newest lines of a job and its status. The result is empty when there is no such job."""
         ...
 
+    async def wait(self, id: str) -> None:
+        """Wait until a job has ended. Return at once when there is no such job."""
+        ...
+
     async def kill(self, id: str) -> bool:
         """End a job with all its child processes. Return False when there is no such job, or it has already ended."""
         ...

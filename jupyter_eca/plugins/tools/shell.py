@@ -15,25 +15,29 @@ from pydantic import Field
 from jupyter_eca.engine.approval.approval_scope import ScopeKind
 from jupyter_eca.engine.approval.shell_parser import parse_commands
 from jupyter_eca.engine.model.request import Remembers
-from jupyter_eca.errors import ToolError
+from jupyter_eca.errors import StoppedRunError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.terminal_transcript import TerminalTranscript
-from jupyter_eca.plugins.tools.waited_code import STARTED
+from jupyter_eca.plugins.tools.waited_code import EVERY, STARTED, RunWatch, as_last_lines, describe_job, wait_or_detach
 from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
+from jupyter_eca.protocol.job import Job
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.jobs import shell
-from jupyter_eca.workspace.tool_result import ToolResult
+from jupyter_eca.workspace.ports import JobEnding, NewJob
+from jupyter_eca.workspace.tool_result import Report, ToolResult
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.protocol.job import Job
     from jupyter_eca.workspace.ports import Files, Jobs
 
 # The seconds that a command may run. A longer one must be a background job.
 MAX_SECONDS: Final = 600
 
 _CHUNK: Final = 65_536
+
+# The last lines of a running command that are shown.
+_WATCHED_LINES: Final = 200
 
 # The characters of a label, which is one line in a list of jobs.
 _LABEL_LENGTH: Final = 60
@@ -42,7 +46,7 @@ Command = Annotated[str, Field(min_length=1, description="One or more lines for 
 Folder = Annotated[str, Field(description="Where it runs, by default the workspace.")]
 Seconds = Annotated[float, Field(gt=0, description=f"Seconds until it is ended, {MAX_SECONDS} at most.")]
 Background = Annotated[bool, Field(description="Start a job and do not wait: for servers and long work.")]
-Action = Literal["list", "read_output", "kill"]
+Action = Literal["list", "read_output", "wait", "kill"]
 JobId = Annotated[str, Field(description="Not needed to list them.")]
 
 
@@ -86,12 +90,32 @@ async def shell_command(
     folder = await run_read(_resolve_folder, context.files, working_directory)
     details = _make_details(context, command, background=background)
     if background:
-        label = " ".join(command.split())
-        label = label if len(label) <= _LABEL_LENGTH else label[: _LABEL_LENGTH - 1] + "…"
-        job = await _get_jobs(context).start(context.chat, command, folder, label, context.call)
+        job = await _get_jobs(context).start(context.chat, command, folder, _make_label(command), context.call)
         return ToolResult(STARTED.format(job.id), details=details)
-    done = await run_to_end(command, folder, min(timeout, MAX_SECONDS), context.chat)
+    run = ShellCommandRun(command, folder, min(timeout, MAX_SECONDS), context.chat)
+    watch = RunWatch(clock=context.clock)
+    watch("", run.read_end)
+    finishing = asyncio.ensure_future(run.finish())
+    new_job = NewJob(context.chat, _make_label(command), command, context.call)
+    try:
+        done = await wait_or_detach(context, finishing, watch, new_job, _find_ending, background=False)
+    except StoppedRunError:
+        done = finishing.result()  # it has all that the command had printed
+    if isinstance(done, Job):
+        run.lift_limit()
+        return ToolResult(describe_job(done, watch, background=False), details=details)
     return ToolResult(done.text, error=done.error, details=details)
+
+
+def _make_label(command: str) -> str:
+    """Return the label of a command: one line, shortened."""
+    label = " ".join(command.split())
+    return label if len(label) <= _LABEL_LENGTH else label[: _LABEL_LENGTH - 1] + "…"
+
+
+def _find_ending(run: ShellRun) -> JobEnding:
+    """Return how a command has ended that was moved to the background."""
+    return JobEnding(failed=run.error, note=run.text.rpartition("\n")[2] if run.error else "")
 
 
 async def _check_job(context: ToolContext, arguments: dict[str, Any]) -> None:
@@ -107,8 +131,8 @@ async def _check_job(context: ToolContext, arguments: dict[str, Any]) -> None:
     remembers=Remembers.ARGUMENTS,
 )
 async def bg_job(context: ToolContext, action: Action, job_id: JobId = "") -> ToolResult:
-    """List the background jobs that you started, read the newest lines that one printed, or kill one with all that it
-    started. You are told when one ends: do not wait.
+    """List the background jobs that you started, read the newest lines that one printed, wait for its end, or kill it
+    with all that it started. You are told when one ends: wait only when you have nothing else to do.
     """
     jobs = _get_jobs(context)
     if action == "list":
@@ -118,6 +142,8 @@ async def bg_job(context: ToolContext, action: Action, job_id: JobId = "") -> To
     if action == "kill":
         killed = await jobs.kill(job_id)
         return ToolResult(f"{job_id} was killed." if killed else f"{job_id} had ended before.")
+    if action == "wait":
+        return ToolResult(await _wait_for_end(context, job_id))
     lines = jobs.read(job_id).lines
     printed = "\n".join(f"[stderr] {line.text}" if line.stream == "stderr" else line.text for line in lines)
     return ToolResult(f"{_describe_job(job)}\n{printed or '(no output)'}")
@@ -138,31 +164,55 @@ class ShellRun:
     """Whether it failed or was ended."""
 
 
-async def run_to_end(command: str, folder: Path, seconds: float, chat: str = "") -> ShellRun:
-    """Run a command to its end. After `seconds`, or when the turn is stopped, it is killed with all that it started.
-    Even then, what it has printed is returned."""
-    process, note = await _start(command, folder, chat)
-    transcript = TerminalTranscript()
-    async with asyncio.TaskGroup() as tasks:
-        reader = tasks.create_task(_feed_output(process.output, transcript))
-        try:
-            async with asyncio.timeout(0 if note else seconds):
-                await process.exited.wait()
-        except TimeoutError:
-            timed_out = f"[ended after {seconds:g} s, with all that it had started: raise timeout, or use background]"
-            note = note or timed_out
-        except asyncio.CancelledError:
-            _uncancel()
-            note = _BY_USER
-        was_running = await process.kill()
-        await process.close(reader)
-    if was_running and not note:
-        note = "[what it left running was ended: use background for that]"
-    await asyncio.to_thread(transcript.close)
-    code = process.code
-    ending = note if note.startswith("[ended") else _describe_exit(code)
-    parts = (transcript.text().rstrip("\n"), "" if note == ending else note, ending)
-    return ShellRun("\n".join(part for part in parts if part) or "(no output)", error=ending != "")
+class ShellCommandRun:
+    """A command that runs to its end, and what it has printed so far."""
+
+    def __init__(self, command: str, folder: Path, seconds: float, chat: str = "") -> None:
+        """After `seconds` the command is killed. `chat` is the chat that runs it."""
+        self._command = command
+        self._folder = folder
+        self._seconds: float | None = seconds
+        self._chat = chat
+        self._transcript = TerminalTranscript()
+        self._limit: asyncio.Timeout | None = None
+
+    def lift_limit(self) -> None:
+        """Let the command run for as long as it takes."""
+        self._seconds = None
+        if self._limit is not None:
+            self._limit.reschedule(None)
+
+    def read_end(self) -> str:
+        """Return the last lines that it has printed so far."""
+        return self._transcript.read_end(_WATCHED_LINES)
+
+    async def finish(self) -> ShellRun:
+        """Run the command to its end. If it runs for too long, or the turn is stopped, it is killed with all that it
+        started. Even then, what it has printed is returned."""
+        process, note = await _start(self._command, self._folder, self._chat)
+        transcript, seconds = self._transcript, self._seconds
+        async with asyncio.TaskGroup() as tasks:
+            reader = tasks.create_task(_feed_output(process.output, transcript))
+            try:
+                async with asyncio.timeout(0 if note else self._seconds) as self._limit:
+                    await process.exited.wait()
+            except TimeoutError:
+                timed_out = (
+                    f"[ended after {seconds:g} s, with all that it had started: raise timeout, or use background]"
+                )
+                note = note or timed_out
+            except asyncio.CancelledError:
+                _uncancel()
+                note = _BY_USER
+            was_running = await process.kill()
+            await process.close(reader)
+        if was_running and not note:
+            note = "[what it left running was ended: use background for that]"
+        await asyncio.to_thread(transcript.close)
+        code = process.code
+        ending = note if note.startswith("[ended") else _describe_exit(code)
+        parts = (transcript.text().rstrip("\n"), "" if note == ending else note, ending)
+        return ShellRun("\n".join(part for part in parts if part) or "(no output)", error=ending != "")
 
 
 async def _start(command: str, folder: Path, chat: str) -> tuple[shell.ShellProcess, str]:
@@ -229,6 +279,22 @@ def _get_jobs(context: ToolContext) -> Jobs:
     if context.jobs is None:
         raise ToolError("There are no background jobs here.", "Run the command without background.")
     return context.jobs
+
+
+async def _wait_for_end(context: ToolContext, id: str) -> str:
+    """Wait until a job has ended, or the user has sent a message. Return how the job is then, for the model. The last
+    lines of a job that has ended come with the note of its end."""
+    jobs = _get_jobs(context)
+    ending, message = asyncio.ensure_future(jobs.wait(id)), asyncio.ensure_future(context.steered.wait())
+    try:
+        while not (ending.done() or message.done()):
+            await asyncio.wait((ending, message), timeout=EVERY, return_when=asyncio.FIRST_COMPLETED)
+            context.report(Report("\n".join(line.text for line in jobs.read(id).lines[-_WATCHED_LINES:])))
+        job = _describe_job(_find_job(context, id))
+        return job if ending.done() else f"{job}\n{as_last_lines(jobs.read(id).lines)}".rstrip()
+    finally:
+        ending.cancel()
+        message.cancel()
 
 
 def _describe_job(job: Job) -> str:

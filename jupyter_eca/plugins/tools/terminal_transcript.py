@@ -83,6 +83,11 @@ class TerminalTranscript:
         if self._file is not None:
             self._file.close()
 
+    def read_end(self, lines: int) -> str:
+        """Return the last lines of the output so far. Unlike all other methods, it may be called while another thread
+        feeds the transcript."""
+        return "\n".join(_plain(self._head + self._tail).rstrip("\n").split("\n")[-lines:])
+
     def text(self) -> str:
         """Return the text for the model."""
         if self.path is None:

@@ -1,10 +1,11 @@
-"""Waits for code in a kernel, or lets it go on as a background job. In both cases it reports the progress.
+"""Waits for code in a kernel or for a command, or lets it go on as a background job. In both cases it reports the
+progress.
 
 A call that waits ends early in three cases, and says how far the code is: the user moves it to the background, or sends
 a message to the model while the code has been running for long, or stops the turn. In the first two cases the code goes
 on as a job.
 
-It must not run code: the tools in `kernel` and `notebook` do. `workspace/jobs` has the jobs.
+It must not run code: the tools in `kernel`, `notebook` and `shell` do. `workspace/jobs` has the jobs.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ InBackground = Annotated[
     Field(description="Do not wait: you are told of the end. Until then the kernel is busy."),
 ]
 
-STARTED: Final = "Started as {}. You will be told when it ends. Use bg_job to read its output or to kill it."
+STARTED: Final = (
+    "Started as {}. You will be told when it ends. Use bg_job to read its output, to wait for its end or to kill it."
+)
 
 # The seconds between two reports. The output is not looked at more often, however much is printed.
 EVERY: Final = 0.2
@@ -133,7 +136,7 @@ def check_kernel_free(context: ToolContext, kernel: str | None, path: str = "") 
 
 async def wait_or_detach(
     context: ToolContext,
-    work: Coroutine[None, None, T],
+    work: Coroutine[None, None, T] | asyncio.Future[T],
     watch: RunWatch,
     new_job: NewJob,
     ending: Callable[[T], JobEnding],

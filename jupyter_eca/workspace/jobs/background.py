@@ -190,6 +190,11 @@ class BackgroundJobs:
         job = entry.job
         return JobsReadOutputResult(lines=entry.read_lines()[-MAX_LINES:], status=job.status, exit_code=job.exit_code)
 
+    async def wait(self, id: str) -> None:
+        """Wait until a job has ended. Return at once when there is no such job."""
+        if (entry := self._entries.get(id)) is not None:
+            await entry.ended.wait()
+
     async def kill(self, id: str) -> bool:
         """End a job with all its child processes, and wait for its end. Return False when it has already ended, or
         there is no such job."""

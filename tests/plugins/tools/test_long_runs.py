@@ -4,6 +4,8 @@ notebook is open in a page, and the clock of the host is that of the test."""
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
+    from jupyter_eca.protocol.chat import ChatContentReceivedParams
     from jupyter_eca.transport.eca_client import Progress
 
 pytestmark = pytest.mark.asyncio
@@ -152,3 +155,114 @@ async def test_the_end_of_a_job_comes_with_its_last_lines(tmp_path: Path) -> Non
         page.hold.set()
         await ended(there, "Background job")
         assert f"bg_job reads its output.]\n{PRINTED}" in told(await there.table.host.turns.draft("chat", "next"))
+
+
+def reading(folder: Path, *, after: str = "") -> dict[str, Any]:
+    """A command that prints a line, and then waits for one that the test writes into a pipe."""
+    os.mkfifo(folder / "pipe")
+    return {"tool": "shell_command", "arguments": {"command": f"echo begun; read line < pipe; echo got $line{after}"}}
+
+
+async def follow(
+    there: Room, rules: list[dict[str, Any]], watch: Callable[[Progress], None]
+) -> list[ChatContentReceivedParams]:
+    """Ask a model that follows these rules."""
+    (there.table.folder / "script.json").write_text(json.dumps({"rules": rules}))
+    async with asyncio.timeout(PATIENCE):
+        return [one async for one in there.client.ask("chat", "go", on_progress=watch)]
+
+
+async def write_line(folder: Path, line: str) -> None:
+    async with asyncio.timeout(PATIENCE):
+        await asyncio.to_thread((folder / "pipe").write_text, f"{line}\n")
+
+
+async def test_a_command_shows_what_it_has_printed_so_far(tmp_path: Path) -> None:
+    seen: list[str] = []
+    sent: list[asyncio.Task[None]] = []
+    async with watched_room(tmp_path, Page({PATH: []}), Clock()) as there:
+
+        def watch(report: Progress) -> None:
+            seen.append(report.text)
+            if "begun" in report.text and not sent:
+                sent.append(asyncio.ensure_future(write_line(tmp_path, "it")))
+
+        received = await ask(there, reading(tmp_path), watch)
+        assert result(called(received)[0]) == "begun\ngot it"
+        assert "0s\nbegun" in seen
+
+
+async def test_a_message_to_a_command_of_more_than_twenty_seconds_is_answered_while_it_runs(tmp_path: Path) -> None:
+    clock = Clock()
+    sent: list[asyncio.Task[None]] = []
+    async with watched_room(tmp_path, Page({PATH: []}), clock) as there:
+
+        def watch(report: Progress) -> None:
+            if "begun" in report.text and not sent:
+                clock.ahead = 25
+                sent.append(asyncio.ensure_future(steer(there, "How far is it?")))
+
+        command = reading(tmp_path, after="; exit 3")
+        answers = [{"message": "How far", "reply": [{"text": "It has begun."}]}, {"message": "", "reply": [command]}]
+        received = await follow(there, answers, watch)
+        text = result(called(received)[0])
+        assert text.startswith("Started as job-")
+        assert text.endswith("Still running: 25s. Its last lines:\nbegun")
+        assert said(received) == "It has begun."
+        await write_line(tmp_path, "it")
+        assert (await ended(there, "Background job")).endswith("([exit code 3])")
+        assert "begun\ngot it" in told(await there.table.host.turns.draft("chat", "next"))
+
+
+async def test_a_stop_ends_a_command_and_the_model_reads_what_it_had_printed(tmp_path: Path) -> None:
+    sent: list[asyncio.Task[None]] = []
+    async with watched_room(tmp_path, Page({PATH: []}), Clock()) as there:
+
+        def watch(report: Progress) -> None:
+            if "begun" in report.text and not sent:
+                sent.append(asyncio.ensure_future(there.client.stop("chat")))
+
+        received = await ask(there, reading(tmp_path), watch)
+        assert result(called(received)[0]).endswith("\nbegun\n[ended by the user]")
+
+
+JOB = {"result": "Started as (?P<id>job-[0-9a-f]{8})", "tool": "shell_command"}
+WAIT: dict[str, Any] = {"tool": "bg_job", "arguments": {"action": "wait", "job_id": "$id"}}
+
+
+async def start_and_wait(
+    there: Room, message: str, watch: Callable[[Progress], None]
+) -> list[ChatContentReceivedParams]:
+    """The model starts a job and waits for it. Then it reads a `message`."""
+    start = reading(there.table.folder)
+    start["arguments"]["background"] = True
+    rules = [{**JOB, "reply": [WAIT]}, {"message": message, "reply": [{"text": "I see."}]}]
+    return await follow(there, [*rules, {"message": "^go", "reply": [start]}], watch)
+
+
+async def test_a_model_that_waits_for_a_job_goes_on_at_its_end_with_its_last_lines(tmp_path: Path) -> None:
+    sent: list[asyncio.Task[None]] = []
+    async with watched_room(tmp_path, Page({PATH: []}), Clock()) as there:
+
+        def watch(report: Progress) -> None:
+            if "begun" in report.text and not sent:
+                sent.append(asyncio.ensure_future(write_line(tmp_path, "it")))
+
+        received = await start_and_wait(there, "is done after(.|\n)*begun\ngot it", watch)
+        assert said(received) == "I see."
+        assert ": completed for" in result(called(received)[-1])
+
+
+async def test_a_message_ends_the_waiting_for_a_job_and_the_job_goes_on(tmp_path: Path) -> None:
+    sent: list[asyncio.Task[None]] = []
+    async with watched_room(tmp_path, Page({PATH: []}), Clock()) as there:
+
+        def watch(report: Progress) -> None:
+            if "begun" in report.text and not sent:
+                sent.append(asyncio.ensure_future(steer(there, "Leave it.")))
+
+        received = await start_and_wait(there, "Leave it", watch)
+        assert said(received) == "I see."
+        assert result(called(received)[-1]).endswith("Its last lines:\nbegun")
+        await write_line(tmp_path, "it")
+        assert "is done after" in await ended(there, "Background job")

@@ -15,7 +15,7 @@ from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.engine.text import shell_template
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Plain
-from jupyter_eca.plugins.tools.shell import run_to_end
+from jupyter_eca.plugins.tools.shell import ShellCommandRun
 from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.tool_result import ToolResult
@@ -95,7 +95,7 @@ class CustomTool(Plain):
         # ECA's variables, by which a program finds out that an agent runs it, and in which chat.
         environment = f"export ECA_AGENT=1 ECA_CHAT_ID={shlex.quote(context.chat)}"
         command = f"{environment}; exec {shlex.quote(bash)} -c {shlex.quote(line)}"
-        run = await run_to_end(command, folder, self.config.timeout_seconds)
+        run = await ShellCommandRun(command, folder, self.config.timeout_seconds).finish()
         return ToolResult(run.text, error=run.error, details=_make_details(line))
 
     def _build_line(self, arguments: dict[str, Any]) -> str:
