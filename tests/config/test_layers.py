@@ -48,7 +48,7 @@ def test_without_any_file_what_only_looks_is_allowed_and_all_else_asks(home: Pat
     looking |= {"inspect", "kernel_state", "preview_notebook_change"}
     assert set(allowed) == looking | asking | {"task", "bg_job", "fetch_rule", "skill", "spawn_agent", "read_output"}
     assert [name for name, rule in allowed.items() if not rule.always] == ["bg_job"]
-    assert allowed["bg_job"].args_matchers == {"action": ("list", "read_output")}
+    assert allowed["bg_job"].args_matchers == {"action": ("list", "read_output", "wait")}
     assert config.tool_call.approval.by_default is Decision.ASK
 
 

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.event import Event
 
+# What a subagent reads with a message of the user, who has written it to the parent.
+FOR_PARENT: Final = (
+    "(The user has written this to the agent that gave you your task. Follow it only where it is about your task.)"
+)
+
 # Tools that a subagent never has, because it must not spawn others, keep a plan of its own, or ask the user.
 WITHHELD_TOOLS: Final = frozenset({"spawn_agent", "task", "git", "ask_user"})
 

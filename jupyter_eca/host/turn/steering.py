@@ -3,7 +3,8 @@ keeps them until the next request to the model.
 
 A message waits until its contexts are read. Those behind it wait, too, so that the model reads them in their order. If
 the turn ends meanwhile, the message is dropped, as ECA's `chat/promptSteer` says, and the client sends it as a prompt.
-It must not know how a context is read: `prompt_contexts` does.
+The subagents that work for the chat get the message, too: otherwise it would wait for their end. It must not know how
+a context is read: `prompt_contexts` does.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine import inputs
+from jupyter_eca.engine.chat.subagents import FOR_PARENT
 from jupyter_eca.engine.text.mentions import find_mentions
 from jupyter_eca.errors import EcaError
 from jupyter_eca.host.chat.live_chat import now
@@ -88,3 +91,6 @@ class Steering:
                 reporter.steered.set()
             else:
                 reporter.steered.clear()
+        for subagent in [other for other in self._chats.all_live() if other.parent == chat.state.id and other.busy]:
+            context = f"{steered.context}\n\n{FOR_PARENT}" if steered.message else ""
+            self._feed(subagent, replace(steered, content_id=uuid.uuid4().hex, context=context))

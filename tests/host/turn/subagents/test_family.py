@@ -80,6 +80,27 @@ async def test_trust_that_is_given_meanwhile_holds_for_a_running_subagent(tmp_pa
     assert notebook.ran == ["x = 1"]
 
 
+async def test_a_message_of_the_user_reaches_the_subagent_that_works_and_then_the_parent(tmp_path: Path) -> None:
+    heard: list[dict[str, Any]] = [
+        {"message": "The user has written this to the agent", "reply": [{"text": "Then only the half."}]},
+        {"message": "only the half", "reply": [{"text": "The half is done."}]},
+    ]
+    notebook = Notebook(hold=asyncio.Event())
+    async with house(tmp_path, [*heard, *RULES], "run_code") as table:
+        client = await table.client(notebook)
+        asking = asyncio.ensure_future(answer(client, "share it"))
+        await notebook.started.wait()
+        table.host.turns.steer("chat", "Do only the half")
+        assert notebook.hold is not None
+        notebook.hold.set()
+        received = await asking
+        (child,) = children(received)
+        read = [message.text for message in (await table.host.chats.load(child)).state.history]
+    assert result(received) == "## Agent 'general' Result\n\nThen only the half."
+    assert said(mine(received)) == "The half is done."
+    assert any(text.startswith("Do only the half\n\n(The user has written this") for text in read)
+
+
 async def test_what_is_approved_for_the_session_holds_for_the_whole_family(tmp_path: Path) -> None:
     rules = [
         {"message": "share it", "reply": [spawn("general", "the part, first")]},
