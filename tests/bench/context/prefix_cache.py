@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tests.bench.context.request_view import list_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 Json = dict[str, Any]
 
@@ -53,6 +53,24 @@ def split(body: Json) -> list[Block]:
         Block(f"{place} {json.dumps(_without_mark(part), sort_keys=True)}", count_tokens(part), _MARK in part)
         for place, part in parts
     ]
+
+
+def list_breaks(bodies: Sequence[Json]) -> list[int]:
+    """Return the indexes of the requests that do not begin with the whole request before them in the same chat.
+
+    Requests belong to the same chat if they have the same first message. So the first one after a summary, or of a
+    subagent, begins another chat.
+    """
+    breaks: list[int] = []
+    last: dict[str, list[str]] = {}
+    for index, body in enumerate(bodies):
+        blocks = [block.identity for block in split(body)]
+        chat = json.dumps(_without_mark(list_blocks(body["messages"][0])[0]), sort_keys=True)
+        before = last.get(chat, [])
+        if blocks[: len(before)] != before:
+            breaks.append(index)
+        last[chat] = blocks
+    return breaks
 
 
 def count_tokens(part: Json) -> float:

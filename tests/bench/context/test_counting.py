@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.bench.context.figures import Figures, draw
-from tests.bench.context.prefix_cache import LOOK_BACK, PICTURE, PrefixCache, count_tokens
+from tests.bench.context.prefix_cache import LOOK_BACK, PICTURE, PrefixCache, count_tokens, list_breaks
 from tests.bench.context.request_view import NamedCell, RequestView
 
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -56,6 +56,13 @@ def test_a_short_prefix_is_not_cached() -> None:
     cache = PrefixCache()
     cache.send(request(text("a", marked=True), system="short"))
     assert cache.send(request(text("a", marked=True), system="short"))[1] == 0
+
+
+def test_a_request_that_does_not_begin_with_the_one_before_it_in_its_chat_is_a_break() -> None:
+    asked, other = text("asked", marked=True), text("another chat")
+    longer, changed = request(asked, text("more")), request(asked, text("less"))
+    assert list_breaks([request(asked), request(other), longer]) == []
+    assert list_breaks([request(asked), longer, changed, request(asked, system="short")]) == [2, 3]
 
 
 def test_a_cell_is_named_by_the_heading_above_its_source_and_not_by_a_traceback() -> None:

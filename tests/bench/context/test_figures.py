@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.bench.context import figures, task
+from tests.bench.context.prefix_cache import list_breaks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +28,7 @@ async def test_a_task_costs_no_more_than_the_table_says(
     for variable in ("XDG_CONFIG_HOME", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(variable, str(tmp_path / variable))
     done = await task.run(TASKS[name])
+    assert list_breaks(done.bodies) == [], "each request of a chat begins with the one before it"
     worse = list(done.figures.find_worse(figures.read()[name]))
     row = figures.draw({name: done.figures}, {name: TASKS[name].title}, figures.read())
     assert not worse, "\n".join([*worse, row, *done.errors])
