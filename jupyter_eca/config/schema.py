@@ -39,6 +39,30 @@ class OutputConfig(Model):
     """The size in thousands of characters."""
 
 
+class SandboxMode(StrEnum):
+    """Whether commands run in a sandbox: never (`off`), always but approved as ever (`ask`), or always, and those that
+    only the default of the rules would ask about run without asking (`auto`)."""
+
+    OFF = "off"
+    ASK = "ask"
+    AUTO = "auto"
+
+
+class SandboxConfig(Model):
+    """A key of ours: the sandbox for shell commands and custom tools. In it a command changes only the workspace, sees
+    no keys, and has no network. Linux needs bubblewrap (`bwrap`); macOS has `sandbox-exec`."""
+
+    mode: SandboxMode = SandboxMode.OFF
+    """`off`: no sandbox. `ask`: commands run in it, and need the approval that they need without it. `auto`: they run
+    in it without your approval, unless a rule asks or denies. The model can ask to run a command outside of it."""
+    network: bool = False
+    """Commands in the sandbox have the network of this machine."""
+    writable: tuple[str, ...] = ()
+    """Folders outside of the workspace that they may change, for example `~/.cache/pip`."""
+    hidden: tuple[str, ...] = ()
+    """Files and folders that they cannot read, besides the places of keys that are always hidden."""
+
+
 class ToolCallConfig(Model):
     """Tool calls: which of them may run, and how much of their output the model receives."""
 
@@ -46,6 +70,8 @@ class ToolCallConfig(Model):
     """Which calls run, which ask the user first, and which are refused."""
     output_truncation: OutputConfig = OutputConfig()
     """How much of a long output the model receives."""
+    sandbox: SandboxConfig = SandboxConfig()
+    """Whether commands run in a sandbox, and what is in it."""
 
 
 class AgentMode(StrEnum):

@@ -18,7 +18,7 @@ from jupyter_eca.engine.approval.shell_parser import only_reads
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.engine.table import Table
 from jupyter_eca.protocol.changes import ReviewTime
-from jupyter_eca.protocol.content import FileChangeDetails, Origin
+from jupyter_eca.protocol.content import FileChangeDetails, Origin, SandboxState, ShellCommandDetails
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.approval.call_targets import CallTargets
@@ -199,6 +199,11 @@ class ToolCall:
         if isinstance(self.details, FileChangeDetails) and not self.reads:
             return self.details.loads or ""
         return ""
+
+    @property
+    def is_sandboxed(self) -> bool:
+        """Whether the command of the call runs in a sandbox that the user trusts."""
+        return isinstance(self.details, ShellCommandDetails) and self.details.sandbox is SandboxState.TRUSTED
 
     def build_common_fields(self) -> dict[str, Any]:
         """Return the fields that all contents about the call have in common."""

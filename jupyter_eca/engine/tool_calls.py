@@ -106,6 +106,8 @@ def _reach_verdict(
     loads: str = "",
     review: ReviewTime = ReviewTime.BEFORE,
     unseen: str = "",
+    *,
+    sandboxed: bool = False,
 ) -> Verdict:
     """Return whether a call runs, needs approval or is denied, with the reason.
 
@@ -123,6 +125,7 @@ def _reach_verdict(
         loads=loads,
         review=review,
         unseen=unseen,
+        sandboxed=sandboxed,
     )
 
 
@@ -130,7 +133,17 @@ def _reach_final_verdict(state: ChatState, call: ToolCall, tool: ToolSpec) -> Ve
     """Return the verdict on a call with its final arguments, by the current rules, approvals and hooks."""
     # A call that only reads cannot run edited code, so it may run before edits are reviewed.
     unseen = "" if call.reads else _find_unseen(state, call)
-    verdict = _reach_verdict(state, tool, call.id, call.arguments, call.targets, call.loads, call.review, unseen)
+    verdict = _reach_verdict(
+        state,
+        tool,
+        call.id,
+        call.arguments,
+        call.targets,
+        call.loads,
+        call.review,
+        unseen,
+        sandboxed=call.is_sandboxed,
+    )
     return call.adjusted.apply_to(verdict)
 
 

@@ -6,6 +6,7 @@ It must not show a key, only where the key is from. `host.commands.settings` has
 
 from __future__ import annotations
 
+import asyncio
 import importlib.metadata
 import sys
 from typing import TYPE_CHECKING, Final
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca import redaction
 from jupyter_eca._version import __version__
 from jupyter_eca.config import find_problems
+from jupyter_eca.config.schema import SandboxMode
 from jupyter_eca.plugins.providers.base import StandsIn
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.protocol.provider import TrialOutcome
+from jupyter_eca.workspace.jobs.sandbox import Sandbox, explain_missing, find_engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -49,6 +52,10 @@ _SERVER_STARTING: Final = "The MCP server `{name}` is still starting. Its tools 
 _HELD_BACK: Final = (
     "Settings of `{folder}` are not used until you trust the folder: {summary}. The panel asks you about it."
 )
+_HOME_IN_WORKSPACE: Final = (
+    "Commands in the sandbox are asked about, although `toolCall.sandbox.mode` is `auto`: your home folder is in the "
+    "workspace. Start Jupyter in the folder of a project."
+)
 _KEY_PROBLEMS: Final = {
     TrialOutcome.REFUSED: "{label} has refused the key ({source}). Replace it there, or sign in with `/login`.",
     TrialOutcome.NO_CREDIT: "The account of the key for {label} ({source}) has no credit left.",
@@ -70,6 +77,7 @@ async def report(services: Services, where: str) -> str:
         *_find_key_problems(services),
         *_find_server_problems(services),
         *_find_setting_problems(services),
+        *await asyncio.to_thread(list, _find_sandbox_problems(services)),
     ]
     sections = (
         "### What to do\n\n" + (_list(problems) if problems else "Nothing: no problem was found."),
@@ -141,6 +149,17 @@ def _find_setting_problems(services: Services) -> Iterator[str]:
         yield problem.text
     for held in resolved.config.held_back:
         yield _HELD_BACK.format(folder=held.folder, summary=held.summary)
+
+
+def _find_sandbox_problems(services: Services) -> Iterator[str]:
+    """Yield why commands do not run in a sandbox, although the user wants one, or why they are asked about in it."""
+    mode = services.config.tool_call.sandbox.mode
+    if mode is SandboxMode.OFF:
+        return
+    if not find_engine():
+        yield f"{explain_missing()} Commands run without it, and are asked about. Install it, or switch it off."
+    elif mode is SandboxMode.AUTO and not Sandbox(tuple(services.workspace.files.roots)).is_safe:
+        yield _HOME_IN_WORKSPACE
 
 
 # -- what works

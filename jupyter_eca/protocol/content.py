@@ -253,6 +253,18 @@ class ShellCommandPart(Model):
     """Whether an earlier approval is remembered for it."""
 
 
+class SandboxState(StrEnum):
+    """Whether a command runs in the sandbox."""
+
+    INSIDE = "inside"
+    TRUSTED = "trusted"
+    """It runs inside, and needs approval only if a rule says so."""
+    OUTSIDE = "outside"
+    """The model wants to run it outside, with all rights of the user."""
+    MISSING = "missing"
+    """The user wants a sandbox, and this machine has none. It runs outside."""
+
+
 class ShellCommandDetails(Model):
     """The command line that a tool call runs."""
 
@@ -265,6 +277,8 @@ class ShellCommandDetails(Model):
     parsed: tuple[str, ...] | None = None
     """Not in ECA: each command of the line with its redirections, as the approval rules read them. Absent when the line
     cannot be parsed."""
+    sandbox: SandboxState | None = None
+    """Not in ECA: whether it runs in the sandbox. Absent when the user wants none."""
 
 
 class TaskStatus(StrEnum):
@@ -341,12 +355,23 @@ class Cause(Model):
     """What decided whether a tool call may run."""
 
     kind: Literal[
-        "rule", "remembered", "trust", "default", "protected", "loads", "unparsed", "changed", "review", "unseen"
+        "rule",
+        "remembered",
+        "trust",
+        "default",
+        "protected",
+        "loads",
+        "unparsed",
+        "changed",
+        "review",
+        "unseen",
+        "sandbox",
     ]
     """`protected`: the call changes what may run without asking. `loads`: it changes a Markdown cell that loads
     something as soon as it is shown. `unparsed`: its command line cannot be parsed, and a rule denies some commands.
     `changed`: the tool has changed since the user approved it for the session. `review`: the setting `review` lets the
-    change be made without approval. `unseen`: the call may run what was changed without approval."""
+    change be made without approval. `unseen`: the call may run what was changed without approval. `sandbox`: the
+    command runs in the sandbox, where it can do no harm."""
     rule: str | None = None
     """The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked. For
     `review`, the value of the setting."""

@@ -508,8 +508,10 @@ class JobEnding:
 class Jobs(Protocol):
     """The background jobs, at most ten at a time: shell commands, and code in kernels."""
 
-    async def start(self, chat: str, command: str, folder: Path, label: str, call: str = "") -> Job:
-        """Start a shell command.
+    async def start(
+        self, chat: str, command: str, folder: Path, label: str, call: str = "", prefix: Sequence[str] = ()
+    ) -> Job:
+        """Start a shell command. `prefix` are the arguments that start a sandbox, see `Sandbox.build_prefix`.
 
         Raises: ToolError when it cannot be started, or too many jobs run.
         """

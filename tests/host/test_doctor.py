@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.host import doctor
 from jupyter_eca.host.doctor import report
 from tests.support.host_and_client import desk
 
@@ -87,3 +88,23 @@ async def test_a_hook_with_a_mistake_is_a_problem(tmp_path: Path) -> None:
     async with desk(tmp_path, [], hooks={"mine": 3}) as table:
         text = await report(table.host.services, "here")
     assert "The hook 'mine' was left out: it is not an object." in section(text, "What to do")
+
+
+async def test_it_says_that_the_machine_has_no_sandbox_where_the_user_wants_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "find_engine", lambda: "")
+    async with desk(tmp_path, [], toolCall={"sandbox": {"mode": "ask"}}) as table:
+        text = await report(table.host.services, "here")
+    assert "There is no sandbox on this machine" in section(text, "What to do")
+    async with desk(tmp_path, []) as table:
+        assert "sandbox" not in await report(table.host.services, "here")
+
+
+async def test_it_says_why_commands_in_the_sandbox_are_asked_about_in_the_home_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "find_engine", lambda: "bwrap")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    async with desk(tmp_path, [], toolCall={"sandbox": {"mode": "auto"}}) as table:
+        assert "your home folder is in the workspace" in await report(table.host.services, "here")

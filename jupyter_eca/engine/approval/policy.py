@@ -11,6 +11,8 @@ user approved for this session, then the `ask` rules, then the `allow` rules, th
   something as soon as it is shown. Or a rule denies some commands, and it is not certain which commands the call runs.
 - Trust, which the user switches on for a chat, allows all other calls that would need approval. It never allows a
   denied call.
+- A command that needs approval only because no rule selects it runs without approval in a sandbox that the user trusts
+  (`toolCall.sandbox`).
 - An edit that needs approval only because no rule selects it runs without approval if the user reviews it afterwards
   (`review_time`). As long as such an edit is not reviewed, a call that may run the edited code needs approval, even if
   a rule or an earlier approval allows the call.
@@ -257,6 +259,7 @@ def decide(
     loads: str = "",
     review: ReviewTime = ReviewTime.BEFORE,
     unseen: str = "",
+    sandboxed: bool = False,
 ) -> Verdict:
     """Decide whether a call runs, needs approval or is denied. The cause of the verdict is the first rule that selects
     the call.
@@ -265,7 +268,8 @@ def decide(
     for the chat. `targets` are the files that the call names; without them, the paths are used as they are written.
     `loads` is what a page would load as soon as it shows what the call changes; "" for nothing. `review` is when the
     user reviews the changes of the call, see `choose_review_time`. `unseen` is the path of an edit that ran without
-    approval and is not reviewed yet; "" for none.
+    approval and is not reviewed yet; "" for none. `sandboxed` is whether the command of the call runs in a sandbox that
+    the user trusts.
     """
     call = ReviewedCall(tool, arguments, targets or find_targets(tool, arguments))
     verdict = _apply_rules(policy, call, remembered)
@@ -285,6 +289,8 @@ def decide(
         return Verdict(Decision.ALLOW, cause=verdict.cause.model_copy(update={"kind": "trust"}))
     if has_changed(tool, remembered):
         return Verdict(Decision.ASK, cause=verdict.cause.model_copy(update={"kind": "changed"}))
+    if sandboxed and verdict.cause.kind == "default":
+        return Verdict(Decision.ALLOW, cause=Cause(kind="sandbox"))
     if review is not ReviewTime.BEFORE and verdict.cause.kind == "default":
         return Verdict(Decision.ALLOW, cause=Cause(kind="review", rule=review.value))
     return verdict

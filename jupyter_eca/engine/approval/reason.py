@@ -55,6 +55,8 @@ def describe_cause(decision: Decision, cause: Cause | None) -> str:
         case "protected" | "loads" | "unparsed" | "changed" | "unseen":
             warning = describe_warning(cause)
             return f"Asked: {warning[:1].lower()}{warning[1:]}"
+        case "sandbox":
+            return "Allowed: it runs in the sandbox (`toolCall.sandbox`)"
         case "trust":
             would = f"{rule}{of_agent} would ask" if cause.rule else "nothing else allows it"
             return f"Allowed by trust: {would}"

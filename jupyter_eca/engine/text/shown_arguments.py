@@ -8,7 +8,13 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.protocol.content import FileChangeDetails, RunCellsDetails, ShellCommandDetails, TaskDetails
+from jupyter_eca.protocol.content import (
+    FileChangeDetails,
+    RunCellsDetails,
+    SandboxState,
+    ShellCommandDetails,
+    TaskDetails,
+)
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.content import ShellCommandPart, ToolCallDetails
@@ -16,9 +22,16 @@ if TYPE_CHECKING:
 # The arguments that the details of a call show in a better way, by the type of the details. They are not shown again.
 _SHOWN_BY_DETAILS: Final[dict[type, frozenset[str]]] = {
     FileChangeDetails: frozenset({"path", "content", "original_content", "new_content", "changes"}),
-    ShellCommandDetails: frozenset({"command", "background"}),
+    ShellCommandDetails: frozenset({"command", "background", "outside"}),
     TaskDetails: frozenset({"op", "tasks", "ids", "active_summary"}),
     RunCellsDetails: frozenset({"cells"}),
+}
+
+SANDBOX_WORDS: Final = {
+    SandboxState.INSIDE: "in the sandbox",
+    SandboxState.TRUSTED: "in the sandbox",
+    SandboxState.OUTSIDE: "outside of the sandbox, with all your rights",
+    SandboxState.MISSING: "without a sandbox, with all your rights: this machine has none",
 }
 
 
@@ -36,7 +49,9 @@ def format_command(arguments: dict[str, Any], details: ShellCommandDetails) -> s
     """Return the command line exactly as it runs. Chats of older versions have it only in the arguments."""
     written = details.line or arguments.get("command")
     text = written if isinstance(written, str) else "\n".join(map(_join_words, details.commands))
-    return f"{text}\n# in the background" if details.background else text
+    remarks = ["# in the background"] if details.background else []
+    remarks += [f"# {SANDBOX_WORDS[details.sandbox]}"] if details.sandbox else []
+    return "\n".join((text, *remarks))
 
 
 def _join_words(part: ShellCommandPart) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca import instructions
 from jupyter_eca.config import find_problems, locate_problem
 from jupyter_eca.config.agents import PLAN
+from jupyter_eca.config.schema import SandboxMode
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.engine.approval.policy import is_hidden
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
 
 
 SPAWN: Final = "spawn_agent"
+
+# The tool for commands, and its argument that is about the sandbox.
+SHELL: Final = "shell_command"
+OUTSIDE: Final = "outside"
 
 # The seconds that the question of a cell waits for MCP servers that are starting. "Run all" asks a moment after it has
 # started them, and the cell may need their tools. If no client can approve tool calls, the question waits for slow
@@ -263,9 +268,18 @@ class Setups:
             )
             if spec.name == SPAWN
             else spec
-            for spec in (owner.limit_parts(replace(tool.spec, reads=tool.reads)) for tool in tools)
+            for spec in (
+                owner.limit_parts(self._limit_arguments(replace(tool.spec, reads=tool.reads))) for tool in tools
+            )
             if spec.name != SPAWN or others
         )
+
+    def _limit_arguments(self, tool: ToolSpec) -> ToolSpec:
+        """Return the tool for commands without the argument about the sandbox, if the user wants no sandbox."""
+        if tool.name != SHELL or self._services.config.tool_call.sandbox.mode is not SandboxMode.OFF:
+            return tool
+        properties = {name: schema for name, schema in tool.parameters["properties"].items() if name != OUTSIDE}
+        return replace(tool, parameters={**tool.parameters, "properties": properties})
 
     def find_changed_tools(self, chat: LiveChat) -> tuple[ToolSpec, ...] | None:
         """Return the tools for the turn under way if they have changed since it got them, for example because an MCP

@@ -8,8 +8,10 @@ It must not decide whether a tool runs. `host.turn.setup` lists the tools, and `
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jupyter_eca.config.schema import SandboxMode
 from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
 from jupyter_eca.host.store import ReviewState
@@ -24,10 +26,12 @@ from jupyter_eca.plugins.contexts.base import Surroundings, allow_reading
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import FileChangeDetails
+from jupyter_eca.workspace.jobs.sandbox import Sandbox
 from jupyter_eca.workspace.known_versions import KnownVersions
 from jupyter_eca.workspace.ports import Executed, FolderKernels
 
 if TYPE_CHECKING:
+    from jupyter_eca.config.schema import SandboxConfig
     from jupyter_eca.engine.tool_call import ToolCall
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.services import Services
@@ -127,6 +131,8 @@ class ToolContexts:
             is_unattended=self._is_unattended,
             telling=services.config.notebook.variables,
             known=live.known if live else KnownVersions(),
+            sandbox=_make_sandbox(services.config.tool_call.sandbox, files),
+            trusts_sandbox=services.config.tool_call.sandbox.mode is SandboxMode.AUTO,
             clock=services.clock,
         )
 
@@ -195,3 +201,11 @@ def find_review_state(call: ToolCall | None, setting: ReviewTime) -> ReviewState
         return ReviewState.UNSEEN_SETTLED if never or call.review is ReviewTime.NEVER else ReviewState.UNSEEN
     approved = call is not None and call.approved and isinstance(call.details, FileChangeDetails)
     return ReviewState.SETTLED if never or approved else ReviewState.OPEN
+
+
+def _make_sandbox(config: SandboxConfig, files: Files) -> Sandbox | None:
+    """Return the sandbox that the user wants for commands in these files; None for none."""
+    if config.mode is SandboxMode.OFF:
+        return None
+    writable, hidden = (tuple(Path(name).expanduser() for name in names) for names in (config.writable, config.hidden))
+    return Sandbox(tuple(files.roots), writable, hidden, config.network)

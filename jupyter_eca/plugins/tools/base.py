@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.task_plan import Plan
     from jupyter_eca.instructions.skills import SkillRegistry
     from jupyter_eca.protocol.content import FileChangeDetails, SubagentDetails, ToolCallDetails
+    from jupyter_eca.workspace.jobs.sandbox import Sandbox
     from jupyter_eca.workspace.ports import (
         Checkpointer,
         Editor,
@@ -150,6 +151,10 @@ class ToolContext:
     """Set when the user moves the call to the background, because they do not want to wait."""
     steered: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while a message of the user waits until the model can read it, which is after this call."""
+    sandbox: Sandbox | None = None
+    """The sandbox for commands; None if the user wants none."""
+    trusts_sandbox: bool = False
+    """Whether commands in the sandbox need no approval, unless a rule says so."""
     clock: Callable[[], float] = monotonic
     """The clock by which a call waits, in seconds."""
 

@@ -19,14 +19,16 @@ from jupyter_eca.errors import StoppedRunError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.terminal_transcript import TerminalTranscript
 from jupyter_eca.plugins.tools.waited_code import EVERY, STARTED, RunWatch, as_last_lines, describe_job, wait_or_detach
-from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
+from jupyter_eca.protocol.content import SandboxState, ShellCommandDetails, ShellCommandPart
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.jobs import shell
+from jupyter_eca.workspace.jobs.sandbox import find_engine
 from jupyter_eca.workspace.ports import JobEnding, NewJob
 from jupyter_eca.workspace.tool_result import Report, ToolResult
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from jupyter_eca.workspace.ports import Files, Jobs
@@ -46,6 +48,7 @@ Command = Annotated[str, Field(min_length=1, description="One or more lines for 
 Folder = Annotated[str, Field(description="Where it runs, by default the workspace.")]
 Seconds = Annotated[float, Field(gt=0, description=f"Seconds until it is ended, {MAX_SECONDS} at most.")]
 Background = Annotated[bool, Field(description="Start a job and do not wait: for servers and long work.")]
+Outside = Annotated[bool, Field(description="Run it outside of the sandbox, which the user must approve.")]
 Action = Literal["list", "read_output", "wait", "kill"]
 JobId = Annotated[str, Field(description="Not needed to list them.")]
 
@@ -54,10 +57,40 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ShellComm
     """Return the command and its parts, which the user sees before the approval."""
     values = validate(shell_command.arguments, arguments)  # parsed as for the call itself: "true" is True
     await run_read(_resolve_folder, context.files, values["working_directory"])
-    return _make_details(context, values["command"], background=values["background"])
+    state = await run_read(_choose_sandbox_state, context, outside=values["outside"])
+    return _make_details(context, values["command"], background=values["background"], sandbox=state)
 
 
-def _make_details(context: ToolContext, command: str, *, background: bool) -> ShellCommandDetails:
+def _choose_sandbox_state(context: ToolContext, *, outside: bool) -> SandboxState | None:
+    """Return whether a command runs in the sandbox; None if the user wants none. Blocks when it is first called."""
+    sandbox = context.sandbox
+    if sandbox is None:
+        return None
+    if not find_engine():
+        return SandboxState.MISSING
+    if outside:
+        return SandboxState.OUTSIDE
+    return SandboxState.TRUSTED if context.trusts_sandbox and sandbox.is_safe else SandboxState.INSIDE
+
+
+async def find_sandbox(context: ToolContext, *, outside: bool = False) -> tuple[SandboxState | None, list[str]]:
+    """Return whether a command runs in the sandbox, and the arguments that start it there. It runs as the user was
+    shown it, also if the settings have changed since then. Raises: ToolError when it cannot run so any more."""
+    announced = context.announced
+    if isinstance(announced, ShellCommandDetails):
+        state = announced.sandbox
+    else:
+        state = await run_read(_choose_sandbox_state, context, outside=outside)
+    if state not in {SandboxState.INSIDE, SandboxState.TRUSTED}:
+        return state, []
+    if context.sandbox is None:
+        raise ToolError("The sandbox was switched off after this call was shown; it did not run.", "Call it again.")
+    return state, await run_read(context.sandbox.build_prefix)
+
+
+def _make_details(
+    context: ToolContext, command: str, *, background: bool, sandbox: SandboxState | None
+) -> ShellCommandDetails:
     """Return the details of a command. A line that cannot be parsed is shown as it is."""
     parsed = parse_commands(command)
     programs = {scope.value for scope in context.remembered if scope.kind is ScopeKind.PROGRAM}
@@ -70,6 +103,7 @@ def _make_details(context: ToolContext, command: str, *, background: bool) -> Sh
         background=background,
         line=command,
         parsed=tuple(part.whole_text for part in parsed) if parsed is not None else None,
+        sandbox=sandbox,
     )
 
 
@@ -80,6 +114,7 @@ async def shell_command(
     working_directory: Folder = "",
     timeout: Seconds = 60,  # noqa: ASYNC109  # ECA's name for it, and told to the model
     background: Background = False,
+    outside: Outside = False,
 ) -> ToolResult:
     """Run a command in the user's shell. Returns what it printed, and its exit code if that is not 0.
 
@@ -88,11 +123,12 @@ async def shell_command(
     search or change files use the tools for that.
     """
     folder = await run_read(_resolve_folder, context.files, working_directory)
-    details = _make_details(context, command, background=background)
+    state, prefix = await find_sandbox(context, outside=outside)
+    details = _make_details(context, command, background=background, sandbox=state)
     if background:
-        job = await _get_jobs(context).start(context.chat, command, folder, _make_label(command), context.call)
+        job = await _get_jobs(context).start(context.chat, command, folder, _make_label(command), context.call, prefix)
         return ToolResult(STARTED.format(job.id), details=details)
-    run = ShellCommandRun(command, folder, min(timeout, MAX_SECONDS), context.chat)
+    run = ShellCommandRun(command, folder, min(timeout, MAX_SECONDS), context.chat, prefix)
     watch = RunWatch(clock=context.clock)
     watch("", run.read_end)
     finishing = asyncio.ensure_future(run.finish())
@@ -104,7 +140,8 @@ async def shell_command(
     if isinstance(done, Job):
         run.lift_limit()
         return ToolResult(describe_job(done, watch, background=False), details=details)
-    return ToolResult(done.text, error=done.error, details=details)
+    text = f"{done.text}\n{_IN_SANDBOX}" if prefix and done.error else done.text
+    return ToolResult(text, error=done.error, details=details)
 
 
 def _make_label(command: str) -> str:
@@ -153,6 +190,11 @@ TOOLS = (shell_command, bg_job)
 
 _BY_USER: Final = "[ended by the user]"
 
+_IN_SANDBOX: Final = (
+    "[It ran in the sandbox: it can change only the workspace and /tmp, sees no keys, and may have no network. If that "
+    "is why it failed, `outside` runs it outside, which the user must approve.]"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ShellRun:
@@ -167,8 +209,10 @@ class ShellRun:
 class ShellCommandRun:
     """A command that runs to its end, and what it has printed so far."""
 
-    def __init__(self, command: str, folder: Path, seconds: float, chat: str = "") -> None:
-        """After `seconds` the command is killed. `chat` is the chat that runs it."""
+    def __init__(self, command: str, folder: Path, seconds: float, chat: str = "", prefix: Sequence[str] = ()) -> None:
+        """After `seconds` the command is killed. `chat` is the chat that runs it. `prefix` are the arguments that start
+        a sandbox."""
+        self._prefix = prefix
         self._command = command
         self._folder = folder
         self._seconds: float | None = seconds
@@ -189,7 +233,7 @@ class ShellCommandRun:
     async def finish(self) -> ShellRun:
         """Run the command to its end. If it runs for too long, or the turn is stopped, it is killed with all that it
         started. Even then, what it has printed is returned."""
-        process, note = await _start(self._command, self._folder, self._chat)
+        process, note = await _start(self._command, self._folder, self._chat, self._prefix)
         transcript, seconds = self._transcript, self._seconds
         async with asyncio.TaskGroup() as tasks:
             reader = tasks.create_task(_feed_output(process.output, transcript))
@@ -206,7 +250,8 @@ class ShellCommandRun:
                 note = _BY_USER
             was_running = await process.kill()
             await process.close(reader)
-        if was_running and not note:
+        # All processes in a sandbox end with the command: what is still there is the sandbox itself.
+        if was_running and not note and not self._prefix:
             note = "[what it left running was ended: use background for that]"
         await asyncio.to_thread(transcript.close)
         code = process.code
@@ -215,10 +260,10 @@ class ShellCommandRun:
         return ShellRun("\n".join(part for part in parts if part) or "(no output)", error=ending != "")
 
 
-async def _start(command: str, folder: Path, chat: str) -> tuple[shell.ShellProcess, str]:
+async def _start(command: str, folder: Path, chat: str, prefix: Sequence[str]) -> tuple[shell.ShellProcess, str]:
     """Start a command, and return a note, "" for none. If the turn is stopped meanwhile, the note says so: the process
     is then ended at once, but what it has printed counts."""
-    starting = asyncio.ensure_future(shell.start(command, folder, chat=chat))
+    starting = asyncio.ensure_future(shell.start(command, folder, chat=chat, prefix=prefix))
     try:
         return await asyncio.shield(starting), ""
     except asyncio.CancelledError:

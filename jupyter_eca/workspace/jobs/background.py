@@ -22,7 +22,7 @@ from jupyter_eca.workspace.jobs import shell
 from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
     from pathlib import Path
 
 _log = logging.getLogger(__name__)
@@ -119,14 +119,16 @@ class BackgroundJobs:
         self._starting = asyncio.Lock()
         self._closed = False
 
-    async def start(self, chat: str, command: str, folder: Path, label: str, call: str = "") -> Job:
-        """Start a shell command as a job.
+    async def start(
+        self, chat: str, command: str, folder: Path, label: str, call: str = "", prefix: Sequence[str] = ()
+    ) -> Job:
+        """Start a shell command as a job. `prefix` are the arguments that start a sandbox.
 
         Raises: ToolError when it cannot be started, or too many jobs run.
         """
         async with self._starting:
             self._check_capacity()
-            process = await shell.start(command, folder, separate_errors=True, chat=chat)
+            process = await shell.start(command, folder, separate_errors=True, chat=chat, prefix=prefix)
             spec, output = NewJob(chat, label, command, call), _JobOutput()
             entry = _JobEntry(_make_job(spec), spec, output.lines, process.kill)
             return self._track(entry, self._watch_process(entry, process, output))

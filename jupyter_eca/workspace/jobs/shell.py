@@ -15,12 +15,15 @@ from asyncio.subprocess import SubprocessStreamProtocol
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.environment import inherit_environment
 from jupyter_eca.workspace.git_settings import add_variables
 from jupyter_eca.workspace.jobs.process_records import MARK, ProcessRecord, kill_processes, signal_processes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Shells with the quoting rules of POSIX. No other shell may be used, because approval rules are applied to the command
 # as `engine/approval/shell_parser.py` parses it, with these quoting rules.
@@ -106,12 +109,13 @@ async def start(
     input_data: bytes | None = None,
     shell: str = "",
     chat: str = "",
+    prefix: Sequence[str] = (),
 ) -> ShellProcess:
     """Start a command in a shell.
 
     `separate_errors` gives stderr its own stream. `input_data` is what the command reads from stdin. `shell` is the
     shell to use in place of the user's. `chat` is the chat that gets a message if our program is killed while the
-    command runs.
+    command runs. `prefix` are the arguments that start a sandbox, see `Sandbox.build_prefix`.
 
     Raises: ToolError when the command cannot be started.
     """
@@ -123,6 +127,7 @@ async def start(
     starting = asyncio.ensure_future(
         asyncio.get_running_loop().subprocess_exec(
             _Protocol,
+            *prefix,
             shell,
             "-c",
             command,

@@ -94,9 +94,10 @@ export interface Cause {
    * `protected`: the call changes what may run without asking. `loads`: it changes a Markdown cell that loads something
    * as soon as it is shown. `unparsed`: its command line cannot be parsed, and a rule denies some commands. `changed`:
    * the tool has changed since the user approved it for the session. `review`: the setting `review` lets the change be
-   * made without approval. `unseen`: the call may run what was changed without approval.
+   * made without approval. `unseen`: the call may run what was changed without approval. `sandbox`: the command runs in
+   * the sandbox, where it can do no harm.
    */
-  readonly kind: 'rule' | 'remembered' | 'trust' | 'default' | 'protected' | 'loads' | 'unparsed' | 'changed' | 'review' | 'unseen';
+  readonly kind: 'rule' | 'remembered' | 'trust' | 'default' | 'protected' | 'loads' | 'unparsed' | 'changed' | 'review' | 'unseen' | 'sandbox';
   /**
    * The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked. For
    * `review`, the value of the setting.
@@ -1921,6 +1922,9 @@ export interface RunCellsDetails {
 /** How a run of code ended. */
 export type RunStatus = 'ok' | 'error' | 'interrupted';
 
+/** Whether a command runs in the sandbox. */
+export type SandboxState = 'inside' | 'trusted' | 'outside' | 'missing';
+
 /** The text that is selected when the prompt is sent. */
 export interface SelectionContext {
   /** The word that stands for the context in a message. */
@@ -1991,6 +1995,8 @@ export interface ShellCommandDetails {
    * cannot be parsed.
    */
   readonly parsed?: readonly string[];
+  /** Not in ECA: whether it runs in the sandbox. Absent when the user wants none. */
+  readonly sandbox?: SandboxState;
 }
 
 /** One command of a command line. */
@@ -2731,7 +2737,8 @@ export const SHAPES = {
     commands: ['ShellCommandPart'],
     background: 'b',
     'line?': 's',
-    'parsed?': ['s']
+    'parsed?': ['s'],
+    'sandbox?': 's'
   },
   ShellCommandPart: { command: 's', args: ['s'], 'approvalKey?': 's', remembered: 'b' },
   ShowMessageParams: { type: 's', message: 's', 'chatId?': 'ChatId' },

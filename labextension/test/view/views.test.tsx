@@ -129,6 +129,17 @@ test('a call that changes what may run, or that loads something, says so, and no
   expect(loads).not.toContain('Always…');
 });
 
+test.each([
+  ['trusted', 'In the sandbox'],
+  ['inside', 'In the sandbox'],
+  ['outside', 'Outside of the sandbox, with all your rights'],
+  ['missing', 'Without a sandbox, with all your rights: this machine has none']
+] as const)('a command says where it runs: %s', (sandbox, words) => {
+  const details = { type: 'shellCommand', commands: [], background: false, line: 'make' } as const;
+  expect(block({ ...CALL, status: 'waiting', details: { ...details, sandbox } })).toContain(words);
+  expect(block({ ...CALL, status: 'waiting', details })).not.toContain('sandbox');
+});
+
 test('a call that waits for a call before it says for which', () => {
   const waitsFor = 'Editing <x>';
   expect(block({ ...CALL, waitsFor })).toContain('needs approval, would run after: Editing &lt;x&gt;');

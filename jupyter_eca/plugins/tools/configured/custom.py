@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.engine.text import shell_template
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Plain
-from jupyter_eca.plugins.tools.shell import ShellCommandRun
-from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
+from jupyter_eca.plugins.tools.shell import ShellCommandRun, find_sandbox
+from jupyter_eca.protocol.content import SandboxState, ShellCommandDetails, ShellCommandPart
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.tool_result import ToolResult
 
@@ -81,8 +81,9 @@ class CustomTool(Plain):
     def preview(self) -> Preview:
         return self._preview
 
-    async def _preview(self, _context: ToolContext, arguments: dict[str, Any]) -> ShellCommandDetails:
-        return _make_details(self._build_line(arguments))
+    async def _preview(self, context: ToolContext, arguments: dict[str, Any]) -> ShellCommandDetails:
+        state, _ = await find_sandbox(replace(context, announced=None))
+        return _make_details(self._build_line(arguments), state)
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         """Run the command line with bash, for which users write such lines, in the first folder of the workspace.
@@ -95,8 +96,9 @@ class CustomTool(Plain):
         # ECA's variables, by which a program finds out that an agent runs it, and in which chat.
         environment = f"export ECA_AGENT=1 ECA_CHAT_ID={shlex.quote(context.chat)}"
         command = f"{environment}; exec {shlex.quote(bash)} -c {shlex.quote(line)}"
-        run = await ShellCommandRun(command, folder, self.config.timeout_seconds).finish()
-        return ToolResult(run.text, error=run.error, details=_make_details(line))
+        state, prefix = await find_sandbox(context)
+        run = await ShellCommandRun(command, folder, self.config.timeout_seconds, prefix=prefix).finish()
+        return ToolResult(run.text, error=run.error, details=_make_details(line, state))
 
     def _build_line(self, arguments: dict[str, Any]) -> str:
         """Return the command line with the arguments filled in. Raises: ToolError when they do not fit."""
@@ -111,9 +113,9 @@ class CustomTool(Plain):
         return line
 
 
-def _make_details(line: str) -> ShellCommandDetails:
+def _make_details(line: str, sandbox: SandboxState | None) -> ShellCommandDetails:
     """Return what clients show of a call: the command line as one command."""
-    return ShellCommandDetails(commands=(ShellCommandPart(command=line),), line=line)
+    return ShellCommandDetails(commands=(ShellCommandPart(command=line),), line=line, sandbox=sandbox)
 
 
 def _fits(value: Any, type: Any) -> bool:

@@ -4,10 +4,11 @@
  * This module knows no session. `ToolCard.tsx` decides whether the details are shown.
  */
 
+import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import { ToolBlock } from '../../chat/blocks';
-import { RunCellsDetails, ShellCommandDetails } from '../../wire/protocol';
+import { RunCellsDetails, SandboxState, ShellCommandDetails } from '../../wire/protocol';
 import { formatCount, toExactText } from '../../render/format';
 import { formatJson, repeatsText } from '../../render/json_results';
 import { Diff } from '../common/Diff';
@@ -197,6 +198,9 @@ function Commands({ details }: { readonly details: ShellCommandDetails }): React
           <ExactText text={text} />
         </pre>
       ))}
+      {details.sandbox !== undefined && (
+        <p className={`eca-Tool-why eca-mod-${details.sandbox}`}>{describeSandbox(details.sandbox, trans)}</p>
+      )}
       {parsed !== undefined && parsed.length > 1 && (
         <ol className="eca-Shell-parsed" aria-label={trans.__('The commands in this line')}>
           {parsed.map((text, index) => (
@@ -208,6 +212,19 @@ function Commands({ details }: { readonly details: ShellCommandDetails }): React
       )}
     </div>
   );
+}
+
+/** Return where a command runs, in words. */
+function describeSandbox(sandbox: SandboxState, trans: TranslationBundle): string {
+  switch (sandbox) {
+    case 'inside':
+    case 'trusted':
+      return trans.__('In the sandbox');
+    case 'outside':
+      return trans.__('Outside of the sandbox, with all your rights');
+    case 'missing':
+      return trans.__('Without a sandbox, with all your rights: this machine has none');
+  }
 }
 
 /** Shows why the call ran, needed an approval or was forbidden. */

@@ -58,6 +58,8 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
         : trans.__('Allowed: you decide about changes after they are made');
     case 'changed':
       return trans.__('Asked: its server has changed this tool since you approved it for this session');
+    case 'sandbox':
+      return trans.__('Allowed: it runs in the sandbox');
     case 'remembered':
       return trans.__('Allowed: you approved it for this session');
     case 'trust':

@@ -1,0 +1,267 @@
+"""The sandbox for commands, with real shells: what a command in it cannot reach, and which commands run in it without a
+question."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools import shell as shell_tools
+from jupyter_eca.plugins.tools.base import ToolContext
+from jupyter_eca.plugins.tools.shell import shell_command
+from jupyter_eca.protocol.content import SandboxState, ShellCommandDetails, ToolCallRunContent
+from jupyter_eca.transport.eca_client import CallDecision
+from jupyter_eca.workspace.jobs.sandbox import Sandbox, build_seatbelt_profile, find_engine
+from jupyter_eca.workspace.ports import Files
+from tests.support.host_and_client import answer, desk, said
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_eca.workspace.tool_result import ToolResult
+
+pytestmark = [
+    pytest.mark.asyncio,
+    pytest.mark.skipif(
+        not find_engine(), reason="this machine has no sandbox: bubblewrap is missing, or may not be used"
+    ),
+]
+
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that is not in `/tmp`, which is another one in the sandbox."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:  # a folder of its own
+        yield Path(folder)
+
+
+@pytest.fixture
+def home(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder with a key, beside the workspace."""
+    folder = place / "home"
+    (folder / ".ssh").mkdir(parents=True)
+    (folder / ".ssh" / "id").write_text("the key")
+    (folder / "notes.txt").write_text("the notes")
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def workspace(place: Path, home: Path) -> Path:  # noqa: ARG001  # the home folder counts
+    """A workspace with what decides what may run: a repository, our settings, and one more repository in a folder."""
+    folder = place / "workspace"
+    for repository in (folder, folder / "sub"):
+        subprocess.run(["git", "init", "-q", str(repository)], check=True)  # noqa: S607  # git as it is found
+        (repository / ".git" / "hooks").mkdir(exist_ok=True)
+    (folder / ".eca").mkdir()
+    (folder / ".eca" / "config.json").write_text("{}")
+    (folder / "AGENTS.md").write_text("Be kind.")
+    return folder
+
+
+@pytest.fixture
+def listener() -> Iterator[int]:
+    """The port of a server on this machine."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+async def run(workspace: Path, command: str, **more: Any) -> ToolResult:
+    context = ToolContext("chat", Files((workspace,)), sandbox=Sandbox((workspace,), **more), trusts_sandbox=True)
+    return await shell_command.run(context, {"command": command})
+
+
+def snapshot(folder: Path) -> dict[str, str]:
+    """All files that a command in the sandbox must not change."""
+    guarded = [
+        *folder.rglob(".git/config"),
+        *folder.rglob(".git/hooks/*"),
+        *folder.rglob(".eca/*"),
+        folder / "AGENTS.md",
+    ]
+    return {str(path): path.read_text() for path in guarded if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo x > ../outside.txt",
+        "ln -s .. up; echo x > up/outside.txt",
+        "echo x > $HOME/notes.txt",
+        "echo x >> .git/config",
+        "echo x > .git/hooks/post-commit",
+        "rm -rf .git/hooks; mkdir -p .git/hooks; echo x > .git/hooks/post-commit",
+        "mv .git moved; mkdir -p .git/hooks; echo x > .git/hooks/post-commit",
+        "ln .git/config linked; echo x >> linked",
+        "echo x >> sub/.git/config",
+        "mv sub/.git sub/moved; mkdir -p sub/.git/hooks; echo x > sub/.git/hooks/post-commit",
+        "mv sub moved; mkdir -p sub/.git/hooks; echo x > sub/.git/hooks/post-commit; echo x >> moved/.git/config",
+        "echo x > .eca/config.json",
+        "rm -rf .eca; mkdir .eca; echo x > .eca/config.json",
+        "mv .eca moved; mkdir .eca; echo x > .eca/config.json",
+        "echo x > AGENTS.md",
+        "rm AGENTS.md; echo x > AGENTS.md",
+        "mount -o remount,rw / ; umount .git/config; echo x >> .git/config",
+        "unshare -Urm sh -c 'umount -l .git/config; echo x >> .git/config'",
+    ],
+)
+async def test_a_command_changes_nothing_outside_and_nothing_that_decides_what_may_run(
+    workspace: Path, home: Path, command: str
+) -> None:
+    before = snapshot(workspace)
+    await run(workspace, command)
+    assert snapshot(workspace).items() >= {path: text for path, text in before.items() if "/sub/" not in path}.items()
+    assert not (workspace.parent / "outside.txt").exists()
+    assert (home / "notes.txt").read_text() == "the notes"
+    # A folder with a repository may get another name, but not another repository in its place.
+    inner = str(workspace / "sub" / ".git" / "config")
+    assert "x" not in snapshot(workspace).get(inner, "").split()
+
+
+@pytest.mark.parametrize("command", ["cat $HOME/.ssh/id", "cat hidden/it", "cat /proc/{pid}/environ", "cat /run/*"])
+async def test_a_command_reads_no_keys_and_nothing_of_other_programs(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("SOME_VALUE", "the value")
+    hidden = workspace / "hidden"
+    hidden.mkdir()
+    (hidden / "it").write_text("the secret")
+    result = await run(workspace, command.format(pid=os.getpid()), hidden=(hidden,))
+    assert result.error
+    assert not any(word in result.text for word in ("the key", "the secret", "the value"))
+
+
+async def test_a_command_has_the_network_only_if_the_user_allows_it(workspace: Path, listener: int) -> None:
+    connect = f"exec 3<>/dev/tcp/127.0.0.1/{listener} && echo connected"
+    line = f"bash -c '{connect}'"
+    refused, allowed = await run(workspace, line), await run(workspace, line, network=True)
+    assert (refused.error, "connected" in refused.text) == (True, False)
+    assert (allowed.error, allowed.text) == (False, "connected")
+
+
+async def test_a_command_cannot_end_a_program_outside(workspace: Path) -> None:
+    other = await asyncio.create_subprocess_exec("sleep", "60")
+    assert (await run(workspace, f"kill -9 {other.pid}")).error
+    assert other.returncode is None
+    other.kill()
+    await other.wait()
+
+
+async def test_a_command_works_in_the_workspace_and_commands_share_a_folder_for_temporary_files(
+    workspace: Path,
+) -> None:
+    identity = "-c user.name=me -c user.email=me@example.org"
+    made = await run(workspace, f"echo 1 > a.txt && git add a.txt && git {identity} commit -qm one && echo 2 > /tmp/b")
+    assert (made.text, made.error) == ("(no output)", False)
+    read = await run(workspace, "cat a.txt /tmp/b && git log --oneline | wc -l && cat $HOME/notes.txt")
+    assert read.text.split() == ["1", "2", "1", "the", "notes"]
+    extra = workspace.parent / "extra"
+    extra.mkdir()
+    assert not (await run(workspace, f"echo 3 > {extra}/c", writable=(extra,))).error
+    assert (extra / "c").read_text() == "3\n"
+
+
+async def test_a_command_that_fails_in_the_sandbox_says_how_it_can_run_outside(workspace: Path) -> None:
+    result = await run(workspace, "echo x > ../outside.txt")
+    assert "[It ran in the sandbox" in result.text
+    assert "`outside` runs it outside, which the user must approve" in result.text
+
+
+# -- what is asked
+
+
+def rules(**arguments: Any) -> list[Json]:
+    call = {"tool": "shell_command", "arguments": {"command": "touch made.txt", **arguments}}
+    return [{"result": "", "reply": [{"text": "Done."}]}, {"message": "", "reply": [call]}]
+
+
+def settings(mode: str, **approval: Any) -> Json:
+    return {"toolCall": {"approval": approval, "sandbox": {"mode": mode}}}
+
+
+async def ask(folder: Path, rules: list[Json], **more: Any) -> list[ToolCallRunContent]:
+    """The announcements of calls that waited for an approval, which they got, and of those that did not."""
+    async with desk(folder, rules, **more) as table:
+        received = await answer(await table.client(), "make", lambda _: CallDecision(approved=True))
+        assert said(received) == "Done."
+    runs = [one.content for one in received if isinstance(one.content, ToolCallRunContent)]
+    return list({call.id: call for call in reversed(runs)}.values())
+
+
+def get_state(call: ToolCallRunContent) -> SandboxState | None:
+    assert isinstance(call.details, ShellCommandDetails)
+    return call.details.sandbox
+
+
+@pytest.mark.parametrize(
+    ("mode", "arguments", "approval", "asked", "state"),
+    [
+        ("auto", {}, {}, False, SandboxState.TRUSTED),
+        ("ask", {}, {}, True, SandboxState.INSIDE),
+        ("auto", {"outside": True}, {}, True, SandboxState.OUTSIDE),
+        ("auto", {}, {"ask": {"shell_command": {}}}, True, SandboxState.TRUSTED),
+        ("auto", {"command": "echo '{}' > .eca/config.json"}, {}, True, SandboxState.TRUSTED),
+        ("off", {}, {}, True, None),
+    ],
+    ids=["auto", "ask", "outside", "a rule asks", "protected", "off"],
+)
+@pytest.mark.usefixtures("home")
+async def test_what_runs_in_the_sandbox_is_not_asked_about_if_the_user_wants_it_so(
+    tmp_path: Path, mode: str, arguments: Json, approval: Json, asked: bool, state: SandboxState | None
+) -> None:
+    (call,) = await ask(tmp_path, rules(**arguments), **settings(mode, **approval))
+    assert (call.manual_approval, get_state(call)) == (asked, state)
+    if not asked:
+        assert call.cause is not None
+        assert call.cause.kind == "sandbox"
+        assert (tmp_path / "made.txt").exists()
+
+
+async def test_where_there_is_no_sandbox_a_command_is_asked_about_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shell_tools, "find_engine", lambda: "")
+    (call,) = await ask(tmp_path, rules(), **settings("auto"))
+    assert (call.manual_approval, get_state(call)) == (True, SandboxState.MISSING)
+
+
+async def test_where_the_home_folder_is_in_the_workspace_a_command_is_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (call,) = await ask(tmp_path, rules(), **settings("auto"))
+    assert (call.manual_approval, get_state(call)) == (True, SandboxState.INSIDE)
+
+
+async def test_a_command_runs_as_it_was_shown_or_not_at_all(workspace: Path) -> None:
+    shown = ShellCommandDetails(commands=(), line="touch made.txt", sandbox=SandboxState.TRUSTED)
+    context = ToolContext("chat", Files((workspace,)), announced=shown)
+    with pytest.raises(ToolError, match="The sandbox was switched off after this call was shown"):
+        await shell_command.run(context, {"command": "touch made.txt"})
+    assert not (workspace / "made.txt").exists()
+
+
+@pytest.mark.parametrize("mode", ["off", "auto"])
+async def test_the_model_is_told_of_the_sandbox_only_where_there_is_one(tmp_path: Path, mode: str) -> None:
+    async with desk(tmp_path, rules(), **settings(mode)) as table:
+        request = await table.host.turns.draft("chat", "make")
+    (tool,) = [tool for tool in request.tools if tool.name == "shell_command"]
+    assert ("outside" in tool.parameters["properties"]) is (mode == "auto")
+
+
+async def test_the_profile_for_macos_denies_what_bubblewrap_hides(workspace: Path, home: Path) -> None:
+    profile = build_seatbelt_profile(Sandbox((workspace,)), home).splitlines()
+    assert f'(allow file-write* (subpath "{workspace}"))' in profile
+    assert f'(deny file-write* (subpath "{workspace / ".eca"}"))' in profile
+    assert f'(deny file-read* file-write* (subpath "{home / ".ssh"}"))' in profile
+    assert profile[-1] == "(deny network*)"
