@@ -219,6 +219,8 @@ class ChatQueryContextResult(Model):
 
     contexts: tuple[ChatContext, ...]
     chat_id: ChatId | None = None
+    lacks_variables: bool | None = None
+    """Not in ECA: whether variables are missing, because the kernel is busy or has not answered in time."""
 
 
 class ChatQueryFilesParams(Model):

@@ -27,6 +27,13 @@ export interface Suggestion {
   readonly insert?: string;
 }
 
+/** What the server suggests for a text. */
+export interface Suggestions {
+  readonly items: readonly Suggestion[];
+  /** Whether variables are missing, because the kernel is busy. */
+  readonly lacksVariables: boolean;
+}
+
 /** Sends a request to the server and returns the answer. */
 export type Ask = <K extends Requests<ClientMethods>>(
   method: K,
@@ -42,8 +49,9 @@ export async function listSuggestions(
   chatId: ChatId,
   contexts: readonly ChatContext[],
   ask: Ask
-): Promise<readonly Suggestion[]> {
-  return (await querySuggestions(kind, { query, chatId }, contexts, ask)).slice(0, MAX_SUGGESTIONS);
+): Promise<Suggestions> {
+  const { items, lacksVariables } = await querySuggestions(kind, { query, chatId }, contexts, ask);
+  return { items: items.slice(0, MAX_SUGGESTIONS), lacksVariables };
 }
 
 /** Return all suggestions of a kind. See `listSuggestions`. */
@@ -52,20 +60,27 @@ async function querySuggestions(
   params: { readonly query: string; readonly chatId: ChatId },
   contexts: readonly ChatContext[],
   ask: Ask
-): Promise<readonly Suggestion[]> {
+): Promise<Suggestions> {
   switch (kind) {
-    case '@':
-      return (await ask('chat/queryContext', { ...params, contexts })).contexts.map(toSuggestion);
-    case '/':
-      return sortCommands((await ask('chat/queryCommands', params)).commands.map(toCommand), params.query);
-    case '#':
-      return (await ask('chat/queryFiles', params)).files.map(({ path, type }) => ({
+    case '@': {
+      const found = await ask('chat/queryContext', { ...params, contexts });
+      return { items: found.contexts.map(toSuggestion), lacksVariables: found.lacksVariables === true };
+    }
+    case '/': {
+      const { commands } = await ask('chat/queryCommands', params);
+      return { items: sortCommands(commands.map(toCommand), params.query), lacksVariables: false };
+    }
+    case '#': {
+      const { files } = await ask('chat/queryFiles', params);
+      const items = files.map(({ path, type }) => ({
         key: path,
         kind: type,
         label: baseName(path),
         detail: path,
         insert: `${path} `
       }));
+      return { items, lacksVariables: false };
+    }
   }
 }
 

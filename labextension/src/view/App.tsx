@@ -20,7 +20,7 @@ import { Drafts, putBack, startChat, UnsentMessage } from '../chat/drafts';
 import { FirstSteps } from './first_run/first_steps';
 import { fetchOlderPage } from '../chat/history_page';
 import { estimatePrompt, estimateWithRequest } from '../chat/estimates';
-import { Suggestion, listSuggestions } from '../chat/suggestions';
+import { Suggestions, listSuggestions } from '../chat/suggestions';
 import type { Change } from '../chat/types';
 import { ChatContext, ChatId } from '../wire/protocol';
 import { dequeue, enqueue } from '../chat/queue';
@@ -299,7 +299,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   const busy = chat.status !== 'idle';
   const plan = React.useMemo(() => findPlan(chat.blocks), [chat.blocks]);
   const query = React.useCallback(
-    (trigger: Trigger, contexts: readonly ChatContext[]): Promise<readonly Suggestion[]> =>
+    (trigger: Trigger, contexts: readonly ChatContext[]): Promise<Suggestions> =>
       listSuggestions(trigger, chat.id, contexts, (method, params) => session.request(method, params)),
     [session, chat.id]
   );

@@ -562,6 +562,8 @@ export interface ChatQueryContextParams {
 export interface ChatQueryContextResult {
   readonly contexts: readonly ChatContext[];
   readonly chatId?: ChatId;
+  /** Not in ECA: whether variables are missing, because the kernel is busy or has not answered in time. */
+  readonly lacksVariables?: boolean;
 }
 
 /** Asks for the files and folders that match the text typed so far. */

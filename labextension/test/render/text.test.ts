@@ -134,9 +134,15 @@ test('the sign of the trigger decides which suggestions are requested', async ()
     const answer = { contexts: [{ type: 'web', url: 'u' }], commands: [], files: [{ type: 'file', path: 'a/b' }] };
     return Promise.resolve(answer as never);
   };
-  const [context] = await listSuggestions({ kind: '@', start: 0, query: '' }, 'a', [], ask);
+  const {
+    items: [context],
+    lacksVariables
+  } = await listSuggestions({ kind: '@', start: 0, query: '' }, 'a', [], ask);
+  expect(lacksVariables).toBe(false);
   await listSuggestions({ kind: '/', start: 0, query: '' }, 'a', [], ask);
-  const [file] = await listSuggestions({ kind: '#', start: 0, query: '' }, 'a', [], ask);
+  const {
+    items: [file]
+  } = await listSuggestions({ kind: '#', start: 0, query: '' }, 'a', [], ask);
   expect(asked).toEqual(['chat/queryContext', 'chat/queryCommands', 'chat/queryFiles']);
   expect(context?.context).toEqual({ type: 'web', url: 'u' });
   expect(file?.insert).toBe('a/b ');
@@ -146,7 +152,9 @@ test('a cell is listed by its heading, and an address with a gap is typed on whe
   const cell = { type: 'cell', cell: 'x', label: 'cell:3', description: '## Load the data' };
   const page = { type: 'mcpResource', server: 'docs', uri: 'docs://{page}', name: 'page' };
   const ask = (): Promise<never> => Promise.resolve({ contexts: [cell, page] } as never);
-  const [heading, gap] = await listSuggestions({ kind: '@', start: 0, query: '' }, 'a', [], ask);
+  const {
+    items: [heading, gap]
+  } = await listSuggestions({ kind: '@', start: 0, query: '' }, 'a', [], ask);
   expect(heading).toMatchObject({ label: 'Load the data', detail: 'cell:3', context: cell });
   expect(gap?.insert).toBe('@docs:docs://');
   expect(gap?.context).toBeUndefined();
@@ -156,7 +164,7 @@ test('commands are ranked by their names: exact, prefix, word, part, letters in 
   const names = ['compact', 'undo', 'gallop', 'cargo', 'let-go', 'goals', 'go'];
   const commands = names.map(name => ({ name, description: '', type: 'native', arguments: [] }));
   const ask: Ask = () => Promise.resolve({ commands } as never);
-  const found = await listSuggestions({ kind: '/', start: 0, query: 'Go' }, 'a', [], ask);
+  const { items: found } = await listSuggestions({ kind: '/', start: 0, query: 'Go' }, 'a', [], ask);
   expect(found.map(({ key }) => key)).toEqual(['go', 'goals', 'let-go', 'cargo', 'gallop', 'compact', 'undo']);
   expect(narrowCommands(found, 'goa').map(({ key }) => key)).toEqual(['goals']);
 });

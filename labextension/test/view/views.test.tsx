@@ -476,10 +476,11 @@ test('a reason that the user is writing is kept when its card is drawn again', (
 });
 
 test.each([
-  ['no suggestion fits', [], 'Nothing found.'],
-  ['the request failed', null, 'The suggestions could not be loaded.']
-])('when %s, the list says so', (_, suggestions, text) => {
-  const list = { trigger: { kind: '@' as const, start: 0, query: 'a' }, suggestions, active: 0 };
+  ['no suggestion fits', [], false, 'Nothing found.'],
+  ['the request failed', null, false, 'The suggestions could not be loaded.'],
+  ['the kernel is busy', [], true, 'The kernel is busy: its variables are listed when it is free.']
+])('when %s, the list says so', (_, suggestions, lacksVariables, text) => {
+  const list = { trigger: { kind: '@' as const, start: 0, query: 'a' }, suggestions, lacksVariables, active: 0 };
   expect(shown(<Completion id="c" list={list} onTake={nothing} />)).toContain(text);
 });
 

@@ -229,3 +229,25 @@ def test_a_table_of_a_connection_is_chosen_and_its_rows_are_sent(page: Page, lab
     panel.box.press("Enter")
     panel.sees("con.orders: table of sqlite3.Connection 1 x 2")
     panel.sees("row 1: 7, 'Ada'")
+
+
+def test_variables_are_said_to_be_missing_while_the_kernel_is_busy_and_are_listed_when_it_is_free(
+    page: Page, lab: Lab
+) -> None:
+    wait = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.05)\nplanets = 8\nprint('went')"
+    notebook = Notebook.open(page, lab, ["print('here')", wait], "busy.ipynb")
+    notebook.run(0)
+    notebook.wait_for_output(0, "here")
+    panel = Panel.show(page)
+    notebook.run(1)
+    notebook.wait_until("window.jupyterapp.shell.currentWidget.content.widgets[1].model.executionState === 'running'")
+    panel.box.focus()
+    panel.box.press_sequentially("Count the @planets")
+    expect(panel.node.locator(".eca-Completion")).to_contain_text(
+        "The kernel is busy: its variables are listed when it is free.", timeout=SECONDS * 1000
+    )
+    (lab.root / "go").touch()
+    notebook.wait_for_output(1, "went")
+    option = panel.node.locator("[role=option]", has_text="planets")
+    expect(option).to_have_count(1, timeout=SECONDS * 1000)
+    expect(panel.node.locator(".eca-Completion .eca-Note")).to_have_count(0)

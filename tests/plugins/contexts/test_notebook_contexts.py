@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.plugins.contexts.resolve import read_materials
-from jupyter_eca.protocol.context import Position, Range
+from jupyter_eca.protocol.context import ChatQueryContextParams, ChatQueryContextResult, Position, Range
 from jupyter_eca.protocol.notebook import CellSelection, Column, NotebookDocument, Variable
 from tests.plugins.contexts.near import near, sent
 from tests.plugins.contexts.open_notebooks import PATH, Shelf, Variables, code, failed, printed, room, words
@@ -296,6 +296,19 @@ async def test_a_page_and_a_kernel_that_do_not_answer_keep_no_file_from_being_of
             assert [one.type for one in found] == ["file"]
         assert len(variables.asked) == 1
         never.set()
+
+
+@pytest.mark.parametrize("is_busy", [True, False])
+async def test_a_list_without_the_variables_of_a_busy_kernel_says_so(tmp_path: Path, is_busy: bool) -> None:
+    free = asyncio.Event()
+    async with room(tmp_path, Shelf({}), Variables(HELD, hold=free if is_busy else None)) as there:
+        params = ChatQueryContextParams(query="", chat_id="chat")
+        found = await there.cell.request("chat/queryContext", params, ChatQueryContextResult)
+        assert (found.lacks_variables, "variable" in {one.type for one in found.contexts}) == (
+            is_busy or None,
+            not is_busy,
+        )
+        free.set()
 
 
 # -- files

@@ -22,8 +22,12 @@ async def query_contexts(session: EcaSession, params: context.ChatQueryContextPa
     offered to clients that have one."""
     _warm_up(session, params.chat_id)
     live = session.capabilities.notebook or session.capabilities.kernel
-    offers = await list_offers(_build_surroundings(session, params.chat_id), params.query, params.contexts, live=live)
-    return context.ChatQueryContextResult(contexts=tuple(offers), chat_id=params.chat_id)
+    surroundings = _build_surroundings(session, params.chat_id)
+    offers = await list_offers(surroundings, params.query, params.contexts, live=live)
+    lacks_variables = live and surroundings.glances.lacks_variables(surroundings)
+    return context.ChatQueryContextResult(
+        contexts=tuple(offers), chat_id=params.chat_id, lacks_variables=lacks_variables or None
+    )
 
 
 async def query_files(session: EcaSession, params: context.ChatQueryFilesParams) -> context.ChatQueryFilesResult:

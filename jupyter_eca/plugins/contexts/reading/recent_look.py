@@ -117,6 +117,8 @@ class Glances:
     def __init__(self) -> None:
         # Until when an answer is used (on the monotonic clock), and the answer, by what was looked at.
         self._answers: dict[object, tuple[float, Any]] = {}
+        # What could not be looked at the last time.
+        self._failed: set[object] = set()
         # So that the same thing is looked at only once at a time.
         self._locks: dict[object, asyncio.Lock] = {}
 
@@ -137,6 +139,11 @@ class Glances:
             return (await kernel.variables(surroundings.chat, ())).variables if kernel is not None else ()
 
         return await self._look(("kernel", surroundings.chat, id(surroundings.kernel), pace), look, (), pace)
+
+    def lacks_variables(self, surroundings: NotebookSources) -> bool:
+        """Return whether the variables could not be read the last time, because the kernel has not answered in
+        time."""
+        return ("kernel", surroundings.chat, id(surroundings.kernel), USUAL) in self._failed
 
     async def databases(self, surroundings: NotebookSources, *, patient: bool) -> tuple[Variable, ...]:
         """Return the connections to databases in the active kernel, with their tables. With `patient`, it may take more
@@ -162,8 +169,10 @@ class Glances:
             try:
                 async with asyncio.timeout(pace.patience):
                     answer, lifetime = await look(), pace.reuse
+                self._failed.discard(key)
             except (ToolError, TimeoutError):
                 answer, lifetime = nothing, pace.retry
+                self._failed.add(key)
             self._answers.pop(key, None)
             self._answers[key] = (monotonic() + lifetime, answer)
             self._drop_oldest()
@@ -173,6 +182,7 @@ class Glances:
         """Drop the oldest answers, so that at most `_MAX_ANSWERS` are kept."""
         for key in list(self._answers)[:-_MAX_ANSWERS]:
             del self._answers[key]
+            self._failed.discard(key)
             if (lock := self._locks.get(key)) is not None and not lock.locked():
                 del self._locks[key]
 

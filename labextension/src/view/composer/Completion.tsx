@@ -6,11 +6,12 @@
  * triggers them.
  */
 
+import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import { narrowCommands } from '../../chat/command_names';
 import { Mention } from '../../mentions/mentions';
-import { Suggestion } from '../../chat/suggestions';
+import { Suggestion, Suggestions } from '../../chat/suggestions';
 import { Trigger, findTrigger } from '../../chat/completion_trigger';
 import { useEnv } from '../common/env';
 import { Icon, IconName } from '../common/Icon';
@@ -43,12 +44,17 @@ export function getKindIcon(kind: string): IconName {
 /** The pause in typing after which suggestions are requested. */
 const PAUSE_MS = 60;
 
+/** The pause after which they are requested again, because variables are missing. */
+const RETRY_MS = 1000;
+
 /** A list of suggestions that is shown. */
 export interface SuggestionList {
   /** The sign that has opened the list, and what is typed after it. */
   readonly trigger: Trigger;
   /** The suggestions; undefined until the first answer has come, null when the request failed. */
   readonly suggestions: readonly Suggestion[] | null | undefined;
+  /** Whether variables are missing, because the kernel is busy. */
+  readonly lacksVariables: boolean;
   /** The index of the suggestion that the keyboard would choose. */
   readonly active: number;
 }
@@ -71,7 +77,7 @@ export function useCompletion(
   text: string,
   cursor: number,
   mentions: readonly Mention[],
-  query: (trigger: Trigger) => Promise<readonly Suggestion[]>
+  query: (trigger: Trigger) => Promise<Suggestions>
 ): Completer {
   const found = React.useMemo(() => {
     const trigger = findTrigger(text, cursor);
@@ -89,21 +95,24 @@ export function useCompletion(
       return;
     }
     let isWanted = true;
-    const timer = window.setTimeout(() => {
+    let timer = 0;
+    const request = (isFirst: boolean): void => {
       query({ kind, start, query: word }).then(
-        suggestions => {
+        ({ items, lacksVariables }) => {
           if (isWanted) {
-            setAnswer({ word, suggestions });
-            setActive(0);
+            setAnswer({ word, suggestions: items, lacksVariables });
+            setActive(before => (isFirst ? 0 : before));
+            timer = lacksVariables ? window.setTimeout(request, RETRY_MS, false) : 0;
           }
         },
         () => {
           if (isWanted) {
-            setAnswer({ word, suggestions: null });
+            setAnswer({ word, suggestions: null, lacksVariables: false });
           }
         }
       );
-    }, PAUSE_MS);
+    };
+    timer = window.setTimeout(request, PAUSE_MS, true);
     return () => {
       isWanted = false;
       window.clearTimeout(timer);
@@ -115,7 +124,12 @@ export function useCompletion(
     list:
       found === undefined || closed === place
         ? undefined
-        : { trigger: found, suggestions, active: Math.min(active, Math.max(0, size - 1)) },
+        : {
+            trigger: found,
+            suggestions,
+            lacksVariables: answer?.lacksVariables === true,
+            active: Math.min(active, Math.max(0, size - 1))
+          },
     move: by => {
       setActive(size === 0 ? 0 : (Math.min(active, size - 1) + by + size) % size);
     },
@@ -131,6 +145,7 @@ interface Answer {
   readonly word: string;
   /** The suggestions; null when the request failed. */
   readonly suggestions: readonly Suggestion[] | null;
+  readonly lacksVariables: boolean;
 }
 
 /**
@@ -148,6 +163,11 @@ function listMatchingSuggestions(
   return narrowCommands(answer.suggestions, word);
 }
 
+/** Return why variables are missing. */
+function describeMissing(trans: TranslationBundle): string {
+  return trans.__('The kernel is busy: its variables are listed when it is free.');
+}
+
 interface Props {
   /** The id of the list in the page, to which the prompt box refers for screen readers. */
   readonly id: string;
@@ -159,7 +179,7 @@ interface Props {
 /** The open list, or a note when it is empty. Nothing while the first answer is awaited. */
 export function Completion({ id, list, onTake }: Props): React.ReactElement | null {
   const { trans } = useEnv();
-  const { suggestions, active } = list;
+  const { suggestions, lacksVariables, active } = list;
   const element = React.useRef<HTMLUListElement>(null);
   React.useLayoutEffect(() => {
     element.current?.children[active]?.scrollIntoView({ block: 'nearest' });
@@ -168,11 +188,13 @@ export function Completion({ id, list, onTake }: Props): React.ReactElement | nu
     return null;
   }
   if (suggestions === null || suggestions.length === 0) {
-    return (
-      <p className="eca-Completion eca-Note">
-        {suggestions === null ? trans.__('The suggestions could not be loaded.') : trans.__('Nothing found.')}
-      </p>
-    );
+    const words =
+      suggestions === null
+        ? trans.__('The suggestions could not be loaded.')
+        : lacksVariables
+          ? describeMissing(trans)
+          : trans.__('Nothing found.');
+    return <p className="eca-Completion eca-Note">{words}</p>;
   }
   return (
     <ul className="eca-Completion" id={id} role="listbox" aria-label={trans.__('Completions')} ref={element}>
@@ -193,6 +215,11 @@ export function Completion({ id, list, onTake }: Props): React.ReactElement | nu
           <span className="eca-Completion-detail">{suggestion.detail}</span>
         </li>
       ))}
+      {lacksVariables && (
+        <li className="eca-Note" role="presentation">
+          {describeMissing(trans)}
+        </li>
+      )}
     </ul>
   );
 }

@@ -16,7 +16,7 @@ import { isImage, toImageContext, LARGEST_IMAGE, IMAGE_TYPES } from '../../chat/
 import { toCellContext, parseCells, PastedCell } from '../../chat/pasted_cells';
 import { UnsentMessage } from '../../chat/drafts';
 import { addContexts, chooseWord, createContextKey, findMentions, pickMentioned } from '../../mentions/mentions';
-import { Suggestion } from '../../chat/suggestions';
+import { Suggestion, Suggestions } from '../../chat/suggestions';
 import { ChatContext } from '../../wire/protocol';
 import { findTypedMention, Trigger } from '../../chat/completion_trigger';
 import { Attach } from './Attach';
@@ -60,7 +60,7 @@ interface Props {
   /** Makes the estimates of the tokens and the cost. */
   readonly estimates: EstimateSource;
   /** Returns the suggestions for what is typed. The contexts are those of the chips. */
-  readonly query: (trigger: Trigger, contexts: readonly ChatContext[]) => Promise<readonly Suggestion[]>;
+  readonly query: (trigger: Trigger, contexts: readonly ChatContext[]) => Promise<Suggestions>;
   /**
    * Sends a message. Returns whether the server accepted it; otherwise it stays in the box. `withPlace`: add the place
    * in the notebook. `later`: wait for the end of the turn.
