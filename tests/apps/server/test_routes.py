@@ -133,7 +133,10 @@ async def test_a_user_with_the_token_comes_in_at_the_same_addresses(jp_fetch: Fe
 async def test_who_the_authorizer_refuses_comes_in_nowhere(
     jp_serverapp: Any, jp_fetch: Fetch, jp_ws_fetch: Fetch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jp_serverapp.authorizer, "is_authorized", lambda *_: False)
+    def deny(*_: object) -> bool:
+        return False
+
+    monkeypatch.setattr(jp_serverapp.authorizer, "is_authorized", deny)
     for method, path in list_requests():
         assert await send(jp_fetch, method, path, {}) == 403, path
     for path in WEB_SOCKETS:
