@@ -196,6 +196,7 @@ class Record:
             case RunTool(call=id, arguments=arguments, tool=tool):
                 assert id not in self.ran, f"the call {id} runs twice"
                 assert id in self.approved | self.cleared, f"the call {id} runs without its approval"
+                assert tool.reads or not after.setup.plans, f"the call {id} changes something in plan mode"
                 shown = [event.content for event in self.events if isinstance(event.content, ToolCallRunContent)]
                 last = next(content for content in reversed(shown) if content.id == id)
                 assert (last.arguments, last.name) == (arguments, tool.name), "other arguments run than were shown"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_eca.engine import tool_calls
-from jupyter_eca.engine.tool_call import TOOL_CALLS, ToolCallMove, ToolCallSignal, ToolCallStatus
+from jupyter_eca.engine.tool_call import TOOL_CALLS, ToolCall, ToolCallMove, ToolCallSignal, ToolCallStatus
 from jupyter_eca.engine.turn import TURNS, TurnMove, TurnSignal, TurnStatus
 from tests.simulation.__main__ import find_failures
 from tests.simulation.conversation import Conversation
@@ -46,6 +46,11 @@ def test_a_call_that_runs_without_a_question_is_noticed(monkeypatch: pytest.Monk
     row = (ToolCallStatus.QUEUED, (ToolCallMove.ANNOUNCE,))
     monkeypatch.setitem(TOOL_CALLS.rows, (ToolCallStatus.PREPARING, ToolCallSignal.ASK), row)
     assert find_failures(0, 100)
+
+
+def test_a_change_in_plan_mode_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ToolCall, "only_looks", True)
+    assert find_failures(340, 50)
 
 
 def test_a_call_that_ends_twice_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
