@@ -16,6 +16,8 @@ because the model wrote the later calls for a state that was never reached. A fa
 
 A call of `spawn_agent` is a read if the agent only reads: such subagents of one reply work in parallel. A subagent that
 can change things counts as a change. So does each call of a tool of an MCP server, whatever its server claims.
+
+An outside agent makes its calls one by one, and reads the result of each. So it decides about their order itself.
 """
 
 from __future__ import annotations
@@ -30,13 +32,15 @@ if TYPE_CHECKING:
 
 def find_blocker(calls: Sequence[ToolCall], call: ToolCall) -> ToolCall | None:
     """Return the last earlier call that must end before this call can run; None when no call is in the way."""
+    if call.outside:
+        return None
     before = reversed(calls[: _find_index(calls, call)])
     return next((other for other in before if not other.terminal and not (other.reads and call.reads)), None)
 
 
 def follows_failed_change(calls: Sequence[ToolCall], call: ToolCall) -> bool:
     """Return whether an earlier call that changes something has failed or was rejected."""
-    return any(other.failed and not other.reads for other in calls[: _find_index(calls, call)])
+    return not call.outside and any(other.failed and not other.reads for other in calls[: _find_index(calls, call)])
 
 
 def _find_index(calls: Sequence[ToolCall], call: ToolCall) -> int:

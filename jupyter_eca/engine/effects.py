@@ -25,9 +25,10 @@ class CancelGathering:
 
 @dataclass(frozen=True, slots=True)
 class CallModel:
-    """Send a request to the model.
+    """Send a request to the model, or to the outside agent of the turn.
 
-    Feed `Streamed` for each piece of the reply, then `ModelFinished` or `ModelFailed`.
+    Feed `Streamed` for each piece of the reply, then `ModelFinished` or `ModelFailed`. For an outside agent, also feed
+    `CallBegun` and `CallReady` for each of its tool calls.
     """
 
     number: int
@@ -90,4 +91,16 @@ class AskUser:
     """The id of the call."""
 
 
-Effect = Gather | CancelGathering | CallModel | CancelModel | Wait | CancelWait | RunTool | CancelTool | AskUser
+@dataclass(frozen=True, slots=True)
+class RefuseCall:
+    """Tell the outside agent that one of its calls was rejected. It is waiting for the decision."""
+
+    call: str
+    """The id of the call."""
+    text: str
+    """Why the call does not run, in words for the agent."""
+
+
+Effect = (
+    Gather | CancelGathering | CallModel | CancelModel | Wait | CancelWait | RunTool | CancelTool | AskUser | RefuseCall
+)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import FailureKind
 from jupyter_eca.protocol.content import RejectReason
@@ -66,6 +66,8 @@ class Setup:
     plans: bool = False
     """Whether the agent only looks. Its calls that would change something are refused, and its answer is a plan that
     the user can accept."""
+    outside: bool = False
+    """Whether the agent is an outside agent: another program that answers and calls tools by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +284,47 @@ class ModelFinished:
     """A path that was changed without approval, in any chat, and that nobody has reviewed; empty when there is none."""
 
 
+@dataclass(frozen=True, slots=True)
+class CallBegun:
+    """An outside agent has begun a tool call. Its reply goes on."""
+
+    at: int
+    request: int
+    """The number of the request that the agent answers."""
+    call: str
+    """A fresh id for the call."""
+    tool: ToolSpec
+    """The tool, as far as it is known."""
+    details: ToolCallDetails | None = None
+    """What the call would do, as far as it is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallReady:
+    """The arguments of an outside agent's call are complete, so that the call can be decided. The agent waits for the
+    decision, unless it runs the call without asking."""
+
+    at: int
+    request: int
+    """The number of the request that the agent answers."""
+    call: str
+    """The id of the call."""
+    tool: ToolSpec
+    """The tool."""
+    arguments: dict[str, Any]
+    """The arguments."""
+    is_unasked: bool = False
+    """Whether the agent runs the call without asking."""
+    details: ToolCallDetails | None = None
+    """A preview of what the call would do, for the user who approves it."""
+    targets: CallTargets | None = None
+    """The files that the call names, as they were found on the disk."""
+    failure: str = ""
+    """Why the call cannot succeed; "" if it can. Such a call needs no approval."""
+    unseen: str = ""
+    """See `ModelFinished.unseen`."""
+
+
 class Refused(StrEnum):
     """Why a model's server refuses a request and would refuse it again."""
 
@@ -400,6 +443,8 @@ Input = (
     | NoteAdded
     | HookReported
     | Streamed
+    | CallBegun
+    | CallReady
     | ModelFinished
     | ModelFailed
     | WaitEnded

@@ -15,6 +15,7 @@ from jupyter_eca.engine.model.compaction import WindowUsage
 from jupyter_eca.engine.model.context_window import break_down
 from jupyter_eca.engine.model.delta import (
     Delta,
+    ImageDelta,
     Paused,
     ReasoningDelta,
     ReasoningEnd,
@@ -24,6 +25,7 @@ from jupyter_eca.engine.model.delta import (
     UsageDelta,
 )
 from jupyter_eca.protocol.content import (
+    ImageContent,
     Limit,
     ProgressContent,
     ReasonFinishedContent,
@@ -45,9 +47,8 @@ def add_delta(builder: StepBuilder, delta: Delta) -> None:
     if delta == TextDelta(""):
         # Some servers begin a reply with an empty text. Others refuse every later request that contains one.
         return
-    if not builder.state.reply_begun and not isinstance(delta, UsageDelta | Paused):
-        builder.update(reply_begun=True)
-        builder.emit(ProgressContent(state="running", text="Generating"), Role.SYSTEM)
+    if not isinstance(delta, UsageDelta | Paused):
+        begin_reply(builder)
     match delta:
         case TextDelta(text=text):
             close_reasoning(builder)
@@ -56,6 +57,10 @@ def add_delta(builder: StepBuilder, delta: Delta) -> None:
             _add_reasoning(builder, text)
         case ReasoningEnd(signature=signature):
             close_reasoning(builder, signature)
+        case ImageDelta(media_type=media_type, base64=base64):
+            close_reasoning(builder)
+            # No model of ours reads it: vendors take images only from the user.
+            builder.emit(ImageContent(media_type=media_type, base64=base64), local=True)
         case ToolCallDelta():
             close_reasoning(builder)
             tool_calls.add_call_delta(builder, delta)
@@ -67,6 +72,13 @@ def add_delta(builder: StepBuilder, delta: Delta) -> None:
         case Paused():
             # When the reply ends, `turn_driver` requests the rest of it.
             builder.update(paused=True)
+
+
+def begin_reply(builder: StepBuilder) -> None:
+    """Note and show that the reply under way has begun, unless it has begun before."""
+    if not builder.state.reply_begun:
+        builder.update(reply_begun=True)
+        builder.emit(ProgressContent(state="running", text="Generating"), Role.SYSTEM)
 
 
 def _add_reasoning(builder: StepBuilder, text: str) -> None:

@@ -26,6 +26,9 @@ of the engine needs no model, no disk and no waiting.
 The host runs each effect as a task, and feeds the result to `step` as a later input. `Gather` leads to `Gathered`,
 `CallModel` to `Streamed` and `ModelFinished`, `RunTool` to `ToolFinished`, `AskUser` to `Approved` or `Rejected`.
 
+**Outside agents.** Another program may answer in the place of a model. It calls tools during its reply, so each of its
+calls comes with inputs of its own, `CallBegun` and `CallReady`, while the turn goes on streaming.
+
 **Stop is an input like any other.** If the user presses Stop while "Hello" streams, the input `Stopped` gives the
 effect `CancelModel(1)`, the text "Stopped." and the event that ends the turn. The cancelled call may still send pieces
 for a moment. They have the number of a request that is no longer the current one, so `step` ignores them.
@@ -47,6 +50,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from jupyter_eca.engine import inputs, reply, tool_calls
+from jupyter_eca.engine.chat import outside_calls
 from jupyter_eca.engine.effects import Effect
 from jupyter_eca.engine.state import ChatState
 from jupyter_eca.engine.step_builder import StepBuilder
@@ -85,7 +89,9 @@ def step(state: ChatState, input: Input) -> Step:
             | inputs.Stopped()
         ):
             _handle_user_input(driver, input)
-        case inputs.Streamed() | inputs.ModelFinished() | inputs.ModelFailed():
+        case (
+            inputs.Streamed() | inputs.CallBegun() | inputs.CallReady() | inputs.ModelFinished() | inputs.ModelFailed()
+        ):
             if driver.is_current_request(input.request):
                 _handle_model_input(driver, input)
         case inputs.WaitEnded(request=request):
@@ -146,8 +152,20 @@ def _handle_user_input(
             driver.stop()
 
 
-def _handle_model_input(driver: TurnDriver, input: inputs.Streamed | inputs.ModelFinished | inputs.ModelFailed) -> None:
-    """Handle an input from the model call under way."""
+def _handle_model_input(
+    driver: TurnDriver,
+    input: inputs.Streamed | inputs.CallBegun | inputs.CallReady | inputs.ModelFinished | inputs.ModelFailed,
+) -> None:
+    """Handle an input from the model call under way, or from the outside agent that replies in the model's place."""
+    match input:
+        case inputs.CallBegun():
+            outside_calls.begin_call(driver.builder, input)
+            return
+        case inputs.CallReady():
+            outside_calls.ready_call(driver.builder, input)
+            return
+        case _:
+            pass
     if driver.state.summary_under_way is not None:
         driver.handle_summary_input(input)
         return

@@ -154,6 +154,9 @@ class ToolCall:
     """The vendor's proof that its model has written the call, which is sent back with it unchanged; empty for none."""
     error: bool = False
     """Whether the call has ended with an error."""
+    outside: bool = False
+    """Whether an outside agent makes the call. It knows how its earlier calls have ended, and runs several at once, so
+    no call waits for another one."""
 
     @property
     def terminal(self) -> bool:

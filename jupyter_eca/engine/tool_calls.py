@@ -16,7 +16,7 @@ from jupyter_eca.engine.approval.approval_scope import list_scopes
 from jupyter_eca.engine.approval.call_targets import find_targets
 from jupyter_eca.engine.approval.policy import Decision, Policy, asks_each_time, decide
 from jupyter_eca.engine.approval.reason import describe_cause
-from jupyter_eca.engine.effects import AskUser, CancelTool, RunTool
+from jupyter_eca.engine.effects import AskUser, CancelTool, RefuseCall, RunTool
 from jupyter_eca.engine.model.history import add_event
 from jupyter_eca.engine.model.proposals import describe_proposal
 from jupyter_eca.engine.model.texts import (
@@ -39,6 +39,7 @@ from jupyter_eca.engine.tool_call import (
 from jupyter_eca.errors import IllegalSignal
 from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import (
+    Cause,
     FileChangeDetails,
     ImageContent,
     ProgressContent,
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.approval.approval_scope import ApprovalScope
     from jupyter_eca.engine.approval.call_targets import CallTargets
     from jupyter_eca.engine.approval.policy import Verdict
-    from jupyter_eca.engine.inputs import ModelFinished, ToolFinished
+    from jupyter_eca.engine.inputs import CallReady, ModelFinished, ToolFinished
     from jupyter_eca.engine.model.delta import ToolCallDelta
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.engine.state import ChatState
@@ -255,6 +256,25 @@ def _decide_call(builder: StepBuilder, call: ToolCall) -> None:
             builder.emit(TextContent(text=text), Role.SYSTEM)
 
 
+def decide_outside_call(builder: StepBuilder, call: ToolCall, ready: CallReady) -> None:
+    """Decide about a call of an outside agent, and give it the signal for the decision. If the agent runs it without
+    asking, there is nothing to decide, and its cause says so."""
+    if call.tool is None or ready.failure:
+        _fail_call(builder, call, ready.failure)
+        return
+    if ready.is_unasked:
+        cause = Cause(kind="unasked", agent=call.tool.agent) if call.tool.agent else None
+        unasked = replace(call, cause=cause)
+        give_signal(builder, unasked, ToolCallSignal.ALLOW)
+        return
+    verdict = _reach_final_verdict(builder.state, call, call.tool)
+    words = verdict.words
+    if verdict.decision is Decision.DENY and verdict.cause is not None:
+        words = f"{words} ({describe_cause(verdict.decision, verdict.cause)}.)".strip()
+    decided = replace(call, cause=verdict.cause)
+    give_signal(builder, decided, _DECISION_SIGNALS[verdict.decision], reason=verdict.reason, words=words)
+
+
 def start_ready_calls(builder: StepBuilder) -> None:
     """Start the queued calls that have no earlier call in their way. Skip the calls after a failed change."""
     for id in [call.id for call in builder.state.calls]:
@@ -346,7 +366,7 @@ def finish_call(builder: StepBuilder, call: ToolCall, finished: ToolFinished) ->
     _show_result(builder, call, text, error=error, details=details, whole=finished.whole_length, aside=aside)
     for image in finished.images:
         picture = ImageContent(media_type=image.media_type, base64=image.base64)
-        builder.emit(picture, aside=ResultImageAside(call=call.id, name=image.name))
+        builder.emit(picture, aside=ResultImageAside(call=call.id, name=image.name), local=_is_local(call))
     for document in finished.documents:
         builder.show_document(document)
     for link in finished.links:
@@ -420,7 +440,10 @@ def give_signal(
                     **call.build_common_fields(), arguments=call.arguments, reason=reason, cause=cause
                 )
                 text = f"{REJECTED[reason]} {words}".strip()
-                builder.emit(content, aside=RejectionAside(text=text, words=words.strip()))
+                aside = RejectionAside(text=text, words=words.strip())
+                builder.emit(content, aside=aside, local=_is_local(call))
+                if call.outside:
+                    builder.effects.append(RefuseCall(call.id, text))
 
 
 def _apply_signal(
@@ -451,7 +474,14 @@ def _announce(builder: StepBuilder, call: ToolCall) -> None:
         waits_for=blocker and blocker.id,
     )
     # The vendor's signature of the call, which no user sees, is sent back with the call.
-    builder.emit(content, aside=SignatureAside(signature=call.signature) if call.signature else None)
+    aside = SignatureAside(signature=call.signature) if call.signature else None
+    builder.emit(content, aside=aside, local=_is_local(call))
+
+
+def _is_local(call: ToolCall) -> bool | None:
+    """Return True if no model of ours reads the call, because an outside agent has made it: vendors want the result of
+    a call behind it, and an outside agent goes on writing meanwhile."""
+    return True if call.outside else None
 
 
 def _show_waiting_for(builder: StepBuilder, call: ToolCall, blocker: ToolCall) -> None:
@@ -489,4 +519,5 @@ def _show_result(
             whole=whole,
         ),
         aside=aside,
+        local=_is_local(call),
     )

@@ -270,9 +270,14 @@ class TurnDriver:
     def complete_reply(self) -> None:
         """Go on after the end of a reply: run its tool calls, request the rest of it, or end the turn."""
         reply.close_reasoning(self.builder)
-        if self.state.calls:
+        # All calls of an outside agent have ended when its reply ends.
+        if any(not call.terminal for call in self.state.calls):
             self.give_signal(TurnSignal.CALLS)
             self.advance_turn()
+            return
+        if self.state.setup.outside and self.state.steers:
+            # An outside agent reads the user's messages when its reply has ended, and replies once more.
+            self.give_signal(TurnSignal.PAUSED)
             return
         if self.state.resumes_reply:
             self.builder.update(pauses=self.state.pauses + 1)

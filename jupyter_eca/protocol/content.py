@@ -366,12 +366,13 @@ class Cause(Model):
         "review",
         "unseen",
         "sandbox",
+        "unasked",
     ]
     """`protected`: the call changes what may run without asking. `loads`: it changes a Markdown cell that loads
     something as soon as it is shown. `unparsed`: its command line cannot be parsed, and a rule denies some commands.
     `changed`: the tool has changed since the user approved it for the session. `review`: the setting `review` lets the
     change be made without approval. `unseen`: the call may run what was changed without approval. `sandbox`: the
-    command runs in the sandbox, where it can do no harm."""
+    command runs in the sandbox, where it can do no harm. `unasked`: an outside agent runs the call without asking."""
     rule: str | None = None
     """The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked. For
     `review`, the value of the setting."""
@@ -380,7 +381,8 @@ class Cause(Model):
     loads: str | None = None
     """For `loads`, what is loaded and from where, in words."""
     agent: str | None = None
-    """The agent whose own rule or default decided; absent when the rule holds for all agents."""
+    """The agent whose own rule or default decided; absent when the rule holds for all agents. For `unasked`, the
+    outside agent."""
 
 
 class ToolCallContent(Model):

@@ -60,5 +60,7 @@ def describe_cause(decision: Decision, cause: Cause | None) -> str:
         case "trust":
             would = f"{rule}{of_agent} would ask" if cause.rule else "nothing else allows it"
             return f"Allowed by trust: {would}"
+        case "unasked":
+            return f"Not asked: {cause.agent or 'the agent'} ran this without asking"
         case "default":
             return f"{_VERBS[decision]}: no rule matches it (`byDefault`{of_agent}: {decision})"

@@ -91,4 +91,14 @@ class Paused:
     again with the conversation and the part so far."""
 
 
-Delta = TextDelta | ReasoningDelta | ReasoningEnd | ToolCallDelta | UsageDelta | Remark | Paused
+@dataclass(frozen=True, slots=True)
+class ImageDelta:
+    """An image in the answer of an outside agent."""
+
+    media_type: str
+    """The media type, such as `image/png`."""
+    base64: str
+    """The data in base64, without a `data:` prefix."""
+
+
+Delta = ImageDelta | TextDelta | ReasoningDelta | ReasoningEnd | ToolCallDelta | UsageDelta | Remark | Paused

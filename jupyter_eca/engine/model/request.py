@@ -75,6 +75,9 @@ class ToolSpec:
     """The name of our tool that replaces this one. Models are not told of this one any more. It still works: in chats
     that know it, for rules with its name, and over MCP. Empty for all other tools."""
 
+    agent: str = ""
+    """The name of the outside agent that runs the calls of this tool itself; empty for all other tools."""
+
     @property
     def is_read_only(self) -> bool:
         """Whether the tool certainly changes nothing. A server may claim falsely that its tool only reads."""

@@ -95,9 +95,9 @@ export interface Cause {
    * as soon as it is shown. `unparsed`: its command line cannot be parsed, and a rule denies some commands. `changed`:
    * the tool has changed since the user approved it for the session. `review`: the setting `review` lets the change be
    * made without approval. `unseen`: the call may run what was changed without approval. `sandbox`: the command runs in
-   * the sandbox, where it can do no harm.
+   * the sandbox, where it can do no harm. `unasked`: an outside agent runs the call without asking.
    */
-  readonly kind: 'rule' | 'remembered' | 'trust' | 'default' | 'protected' | 'loads' | 'unparsed' | 'changed' | 'review' | 'unseen' | 'sandbox';
+  readonly kind: 'rule' | 'remembered' | 'trust' | 'default' | 'protected' | 'loads' | 'unparsed' | 'changed' | 'review' | 'unseen' | 'sandbox' | 'unasked';
   /**
    * The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked. For
    * `review`, the value of the setting.
@@ -107,7 +107,10 @@ export interface Cause {
   readonly path?: string;
   /** For `loads`, what is loaded and from where, in words. */
   readonly loads?: string;
-  /** The agent whose own rule or default decided; absent when the rule holds for all agents. */
+  /**
+   * The agent whose own rule or default decided; absent when the rule holds for all agents. For `unasked`, the outside
+   * agent.
+   */
   readonly agent?: string;
 }
 
