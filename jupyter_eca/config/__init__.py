@@ -9,6 +9,7 @@ from jupyter_eca.config.agent_checks import find_problems, locate_problem
 from jupyter_eca.config.agents import Agent
 from jupyter_eca.config.layers import read_config
 from jupyter_eca.config.merge import merge
+from jupyter_eca.config.outside.outside_agents import OutsideAgent
 from jupyter_eca.config.provider_schema import ModelConfig, ProviderConfig, RetryRule
 from jupyter_eca.config.resolved import Resolved, resolve
 from jupyter_eca.config.schema import AgentConfig, Config, McpServerConfig, ToolCallConfig, VariantSet
@@ -21,6 +22,7 @@ __all__ = [
     "Config",
     "McpServerConfig",
     "ModelConfig",
+    "OutsideAgent",
     "ProviderConfig",
     "Resolved",
     "RetryRule",

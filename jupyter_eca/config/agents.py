@@ -7,7 +7,8 @@ This module must not read a file: `layers` does. `agent_checks` is its neighbour
 agents.
 
 Four agents are built in. The user works with `code`, which can change things, and `plan`, which only reads. These two
-can spawn `general`, which can change things, and `explorer`, which only reads. All other agents are the user's own.
+can spawn `general`, which can change things, and `explorer`, which only reads. All other agents are the user's own, or
+outside agents: other programs that answer in the place of ours.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jupyter_eca.config.outside.outside_agents import OutsideAgent, combine_outside_agents
 from jupyter_eca.config.schema import ALIASES, AgentConfig, AgentMode
 from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.engine.approval.policy import Policy, merge_policies
 from jupyter_eca.protocol.base import Model
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jupyter_eca.config.schema import Config
     from jupyter_eca.engine.model.request import ToolSpec
 
@@ -70,6 +74,8 @@ class Agent(Model):
     """The agents that may spawn this one; None for all agents."""
     own_rules: tuple[Policy, ...] = ()
     """The approval rules that it and its ancestors have besides those of all agents."""
+    outside: OutsideAgent | None = None
+    """The program that answers, if this is an outside agent; None for an agent of ours."""
 
     @property
     def looks_only(self) -> bool:
@@ -118,10 +124,21 @@ _BUILT_IN = {
 }
 
 
-def resolve_agents(config: Config) -> dict[str, Agent]:
-    """Return all agents by name, the built-in ones first. `config.resolved` calls this once for each configuration."""
+def resolve_agents(config: Config, known: Mapping[str, OutsideAgent]) -> dict[str, Agent]:
+    """Return all agents by name, the built-in ones first, and the outside agents last. `config.resolved` calls this
+    once for each configuration. `known` are the outside agents that plugs know."""
     names = [*_BUILT_IN, *(name for name in config.agent if name not in _BUILT_IN)]
-    return {name: _resolve_agent(config, name) for name in names}
+    agents = {name: _resolve_agent(config, name) for name in names}
+    for name, outside in combine_outside_agents(known, config.acp_agents).items():
+        if name in _BUILT_IN:
+            _log.warning("the outside agent %r cannot be used: this is the name of a built-in agent", name)
+            continue
+        own = agents.get(name) or Agent(name=name, policy=config.tool_call.approval)
+        description = own.description or outside.description or f"{outside.title}, an outside agent."
+        agents[name] = own.model_copy(
+            update={"outside": outside, "description": description, "mode": AgentMode.PRIMARY, "compact_at": 0}
+        )
+    return agents
 
 
 def _resolve_agent(config: Config, name: str) -> Agent:

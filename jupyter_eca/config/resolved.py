@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config.agents import Agent
     from jupyter_eca.config.hooks import Hook, RejectedHook
+    from jupyter_eca.config.outside.outside_agents import OutsideAgent
     from jupyter_eca.config.schema import Config
 
 _log = logging.getLogger(__name__)
@@ -55,7 +56,11 @@ class Resolved:
         """Return the agents that the user may choose, by name. The default agent comes first, because some clients show
         the first one as selected. With `name`, this agent is the default."""
         default = self.agent(name).name
-        names = [name for name, agent in self.agents.items() if agent.mode is not AgentMode.SUBAGENT]
+        names = [
+            name
+            for name, agent in self.agents.items()
+            if agent.mode is not AgentMode.SUBAGENT and not (agent.outside and agent.outside.is_missing)
+        ]
         return tuple(sorted(names, key=lambda name: name != default))
 
     def list_spawnable(self, by: str) -> dict[str, Agent]:
@@ -64,8 +69,8 @@ class Resolved:
         return {name: agent for name, agent in self.agents.items() if spawner.may_spawn(agent)}
 
 
-def resolve(config: Config) -> Resolved:
-    """Return the configuration with its agents, hooks and limits."""
+def resolve(config: Config, known: Mapping[str, OutsideAgent] | None = None) -> Resolved:
+    """Return the configuration with its agents, hooks and limits. `known` are the outside agents that plugs know."""
     budget = config.budget
     limits = {
         BudgetScope.CHAT: budget.per_chat,
@@ -73,4 +78,4 @@ def resolve(config: Config) -> Resolved:
         BudgetScope.DAY: budget.per_day,
     }
     limits = {scope: limit for scope, limit in limits.items() if limit is not None}
-    return Resolved(config, resolve_agents(config), *parse_hooks(config.hooks), limits)
+    return Resolved(config, resolve_agents(config, known or {}), *parse_hooks(config.hooks), limits)

@@ -203,6 +203,25 @@ class McpServerConfig(Model):
     """OAuth: the scopes that we ask for. Not set: those that the server names."""
 
 
+class AcpAgentConfig(Model):
+    """An outside agent: a program that speaks the Agent Client Protocol (ACP) on its standard streams, such as Claude
+    Code or Codex. Nothing starts before its first prompt."""
+
+    command: str | None = None
+    """The program. Not set: that of a known agent of this name."""
+    args: tuple[str, ...] | None = None
+    """The arguments of the program. Not set: those of a known agent of this name."""
+    env: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
+    """Variables that are added to the environment of the program. It inherits ours, without the tokens of Jupyter."""
+    mode: str | None = None
+    """The session mode in which the agent works, by the agent's own name for it. Not set: for a known agent the mode in
+    which it asks before it acts, for another one its own default. A mode in which it does not ask is your decision."""
+    description: str = ""
+    """What the agent is for. You read it."""
+    disabled: bool = False
+    """The agent is not offered."""
+
+
 class SamplingConfig(Model):
     """A key of ours: requests of tool servers to a model. The limits are for each server in each chat."""
 
@@ -291,6 +310,8 @@ class Config(Model):
     """The agent of new chats."""
     agent: dict[str, AgentConfig] = Field(default_factory=dict[str, AgentConfig])
     """Your own agents by name, and changes to the built-in ones."""
+    acp_agents: dict[str, AcpAgentConfig] = Field(default_factory=dict[str, AcpAgentConfig])
+    """A key of ours: outside agents by name, and changes to the known ones (`claude`, `codex` and others)."""
     subagents: SubagentsConfig = SubagentsConfig()
     """Agents that other agents spawn."""
     disabled_tools: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ _FOLDERS = {
     "tools": "plugins.tools",
     "contexts": "plugins.contexts",
     "commands": "host.commands",
+    "agents": "plugins.agents",
 }
 
 

@@ -34,6 +34,7 @@ _NOUNS: Final[Mapping[str, tuple[str, str]]] = {
     "customTools": ("custom tool", "custom tools"),
     "providers": ("provider", "providers"),
     "agent": ("agent", "agents"),
+    "acpAgents": ("outside agent", "outside agents"),
     "toolCall": ("approval rule", "approval rules"),
 }
 _OTHER: Final = ("other setting", "other settings")

@@ -1,0 +1,15 @@
+"""Claude Code, by the adapter `claude-agent-acp`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from jupyter_eca.config import OutsideAgent
+
+AGENT: Final = OutsideAgent(
+    title="Claude Code",
+    command=("claude-agent-acp",),
+    mode="default",  # it starts in `auto`, in which it edits without asking
+    install="Install it with `npm install -g @agentclientprotocol/claude-agent-acp`, which needs Node.js 22.",
+    sign_in="Run `claude` in a terminal once and sign in there, or set ANTHROPIC_API_KEY in `acpAgents.claude.env`.",
+)

@@ -1,0 +1,15 @@
+"""Codex of OpenAI, by the adapter `codex-acp`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from jupyter_eca.config import OutsideAgent
+
+AGENT: Final = OutsideAgent(
+    title="Codex",
+    command=("codex-acp",),
+    mode="read-only",  # in its own default `agent`, a model of its own decides in the place of the user
+    install="Install it with `npm install -g @agentclientprotocol/codex-acp`.",
+    sign_in="Run `codex login` in a terminal, or set OPENAI_API_KEY in `acpAgents.codex.env`.",
+)
