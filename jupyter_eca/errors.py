@@ -15,6 +15,7 @@ EcaError                    the root of the tree
 |   |-- SamplingRefusal     an MCP server must not send this request to a model
 |   `-- UnknownChat         the store has no chat with this id
 |-- RemoteError             the peer broke the protocol, answered with an error, or left
+|   |-- AgentError          an outside agent cannot be started, fails, or has left; the message is for the user
 |   `-- FrameError          the bytes are not a valid JSON-RPC frame
 |-- TurnError               a question from Python got no complete answer
 |-- ProviderError           the model's provider failed; has `kind`, `status` and `retryable`
@@ -91,6 +92,11 @@ class RemoteError(EcaError):
         """The JSON-RPC error code."""
         self.data = data
         """Details that a program can read."""
+
+
+class AgentError(RemoteError):
+    """An outside agent cannot be started, reports an error, breaks its protocol or has left. The message is for the
+    user."""
 
 
 class FrameError(RemoteError):

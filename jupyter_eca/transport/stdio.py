@@ -56,20 +56,28 @@ class StdioLink(Inbox):
         message is unknown. Empty when it has not."""
         self._outgoing: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = queue.SimpleQueue()
         """The messages to write, each with the future that is set then. None ends the thread that writes."""
+        self.read_ended = threading.Event()
+        """Set when the thread that reads has ended, so that stdin can be closed."""
         threading.Thread(target=self._read, name="eca-stdin", daemon=True).start()
         threading.Thread(target=self._write, name="eca-stdout", daemon=True).start()
 
     def _read(self) -> None:
         """Read stdin until its end. Runs in the daemon thread."""
+        try:
+            self._read_messages()
+        finally:
+            self.read_ended.set()
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(self.end)
+
+    def _read_messages(self) -> None:
         while data := os.read(self._stdin.fileno(), READ_BYTES):
             for message in self._reader.feed(data):
                 if isinstance(message, FrameError) and message.fatal:
                     self.failure = str(message)
                 self._loop.call_soon_threadsafe(self.push, message)
                 if self.failure:
-                    self._loop.call_soon_threadsafe(self.end)
                     return
-        self._loop.call_soon_threadsafe(self.end)
 
     async def send(self, message: Message) -> None:
         written: asyncio.Future[None] = self._loop.create_future()

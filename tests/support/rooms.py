@@ -30,6 +30,7 @@ ROOMS = (
     "transport",
     "workspace",
     "mcp_client",
+    "acp_client",
     "instructions",
     "plugins",
     "host",

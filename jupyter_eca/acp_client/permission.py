@@ -1,0 +1,54 @@
+"""Decides which answer to an outside agent's request for permission stands for the user's decision. Pure.
+
+The rules: the direction is never crossed, an option is never chosen by its place, and no permission is given that is
+wider than what the user has clicked. Approvals that last for the session are our own memory, and not the agent's,
+because agents keep them for other sessions too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionOption:
+    """An answer that the agent offers."""
+
+    id: str
+    """Its id."""
+    name: str
+    """Its text for the user."""
+    kind: str
+    """`allow_once`, `allow_always`, `reject_once` or `reject_always`; other kinds are never chosen."""
+
+
+def read_options(value: Any) -> tuple[PermissionOption, ...]:
+    """Return the options of a request. One without an id is left out."""
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    objects = [cast("Json", item) for item in items if isinstance(item, Mapping)]
+    return tuple(
+        PermissionOption(str(item["optionId"]), str(item.get("name") or ""), str(item.get("kind") or ""))
+        for item in objects
+        if isinstance(item.get("optionId"), str)
+    )
+
+
+def choose_answer(options: tuple[PermissionOption, ...], *, allow: bool) -> dict[str, Any]:
+    """Return the result of a request for permission. If no option says exactly what was decided, the answer is
+    `cancelled`, which never allows anything."""
+    kind = "allow_once" if allow else "reject_once"
+    chosen = next((option for option in options if option.kind == kind), None)
+    return CANCELLED if chosen is None else {"outcome": {"outcome": "selected", "optionId": chosen.id}}
+
+
+def can_allow(options: tuple[PermissionOption, ...]) -> bool:
+    """Return whether one of the options allows just this call."""
+    return any(option.kind == "allow_once" for option in options)
+
+
+CANCELLED: dict[str, Any] = {"outcome": {"outcome": "cancelled"}}
+"""The answer that allows nothing."""

@@ -1,0 +1,437 @@
+"""Owns `AgentSession`: one session with an outside agent, over one process. It is opened once, then prompts follow.
+
+Everything that the agent says and does comes as an `AgentEvent`, in the order in which it arrived: updates are read by
+`updates.py`, and a request for permission is put between them as it came in. The end of the prompt is the last event.
+
+It must not decide anything, and it must not know our chats: `host/outside` answers permissions and writes files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+
+from jupyter_eca._version import __version__
+from jupyter_eca.acp_client.agent_events import PermissionAsked, PromptEnded, Remarked
+from jupyter_eca.acp_client.permission import CANCELLED, can_allow, choose_answer, read_options
+from jupyter_eca.acp_client.process import AgentProcess
+from jupyter_eca.acp_client.updates import UpdateReader, find_mode
+from jupyter_eca.errors import AgentError, FrameError, RemoteError
+from jupyter_eca.protocol.acp import CANCELLATION, VERSION, AcpErrorCode
+from jupyter_eca.protocol.base import find_fault
+from jupyter_eca.protocol.jsonrpc import ErrorCode, Request
+from jupyter_eca.transport.peer import Peer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable
+    from pathlib import Path
+
+    from jupyter_eca.acp_client.agent_events import AgentEvent
+    from jupyter_eca.acp_client.permission import PermissionOption
+    from jupyter_eca.protocol.jsonrpc import Message
+    from jupyter_eca.transport.link import Link
+
+_log = logging.getLogger(__name__)
+
+Json = Mapping[str, Any]
+
+# The seconds that an agent has to answer the first requests. Agents were measured to take up to 19 seconds on a busy
+# machine, and some fetch a program first.
+START_SECONDS: Final = 120.0
+
+# The seconds that an agent has to end its turn after it was cancelled, before it is killed.
+CANCEL_SECONDS: Final = 8.0
+
+_PERMISSION: Final = "session/request_permission"
+
+JUNK: Final = "{title} wrote something that is no message of the protocol; it was ignored."
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What is needed to start an outside agent."""
+
+    title: str
+    """The name of the agent for the user."""
+    command: tuple[str, ...]
+    """The program and its arguments."""
+    environment: Mapping[str, str]
+    """The whole environment of the program."""
+    folder: Path
+    """The working directory, an absolute path."""
+    chat: str
+    """The id of our chat."""
+    mode: str = ""
+    """The mode that is set after the session was started; "" to keep the agent's own."""
+    sign_in: str = ""
+    """How the user signs in, in a sentence."""
+    start_seconds: float = START_SECONDS
+    """The seconds that the agent has to answer the first requests."""
+    cancel_seconds: float = CANCEL_SECONDS
+    """The seconds that the agent has to end its turn after it was cancelled."""
+
+
+class AgentFiles(Protocol):
+    """Reads and writes files for an outside agent."""
+
+    async def read(self, path: str, line: int | None, limit: int | None) -> str:
+        """Return the text of a file, from `line` (from 1), `limit` lines at most. Raises: ToolError, RemoteError."""
+        ...
+
+    async def write(self, path: str, content: str) -> None:
+        """Write a file. Raises: ToolError, RemoteError."""
+        ...
+
+
+@dataclass
+class _Asked:
+    """A request for permission that waits for its answer."""
+
+    options: tuple[PermissionOption, ...]
+    answer: asyncio.Future[dict[str, Any]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
+class _ObservedLink:
+    """The link to the agent. The session sees each message before the peer handles it, in the order of arrival. What is
+    no message goes to the session only."""
+
+    def __init__(self, link: Link, session: AgentSession) -> None:
+        self._link = link
+        self._session = session
+
+    async def __aiter__(self) -> AsyncGenerator[Message | FrameError]:
+        async for message in self._link:
+            if isinstance(message, FrameError):
+                self._session.note_junk(message)
+                continue
+            if isinstance(message, Request) and message.method == _PERMISSION and not find_fault(message.params):
+                self._session.note_permission(message.params)
+            yield message
+
+    async def send(self, message: Message) -> None:
+        await self._link.send(message)
+
+    async def close(self) -> None:
+        await self._link.close()
+
+
+class AgentSession:
+    """A session with an outside agent. `run` must run as long as it is used."""
+
+    def __init__(self, launch: Launch, files: AgentFiles) -> None:
+        self.launch = launch
+        self._files = files
+        self._process: AgentProcess | None = None
+        self._peer: Peer | None = None
+        self._started = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._events: asyncio.Queue[AgentEvent] = asyncio.Queue()
+        self._reader = UpdateReader()
+        self._arrived: deque[_Asked | None] = deque()
+        """The requests for permission in the order of arrival, which the peer has not passed on yet. None for one that
+        cannot be answered."""
+        self._asked: dict[int, _Asked] = {}
+        """The requests for permission that wait for an answer, by their numbers."""
+        self._count = 0
+        self._prompting: asyncio.Future[None] | None = None
+        self._failure = ""
+        self._junk = 0
+        self.id = ""
+        """The agent's id of the session; "" before it is open."""
+        self.mode = ""
+        """The mode of the session, as the agent names it; "" if it has none."""
+        self.capabilities: Json = {}
+        """What the agent can do."""
+        self.is_prompting = False
+        """Whether a prompt is under way. A prompt that was cancelled is under way until the agent has answered it."""
+        self.has_ended = False
+        """Whether the process has ended."""
+
+    @property
+    def can_see(self) -> bool:
+        """Whether the agent takes images."""
+        found = self.capabilities.get("promptCapabilities")
+        return isinstance(found, Mapping) and bool(cast("Json", found).get("image"))
+
+    # -- the process
+
+    async def run(self) -> None:
+        """Start the program and talk to it until it leaves, or until `close` is called. A failure is told to those who
+        use the session."""
+        try:
+            launch = self.launch
+            process = await AgentProcess.start(launch.command, launch.environment, launch.folder, launch.chat)
+        except AgentError as error:
+            self._failure = str(error)
+            self.has_ended = True
+            self._started.set()
+            return
+        self._process = process
+        self._peer = Peer(_ObservedLink(process.link, self), self._answer, self._handle, CANCELLATION)
+        self._started.set()
+        talking = asyncio.ensure_future(self._peer.run())
+        closing = asyncio.ensure_future(self._closing.wait())
+        try:
+            await asyncio.wait({talking, closing}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.has_ended = True
+            closing.cancel()
+            if self._closing.is_set():
+                await process.close()
+            else:
+                await process.kill()
+            with suppress(RemoteError, ExceptionGroup):
+                await talking
+            for asked in self._asked.values():
+                if not asked.answer.done():
+                    asked.answer.set_result(CANCELLED)
+
+    def close(self) -> None:
+        """End the session and its process. Closing it twice changes nothing."""
+        self._closing.set()
+
+    async def kill(self) -> None:
+        """End the process at once."""
+        if self._process is not None:
+            await self._process.kill()
+
+    def _explain(self, error: Exception) -> str:
+        """Return what the user is told when a request has failed, in one or two sentences."""
+        title = self.launch.title
+        if self._failure:
+            return f"{title} did not start: {self._failure}"
+        if isinstance(error, RemoteError) and error.code == AcpErrorCode.AUTH_REQUIRED and not self.has_ended:
+            return f"{title} needs you to sign in. {self.launch.sign_in}".strip()
+        if self.has_ended or (self._process is not None and self._process.exited.is_set()):
+            line = self._process.last_error_line if self._process is not None else ""
+            return f"{title} has ended unexpectedly{f': {line[:500]}' if line else ''}."
+        detail = error.data if isinstance(error, RemoteError) else None
+        text = str(error)[:500].rstrip(".")
+        return f"{title} reports an error: {text}{f' ({str(detail)[:300]})' if detail else ''}."
+
+    async def _request(self, method: str, params: Json, seconds: float | None = None) -> Json:
+        """Send a request. Raises: AgentError, in words for the user."""
+        await self._started.wait()
+        if self._peer is None or self.has_ended:
+            raise AgentError(self._explain(RemoteError("the other side has left")))
+        try:
+            async with asyncio.timeout(seconds):
+                result = await self._peer.request(method, params)
+        except TimeoutError:
+            raise AgentError(f"{self.launch.title} did not answer {method} in {seconds:g} seconds.") from None
+        except RemoteError as error:
+            if not self.has_ended and str(error) == "the other side has left" and self._process is not None:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._process.exited.wait(), 2.0)
+            raise AgentError(self._explain(error)) from error
+        return cast("Json", result) if isinstance(result, Mapping) else {}
+
+    # -- the session
+
+    async def greet(self) -> None:
+        """Agree on a version of the protocol, and learn what the agent can do. Raises: AgentError."""
+        capabilities = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": False}
+        info = {"name": "jupyter-eca", "title": "Jupyter ECA", "version": __version__}
+        greeting = {"protocolVersion": VERSION, "clientCapabilities": capabilities, "clientInfo": info}
+        answer = await self._request("initialize", greeting, self.launch.start_seconds)
+        version = answer.get("protocolVersion")
+        if version != VERSION:
+            raise AgentError(
+                f"{self.launch.title} speaks version {version!r} of the Agent Client Protocol. Version {VERSION} is "
+                "needed."
+            )
+        found = answer.get("agentCapabilities")
+        self.capabilities = cast("Json", found) if isinstance(found, Mapping) else {}
+
+    async def open(self, servers: list[dict[str, Any]], resumed: str = "") -> bool:
+        """Start the session, or go on with an earlier one where the agent can, and set its mode.
+
+        Return whether the earlier session was resumed. Raises: AgentError.
+        """
+        folder = {"cwd": str(self.launch.folder), "mcpServers": servers}
+        opened = await self._resume(resumed, folder) if resumed else None
+        was_resumed = opened is not None
+        if opened is None:
+            opened = await self._request("session/new", folder, self.launch.start_seconds)
+            self.id = str(opened.get("sessionId") or "")
+        if not self.id:
+            raise AgentError(f"{self.launch.title} has started a session without an id.")
+        await self._set_mode(opened)
+        return was_resumed
+
+    async def _resume(self, id: str, folder: Json) -> Json | None:
+        """Go on with an earlier session. Return None where the agent cannot, or does not know it any more."""
+        sessions = self.capabilities.get("sessionCapabilities")
+        can_resume = isinstance(sessions, Mapping) and cast("Json", sessions).get("resume") is not None
+        can_load = bool(self.capabilities.get("loadSession"))
+        if not (can_resume or can_load):
+            return None
+        method = "session/resume" if can_resume else "session/load"
+        self.id = id
+        try:
+            opened = await self._request(method, {"sessionId": id, **folder}, self.launch.start_seconds)
+        except AgentError:
+            self.id = ""
+            if self.has_ended:
+                raise
+            return None
+        finally:
+            # What `session/load` repeats is in the chat already.
+            while not self._events.empty():
+                self._events.get_nowait()
+            self._reader.calls.clear()
+        return opened
+
+    async def _set_mode(self, opened: Json) -> None:
+        """Set the mode in which the agent asks, and check that it has it. Raises: AgentError when it has not."""
+        self.mode, modes, option = find_mode(opened)
+        wanted = self.launch.mode
+        if not wanted or wanted == self.mode or not modes:
+            self._reader.mode = self.mode
+            return
+        if wanted not in modes:
+            names = ", ".join(sorted(modes))
+            raise AgentError(f"{self.launch.title} has no mode {wanted!r}. Its modes are {names}.")
+        if option:
+            params = {"sessionId": self.id, "configId": option, "value": wanted}
+            changed = await self._request("session/set_config_option", params, self.launch.start_seconds)
+            self.mode = find_mode(changed)[0] or self.mode
+        else:
+            await self._request("session/set_mode", {"sessionId": self.id, "modeId": wanted}, self.launch.start_seconds)
+            # The answer does not repeat the mode. Some agents send an update, which says another one if they refuse.
+            self.mode = self._reader.mode if self._reader.mode not in {"", self.mode} else wanted
+        if self.mode != wanted:
+            raise AgentError(f"{self.launch.title} did not take the mode {wanted!r}: it works in {self.mode!r}.")
+        self._reader.mode = self.mode
+
+    async def prompt(self, blocks: list[dict[str, Any]]) -> AsyncIterator[AgentEvent]:
+        """Send a prompt, and yield the events up to its end. Raises: AgentError when the agent fails or leaves.
+
+        If the iteration is given up, call `cancel`.
+        """
+        self._reader.calls.clear()
+        self.is_prompting = True
+        prompting = self._prompting = asyncio.ensure_future(self._prompt(blocks))
+        while True:
+            event = await self._events.get()
+            if isinstance(event, PromptEnded):
+                break
+            yield event
+        await prompting
+        yield event
+
+    async def _prompt(self, blocks: list[dict[str, Any]]) -> None:
+        """Send a prompt, and add its end to the events. The answer comes after all updates of the turn."""
+        reason = "end_turn"
+        try:
+            result = await self._request("session/prompt", {"sessionId": self.id, "prompt": blocks})
+            reason = str(result.get("stopReason") or reason)
+        finally:
+            self.is_prompting = False
+            self._events.put_nowait(PromptEnded(reason))
+
+    async def cancel(self, handle: Callable[[AgentEvent], None]) -> None:
+        """Cancel the prompt under way: refuse what the agent waits for, and wait until it has ended its turn. If it
+        does not end it, its process is killed. `handle` gets what the agent still says."""
+        for number in list(self._asked):
+            self._settle(number, CANCELLED)
+        if not self.is_prompting or self._peer is None or self._prompting is None:
+            return
+        try:
+            await self._peer.notify("session/cancel", {"sessionId": self.id})
+            async with asyncio.timeout(self.launch.cancel_seconds):
+                while not isinstance(event := await self._events.get(), PromptEnded):
+                    if isinstance(event, PermissionAsked):
+                        self._settle(event.number, CANCELLED)
+                    handle(event)
+        except TimeoutError:
+            _log.warning("%s does not stop, so it is killed", self.launch.title)
+            await self.kill()
+        await asyncio.gather(self._prompting, return_exceptions=True)
+
+    # -- what the agent asks
+
+    def answer_permission(self, number: int, *, allow: bool) -> bool:
+        """Answer a request for permission. Return whether the answer says what was decided: an agent may offer no
+        option that allows just this call."""
+        asked = self._asked.get(number)
+        if asked is None:
+            return False
+        says_so = can_allow(asked.options) or not allow
+        self._settle(number, choose_answer(asked.options, allow=allow))
+        return says_so
+
+    def _settle(self, number: int, answer: dict[str, Any]) -> None:
+        asked = self._asked.pop(number, None)
+        if asked is not None and not asked.answer.done():
+            asked.answer.set_result(answer)
+
+    def note_permission(self, params: Any) -> None:
+        """Put a request for permission among the events, at the place where it arrived."""
+        fields = _as_object(params)
+        call = self._reader.describe_call(fields.get("toolCall"))
+        if call is None or not self.is_prompting:
+            self._arrived.append(None)
+            return
+        self._count += 1
+        asked = self._asked[self._count] = _Asked(read_options(fields.get("options")))
+        self._arrived.append(asked)
+        self._events.put_nowait(PermissionAsked(call, self._count, asked.options))
+
+    def note_junk(self, error: FrameError) -> None:
+        """Tell the user once a turn that the agent sends what is no message."""
+        _log.warning("%s: %s", self.launch.title, error)
+        self._junk += 1
+        if self._junk == 1 or error.code == ErrorCode.INVALID_REQUEST:
+            self._events.put_nowait(Remarked(f"{JUNK.format(title=self.launch.title)} ({error})"))
+
+    def _handle(self, method: str, params: Any) -> None:
+        """Handle a notification. Unknown ones are ignored."""
+        fields = _as_object(params)
+        if method == "session/update" and fields.get("sessionId") == self.id:
+            for event in self._reader.read(fields.get("update")):
+                self._events.put_nowait(event)
+
+    async def _answer(self, method: str, params: Any) -> Any:
+        """Answer a request of the agent."""
+        fields = _as_object(params)
+        match method:
+            case "session/request_permission":
+                asked = self._arrived.popleft()
+                return CANCELLED if asked is None else await asked.answer
+            case "fs/read_text_file":
+                line, limit = fields.get("line"), fields.get("limit")
+                content = await self._files.read(
+                    _require_path(fields),
+                    line if isinstance(line, int) else None,
+                    limit if isinstance(limit, int) else None,
+                )
+                return {"content": content}
+            case "fs/write_text_file":
+                content = fields.get("content")
+                if not isinstance(content, str):
+                    raise RemoteError("the content is missing", ErrorCode.INVALID_PARAMS)
+                if not self.is_prompting or self.has_ended:
+                    raise RemoteError("the turn has ended; nothing was written", ErrorCode.INVALID_PARAMS)
+                await self._files.write(_require_path(fields), content)
+                return {}
+            case _:
+                raise RemoteError(f"there is no method {method[:80]}", ErrorCode.METHOD_NOT_FOUND)
+
+
+def _as_object(value: Any) -> Json:
+    """Return the params of a message; an empty object if they are none."""
+    return cast("Json", value) if isinstance(value, Mapping) else cast("Json", {})
+
+
+def _require_path(fields: Json) -> str:
+    """Return the path of a request. Raises: RemoteError."""
+    path = fields.get("path")
+    if not isinstance(path, str) or not path:
+        raise RemoteError("the path is missing", ErrorCode.INVALID_PARAMS)
+    return path
