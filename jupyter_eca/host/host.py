@@ -33,6 +33,8 @@ from jupyter_eca.host.operations.chats import ChatOperations
 from jupyter_eca.host.operations.estimates import Estimates
 from jupyter_eca.host.operations.folder_trust import FolderTrust
 from jupyter_eca.host.operations.key_trials import KeyTrials
+from jupyter_eca.host.outside.known_agents import find_outside_agents
+from jupyter_eca.host.outside.outside_agents import OutsideAgents
 from jupyter_eca.host.services import Current, Services
 from jupyter_eca.host.store import Store, is_alive
 from jupyter_eca.host.subscribers import Notice, Subscribers
@@ -114,7 +116,7 @@ class Host:
         self.orphan_warnings: list[str] = []
         """Warnings about processes that an earlier server left running and that were ended at the start. They are for
         the first client that sees all chats."""
-        current = self.current = Current(config, workspace)
+        current = self.current = Current(config, workspace, find_outside_agents)
 
         # The parts that know nothing of chats. The chats are stored under the folder that is first in alphabetical
         # order. An editor may list the same folders in another order later, and the chats must not vanish then (ECA
@@ -195,6 +197,7 @@ class Host:
         locked_answers = LockedAnswers(services, Locks(database.with_name("locks")))
         chats.on_subagent_events.append(self.subagents.note_events)
         chats.on_change.append(self.hooks.notify_status)
+        self.outside_agents = OutsideAgents(services, chats, tasks, contexts)
         chats.effects = EffectRunner(
             services,
             chats,
@@ -208,6 +211,7 @@ class Host:
             locked_answers,
             commands,
             turns,
+            self.outside_agents,
         )
 
         # The operations on chats besides turns.
@@ -250,6 +254,7 @@ class Host:
             for chat in self.chats.all_live():
                 self.turns.stop(chat.state.id)
             await self._tasks.finish(self.chats.all_live())
+            self.outside_agents.close()
             await self.jobs.close()
             await self.hooks.end()
             for task in serving:

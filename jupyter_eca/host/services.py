@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from jupyter_eca.config import register_secrets, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from jupyter_eca.config import Config, Resolved
+    from jupyter_eca.config.outside.outside_agents import OutsideAgent
     from jupyter_eca.host.checkpoints.checkpoints import Checkpoints
     from jupyter_eca.host.store import Store
     from jupyter_eca.host.subscribers import Subscribers
@@ -39,14 +40,18 @@ class Current:
     resolved: Resolved
     """The configuration, with the agents and secrets that follow from it. `configure` replaces it."""
 
-    def __init__(self, config: Config, workspace: Workspace) -> None:
+    def __init__(
+        self, config: Config, workspace: Workspace, find_outside_agents: Callable[[], Mapping[str, OutsideAgent]]
+    ) -> None:
+        """`find_outside_agents` returns the outside agents that plugs know."""
         self.workspace = workspace
+        self._find_outside_agents = find_outside_agents
         self.configure(config)
 
     def configure(self, config: Config) -> None:
         """Apply a configuration. Its secrets are registered first, so that they are redacted in every text."""
         register_secrets(config)
-        self.resolved = resolve(config)
+        self.resolved = resolve(config, self._find_outside_agents())
 
     @property
     def config(self) -> Config:

@@ -42,6 +42,7 @@ from jupyter_eca.engine.effects import (
     CancelTool,
     CancelWait,
     Gather,
+    RefuseCall,
     RunTool,
     Wait,
 )
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.costs.ledger import Ledger
     from jupyter_eca.host.costs.model_caller import ModelCaller
     from jupyter_eca.host.hooks.turn_hooks import TurnHooks
+    from jupyter_eca.host.outside.outside_agents import OutsideAgents
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.locked_answers import LockedAnswers
     from jupyter_eca.host.turn.prompt_contexts import PromptContexts
@@ -152,6 +154,7 @@ class EffectRunner:
         locked_answers: LockedAnswers,
         commands: CommandRunner,
         turns: TurnStarter,
+        outside: OutsideAgents,
     ) -> None:
         self._services = services
         self._chats = chats
@@ -165,6 +168,7 @@ class EffectRunner:
         self._locked_answers = locked_answers
         self._commands = commands
         self._turns = turns
+        self._outside = outside
 
     def run(self, chat: LiveChat, effect: Effect) -> None:
         """Start the task of an effect, or cancel the task that an earlier effect started. Tasks are found by name."""
@@ -186,6 +190,8 @@ class EffectRunner:
                 self._tasks.cancel(chat, f"model {number}")
             case CancelTool(call=call):
                 self._tasks.cancel(chat, f"tool {call}")
+            case RefuseCall():
+                self._outside.refuse(chat, effect)
             case AskUser(call=call):
                 if not (chat.bounds.asks and self._services.subscribers.has_approver(chat.state.id)):
                     # Late, because the call is already skipped if the one before it was rejected a moment ago.
@@ -249,7 +255,10 @@ class EffectRunner:
             )
         lock = prompt.lock
         # A cell may switch locking on or off. Otherwise the configuration decides.
-        if lock is not None and (self._services.config.notebook.lock if lock.on is None else lock.on):
+        is_locked = lock is not None and (self._services.config.notebook.lock if lock.on is None else lock.on)
+        if is_locked and chat.state.setup.outside:
+            raise ToolError("The answers of an outside agent cannot be locked.", "Ask without --lock.")
+        if lock is not None and is_locked:
             turn.locking = await self._locked_answers.begin(chat, prompt, lock, model_message, contexts, now())
         replay_setup = await self._locked_answers.prepare_replay(chat, chat.replay) if chat.replay else None
         note = turn.locking.note if turn.locking else ""
@@ -267,6 +276,9 @@ class EffectRunner:
         number = effect.number
         if chat.replay is not None:
             await self._replay(chat, number, chat.replay)
+            return
+        if chat.state.setup.outside:
+            await self._outside.run(chat, turn, effect)
             return
         if not await self._hooks.before_compaction(chat, number):
             return
@@ -573,6 +585,8 @@ class EffectRunner:
         """Run a tool call, and return its result. An error of the tool becomes a result too. In a replay, return the
         recorded result, unless the tool must run again (`Tool.lives`)."""
         name, replay = effect.tool.name, chat.replay
+        if self._outside.owns(chat, effect.call):
+            return await self._outside.run_call(chat, effect.call)
         tool = self._find_tool(chat, effect.tool)
         if replay is not None and replay.broken:
             return ToolResult(CODE_NOT_RUN, error=True)

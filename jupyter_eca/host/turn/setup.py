@@ -29,7 +29,7 @@ from jupyter_eca.plugins.tools.base import Need
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_eca.config import Resolved
+    from jupyter_eca.config import Agent, Resolved
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
@@ -99,6 +99,8 @@ class Setups:
             await services.mcp.await_started(patience, or_known=True, warns=self.is_one_shot)
         await self._warn_of_problems()
         full_choice = self.fill_defaults(choice)
+        if (agent := services.current.resolved.agent(full_choice.agent)).outside is not None:
+            return self._prepare_outside(agent, full_choice, bounds)
         pinned = await self._compose_system_prompt(full_choice, chat, kernel, notebook, bounds)
         if pin:
             await self._prompts.save(chat, pinned)
@@ -124,6 +126,16 @@ class Setups:
         if live is not None:
             live.prepared = dependencies, setup
         return setup
+
+    def _prepare_outside(self, agent: Agent, full_choice: Choice, bounds: Bounds) -> inputs.Setup:
+        """Build the setup of a turn of an outside agent. It has its own model, system prompt and tools."""
+        return inputs.Setup(
+            model=f"acp/{agent.name}",
+            agent=agent.name,
+            policy=bounds.restrict(agent.policy),
+            trust=bool(full_choice.trust),
+            outside=True,
+        )
 
     async def _warn_of_problems(self) -> None:
         """Warn the users of problems in the settings of tools and agents. Each problem is reported once."""

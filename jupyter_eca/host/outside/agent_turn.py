@@ -1,0 +1,502 @@
+"""Owns `AgentTurn`: one prompt to an outside agent, whose words and calls it feeds to the engine as they come.
+
+**How the calls of an agent become ours.** An agent describes a call, perhaps asks for permission, runs the call itself,
+and says how it ended. The engine gets `CallBegun` when the call is first described. It gets `CallReady` when the agent
+asks, and decides by the user's rules, or asks the user: on the same card as for a call of ours. If the call may run,
+the engine wants the tool to be run (`RunTool`). Here that means: give the permission, and wait for the end of the call
+(`run_call`). If it may not run, `refuse` says so to the agent.
+
+Many agents run some calls without asking. Such a call is fed as `is_unasked`, and its card says so. Whether an agent
+will still ask is not known when it says `in_progress`, because some agents say so before they ask. So it gets a moment.
+
+It must not start agents: `outside_agents.py` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.acp_client.agent_events import (
+    AgentTitleChanged,
+    AgentUsageChanged,
+    CallDescribed,
+    ImageShown,
+    ModeChanged,
+    PermissionAsked,
+    PlanChanged,
+    PromptEnded,
+    Remarked,
+    TextSaid,
+    Thought,
+)
+from jupyter_eca.engine import inputs
+from jupyter_eca.engine.model.delta import ImageDelta, ReasoningDelta, Remark, TextDelta, UsageDelta
+from jupyter_eca.engine.turn import TurnStatus
+from jupyter_eca.errors import ToolError
+from jupyter_eca.host.chat.live_chat import now
+from jupyter_eca.host.outside import call_view
+from jupyter_eca.host.outside.file_views import describe_changes, is_notebook
+from jupyter_eca.host.tools.path_resolution import find_call_targets
+from jupyter_eca.protocol.content import MetadataContent, RejectReason
+from jupyter_eca.workspace.files.read_threads import run_read
+from jupyter_eca.workspace.tool_result import Report, ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
+
+    from jupyter_eca.acp_client.agent_call import AgentCall
+    from jupyter_eca.acp_client.agent_events import AgentEvent
+    from jupyter_eca.acp_client.session import AgentSession
+    from jupyter_eca.config import Agent
+    from jupyter_eca.engine.approval.call_targets import CallTargets
+    from jupyter_eca.engine.model.delta import Delta
+    from jupyter_eca.engine.model.request import ToolSpec
+    from jupyter_eca.host.chat.live_chat import LiveChat, TurnUnderWay
+    from jupyter_eca.host.chat.registry import Chats
+    from jupyter_eca.host.outside.turn_files import TurnFiles
+    from jupyter_eca.host.services import Services
+    from jupyter_eca.protocol.content import ToolCallDetails
+
+# The seconds that an agent has to ask about a call of which it says that it is in progress.
+ASK_SECONDS: Final = 1.0
+
+# The name under which an agent knows our MCP endpoint. Rules for other servers are not changed by it.
+SERVER: Final = "jupyter"
+
+WITHDRAWN: Final = "The agent has withdrawn its question."
+NO_EXACT_ANSWER: Final = (
+    "The agent offers no answer that allows just this call, only answers that allow more. Nothing was allowed."
+)
+OPEN_NOTEBOOK: Final = (
+    "{path} is open here, and its file is not what the user sees. It must be changed by the tools of the server "
+    "`jupyter`: eca_notebook_change, eca_notebook_read and eca_notebook_run_cells."
+)
+
+_STOP_REMARKS: Final = {
+    "max_tokens": "The answer was cut off at the limit of its length.",
+    "max_turn_requests": "The agent has reached its limit of requests in a turn.",
+    "refusal": "The agent has declined to go on.",
+}
+
+
+@dataclass(eq=False)
+class ShownCall:
+    """A call of the agent, as the chat shows it."""
+
+    id: str
+    """The id of the call in the chat."""
+    latest: AgentCall
+    """The call as it was last described."""
+    is_ready: bool = False
+    """Whether it was fed as `CallReady`."""
+    request: int | None = None
+    """The number of the request for permission that waits for an answer; None for none."""
+    ended: asyncio.Future[AgentCall] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    """Set when the agent has said how the call ended, or the turn is over."""
+    timer: asyncio.TimerHandle | None = None
+    """Feeds the call as unasked, if the agent does not ask in time."""
+
+
+@dataclass(eq=False)
+class _Write:
+    """A file that the agent wants to write, and that no call has named."""
+
+    path: str
+    content: str
+    done: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    """Set when the file is written; the error when it is not."""
+
+
+class AgentTurn:
+    """One prompt to an outside agent, and what follows from it."""
+
+    def __init__(
+        self,
+        services: Services,
+        chats: Chats,
+        chat: LiveChat,
+        turn: TurnUnderWay,
+        number: int,
+        agent: Agent,
+        session: AgentSession,
+        files: TurnFiles,
+        open_notebooks: Collection[Path],
+        *,
+        begins_session: bool,
+        cost_before: float | None,
+    ) -> None:
+        """`number` is that of the request. `open_notebooks` are the real paths of the notebooks that are open in a
+        page. `cost_before` is what the session had cost before this prompt."""
+        self._services = services
+        self._chats = chats
+        self._chat = chat
+        self._turn = turn
+        self._number = number
+        self._agent = agent
+        self._session = session
+        self._files = files
+        self._open_notebooks = open_notebooks
+        self._begins_session = begins_session
+        self.cost = cost_before
+        """What the session has cost so far in US dollars; None when it is not known."""
+        self._cost_before = cost_before
+        self._usage: AgentUsageChanged | None = None
+        self._message: str = ""
+        self._has_text = False
+        self._plans = 0
+        self._shown: dict[str, ShownCall] = {}
+        """The calls by the agent's ids."""
+        self._writes: dict[str, _Write] = {}
+        self._plan_ids: set[str] = set()
+        self._by_id: dict[str, ShownCall] = {}
+        """The calls by their ids in the chat."""
+        self.is_over = asyncio.Event()
+        """Set when nothing of the turn follows any more."""
+
+    # -- what the agent says and does
+
+    async def handle(self, event: AgentEvent) -> None:
+        """Feed an event to the engine."""
+        match event:
+            case TextSaid() | Thought() | ImageShown():
+                self._add_words(event)
+            case CallDescribed(call=call):
+                await self._describe(call)
+            case PermissionAsked():
+                await self._ask(event)
+            case _:
+                self._note(event)
+
+    def _add_words(self, event: TextSaid | Thought | ImageShown) -> None:
+        """Add what the agent says to its answer."""
+        match event:
+            case TextSaid(text=text, message=message):
+                if self._has_text and message != self._message:
+                    text = f"\n\n{text}"  # another message of the agent
+                self._message, self._has_text = message, True
+                self._stream(TextDelta(text))
+            case Thought(text=text):
+                self._stream(ReasoningDelta(text))
+            case ImageShown(media_type=media_type, base64=base64):
+                self._stream(ImageDelta(media_type, base64))
+
+    def _note(self, event: AgentEvent) -> None:
+        """Show what is neither a part of the answer nor a call."""
+        match event:
+            case PlanChanged(entries=entries):
+                self._show_plan(entries)
+            case AgentUsageChanged():
+                self._usage = event
+                self.cost = self.cost if event.cost is None else event.cost
+            case AgentTitleChanged(title=title):
+                if self._begins_session:
+                    self._feed(inputs.FactAdded(now(), MetadataContent(title=title)))
+            case ModeChanged(mode=mode):
+                self._stream(Remark(f"{self._session.launch.title} now works in the mode {mode!r}."))
+            case Remarked(text=text):
+                self._stream(Remark(text))
+            case PromptEnded(stop_reason=reason):
+                if remark := _STOP_REMARKS.get(reason):
+                    self._stream(Remark(remark))
+            case _:
+                pass
+
+    def handle_late(self, event: AgentEvent) -> None:
+        """Take note of an event after the turn was stopped: how calls have ended."""
+        if isinstance(event, CallDescribed) and (shown := self._shown.get(event.call.id)) is not None:
+            shown.latest = event.call
+            if event.call.has_ended:
+                _settle(shown)
+
+    def end_calls(self) -> None:
+        """End the calls that the agent has not ended itself, because its turn is over."""
+        for write in self._writes.values():
+            if not write.done.done():
+                write.done.set_exception(ToolError("The turn is over; nothing was written."))
+                write.done.exception()  # the agent may not wait for it any more
+        for shown in self._by_id.values():
+            if shown.timer is not None:
+                shown.timer.cancel()
+            if not shown.is_ready:
+                self._ready(shown, failure=call_view.NO_RESULT)
+            elif shown.request is not None:
+                self._withdraw(shown)
+            _settle(shown)
+        self.is_over.set()
+
+    def show_usage(self) -> None:
+        """Feed what the turn has used. The agent counts the cost of the whole session."""
+        if self._usage is None:
+            return
+        cost = None if self.cost is None else max(self.cost - (self._cost_before or 0.0), 0.0)
+        self._stream(UsageDelta(self._usage.used, 0, cost=cost, context_limit=self._usage.size))
+
+    def _stream(self, delta: Delta) -> None:
+        self._feed(inputs.Streamed(now(), self._number, delta))
+
+    def _feed(self, input: inputs.Input) -> None:
+        self._chats.feed(self._chat, input, late=True)
+
+    # -- calls
+
+    async def _describe(self, call: AgentCall) -> None:
+        """Show a call, or more of it."""
+        if self.is_ours(call):
+            return  # the endpoint shows the call, with all that it does
+        shown = self._find(call)
+        if shown.ended.done():
+            return
+        shown.latest = call
+        await self._keep_files(call)
+        if call.has_ended:
+            if not shown.is_ready:
+                await self._ready_unasked(shown)
+            elif shown.request is not None:
+                self._withdraw(shown)
+            _settle(shown)
+        elif call.status == "in_progress" and not shown.is_ready and shown.timer is None:
+            loop = asyncio.get_running_loop()
+            shown.timer = loop.call_later(ASK_SECONDS, self._ready, shown)
+        elif (reporter := self._turn.reporters.get(shown.id)) is not None and (text := call.as_text()):
+            reporter.report(Report(text))
+
+    def _find(self, call: AgentCall, suffix: str = "") -> ShownCall:
+        """Return a call as it is shown. A call that is new is begun."""
+        if (shown := self._shown.get(call.id)) is not None and not suffix:
+            return shown
+        taken = self._chat.state.call_ids
+        id = f"{call.id}{suffix}"
+        # Agents count the calls of each session from the beginning.
+        id = id if id.isprintable() and id not in taken else f"{self._chat.state.turn}-{len(self._by_id)}-{id[:40]}"
+        shown = self._shown[call.id] = self._by_id[id] = ShownCall(id, call)
+        self._feed(inputs.CallBegun(now(), self._number, id, self._make_tool(call)))
+        return shown
+
+    def _make_tool(self, call: AgentCall) -> ToolSpec:
+        has_tool_as_title = bool(self._agent.outside and self._agent.outside.has_tool_as_title)
+        return call_view.make_tool(self._agent.name, call, has_tool_as_title=has_tool_as_title)
+
+    def is_ours(self, call: AgentCall) -> bool:
+        """Return whether a call is one to our MCP endpoint. Only what the program of the agent says counts."""
+        if call.mcp is not None:
+            return call.mcp[0] == SERVER
+        outside = self._agent.outside
+        return bool(outside and outside.has_tool_as_title and call.first_title.startswith(f"{SERVER}_eca_"))
+
+    async def _ask(self, asked: PermissionAsked) -> None:
+        """Let the engine decide about a call for which the agent asks."""
+        call = asked.call
+        if self.is_ours(call):
+            # The endpoint decides about the call, and shows exactly what it does. So the user is asked once.
+            self._session.answer_permission(asked.number, allow=True)
+            return
+        shown = self._find(call)
+        if shown.is_ready:
+            # The agent asks late, or once more: about the same act, which has a card already, so it gets another one.
+            shown = self._find(call, suffix=f"-{asked.number}")
+        if shown.timer is not None:
+            shown.timer.cancel()
+        shown.latest, shown.request = call, asked.number
+        await self._keep_files(call)
+        failure = self._find_failure(asked)
+        if failure:
+            self._session.answer_permission(asked.number, allow=False)
+            shown.request = None
+        details = await self._describe_changes(call)
+        self._ready(shown, details=details, failure=failure, targets=await self._find_targets(call, details))
+
+    def _find_failure(self, asked: PermissionAsked) -> str:
+        """Return why a call cannot be allowed, whatever the user says; "" if it can."""
+        if not any(option.kind == "allow_once" for option in asked.options):
+            return NO_EXACT_ANSWER
+        notebook = self.find_open_notebook(asked.call)
+        return OPEN_NOTEBOOK.format(path=notebook) if notebook else ""
+
+    def find_open_notebook(self, call: AgentCall) -> str:
+        """Return the path of an open notebook whose file the call would change; "" for none."""
+        named = [str(item["path"]) for item in call.diffs]
+        named += [value for value in call.raw_input.values() if isinstance(value, str) and is_notebook(value)]
+        if call.kind not in {"read", "search", "execute", "fetch", "think"}:
+            named += call.paths
+        if call.kind == "read" and not call.diffs:
+            return ""
+        return next((path for path in named if self._files.find_real(path) in self._open_notebooks), "")
+
+    async def _ready_unasked(self, shown: ShownCall) -> None:
+        """Feed a call that the agent has run without asking."""
+        self._ready(shown, details=await self._describe_changes(shown.latest))
+
+    def _ready(
+        self,
+        shown: ShownCall,
+        details: ToolCallDetails | None = None,
+        failure: str = "",
+        targets: CallTargets | None = None,
+    ) -> None:
+        """Feed a call whose arguments are known. Without a request for permission it is one that runs unasked."""
+        if shown.is_ready:
+            return
+        shown.is_ready = True
+        if shown.timer is not None:
+            shown.timer.cancel()
+        call = shown.latest
+        ready = inputs.CallReady(
+            now(),
+            self._number,
+            shown.id,
+            self._make_tool(call),
+            call_view.make_arguments(call),
+            is_unasked=shown.request is None and not failure,
+            details=details or call_view.make_command_details(call),
+            targets=targets,
+            failure=failure,
+            unseen=self._chat.unseen.path if self._chat.unseen else "",
+        )
+        self._feed(ready)
+
+    def _withdraw(self, shown: ShownCall) -> None:
+        """Reject a call whose question the agent has withdrawn."""
+        shown.request = None
+        self._feed(inputs.Rejected(now(), shown.id, RejectReason.STOP, WITHDRAWN))
+
+    async def _describe_changes(self, call: AgentCall) -> ToolCallDetails | None:
+        """Return what a call changes in files, for its card."""
+        return await self._describe_changes_of(call.diffs)
+
+    async def _describe_changes_of(self, diffs: Sequence[Mapping[str, Any]]) -> ToolCallDetails | None:
+        try:
+            return await run_read(describe_changes, self._files.files, diffs)
+        except ToolError:
+            return None
+
+    async def _find_targets(self, call: AgentCall, details: ToolCallDetails | None) -> CallTargets | None:
+        """Return the files that a call names on the disk; None when the disk does not answer."""
+        return await self._find_targets_of(self._make_tool(call), call_view.make_arguments(call), details)
+
+    async def _find_targets_of(
+        self, tool: ToolSpec, arguments: dict[str, Any], details: ToolCallDetails | None
+    ) -> CallTargets | None:
+        try:
+            return await find_call_targets(self._files.files, self._services.config, tool, arguments, "", details)
+        except ToolError:
+            return None
+
+    async def _keep_files(self, call: AgentCall) -> None:
+        """Keep the files that a call names, as they are before it changes them."""
+        if call.kind in {"edit", "delete", "move", "other"} or call.diffs:
+            await self._files.keep([*(str(item["path"]) for item in call.diffs), *call.paths])
+
+    def _show_plan(self, entries: tuple[tuple[str, str], ...]) -> None:
+        """Show the plan of the agent as a call. A call that has ended cannot change, so each plan is another one."""
+        self._plans += 1
+        id = f"{self._chat.state.turn}-plan-{self._number}-{self._plans}"
+        self._plan_ids.add(id)
+        details = call_view.make_plan(entries)
+        self._feed(inputs.CallBegun(now(), self._number, id, call_view.PLAN))
+        self._feed(inputs.CallReady(now(), self._number, id, call_view.PLAN, {}, is_unasked=True, details=details))
+
+    # -- what the engine wants
+
+    async def run_call(self, id: str) -> ToolResult:
+        """Let the agent run a call, and return its result. If the turn is stopped meanwhile, the agent has a moment to
+        say how the call ended."""
+        if (write := self._writes.get(id)) is not None:
+            return await self._run_write(write)
+        shown = self._by_id.get(id)
+        if shown is None:
+            return ToolResult("")  # a plan
+        if shown.request is not None:
+            self._session.answer_permission(shown.request, allow=True)
+            shown.request = None
+        try:
+            call = await asyncio.shield(shown.ended)
+        except asyncio.CancelledError:
+            # The engine waits for the end of each call that runs. The agent is told to stop by `OutsideAgents`.
+            await self.is_over.wait()
+            call = shown.latest
+        await self._files.record()
+        return call_view.make_result(call)
+
+    def owns(self, id: str) -> bool:
+        """Return whether a call of the chat is one of this turn that the agent runs itself."""
+        return id in self._by_id or id in self._writes or id in self._plan_ids
+
+    def refuse(self, id: str, text: str) -> None:
+        """Tell the agent that a call must not run."""
+        if (write := self._writes.get(id)) is not None and not write.done.done():
+            write.done.set_exception(ToolError(text))
+        shown = self._by_id.get(id)
+        if shown is not None and shown.request is not None:
+            if self._chat.state.status is not TurnStatus.STREAMING:
+                return  # the turn was stopped: `AgentSession.cancel` answers all open questions
+            self._session.answer_permission(shown.request, allow=False)
+            shown.request = None
+            _settle(shown)
+
+    async def close(self) -> None:
+        """Note what the files are now, when the turn is over."""
+        await self._files.record()
+
+    # -- files
+
+    async def read_file(self, path: str, line: int | None, limit: int | None) -> str:
+        """Return the text of a file. Raises: ToolError."""
+        return await self._files.read(path, line, limit)
+
+    async def write_file(self, path: str, content: str) -> None:
+        """Write a file for the agent. If no call that runs has named the file, the engine decides as about any call.
+
+        Raises: ToolError when it is not written. The message is for the agent.
+        """
+        real = self._files.find_real(path)
+        if real in self._open_notebooks:
+            raise ToolError(OPEN_NOTEBOOK.format(path=path))
+        if self._chat.state.status is not TurnStatus.STREAMING:
+            raise ToolError("The turn was stopped; nothing was written.")
+        if self._is_allowed_to_write(path):
+            await self._files.write(path, content)
+            return
+        write = _Write(path, content)
+        id = f"{self._chat.state.turn}-write-{self._number}-{len(self._writes) + 1}"
+        self._writes[id] = write
+        tool = call_view.make_write_tool(self._agent.name)
+        arguments = {"path": path, "content": content}
+        details = await self._describe_changes_of([{"path": path, "oldText": None, "newText": content}])
+        targets = await self._find_targets_of(tool, arguments, details)
+        self._feed(inputs.CallBegun(now(), self._number, id, tool, details))
+        self._feed(inputs.CallReady(now(), self._number, id, tool, arguments, details=details, targets=targets))
+        await write.done
+
+    async def _run_write(self, write: _Write) -> ToolResult:
+        """Write a file after the write was allowed."""
+        try:
+            await self._files.write(write.path, write.content)
+        except ToolError as error:
+            if not write.done.done():
+                write.done.set_exception(error)
+            return ToolResult(str(error), error=True)
+        if not write.done.done():
+            write.done.set_result(None)
+        return ToolResult("Written.")
+
+    def _is_allowed_to_write(self, path: str) -> bool:
+        """Return whether a call that runs has named this file. Then the agent may write it without a further
+        question."""
+        real = self._files.find_real(path)
+        running = [shown for shown in self._by_id.values() if shown.is_ready and shown.request is None]
+        named = [
+            name
+            for shown in running
+            if not shown.ended.done()
+            for name in (*(str(item["path"]) for item in shown.latest.diffs), *shown.latest.paths)
+        ]
+        return any(self._files.find_real(name) == real for name in named)
+
+
+def _settle(shown: ShownCall) -> None:
+    """Note that a call has ended, unless it has ended before."""
+    if not shown.ended.done():
+        shown.ended.set_result(shown.latest)

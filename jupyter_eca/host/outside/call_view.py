@@ -1,0 +1,111 @@
+"""Shows the calls of an outside agent as ours: as a tool with arguments, which rules select, and with a result. Pure.
+
+It must not read files: `file_views.py` shows what a call changes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.engine.approval.shell_parser import parse_commands
+from jupyter_eca.engine.model.request import ImagePart, Remembers, ToolSpec
+from jupyter_eca.protocol.content import (
+    ShellCommandDetails,
+    ShellCommandPart,
+    Task,
+    TaskDetails,
+    TaskStatus,
+    TaskSummary,
+)
+from jupyter_eca.workspace.tool_result import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_eca.acp_client.agent_call import AgentCall
+
+# What cannot be in the name of a tool.
+_OTHER: Final = re.compile(r"[^\w.-]+")
+_MAX_NAME: Final = 64
+
+NO_RESULT: Final = "The agent has not said how this call ended."
+
+_STATUSES: Final = {"in_progress": TaskStatus.IN_PROGRESS, "completed": TaskStatus.DONE}
+
+
+def make_tool(agent: str, call: AgentCall, *, has_tool_as_title: bool) -> ToolSpec:
+    """Return the tool of a call. Rules select it by the agent's name, or as `AGENT__TOOL`. An agent that does not name
+    its tools gives the kind of the call: `edit`, `execute` and others."""
+    name = call.name or (call.first_title if has_tool_as_title else "") or call.kind
+    return ToolSpec(
+        name=_OTHER.sub("_", name)[:_MAX_NAME] or "other",
+        description="",
+        parameters={},
+        server=agent,
+        # A summary is a template, in which braces stand for arguments.
+        summary=call.title.replace("{", "{{").replace("}", "}}"),
+        remembers=Remembers.COMMANDS if call.command else Remembers.ARGUMENTS,
+        agent=agent,
+    )
+
+
+def make_arguments(call: AgentCall) -> dict[str, Any]:
+    """Return the arguments of a call. A command line is one text, as the rules for commands read it. A call without
+    arguments of its own names the files that it works on."""
+    arguments = dict(call.raw_input)
+    if call.command:
+        arguments["command"] = call.command
+    if paths := [str(item["path"]) for item in call.diffs] or list(call.paths):
+        named = {value for value in arguments.values() if isinstance(value, str)}
+        if missing := [path for path in paths if path not in named]:
+            arguments["paths"] = missing
+    return arguments
+
+
+def make_command_details(call: AgentCall) -> ShellCommandDetails | None:
+    """Return the command line that a call runs, for its card; None if it runs none."""
+    if not call.command:
+        return None
+    parsed = parse_commands(call.command)
+    parts = tuple(ShellCommandPart(command=part.command, args=part.args) for part in parsed or ())
+    return ShellCommandDetails(
+        commands=parts or (ShellCommandPart(command=call.command),),
+        line=call.command,
+        parsed=tuple(part.whole_text for part in parsed) if parsed is not None else None,
+    )
+
+
+def make_result(call: AgentCall) -> ToolResult:
+    """Return the result of a call that has ended, or that the agent has forgotten."""
+    text = call.as_text() if call.has_ended else "\n".join(filter(None, (call.as_text(), NO_RESULT)))
+    images = tuple(ImagePart(media_type, data) for media_type, data in call.list_images())
+    return ToolResult(text, error=call.status != "completed", images=images)
+
+
+def make_write_tool(agent: str) -> ToolSpec:
+    """Return the tool that stands for a file that an agent writes without a call."""
+    return ToolSpec("write_text_file", "", {}, server=agent, summary="Writing {path}", agent=agent)
+
+
+PLAN: Final = ToolSpec("plan", "", {}, summary="Plan", reads=True)
+"""The tool that stands for the plan of an agent. The plan of a chat is shown as a call."""
+
+
+def make_plan(entries: Sequence[tuple[str, str]]) -> TaskDetails:
+    """Return the plan of an agent as our list of tasks."""
+    tasks = tuple(
+        Task(id=str(number), subject=text, status=_STATUSES.get(status, TaskStatus.PENDING))
+        for number, (text, status) in enumerate(entries, 1)
+    )
+    counts = {status: sum(task.status is status for task in tasks) for status in TaskStatus}
+    return TaskDetails(
+        tasks=tasks,
+        in_progress_task_ids=tuple(task.id for task in tasks if task.status is TaskStatus.IN_PROGRESS),
+        summary=TaskSummary(
+            done=counts[TaskStatus.DONE],
+            in_progress=counts[TaskStatus.IN_PROGRESS],
+            pending=counts[TaskStatus.PENDING],
+            total=len(tasks),
+        ),
+    )

@@ -1,0 +1,67 @@
+"""Shows what a call of an outside agent changes in a file, as a diff against the file on the disk.
+
+An agent describes a change as the whole text before and after it, or as the part that is replaced. It describes it
+before the change, or after it. In each case the card shows the same diff.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.content import FileChangeDetails
+from jupyter_eca.workspace.files import text_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from jupyter_eca.workspace.ports import Files
+
+
+def describe_changes(files: Files, diffs: Sequence[Mapping[str, Any]]) -> FileChangeDetails | None:
+    """Return the changes of a call for its card; None if it has described none. Several files are in one diff, under
+    the path of the first one. Blocks: it reads the files."""
+    changes = [_describe_change(files, diff) for diff in diffs]
+    if not changes:
+        return None
+    return FileChangeDetails(
+        path=changes[0].path,
+        diff="".join(change.diff for change in changes),
+        lines_added=sum(change.lines_added for change in changes),
+        lines_removed=sum(change.lines_removed for change in changes),
+    )
+
+
+def _describe_change(files: Files, diff: Mapping[str, Any]) -> FileChangeDetails:
+    """Return the change of one file."""
+    path, old, new = str(diff["path"]), diff.get("oldText"), diff.get("newText")
+    before = old if isinstance(old, str) else None
+    after = new if isinstance(new, str) else ""
+    name, text = _read(files, path)
+    if before is None and text is not None and text != after:
+        before = text  # the agent says that the file is new, but there is one
+    if text is not None and before and text != before:
+        # A part of the file: before the change the old part is in it, after the change the new part.
+        if text.count(before) == 1:
+            before, after = text, text.replace(before, after)
+        elif after and text.count(after) == 1 and text != after:
+            before, after = text.replace(after, before), text
+    return text_file.describe_change(name, before, after)
+
+
+def _read(files: Files, path: str) -> tuple[str, str | None]:
+    """Return the name of a file for the user, and its text; None if it cannot be read as text."""
+    try:
+        real = files.resolve(path)
+    except ToolError:
+        return path, None
+    try:
+        return files.shorten(real), text_file.read(real, path)
+    except (ToolError, OSError):
+        return files.shorten(real), None
+
+
+def is_notebook(path: str) -> bool:
+    """Return whether a path is that of a notebook."""
+    return Path(path).suffix == ".ipynb"

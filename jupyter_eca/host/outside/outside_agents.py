@@ -1,0 +1,364 @@
+"""Owns `OutsideAgents`: the sessions of all chats with outside agents. It starts an agent at the first prompt, sends it
+the prompts of its chat, stops it, and ends it when it has been idle for a while.
+
+Each chat has a process of its own, in the chat's working directory. When it has ended, the next prompt starts another
+one, which goes on with the earlier session where the agent can. It must not know how calls are shown: `agent_turn.py`
+does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from jupyter_eca import redaction
+from jupyter_eca.acp_client.process import choose_environment
+from jupyter_eca.acp_client.session import CANCEL_SECONDS, START_SECONDS, AgentSession, Launch
+from jupyter_eca.engine import inputs
+from jupyter_eca.engine.model.delta import Remark
+from jupyter_eca.engine.tool_call import ToolCallStatus
+from jupyter_eca.errors import AgentError, RemoteError, ToolError
+from jupyter_eca.host.chat.live_chat import now
+from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
+from jupyter_eca.host.outside.agent_turn import AgentTurn
+from jupyter_eca.host.outside.prompt_blocks import Place, find_place, make_blocks, make_text
+from jupyter_eca.host.outside.turn_files import TurnFiles
+from jupyter_eca.protocol.content import RejectReason
+from jupyter_eca.protocol.jsonrpc import ErrorCode
+from jupyter_eca.workspace.environment import inherit_environment
+from jupyter_eca.workspace.tool_result import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from jupyter_eca.config import Agent, OutsideAgent
+    from jupyter_eca.engine.effects import CallModel, RefuseCall
+    from jupyter_eca.host.chat.live_chat import LiveChat, TurnUnderWay
+    from jupyter_eca.host.chat.registry import Chats
+    from jupyter_eca.host.chat.tasks import ChatTasks
+    from jupyter_eca.host.services import Services
+    from jupyter_eca.host.turn.tool_context import ToolContexts
+
+_log = logging.getLogger(__name__)
+
+# The seconds after which an idle agent is ended. Agents were measured to hold 240 to 540 MB.
+IDLE_SECONDS: Final = 15 * 60.0
+
+NOT_INSTALLED: Final = "{title} is not installed here: there is no program {program!r} on the PATH. {install}"
+NOT_RESUMED: Final = "{title} could not go on with its earlier session. It gets the end of this chat as text."
+NO_SUMMARY: Final = "{title} keeps its own conversation, so this chat is not summarised."
+CHOSEN_MODE: Final = "{title} works in the mode {mode!r}, as your configuration says."
+GUIDANCE: Final = (
+    "You work beside a Jupyter notebook that the user has open{notebook}. The tools of the MCP server `jupyter` read, "
+    "change and run its live cells, and the user sees each change. Never change the file of an open notebook by other "
+    "tools: the open notebook is not what is in the file."
+)
+
+
+class Endpoint(Protocol):
+    """Gives the sessions of outside agents access to our tools, by MCP."""
+
+    def open(self, chat: str, capabilities: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the MCP servers for the session of a chat, in the form of the Agent Client Protocol."""
+        ...
+
+    def close(self, chat: str) -> None:
+        """End the access of a chat's session. It may have ended before."""
+        ...
+
+
+@dataclass(eq=False)
+class LiveAgent:
+    """The outside agent of one chat."""
+
+    agent: Agent
+    """The agent, as the session was started with it."""
+    launch: Launch
+    """How it was started."""
+    session: AgentSession
+    """The session with it."""
+    sent: Place | None = None
+    """The place up to which it knows the conversation; None when it knows nothing of it."""
+    cost: float | None = None
+    """What the session has cost so far, as the agent says; None when it is not known."""
+    turn: AgentTurn | None = None
+    """The turn under way."""
+    stopping: asyncio.Task[None] | None = None
+    """Cancels the turn that was stopped last."""
+    idle: asyncio.TimerHandle | None = None
+    """Ends the session when it has been idle for a while."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Earlier:
+    """The session of an agent that has ended, which another process may resume."""
+
+    agent: str
+    folder: Path
+    session: str
+    sent: Place | None
+    cost: float | None
+
+
+class _SessionFiles:
+    """Implements `acp_client.session.AgentFiles` for the session of one chat: the turn under way reads and writes."""
+
+    def __init__(self, agents: OutsideAgents, chat: str) -> None:
+        self._agents = agents
+        self._chat = chat
+
+    async def read(self, path: str, line: int | None, limit: int | None) -> str:
+        turn = self._agents.find_turn(self._chat)
+        try:
+            return await turn.read_file(path, line, limit)
+        except ToolError as error:
+            raise RemoteError(str(error), ErrorCode.INVALID_PARAMS) from error
+
+    async def write(self, path: str, content: str) -> None:
+        turn = self._agents.find_turn(self._chat)
+        try:
+            await turn.write_file(path, content)
+        except ToolError as error:
+            raise RemoteError(str(error), ErrorCode.INVALID_PARAMS) from error
+
+
+class OutsideAgents:
+    """The outside agents of all chats of one host."""
+
+    def __init__(self, services: Services, chats: Chats, tasks: ChatTasks, contexts: ToolContexts) -> None:
+        self._services = services
+        self._chats = chats
+        self._tasks = tasks
+        self._contexts = contexts
+        self._agents: dict[str, LiveAgent] = {}
+        self._earlier: dict[str, _Earlier] = {}
+        self.endpoint: Endpoint | None = None
+        """Gives the agents access to our tools; None where there is no such access. The program sets it."""
+        self.idle_seconds = IDLE_SECONDS
+        """The seconds after which an idle agent is ended."""
+        self.start_seconds = START_SECONDS
+        """The seconds that an agent has to answer the first requests."""
+        self.cancel_seconds = CANCEL_SECONDS
+        """The seconds that an agent has to end its turn after it was stopped."""
+
+    # -- a prompt
+
+    async def run(self, chat: LiveChat, turn: TurnUnderWay, effect: CallModel) -> None:
+        """Send the prompt of a turn to its agent, and feed what it answers to the engine, up to the end."""
+        agent, number = self._services.current.resolved.agent(chat.state.setup.agent), effect.number
+        try:
+            if agent.outside is None:
+                raise AgentError(f"There is no outside agent {chat.state.setup.agent!r} any more.")
+            if chat.state.summary_under_way is not None:
+                raise AgentError(NO_SUMMARY.format(title=agent.outside.title))
+            if agent.outside.is_missing:
+                raise AgentError(_describe_missing(agent.outside))
+            live = await self._find_or_start(chat, agent)
+            await self._prompt(chat, turn, live, effect)
+        except AgentError as error:
+            await self._end_open_calls(chat)
+            self._chats.feed(chat, inputs.ModelFailed(now(), number, redaction.redact(str(error))), late=True)
+        else:
+            await self._end_open_calls(chat)
+            self._chats.feed(chat, inputs.ModelFinished(now(), number), late=True)
+
+    async def _prompt(self, chat: LiveChat, turn: TurnUnderWay, live: LiveAgent, effect: CallModel) -> None:
+        """Send a prompt, and feed the events of the agent. Raises: AgentError."""
+        session, history, id = live.session, effect.request.messages, chat.state.id
+        begins = live.sent is None
+        blocks = make_blocks(history, live.sent, can_see=session.can_see)
+        opened = await self._list_open_notebooks(chat)
+        if begins and self.endpoint is not None:
+            notebook = f" ({turn.notebook})" if turn.notebook else ""
+            blocks.insert(0, make_text(GUIDANCE.format(notebook=notebook)))
+        context = self._contexts.build(id, chat.kernel)
+        keeper = context.keeper
+        if not isinstance(keeper, CallKeeper):
+            raise AgentError("The changes of the agent cannot be kept.")
+        chat.unseen = await self._services.checkpoints.find_unseen()
+        agent_turn = live.turn = AgentTurn(
+            self._services,
+            self._chats,
+            chat,
+            turn,
+            effect.number,
+            live.agent,
+            session,
+            TurnFiles(context.files, keeper),
+            opened,
+            begins_session=begins,
+            cost_before=live.cost,
+        )
+        live.sent = find_place(history)
+        outside = live.agent.outside
+        if begins and outside is not None and outside.is_mode_chosen and session.mode:
+            remark = CHOSEN_MODE.format(title=outside.title, mode=session.mode)
+            self._chats.feed(chat, inputs.Streamed(now(), effect.number, Remark(remark)))
+        try:
+            async for event in session.prompt(blocks):
+                await agent_turn.handle(event)
+        except asyncio.CancelledError:
+            live.stopping = self._tasks.start_unnamed(id, "stop agent", self._stop(live, agent_turn))
+            raise
+        finally:
+            live.cost = agent_turn.cost
+            self._remember(id, live)
+            self._start_idle_timer(live)
+            if live.stopping is None:
+                agent_turn.end_calls()
+        agent_turn.show_usage()
+        await agent_turn.close()
+
+    async def _stop(self, live: LiveAgent, turn: AgentTurn) -> None:
+        """Let an agent end a turn that was stopped."""
+        try:
+            await live.session.cancel(turn.handle_late)
+        finally:
+            turn.end_calls()
+            await turn.close()
+            live.stopping = None
+
+    async def _end_open_calls(self, chat: LiveChat) -> None:
+        """Wait until all calls of the reply have ended. Nobody decides any more about those that wait."""
+        for call in chat.state.calls:
+            if call.status is ToolCallStatus.WAITING:
+                self._chats.feed(chat, inputs.Rejected(now(), call.id, RejectReason.STOP), late=True)
+        running = [task for name, task in chat.tasks.items() if name.startswith("tool ")]
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def _list_open_notebooks(self, chat: LiveChat) -> frozenset[Path]:
+        """Return the real paths of the notebooks that are open in a page."""
+        notebooks, files = self._contexts.find_notebooks(chat.state.id), self._services.workspace.files
+        paths: set[Path] = set()
+        for info in await notebooks.list() if notebooks is not None else ():
+            try:
+                paths.add(files.contents.resolve(info.path))
+            except ToolError:
+                continue
+        return frozenset(paths)
+
+    # -- the sessions
+
+    async def _find_or_start(self, chat: LiveChat, agent: Agent) -> LiveAgent:
+        """Return the agent of a chat. It is started, unless it runs. Raises: AgentError."""
+        id = chat.state.id
+        launch = self._make_launch(chat, agent)
+        live = self._agents.get(id)
+        if live is not None and live.stopping is not None:
+            await asyncio.shield(live.stopping)
+        if live is not None and live.idle is not None:
+            live.idle.cancel()
+        # The last message of the conversation is the prompt, which no agent knows yet.
+        known = find_place(chat.state.history[:-1])
+        is_current = live is not None and not live.session.has_ended and live.launch == launch
+        if live is not None and is_current and (live.sent is None or live.sent[0] <= known[0] + 1):
+            return live
+        if live is not None:
+            self._close(id, live)
+        earlier = self._earlier.get(id)
+        can_resume = earlier is not None and (earlier.agent, earlier.folder) == (agent.name, launch.folder)
+        if earlier is not None and earlier.sent is not None and earlier.sent[0] > known[0] + 1:
+            can_resume = False  # the chat was rolled back, and the agent knows what was undone
+        live = LiveAgent(agent, launch, AgentSession(launch, _SessionFiles(self, id)))
+        self._agents[id] = live
+        self._tasks.start_unnamed(id, "agent", live.session.run())
+        try:
+            resumed = await self._open(id, live, earlier.session if earlier is not None and can_resume else "")
+        except BaseException:
+            self._close(id, live)
+            raise
+        if resumed and earlier is not None:
+            live.sent, live.cost = earlier.sent, earlier.cost
+        elif can_resume and agent.outside is not None:
+            remark = Remark(NOT_RESUMED.format(title=agent.outside.title))
+            self._chats.feed(chat, inputs.Streamed(now(), chat.state.request, remark), late=True)
+        return live
+
+    async def _open(self, id: str, live: LiveAgent, resumed: str) -> bool:
+        """Open the session of an agent that was started. Return whether the earlier one was resumed."""
+        await live.session.greet()
+        servers = self.endpoint.open(id, live.session.capabilities) if self.endpoint is not None else []
+        return await live.session.open(servers, resumed)
+
+    def _make_launch(self, chat: LiveChat, agent: Agent) -> Launch:
+        """Return how the agent of a chat is started."""
+        outside = agent.outside
+        if outside is None:
+            raise AgentError(f"{agent.name!r} is no outside agent.")
+        added = {name: value.get_secret_value() for name, value in outside.env.items()}
+        return Launch(
+            title=outside.title,
+            command=outside.command,
+            environment=choose_environment(inherit_environment(), added),
+            folder=self._contexts.find_files(chat.state.id).start,
+            chat=chat.state.id,
+            mode=outside.mode,
+            sign_in=outside.sign_in,
+            start_seconds=self.start_seconds,
+            cancel_seconds=self.cancel_seconds,
+        )
+
+    def _remember(self, id: str, live: LiveAgent) -> None:
+        """Note the session of a chat, so that another process can resume it."""
+        if live.session.id:
+            self._earlier[id] = _Earlier(live.agent.name, live.launch.folder, live.session.id, live.sent, live.cost)
+
+    def _start_idle_timer(self, live: LiveAgent) -> None:
+        """End the session if it is idle for a while from now on."""
+        loop = asyncio.get_running_loop()
+        live.idle = loop.call_later(self.idle_seconds, self._close, live.launch.chat, live)
+
+    def _close(self, id: str, live: LiveAgent) -> None:
+        """End the session of a chat, and its access to our tools."""
+        if live.idle is not None:
+            live.idle.cancel()
+        live.session.close()
+        if self._agents.get(id) is live:
+            del self._agents[id]
+            if self.endpoint is not None:
+                self.endpoint.close(id)
+
+    def forget(self, id: str) -> None:
+        """End the agent of a chat that was deleted."""
+        self._earlier.pop(id, None)
+        if (live := self._agents.get(id)) is not None:
+            self._close(id, live)
+
+    def close(self) -> None:
+        """End all agents."""
+        for id, live in list(self._agents.items()):
+            self._close(id, live)
+
+    # -- calls
+
+    def find_turn(self, id: str) -> AgentTurn:
+        """Return the turn under way of a chat. Raises: RemoteError when there is none."""
+        live, chat = self._agents.get(id), self._chats.live(id)
+        if live is None or live.turn is None or live.turn.is_over.is_set() or chat is None or not chat.busy:
+            raise RemoteError("no turn is under way", ErrorCode.INVALID_PARAMS)
+        return live.turn
+
+    def owns(self, chat: LiveChat, call: str) -> bool:
+        """Return whether a call is one that the outside agent of the chat runs itself."""
+        live = self._agents.get(chat.state.id)
+        return live is not None and live.turn is not None and live.turn.owns(call)
+
+    async def run_call(self, chat: LiveChat, call: str) -> ToolResult:
+        """Let the agent run a call that was allowed, and return its result."""
+        live = self._agents.get(chat.state.id)
+        return ToolResult("", error=True) if live is None or live.turn is None else await live.turn.run_call(call)
+
+    def refuse(self, chat: LiveChat, effect: RefuseCall) -> None:
+        """Tell the agent of a chat that a call must not run. A turn that is stopped refuses all of them at once."""
+        live = self._agents.get(chat.state.id)
+        if live is not None and live.turn is not None and not live.turn.is_over.is_set():
+            live.turn.refuse(effect.call, effect.text)
+
+
+def _describe_missing(outside: OutsideAgent) -> str:
+    """Return what the user is told about an agent that is not installed."""
+    text = NOT_INSTALLED.format(title=outside.title, program=outside.command[0], install=outside.install)
+    return text.strip()

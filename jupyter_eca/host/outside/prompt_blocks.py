@@ -1,0 +1,80 @@
+"""Makes the prompt for an outside agent: the blocks of the Agent Client Protocol for what the user has said since the
+agent was last prompted. Pure.
+
+An agent keeps its own conversation. So it gets only what is new. An agent that begins in a chat with a history gets the
+end of that history as text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.engine.model.request import DocumentPart, ImagePart, TextPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_eca.engine.model.request import ChatMessage, History, Part
+
+Place = tuple[int, int]
+"""How many messages of a conversation were sent, and how many parts of the last of them."""
+
+# The characters of the history that an agent gets when it begins in a chat that has one.
+MAX_HISTORY: Final = 8_000
+
+_HANDOVER: Final = "This chat began without you. This is the end of what was said before:\n\n{}\n\nThe user now writes:"
+
+
+def find_place(history: History) -> Place:
+    """Return the place behind the end of a conversation."""
+    return len(history), len(history[-1].parts) if history else 0
+
+
+def make_blocks(history: History, sent: Place | None, *, can_see: bool) -> list[dict[str, Any]]:
+    """Return the blocks of the prompt. `sent` is the place up to which the agent knows the conversation; None when it
+    knows nothing of it. `can_see` is whether it takes images."""
+    is_known = sent is not None and sent <= find_place(history)
+    parts = list(_list_new(history, sent)) if sent is not None and is_known else _list_last(history)
+    blocks = [block for part in parts if (block := _make_block(part, can_see=can_see)) is not None]
+    if sent is None and (before := _describe(history[:-1])):
+        blocks.insert(0, make_text(_HANDOVER.format(before)))
+    return blocks
+
+
+def make_text(text: str) -> dict[str, Any]:
+    """Return a block of text."""
+    return {"type": "text", "text": text}
+
+
+def _list_new(history: History, sent: Place) -> Iterator[Part]:
+    """Yield the parts of the user behind a place."""
+    messages, parts = sent
+    for number, message in enumerate(history[max(messages - 1, 0) :], max(messages - 1, 0)):
+        if message.role == "user":
+            yield from message.parts[parts if number == messages - 1 else 0 :]
+
+
+def _list_last(history: History) -> list[Part]:
+    """Return the parts of the last message, if it is the user's."""
+    return list(history[-1].parts) if history and history[-1].role == "user" else []
+
+
+def _make_block(part: Part, *, can_see: bool) -> dict[str, Any] | None:
+    """Return the block of a part; None for one that has no place in a prompt."""
+    match part:
+        case TextPart(text=text):
+            return make_text(text)
+        case ImagePart(media_type=media_type, base64=base64) if can_see:
+            return {"type": "image", "data": base64, "mimeType": media_type}
+        case ImagePart():
+            return make_text("(An image that this agent cannot see.)")
+        case DocumentPart(name=name):
+            return make_text(f"(The document {name}, which is not sent to this agent. It can read the file.)")
+        case _:
+            return None
+
+
+def _describe(messages: tuple[ChatMessage, ...]) -> str:
+    """Return the end of a conversation as text."""
+    lines = [f"{message.role}: {message.text}" for message in messages if message.text]
+    return "\n\n".join(lines)[-MAX_HISTORY:]

@@ -1,0 +1,78 @@
+"""The files that an outside agent reads and writes: in the workspace, when allowed, and each can be undone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_eca.transport.eca_client import CallDecision
+from tests.host.outside.talking import talking
+from tests.support.host_and_client import answer, said, tool_states
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.protocol.content import ToolCallRunContent
+
+pytestmark = pytest.mark.asyncio
+
+
+def yes(_: ToolCallRunContent) -> CallDecision:
+    return CallDecision(True)
+
+
+@pytest.mark.parametrize("step", ["opencode_write a.txt", "qwen_edit a.txt", "claude_edit a.txt old new"])
+async def test_an_edit_of_the_agent_is_listed_and_undone(tmp_path: Path, step: str) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    async with talking(tmp_path) as talk:
+        await talk.ask(step, choose=yes)
+        assert (tmp_path / "a.txt").read_text() != "old\n"
+        shown = said(await answer(talk.client, "/diff"), "system")
+        assert "a.txt" in shown
+        await answer(talk.client, "/undo")
+        assert (tmp_path / "a.txt").read_text() == "old\n"
+
+
+async def test_a_new_file_of_the_agent_is_removed_by_undo(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.ask("opencode_write new.txt", choose=yes)
+        await answer(talk.client, "/undo")
+        assert not (tmp_path / "new.txt").exists()
+
+
+async def test_a_file_that_the_user_has_changed_since_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    async with talking(tmp_path) as talk:
+        await talk.ask("claude_edit a.txt old new", choose=yes)
+        (tmp_path / "a.txt").write_text("mine\n")
+        await answer(talk.client, "/undo")
+        assert (tmp_path / "a.txt").read_text() == "mine\n"
+
+
+async def test_a_file_that_no_call_has_named_is_asked_about(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        received = await talk.ask("stray_write b.txt", choose=yes)
+        assert tool_states(received) == ["toolCallPrepare", "toolCallRun", "toolCallRunning", "toolCalled"]
+        assert said(received) == "written"
+        assert (tmp_path / "b.txt").read_text() == "stray\n"
+        refused = await talk.ask("stray_write c.txt", choose=lambda _: CallDecision(False))
+        assert said(refused) == "refused"
+        assert not (tmp_path / "c.txt").exists()
+
+
+async def test_a_path_outside_of_the_workspace_is_neither_read_nor_written(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (tmp_path / "secret.txt").write_text("secret")
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    async with talking(folder) as talk:
+        received = await talk.ask("read ../secret.txt", "read link.txt", "stray_write ../x.txt", choose=yes)
+        assert said(received) == "refusedrefusedrefused"
+        assert not (tmp_path / "x.txt").exists()
+
+
+async def test_the_agent_reads_a_file_of_the_workspace(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("alpha")
+    async with talking(tmp_path) as talk:
+        assert said(await talk.ask("read a.txt")) == "alpha"
