@@ -17,7 +17,7 @@ from jupyter_eca.errors import BusyError, ToolError
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, TurnUnderWay, now
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.tools.path_resolution import find_call_targets, find_default_notebook
-from jupyter_eca.host.turn.effect_runner import preview_call
+from jupyter_eca.host.turn.call_preview import preview_call
 from jupyter_eca.protocol.chats import ChatOpenedParams
 
 if TYPE_CHECKING:

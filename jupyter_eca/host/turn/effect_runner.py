@@ -70,6 +70,7 @@ from jupyter_eca.host.store import UnseenChange
 from jupyter_eca.host.tools.path_resolution import find_call_targets, find_default_notebook
 from jupyter_eca.host.tools.progress import Reporter
 from jupyter_eca.host.turn import path_rules, plan_mode
+from jupyter_eca.host.turn.call_preview import preview_call
 from jupyter_eca.host.turn.open_notebooks import find_renamed_notebook
 from jupyter_eca.instructions import notebook_instructions
 from jupyter_eca.plugins.contexts.resolve import as_model_input
@@ -101,7 +102,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.turn.prompt_contexts import PromptContexts
     from jupyter_eca.host.turn.setup import Setups
     from jupyter_eca.host.turn.tool_context import ToolContexts
-    from jupyter_eca.plugins.tools.base import Tool, ToolContext
+    from jupyter_eca.plugins.tools.base import Tool
     from jupyter_eca.protocol.content import ToolCallDetails
     from jupyter_eca.workspace.known_versions import KnownVersions
 
@@ -109,10 +110,6 @@ _log = logging.getLogger(__name__)
 
 # The seconds after which the user is told that a preview is still under way, which is why no approval is asked for yet.
 PREVIEW_NOTE_SECONDS = 2.0
-
-# The seconds that a preview may take. A page that is busy answers after a while, or never. The call then fails, because
-# nobody should have to approve a change that cannot be shown.
-PREVIEW_SECONDS = 60.0
 
 _PREPARING = Report("Working out what this would change …")
 
@@ -687,30 +684,6 @@ class CallPreview:
     """What the call would change."""
     problem: str = ""
     """Why the call would fail now, "" if it would not."""
-
-
-async def preview_call(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> ToolCallDetails | None:
-    """Return what a call would change, None if its tool has no preview or cannot tell.
-
-    Raises: ToolError when the call would fail now; StaleSourceError when it must fail, whatever the calls before it do.
-    """
-    if tool.preview is None:
-        return None
-    try:
-        async with asyncio.timeout(PREVIEW_SECONDS):
-            await path_rules.check(context, tool, arguments)
-            return await tool.preview(context, arguments)
-    except ToolError:
-        raise
-    except TimeoutError:
-        raise StaleSourceError(
-            f"What {tool.spec.name} would change could not be worked out in {PREVIEW_SECONDS:g} seconds. "
-            "It did not run.",
-            "Try it again.",
-        ) from None
-    except Exception:  # noqa: BLE001  # the boundary to plugs: the call itself will say what is wrong
-        _log.exception("the preview of %s failed", tool.spec.name)
-        return None
 
 
 def _depends_on_sources(details: ToolCallDetails | None) -> bool:

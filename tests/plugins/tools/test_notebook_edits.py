@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.host.turn import effect_runner
+from jupyter_eca.host.turn import call_preview, effect_runner
 from jupyter_eca.protocol.content import FileChangeDetails, RejectReason, ToolCallRejectedContent, ToolCallRunContent
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import tool_states
@@ -327,7 +327,7 @@ async def test_a_change_is_asked_about_when_its_diff_is_there_however_long_the_p
 async def test_a_change_that_cannot_be_shown_is_not_asked_about_and_not_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(effect_runner, "PREVIEW_SECONDS", 0.01)
+    monkeypatch.setattr(call_preview, "PREVIEW_SECONDS", 0.01)
     async with room(tmp_path, *CELLS) as there:
         there.page.hold_read = asyncio.Event()
 

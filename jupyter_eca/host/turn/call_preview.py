@@ -1,0 +1,47 @@
+"""Finds out what a tool call would change, before it is decided: the user sees it on the card of the call.
+
+It must not decide the call: the engine does. The tools themselves know what they would change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.errors import StaleSourceError, ToolError
+from jupyter_eca.host.turn import path_rules
+
+if TYPE_CHECKING:
+    from jupyter_eca.plugins.tools.base import Tool, ToolContext
+    from jupyter_eca.protocol.content import ToolCallDetails
+
+_log = logging.getLogger(__name__)
+
+# The seconds that a preview may take. A page that is busy answers after a while, or never. The call then fails, because
+# nobody should have to approve a change that cannot be shown.
+PREVIEW_SECONDS = 60.0
+
+
+async def preview_call(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> ToolCallDetails | None:
+    """Return what a call would change, None if its tool has no preview or cannot tell.
+
+    Raises: ToolError when the call would fail now; StaleSourceError when it must fail, whatever the calls before it do.
+    """
+    if tool.preview is None:
+        return None
+    try:
+        async with asyncio.timeout(PREVIEW_SECONDS):
+            await path_rules.check(context, tool, arguments)
+            return await tool.preview(context, arguments)
+    except ToolError:
+        raise
+    except TimeoutError:
+        raise StaleSourceError(
+            f"What {tool.spec.name} would change could not be worked out in {PREVIEW_SECONDS:g} seconds. "
+            "It did not run.",
+            "Try it again.",
+        ) from None
+    except Exception:  # noqa: BLE001  # the boundary to plugs: the call itself will say what is wrong
+        _log.exception("the preview of %s failed", tool.spec.name)
+        return None
