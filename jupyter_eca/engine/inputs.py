@@ -315,6 +315,8 @@ class CallReady:
     """The arguments."""
     is_unasked: bool = False
     """Whether the agent runs the call without asking."""
+    is_approved: bool = False
+    """Whether the user has approved the same act already, as the agent has described it."""
     details: ToolCallDetails | None = None
     """A preview of what the call would do, for the user who approves it."""
     targets: CallTargets | None = None

@@ -271,6 +271,10 @@ def decide_outside_call(builder: StepBuilder, call: ToolCall, ready: CallReady) 
     words = verdict.words
     if verdict.decision is Decision.DENY and verdict.cause is not None:
         words = f"{words} ({describe_cause(verdict.decision, verdict.cause)}.)".strip()
+    if ready.is_approved and verdict.decision is Decision.ASK and not verdict.is_final:
+        # One act, one question.
+        give_signal(builder, replace(call, approved=True), ToolCallSignal.ALLOW)
+        return
     decided = replace(call, cause=verdict.cause)
     give_signal(builder, decided, _DECISION_SIGNALS[verdict.decision], reason=verdict.reason, words=words)
 

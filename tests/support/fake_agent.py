@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from contextlib import suppress
 from pathlib import Path
 from queue import Queue
@@ -407,6 +408,48 @@ class FakeAgent:
             ["/bin/bash", "-c", command], capture_output=True, text=True, cwd=self.folder, check=False
         )
         self.update("tool_call_update", toolCallId=id, status="completed", rawOutput={"formatted_output": done.stdout})
+
+    def do_mcp(self, words: str) -> None:
+        """Call a tool of our endpoint. STYLE TOOL ARGUMENTS: `named` is an agent that says which server it calls and
+        asks first, `nameless` one that asks without saying so, `silent` one that does not ask."""
+        style, tool, text = words.split(" ", 2)
+        arguments, id = json.loads(text), self.new_id()
+        meta: Json = {"claudeCode": {"toolName": f"mcp__jupyter__{tool}"}} if style == "named" else {}
+        call = {"toolCallId": id, "title": text, "kind": "other", "rawInput": arguments, "_meta": meta}
+        if style != "silent":
+            self.update("tool_call", status="pending", **call)
+            if self.ask({**call, "status": "pending"}) != "once":
+                self.update("tool_call_update", toolCallId=id, status="failed")
+                self.do_say("not allowed")
+                return
+        result = self.call_mcp(tool, arguments)
+        if style != "silent":
+            self.update("tool_call_update", toolCallId=id, status="completed", content=text_content(str(result)))
+        self.do_say(f"the tool said: {result}")
+
+    def do_mcp_tools(self, _: str) -> None:
+        """The names of the tools of our endpoint."""
+        self.do_say(" ".join(tool["name"] for tool in self.request_mcp("tools/list", {})["tools"]))
+
+    def call_mcp(self, tool: str, arguments: Json) -> str:
+        result = self.request_mcp("tools/call", {"name": tool, "arguments": arguments})
+        return ("error: " if result.get("isError") else "") + str(result["content"][0]["text"])
+
+    def request_mcp(self, method: str, params: Json) -> Json:
+        greeting = {"protocolVersion": "2025-06-18", "capabilities": EMPTY, "clientInfo": {"name": "f", "version": "1"}}
+        _, session = self.post("initialize", greeting, "")
+        return self.post(method, params, session)[0]
+
+    def post(self, method: str, params: Json, session: str) -> tuple[Json, str]:
+        server = self.servers[0]
+        headers = {header["name"]: header["value"] for header in server["headers"]}
+        headers |= {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        headers |= {"Mcp-Session-Id": session, "MCP-Protocol-Version": "2025-06-18"} if session else {}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+        request = urllib.request.Request(server["url"], body, headers)  # noqa: S310  # the address is that of our endpoint
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request) as response:
+            lines = [line.decode() for line in response if line.startswith(b"data: {")]
+            return json.loads(lines[-1].removeprefix("data: "))["result"], response.headers["Mcp-Session-Id"] or session
 
     def do_unasked(self, command: str) -> None:
         """Run a command without asking."""

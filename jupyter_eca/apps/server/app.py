@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca.fronts.mcp.agent_endpoint import AgentEndpoint
 from jupyter_eca.fronts.mount import FrontMount
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 # The path below `<base_url>` to which a sign-in page redirects the browser.
 CALLBACK = "eca/oauth/callback"
+# The path below `<base_url>` at which outside agents reach our tools.
+AGENT_PATH = "eca/agent"
 
 
 class EcaServer:
@@ -43,6 +46,8 @@ class EcaServer:
         self._tasks: set[asyncio.Task[None]] = set()  # the sessions, and other work that ends with the server
         self._waiting_sign_ins: WaitingSignIns | None = None
         self.fronts = FrontMount(self.host, self._find_shells)
+        self.agents: AgentEndpoint | None = None
+        """The access of outside agents to our tools; None before the host has started."""
         self.on_host: Callable[[Host], Awaitable[None]] | None = None
         """Called with the host when it has started, before any client uses it."""
 
@@ -92,6 +97,7 @@ class EcaServer:
         from jupyter_eca.apps.server.file_events import FileEventEmitter
 
         FileEventEmitter(app.event_logger).follow(host)
+        self.agents = host.outside_agents.endpoint = AgentEndpoint(host, self._find_agent_address, self.start_child)
         if self.on_host is not None:
             await self.on_host(host)
         return host
@@ -113,6 +119,15 @@ class EcaServer:
         """Return the id of the kernel whose cell waits for the answer of a chat; None if no cell waits."""
         live = self._host.chats.live(chat) if self._host is not None else None
         return live.kernel.id if live is not None and live.kernel is not None else None
+
+    def _find_agent_address(self) -> str:
+        """Return the address at which programs on this machine reach our tools, "" if there is none: a server with a
+        certificate of its own, or with a Unix socket. It is never the public address of a hub or a proxy."""
+        app = self._serverapp
+        if app.sock or app.certfile:
+            return ""
+        here = app.ip if app.ip not in {"", "*", "0.0.0.0", "::", "localhost"} else "127.0.0.1"  # noqa: S104  # compared, not used
+        return f"http://{f'[{here}]' if ':' in here else here}:{app.port}{app.base_url}{AGENT_PATH}"
 
     def _find_shells(self) -> Shells | None:
         """Return the object that starts terminals; None if terminals are disabled in Jupyter."""

@@ -115,7 +115,7 @@ class AsgiHandler(APIHandler):
             "client": (request.remote_ip or "", 0),
             "server": (host or request.host, int(port) if port.isdigit() else None),
             "user": self._user_name,
-            "approves": may_approve(self),
+            "approves": self._may_approve,
         }
 
     @property
@@ -130,6 +130,11 @@ class AsgiHandler(APIHandler):
             IdentityProvider
         )
         return "owner" if is_invented else self.current_user.username
+
+    @property
+    def _may_approve(self) -> bool:
+        """Whether the client may approve what the assistant does."""
+        return may_approve(self)
 
     async def _receive(self) -> Message:
         """Return the next message for the application: first the body, then that the client has left."""

@@ -10,7 +10,8 @@ from typing import Any
 from jupyter_server.extension.application import ExtensionApp
 from traitlets import Bool
 
-from jupyter_eca.apps.server.app import CALLBACK, EcaServer
+from jupyter_eca.apps.server.agent_access import AgentAccessHandler
+from jupyter_eca.apps.server.app import AGENT_PATH, CALLBACK, EcaServer
 from jupyter_eca.apps.server.asgi import AsgiHandler
 from jupyter_eca.apps.server.callback import SignInCallback
 from jupyter_eca.apps.server.file_events import declare_event
@@ -45,6 +46,7 @@ class EcaApp(ExtensionApp):
             # Tornado chooses a handler by the path, so the paths of fronts with WebSockets are listed here.
             (r"/eca/(ahp|acp)", FrontWebSocket, {"eca_server": self.eca_server}),
             (rf"/{CALLBACK}", SignInCallback, {"eca_server": self.eca_server}),
+            (rf"/{AGENT_PATH}", AgentAccessHandler, {"eca_server": self.eca_server}),
             # This handler is the last, so that a front cannot take an address of ours.
             (r"/eca/([\w-]+)(?:/.*)?", AsgiHandler, {"fronts": self.eca_server.fronts}),
         ]

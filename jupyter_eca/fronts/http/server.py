@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
@@ -18,7 +18,7 @@ from jupyter_eca.fronts.http.connection import TimedConnection
 from jupyter_eca.fronts.http.gate import add_gate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from starlette.types import ASGIApp
 
@@ -42,18 +42,7 @@ async def listen(gate: Gate, port: int) -> socket.socket:
 async def serve(app: ASGIApp, gate: Gate, listening: socket.socket, ready: Callable[[str], None]) -> None:
     """Serve an application until the process gets a signal, then close the socket. `ready` is called with the address
     of the server."""
-    settings = uvicorn.Config(
-        add_gate(app, gate),
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        http=TimedConnection,
-        ws="none",
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=GRACE,
-    )
-    server = uvicorn.Server(settings)
+    server = uvicorn.Server(_make_settings(add_gate(app, gate)))
 
     def stop() -> None:
         server.should_exit = True
@@ -69,6 +58,42 @@ async def serve(app: ASGIApp, gate: Gate, listening: socket.socket, ready: Calla
         await server.serve([listening])
     finally:
         listening.close()
+
+
+class _EmbeddedServer(uvicorn.Server):
+    """A server that leaves the signals of the process alone."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+async def serve_beside(app: ASGIApp, gate: Gate, listening: socket.socket) -> None:
+    """Serve an application until this is cancelled, beside a program that handles signals itself. The socket is then
+    closed."""
+    server = _EmbeddedServer(_make_settings(add_gate(app, gate)))
+    serving = asyncio.ensure_future(server.serve([listening]))
+    try:
+        await asyncio.shield(serving)
+    finally:
+        server.should_exit = server.force_exit = True
+        await asyncio.wait((serving,))
+        listening.close()
+
+
+def _make_settings(app: ASGIApp) -> uvicorn.Config:
+    """Return the settings of uvicorn for an application."""
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        http=TimedConnection,
+        ws="none",
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=GRACE,
+    )
 
 
 def _bind(host: str, port: int) -> socket.socket:

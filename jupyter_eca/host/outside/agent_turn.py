@@ -38,6 +38,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.outside import call_view
 from jupyter_eca.host.outside.file_views import describe_changes, is_notebook
+from jupyter_eca.host.outside.tool_access import ToolAccess
 from jupyter_eca.host.tools.path_resolution import find_call_targets
 from jupyter_eca.protocol.content import MetadataContent, RejectReason
 from jupyter_eca.workspace.files.read_threads import run_read
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.outside.turn_files import TurnFiles
     from jupyter_eca.host.services import Services
+    from jupyter_eca.host.turn.tool_context import ToolContexts
     from jupyter_eca.protocol.content import ToolCallDetails
 
 # The seconds that an agent has to ask about a call of which it says that it is in progress.
@@ -74,6 +76,10 @@ OPEN_NOTEBOOK: Final = (
     "{path} is open here, and its file is not what the user sees. It must be changed by the tools of the server "
     "`jupyter`: eca_notebook_change, eca_notebook_read and eca_notebook_run_cells."
 )
+
+# Kinds of calls that change no file by themselves, and kinds that do.
+_HARMLESS: Final = frozenset({"read", "search", "execute", "fetch", "think"})
+_CHANGING: Final = frozenset({"edit", "delete", "move"})
 
 _STOP_REMARKS: Final = {
     "max_tokens": "The answer was cut off at the limit of its length.",
@@ -125,6 +131,7 @@ class AgentTurn:
         files: TurnFiles,
         open_notebooks: Collection[Path],
         *,
+        contexts: ToolContexts,
         begins_session: bool,
         cost_before: float | None,
     ) -> None:
@@ -140,6 +147,10 @@ class AgentTurn:
         self._files = files
         self._open_notebooks = open_notebooks
         self._begins_session = begins_session
+        self._approved: list[ShownCall] = []
+        """The calls that the user has approved, and whose approval was not used for a call of our tools."""
+        self.tools = ToolAccess(services, chats, contexts, chat, number, self._take_approval)
+        """The calls of our tools that the agent makes over MCP."""
         self.cost = cost_before
         """What the session has cost so far in US dollars; None when it is not known."""
         self._cost_before = cost_before
@@ -213,6 +224,7 @@ class AgentTurn:
 
     def end_calls(self) -> None:
         """End the calls that the agent has not ended itself, because its turn is over."""
+        self.tools.end()
         for write in self._writes.values():
             if not write.done.done():
                 write.done.set_exception(ToolError("The turn is over; nothing was written."))
@@ -318,11 +330,12 @@ class AgentTurn:
     def find_open_notebook(self, call: AgentCall) -> str:
         """Return the path of an open notebook whose file the call would change; "" for none."""
         named = [str(item["path"]) for item in call.diffs]
-        named += [value for value in call.raw_input.values() if isinstance(value, str) and is_notebook(value)]
-        if call.kind not in {"read", "search", "execute", "fetch", "think"}:
+        if call.kind not in _HARMLESS:
             named += call.paths
-        if call.kind == "read" and not call.diffs:
-            return ""
+            # Claude's own tool for notebooks is of the kind `other`. A call without a name and a kind may be one to our
+            # tools, which work on the open notebook.
+            if call.name or call.kind in _CHANGING:
+                named += [value for value in call.raw_input.values() if isinstance(value, str) and is_notebook(value)]
         return next((path for path in named if self._files.find_real(path) in self._open_notebooks), "")
 
     async def _ready_unasked(self, shown: ShownCall) -> None:
@@ -386,7 +399,7 @@ class AgentTurn:
 
     async def _keep_files(self, call: AgentCall) -> None:
         """Keep the files that a call names, as they are before it changes them."""
-        if call.kind in {"edit", "delete", "move", "other"} or call.diffs:
+        if call.kind in _CHANGING | {"other"} or call.diffs:
             await self._files.keep([*(str(item["path"]) for item in call.diffs), *call.paths])
 
     def _show_plan(self, entries: tuple[tuple[str, str], ...]) -> None:
@@ -411,6 +424,7 @@ class AgentTurn:
         if shown.request is not None:
             self._session.answer_permission(shown.request, allow=True)
             shown.request = None
+            self._approved.append(shown)
         try:
             call = await asyncio.shield(shown.ended)
         except asyncio.CancelledError:
@@ -424,8 +438,19 @@ class AgentTurn:
         """Return whether a call of the chat is one of this turn that the agent runs itself."""
         return id in self._by_id or id in self._writes or id in self._plan_ids
 
+    def _take_approval(self, arguments: Mapping[str, Any]) -> bool:
+        """Return whether the user has approved a call that still runs and has these arguments. An approval counts
+        once."""
+        for shown in self._approved:
+            described = shown.latest.raw_input
+            if not shown.ended.done() and arguments in (described, described.get("arguments")):
+                self._approved.remove(shown)
+                return True
+        return False
+
     def refuse(self, id: str, text: str) -> None:
         """Tell the agent that a call must not run."""
+        self.tools.refuse(id, text)
         if (write := self._writes.get(id)) is not None and not write.done.done():
             write.done.set_exception(ToolError(text))
         shown = self._by_id.get(id)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.tasks import ChatTasks
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.tool_context import ToolContexts
+    from jupyter_eca.plugins.tools.base import Tool
 
 _log = logging.getLogger(__name__)
 
@@ -189,6 +190,7 @@ class OutsideAgents:
             session,
             TurnFiles(context.files, keeper),
             opened,
+            contexts=self._contexts,
             begins_session=begins,
             cost_before=live.cost,
         )
@@ -272,7 +274,9 @@ class OutsideAgents:
             raise
         if resumed and earlier is not None:
             live.sent, live.cost = earlier.sent, earlier.cost
-        elif can_resume and agent.outside is not None:
+            return live
+        chat.known.forget()  # what was shown to an earlier session
+        if can_resume and agent.outside is not None:
             remark = Remark(NOT_RESUMED.format(title=agent.outside.title))
             self._chats.feed(chat, inputs.Streamed(now(), chat.state.request, remark), late=True)
         return live
@@ -350,6 +354,20 @@ class OutsideAgents:
         """Let the agent run a call that was allowed, and return its result."""
         live = self._agents.get(chat.state.id)
         return ToolResult("", error=True) if live is None or live.turn is None else await live.turn.run_call(call)
+
+    async def call_tool(self, id: str, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+        """Run a tool of ours for the agent of a chat, as a call of its turn. Raises: ToolError."""
+        try:
+            turn = self.find_turn(id)
+        except RemoteError as error:
+            raise ToolError("No turn of yours is under way in this chat.") from error
+        return await turn.tools.call(tool, arguments)
+
+    def note_result(self, chat: LiveChat, call: str, result: ToolResult) -> None:
+        """Give the result of a call to the outside agent that made it over MCP."""
+        live = self._agents.get(chat.state.id)
+        if live is not None and live.turn is not None:
+            live.turn.tools.finish(call, result)
 
     def refuse(self, chat: LiveChat, effect: RefuseCall) -> None:
         """Tell the agent of a chat that a call must not run. A turn that is stopped refuses all of them at once."""

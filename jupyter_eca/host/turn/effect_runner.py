@@ -567,8 +567,10 @@ class EffectRunner:
             if result.interrupted:
                 self._turns.stop(chat.parent or chat.state.id)
             # This is also done when the task is cancelled: the engine waits for the end of every call that it started.
-            finished = self._make_finished(chat, effect.call, result if is_cut else truncate_result(result))
+            result = result if is_cut else truncate_result(result)
+            finished = self._make_finished(chat, effect.call, result)
             self._chats.feed(chat, replace(finished, stops=stops), late=True)
+            self._outside.note_result(chat, effect.call, result)
 
     def _finish_unbegun(self, chat: LiveChat, call: str) -> None:
         """End a call whose task was cancelled before its first step. Such a task runs no code at all, and the engine

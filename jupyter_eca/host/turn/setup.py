@@ -296,6 +296,8 @@ class Setups:
     def find_changed_tools(self, chat: LiveChat) -> tuple[ToolSpec, ...] | None:
         """Return the tools for the turn under way if they have changed since it got them, for example because an MCP
         server has started. None if they are the same."""
+        if chat.state.setup.outside:
+            return None  # an outside agent has its own tools
         context = self._contexts.build(chat.state.id, chat.kernel)
         agent_name = chat.state.setup.agent
         tools = self._describe_tools(agent_name, self._list_told(agent_name, context, chat.bounds))

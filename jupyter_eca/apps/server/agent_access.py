@@ -1,0 +1,57 @@
+"""Owns the address at which outside agents reach our tools in a Jupyter server. It is on Jupyter's own port, and takes
+no token of Jupyter: each session of an agent has a token of its own, which opens the tools of its chat only.
+
+It must not know the tools or the tokens: `fronts/mcp/agent_endpoint.py` does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_server.auth.decorator import allow_unauthenticated
+from tornado.web import HTTPError
+
+from jupyter_eca.apps.server.asgi import AsgiHandler
+
+if TYPE_CHECKING:
+    from jupyter_eca.apps.server.app import EcaServer
+
+
+class AgentAccessHandler(AsgiHandler):
+    """One request of an outside agent. The endpoint checks its token."""
+
+    def initialize(self, eca_server: EcaServer) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  # Tornado passes the arguments of the route
+        """Called by Tornado with the arguments of the route."""
+        super().initialize(eca_server.fronts)
+        self._eca_server = eca_server
+
+    def check_xsrf_cookie(self) -> None:
+        """Check nothing: the token is in a header, which a browser sends for no page of another origin."""
+
+    async def prepare(self) -> None:
+        """Check the name of the host, as Jupyter does, and no user."""
+        self.current_user = None
+        if not self.check_host():
+            raise HTTPError(403)
+        if self.request.headers.get("Origin"):
+            raise HTTPError(403, "Pages may not come here.")
+
+    @allow_unauthenticated
+    async def get(self, *_args: str, **_kwargs: str) -> None:
+        """Pass the request to the endpoint."""
+        endpoint = self._eca_server.agents
+        if endpoint is None:
+            raise HTTPError(404)
+        await endpoint(self._build_scope("agent"), self._receive, self._send)
+
+    head = post = put = patch = delete = get
+
+    @property
+    def _user_name(self) -> str:
+        """The endpoint replaces the name by that of the session."""
+        return ""
+
+    @property
+    def _may_approve(self) -> bool:
+        """An agent never approves its own calls."""
+        return False

@@ -1,0 +1,66 @@
+"""Owns the backend of MCP (Model Context Protocol) for one outside agent: our tools for notebooks and kernels, for the
+chat and the notebook of its session, and nothing else.
+
+An outside agent has tools of its own for files and commands. Each call becomes a call of its chat. It must not know the
+address or the token: `agent_endpoint.py` does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.fronts.mcp import native_tools
+from jupyter_eca.fronts.mcp.offers_base import About, Offers, RefusedCall, ToolAnswer
+from jupyter_eca.fronts.mcp.turn_result import FAILED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_eca.fronts.mcp.offers_base import Caller, Changed, Offer, OfferCall, Outcome
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.plugins.tools.base import Tool
+
+# The beginnings of the names of those tools that are offered.
+_OFFERED: Final = ("eca_notebook_", "eca_kernel_", "eca_preview_notebook_")
+
+_ABOUT: Final = About(
+    "jupyter",
+    "The live notebook",
+    "Reads, changes and runs the cells of the notebook that the user has open, in its live kernel, as the user sees "
+    "them: eca_notebook_read first. Use these tools in place of any tool that changes .ipynb files. What changes "
+    "anything may have to be approved by the user; a call that waits for that is not stuck.",
+)
+
+
+class AgentBackend:
+    """The tools of the session of one outside agent, as a `Backend`."""
+
+    def __init__(self, host: Host, chat: str) -> None:
+        self._host = host
+        self._chat = chat
+
+    @property
+    def about(self) -> About:
+        """What the server tells the agent about itself."""
+        return _ABOUT
+
+    def offers(self) -> Offers:
+        """Return the tools that the agent may use."""
+        return Offers(tuple(offer for offer in native_tools.list_offers(self._host) if offer.name.startswith(_OFFERED)))
+
+    async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
+        """Run a tool. Raises: ToolError."""
+        return await offer.run(call, arguments)
+
+    async def run_tool(self, tool: Tool, caller: Caller, arguments: dict[str, Any]) -> ToolAnswer:
+        """Run a tool as a call of the agent's chat. Raises: ToolError when it did not run, or failed."""
+        del caller
+        result = await self._host.outside_agents.call_tool(self._chat, tool, arguments)
+        if result.error:
+            raise RefusedCall(result.text, FAILED)
+        return ToolAnswer({"text": result.text}, result.images)
+
+    def listen(self, changed: Changed) -> Callable[[], None]:
+        """Ignore the listener: nothing is announced, because an agent asks for the tools once."""
+        del changed
+        return lambda: None

@@ -1,0 +1,176 @@
+"""The live notebook for an outside agent: our tools by a token of its own, one question for one act."""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+
+from jupyter_eca.fronts.mcp.agent_port import serve_agents
+from jupyter_eca.protocol.content import FileChangeDetails
+from tests.host.outside.talking import Talking, fake
+from tests.host.outside.test_calls import no, results, runs, yes
+from tests.support.host_and_client import answer, desk, said, tool_states
+from tests.support.notebook_page import PATH, Nobody, Page, code
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+    from jupyter_eca.protocol.chat import ChatContentReceivedParams
+
+pytestmark = pytest.mark.asyncio
+
+RAN = ["toolCallPrepare", "toolCallRun", "toolCallRunning", "toolCalled"]
+READ = json.dumps({"path": PATH})
+CHANGE = json.dumps({"path": PATH, "changes": [{"do": "edit", "cell": "c1", "source": "x = 2"}]})
+READING: dict[str, Any] = {"approval": {"allow": {"notebook_read": {}}}}
+
+
+class Beside(Talking):
+    """An agent beside a page with a notebook."""
+
+    page: Page
+
+
+@asynccontextmanager
+async def beside(folder: Path, *quirks: str, **more: Any) -> AsyncGenerator[Beside]:
+    """A host with the agent, and a page with one notebook of one cell."""
+    (folder / "work").mkdir()
+    (folder / PATH).write_text("the file, which is older")
+    page = Page({PATH: [code("c1", "x = 1")]})
+    async with (
+        desk(folder, [], Nobody(), acpAgents=fake(folder, *quirks), **more) as table,
+        serve_agents(table.host, table.tasks),
+    ):
+        await page.join(table)
+        talk = Beside(table, await table.client(), folder.parent / f"{folder.name}-frames.jsonl")
+        talk.page = page
+        try:
+            yield talk
+        finally:
+            table.host.outside_agents.close()
+            await page.leave()
+
+
+def questions(received: list[ChatContentReceivedParams]) -> list[str]:
+    return [run.name for run in runs(received) if run.manual_approval]
+
+
+async def test_the_agent_reads_the_live_notebook_and_not_its_file(tmp_path: Path) -> None:
+    async with beside(tmp_path, toolCall=READING) as talk:
+        received = await talk.ask(f"mcp silent eca_notebook_read {READ}")
+        assert "x = 1" in said(received)
+        assert tool_states(received) == RAN
+
+
+async def test_only_tools_for_notebooks_and_kernels_are_offered(tmp_path: Path) -> None:
+    async with beside(tmp_path) as talk:
+        names = said(await talk.ask("mcp_tools")).split()
+        assert "eca_notebook_read" in names
+        assert "eca_notebook_change" in names
+        assert {name for name in names if not name.startswith(("eca_notebook_", "eca_kernel_"))} == set()
+
+
+@pytest.mark.parametrize("style", ["named", "silent"])
+async def test_a_change_of_a_cell_is_asked_once_with_the_cell_and_made_in_the_page(tmp_path: Path, style: str) -> None:
+    async with beside(tmp_path, toolCall=READING) as talk:
+        read = f"mcp silent eca_notebook_read {READ}"
+        received = await talk.ask(read, f"mcp {style} eca_notebook_change {CHANGE}", choose=yes)
+        assert questions(received) == ["notebook_change"]
+        details = next(run.details for run in runs(received) if run.name == "notebook_change")
+        assert isinstance(details, FileChangeDetails)
+        assert "+x = 2" in details.diff
+        assert talk.page.cells() == [("c1", "x = 2")]
+        await answer(talk.client, "/undo")
+        assert talk.page.cells() == [("c1", "x = 1")]
+
+
+async def test_an_agent_that_does_not_say_what_it_calls_is_asked_once_too(tmp_path: Path) -> None:
+    async with beside(tmp_path, toolCall=READING) as talk:
+        read = f"mcp silent eca_notebook_read {READ}"
+        received = await talk.ask(read, f"mcp nameless eca_notebook_change {CHANGE}", choose=yes)
+        assert [result.error for result in results(received)] == [False, False, False]
+        assert questions(received) == ["other"]
+        assert talk.page.cells() == [("c1", "x = 2")]
+
+
+async def test_a_rejected_change_reaches_the_agent_as_an_error(tmp_path: Path) -> None:
+    async with beside(tmp_path, toolCall=READING) as talk:
+        read = f"mcp silent eca_notebook_read {READ}"
+        received = await talk.ask(read, f"mcp named eca_notebook_change {CHANGE}", choose=no)
+        assert "error: " in said(received)
+        assert talk.page.cells() == [("c1", "x = 1")]
+
+
+async def test_the_file_of_an_open_notebook_is_not_written_and_the_agent_is_told_our_tools(tmp_path: Path) -> None:
+    async with beside(tmp_path) as talk:
+        received = await talk.ask(f"opencode_write {PATH}", f"stray_write {PATH}", f"claude_edit {PATH} file FILE")
+        assert questions(received) == []
+        texts = [result.outputs[0].text for result in results(received) if result.outputs and result.error]
+        assert len(texts) == 2
+        assert all("eca_notebook_change" in text for text in texts)
+        assert "refused" in said(received)
+        assert (tmp_path / PATH).read_text() == "the file, which is older"
+        assert talk.page.cells() == [("c1", "x = 1")]
+
+
+async def test_a_session_works_on_its_own_notebook_only(tmp_path: Path) -> None:
+    async with beside(tmp_path, toolCall=READING) as talk:
+        talk.page.books["other.ipynb"] = [code("o1", "secret = 1")]
+        other = json.dumps({"path": "other.ipynb"})
+        received = await talk.ask(f"mcp silent eca_notebook_read {other}")
+        assert "has no access to other.ipynb" in said(received)
+        assert "secret" not in said(received)
+
+
+async def test_the_token_opens_only_this_endpoint_and_dies_with_its_session(tmp_path: Path) -> None:
+    async with beside(tmp_path, toolCall=READING) as talk:
+        await talk.ask(f"mcp silent eca_notebook_read {READ}")
+        server = talk.list_frames("client", "session/new")[0]["params"]["mcpServers"][0]
+        assert server["name"] == "jupyter"
+        url, headers = server["url"], {"Authorization": server["headers"][0]["value"]}
+        hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "x", "version": "1"}}}  # fmt: skip
+        accept = {"Accept": "application/json, text/event-stream"}
+        async with httpx2.AsyncClient(trust_env=False) as http:
+            assert (await http.post(url, json=hello, headers={**headers, **accept})).status_code == 200
+            assert (await http.post(url, json=hello, headers=accept)).status_code == 401
+            wrong = {"Authorization": "Bearer of-somebody-else"}
+            assert (await http.post(url, json=hello, headers={**wrong, **accept})).status_code == 401
+            talk.host.outside_agents.close()
+            assert (await http.post(url, json=hello, headers={**headers, **accept})).status_code == 401
+
+
+async def test_our_tools_work_only_during_a_turn_of_the_agent(tmp_path: Path) -> None:
+    async with beside(tmp_path, toolCall=READING) as talk:
+        await talk.ask("say Hello")
+        server = talk.list_frames("client", "session/new")[0]["params"]["mcpServers"][0]
+        headers = {
+            "Authorization": server["headers"][0]["value"],
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": "2025-06-18",
+        }
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+        async with httpx2.AsyncClient(trust_env=False, headers=headers) as http:
+            begun = await http.post(
+                server["url"], json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+            )
+            session = {"Mcp-Session-Id": begun.headers["mcp-session-id"]}
+            params = {"name": "eca_notebook_read", "arguments": {"path": PATH}}
+            call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+            called = await http.post(server["url"], json=call, headers=session)
+        assert "No turn of yours" in called.text
+
+
+async def test_the_agent_is_told_about_the_notebook_with_its_first_prompt_only(tmp_path: Path) -> None:
+    async with beside(tmp_path) as talk:
+        await talk.ask("say one")
+        await talk.ask("say two")
+        prompts = [frame["params"]["prompt"] for frame in talk.list_frames("client", "session/prompt")]
+        assert PATH in prompts[0][0]["text"]
+        assert prompts[1] == [{"type": "text", "text": "DO: say two"}]
