@@ -444,6 +444,9 @@ test('a call explains why it asks, runs or is forbidden', () => {
   const shown = { ...CALL, name: 'preview_file_change', status: 'done' as const, details: CHANGE };
   expect(block({ ...shown, cause: { kind: 'rule', rule: 'eca' } })).toContain('Allowed by the rule eca');
   expect(block({ ...shown, cause: { kind: 'trust', rule: 'eca' } })).toContain('the rule eca would ask');
+  const unasked = block({ ...shown, cause: { kind: 'unasked', agent: 'codex' } });
+  expect(unasked).toContain('Not asked: the agent codex ran this by itself');
+  expect(unasked).toContain('done, not asked');
   const forbidden = { ...shown, status: 'rejected' as const, reason: 'user-config' as const };
   expect(block({ ...forbidden, cause: { kind: 'default', agent: 'careful' } })).toContain(
     'Forbidden: no rule matches it, and the agent careful forbids such calls'

@@ -87,6 +87,8 @@ class TranscriptCall:
     """How far the call is; None if it has not reported it."""
     cause: str = ""
     """The rule or default by which the call runs, needs an approval or is forbidden, in words."""
+    is_unasked: bool = False
+    """Whether an outside agent runs the call without asking. Readers are told so also when the answer is complete."""
     remembers: tuple[str, ...] = ()
     """What an approval for the session would remember, in words."""
     chat: str = ""
@@ -292,6 +294,7 @@ class CellTranscript:
         call.details = content.details or call.details
         call.cause = _describe_cause(content) or call.cause
         if isinstance(content, ToolCallRunContent):
+            call.is_unasked = content.cause is not None and content.cause.kind == "unasked"
             call.remembers = content.remembers or ()
 
     @property
@@ -407,6 +410,7 @@ def _call_as_markdown(call: TranscriptCall, progress: str, cause: str) -> str:
     `cause` are added if they are not empty."""
     headline = tool_details.format_headline(call.details)
     head = f"{as_inline_code(as_exact_text(call.name))}{headline} {html.escape(call.state)}"
+    head += " · not asked" if call.is_unasked else ""
     head += f" · {as_inline_code(progress)}" if progress else ""
     body = tool_details.describe_call(call.arguments, call.details) + (f"\n\n{as_inert_prose(cause)}" if cause else "")
     if call.output and not isinstance(call.details, TaskDetails):

@@ -68,7 +68,9 @@ export const ToolCard = React.memo(function ToolCard({
   const open = chosen ?? (hasWaitingCall || (isProposal(block) && block.details !== undefined));
   // The card of a finished `task` call is small, because the list of tasks is shown above the prompt box.
   const isTaskList = block.details?.type === 'task' && block.status === 'done';
-  const status = useStatusText(block);
+  const state = useStatusText(block);
+  // An outside agent may run a call without asking. The card says so also while its details are folded.
+  const status = block.cause?.kind === 'unasked' ? trans.__('%1, not asked', state) : state;
   const parts = countParts(block);
   const icon = ICONS[block.status];
   return (

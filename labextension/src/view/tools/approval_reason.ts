@@ -62,6 +62,8 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
       return trans.__('Allowed: it runs in the sandbox');
     case 'remembered':
       return trans.__('Allowed: you approved it for this session');
+    case 'unasked':
+      return trans.__('Not asked: the agent %1 ran this by itself', agent);
     case 'trust':
       return rule === undefined
         ? trans.__('Allowed by trust: no rule allows it')
