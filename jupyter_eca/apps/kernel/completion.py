@@ -159,7 +159,7 @@ class Completion:
         match before:
             case "use" | "-m":
                 return list(setup.models if setup else ())
-            case "-b":
+            case "-b" | "--agent":
                 return list(setup.agents if setup else ("code", "plan"))
             case "-v":
                 return list(setup.variants if setup else ())

@@ -30,7 +30,7 @@ COMMANDS = {
 }
 CHAT_COMMANDS = {"go": "carry out the plan of the last answer"}
 """The words that are sent as a `/` command of the chat when they are the whole question."""
-OPTIONS = ("-m", "-b", "-v", "-n", "--lock", "--relock", "->")
+OPTIONS = ("-m", "-b", "--agent", "-v", "-n", "--lock", "--relock", "->")
 
 HELP = (
     "`%eca QUESTION` or, over several lines, `%%eca`. `@file` in a question shows that file to the assistant; "
@@ -38,6 +38,7 @@ HELP = (
     "| option | means |\n|---|---|\n"
     "| `-m MODEL` | use this model from this question on |\n"
     "| `-b code`, `-b plan` | act, or only look and plan, from this question on; or use an agent of your own |\n"
+    "| `--agent NAME` | the same, for example with an outside agent: `--agent codex` |\n"
     "| `-v VARIANT` | choose how hard the model thinks, if it has variants |\n"
     "| `-n` | ask in a new chat |\n"
     "| `--lock` | replay the answer in the lock file beside the notebook; if there is none, ask and record the answer; "
@@ -138,6 +139,7 @@ def parse(line: str, body: str | None = None) -> Ask | LineCommand | Misuse:
     rest = line.strip()
     while rest.startswith("-"):
         option, _, rest = rest.partition(" ")
+        option = "-b" if option == "--agent" else option
         if option == "-n":
             new = True
         elif (match := _LOCK.fullmatch(option)) is not None:

@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from tests.apps.kernel.nbclient_notebook import PATIENCE, Book, Offered, opened, surround
+from tests.host.outside.talking import PROGRAM
 from tests.mcp_client.house import sdk
 from tests.support.host_and_client import settings
 
@@ -28,6 +29,7 @@ MORE: dict[str, Any] = {
     "toolCall": {"approval": {"allow": {"tour__draw": {}}}},
     "agent": {"reviewer": {"systemPrompt": "Review."}, "helper": {"mode": "subagent"}},
     "mcpServers": {"tour": sdk()},
+    "acpAgents": {"fake": {"command": sys.executable, "args": [str(PROGRAM)]}},
 }
 
 
@@ -101,7 +103,7 @@ async def test_any_agent_of_the_configuration_can_be_asked_and_the_old_name_stil
 
 async def test_an_unknown_agent_is_one_line_with_those_there_are_and_asks_nothing(book: Book) -> None:
     ran = await book.run("%eca -b chat hello")
-    assert ran.traceback == ["There is no agent 'chat'. Write `-b code` or `-b plan` or `-b reviewer`."]
+    assert ran.traceback == ["There is no agent 'chat'. Write `-b code` or `-b plan` or `-b reviewer` or `-b fake`."]
     assert ran.displays == []
 
 
@@ -161,3 +163,10 @@ async def test_the_command_line_knows_the_same_agents(folder: Path, book: Book) 
     assert (status, "I heard: hello" in said) == (0, True)
     status, said = await asked("-b", "chat")
     assert (status, "There is no agent 'chat'. Write `-b code`" in said) == (1, True)
+
+
+async def test_a_cell_asks_an_outside_agent_by_its_name(book: Book) -> None:
+    ran = await book.run("%%eca --agent fake\nDO: say Hello from another agent\nDO: unasked echo it ran")
+    assert "Hello from another agent" in ran.markdown
+    assert "not asked" in ran.markdown
+    assert "it ran" in ran.markdown
