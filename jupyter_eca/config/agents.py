@@ -124,14 +124,19 @@ _BUILT_IN = {
 }
 
 
+# The names of servers that are none: rules with these names mean our own tools, and those of clients and programs.
+_RESERVED = frozenset({"eca", "client", "python"})
+
+
 def resolve_agents(config: Config, known: Mapping[str, OutsideAgent]) -> dict[str, Agent]:
     """Return all agents by name, the built-in ones first, and the outside agents last. `config.resolved` calls this
     once for each configuration. `known` are the outside agents that plugs know."""
     names = [*_BUILT_IN, *(name for name in config.agent if name not in _BUILT_IN)]
     agents = {name: _resolve_agent(config, name) for name in names}
     for name, outside in combine_outside_agents(known, config.acp_agents).items():
-        if name in _BUILT_IN:
-            _log.warning("the outside agent %r cannot be used: this is the name of a built-in agent", name)
+        if name in _BUILT_IN or name in _RESERVED or name in config.mcp_servers:
+            # A rule selects the calls of an outside agent by its name, as it selects those of a server.
+            _log.warning("the outside agent %r cannot be used: rules mean something else by this name", name)
             continue
         own = agents.get(name) or Agent(name=name, policy=config.tool_call.approval)
         description = own.description or outside.description or f"{outside.title}, an outside agent."
