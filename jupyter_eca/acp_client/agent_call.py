@@ -98,7 +98,8 @@ class AgentCall:
         """Return the result of the call as text."""
         texts = [_read_text(item) for item in self.content]
         text = "\n".join(filter(None, texts))
-        return text or _read_output(self.raw_output)
+        # Beside a diff, the form of the agent's own says nothing more.
+        return text if text or (self.diffs and not isinstance(self.raw_output, str)) else _read_output(self.raw_output)
 
     def list_images(self) -> list[tuple[str, str]]:
         """Return the media type and the data of each image of the result."""

@@ -70,6 +70,14 @@ class Checkpoints:
             await self._store.do(lambda tables: tables.mark_if_changed(chat, turn, str(path), digest))
         return is_first[-1]
 
+    async def keep_earlier(
+        self, chat: str, turn: str, path: Path, before: bytes | None, *, was_noted: bool, review: ReviewState
+    ) -> None:
+        """Keep a file as it was before it was changed already: `before` is its content then, None for no file. Without
+        `was_noted` the content is not known, so that the change is listed and cannot be undone."""
+        kept = _make_checkpoint(turn, path, before if was_noted else UNKEPT)
+        await self._store.do(lambda tables: tables.keep_checkpoint(chat, replace(kept, review=review)))
+
     async def drop_unkept(self, chat: str, turn: str, paths: Collection[Path]) -> None:
         """Forget files that could not be kept, if the tool has not changed them after all."""
         await self._store.do(lambda tables: tables.drop_unkept(chat, turn, [str(path) for path in paths]))
@@ -200,6 +208,11 @@ class CallKeeper:
         stamp = await run_read(_read_stamp, path)
         if await self.checkpoints.keep(self.chat, self.turn, path, self.review):
             self.stamps[path] = stamp
+
+    async def keep_earlier(self, path: Path, before: bytes | None, *, was_noted: bool) -> None:
+        """Keep a file that was changed already, see `Checkpoints.keep_earlier`."""
+        self.kept = (*self.kept, path)
+        await self.checkpoints.keep_earlier(self.chat, self.turn, path, before, was_noted=was_noted, review=self.review)
 
     async def keep_cells(self, path: str, undo: Sequence[CellChange], after: Sources, order: Sequence[str] = ()) -> int:
         """Keep cells before they are changed. Return the number of the checkpoint."""

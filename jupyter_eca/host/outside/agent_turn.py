@@ -102,6 +102,8 @@ class ShownCall:
     """The number of the request for permission that waits for an answer; None for none."""
     ended: asyncio.Future[AgentCall] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """Set when the agent has said how the call ended, or the turn is over."""
+    is_watched: bool = False
+    """Whether the files were noted before the command of the call."""
     timer: asyncio.TimerHandle | None = None
     """Feeds the call as unasked, if the agent does not ask in time."""
 
@@ -256,13 +258,16 @@ class AgentTurn:
 
     async def _describe(self, call: AgentCall) -> None:
         """Show a call, or more of it."""
-        if self.is_ours(call):
+        if self.is_ours(call) and call.id not in self._shown:
             return  # the endpoint shows the call, with all that it does
         shown = self._find(call)
         if shown.ended.done():
             return
         shown.latest = call
         await self._keep_files(call)
+        if call.command and not shown.is_watched and not call.has_ended:
+            shown.is_watched = True
+            await self._files.begin_command(shown.id)
         if call.has_ended:
             if not shown.is_ready:
                 await self._ready_unasked(shown)
@@ -422,6 +427,8 @@ class AgentTurn:
         if shown is None:
             return ToolResult("")  # a plan
         if shown.request is not None:
+            if shown.latest.command:
+                await self._files.begin_command(id, anew=True)
             self._session.answer_permission(shown.request, allow=True)
             shown.request = None
             self._approved.append(shown)
@@ -431,6 +438,7 @@ class AgentTurn:
             # The engine waits for the end of each call that runs. The agent is told to stop by `OutsideAgents`.
             await self.is_over.wait()
             call = shown.latest
+        await self._files.end_command(id)
         await self._files.record()
         return call_view.make_result(call)
 

@@ -188,7 +188,7 @@ class OutsideAgents:
             effect.number,
             live.agent,
             session,
-            TurnFiles(context.files, keeper),
+            TurnFiles(context.files, keeper, opened),
             opened,
             contexts=self._contexts,
             begins_session=begins,

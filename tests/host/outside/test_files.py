@@ -76,3 +76,21 @@ async def test_the_agent_reads_a_file_of_the_workspace(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("alpha")
     async with talking(tmp_path) as talk:
         assert said(await talk.ask("read a.txt")) == "alpha"
+
+
+async def test_what_a_command_changes_makes_and_removes_is_listed_and_undone(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt", "same.txt"):
+        (tmp_path / name).write_text(f"{name} as it was\n")
+    async with talking(tmp_path) as talk:
+        await talk.ask("codex_shell echo more >> a.txt; rm b.txt; echo made > c.txt", choose=yes)
+        assert not (tmp_path / "b.txt").exists()
+        shown = said(await answer(talk.client, "/diff"), "system")
+        assert [name for name in ("a.txt", "b.txt", "c.txt", "same.txt") if name in shown] == [
+            "a.txt",
+            "b.txt",
+            "c.txt",
+        ]
+        await answer(talk.client, "/undo")
+        assert (tmp_path / "a.txt").read_text() == "a.txt as it was\n"
+        assert (tmp_path / "b.txt").read_text() == "b.txt as it was\n"
+        assert not (tmp_path / "c.txt").exists()
