@@ -198,6 +198,7 @@ class Host:
         chats.on_subagent_events.append(self.subagents.note_events)
         chats.on_change.append(self.hooks.notify_status)
         self.outside_agents = OutsideAgents(services, chats, tasks, contexts)
+        chats.on_forget.append(self.outside_agents.forget)
         chats.effects = EffectRunner(
             services,
             chats,

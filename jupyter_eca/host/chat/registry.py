@@ -47,6 +47,8 @@ class Chats:
         """Called after each step in the chat of a subagent with its events, before its effects begin."""
         self.on_change: list[Callable[[LiveChat], None]] = []
         """Called after each step, when its effects have begun."""
+        self.on_forget: list[Callable[[str], None]] = []
+        """Called with the id of a chat that is removed from memory, because it was deleted or cut."""
 
     # -- inputs and events
 
@@ -110,6 +112,8 @@ class Chats:
 
     def forget(self, id: str) -> LiveChat | None:
         """Remove a chat from memory. It is loaded again when it is next needed."""
+        for notify in self.on_forget:
+            notify(id)
         return self._chats.pop(id, None)
 
     def status(self, id: str) -> ChatStatus:

@@ -253,17 +253,12 @@ class OutsideAgents:
             await asyncio.shield(live.stopping)
         if live is not None and live.idle is not None:
             live.idle.cancel()
-        # The last message of the conversation is the prompt, which no agent knows yet.
-        known = find_place(chat.state.history[:-1])
-        is_current = live is not None and not live.session.has_ended and live.launch == launch
-        if live is not None and is_current and (live.sent is None or live.sent[0] <= known[0] + 1):
+        if live is not None and not live.session.has_ended and live.launch == launch:
             return live
         if live is not None:
             self._close(id, live)
         earlier = self._earlier.get(id)
         can_resume = earlier is not None and (earlier.agent, earlier.folder) == (agent.name, launch.folder)
-        if earlier is not None and earlier.sent is not None and earlier.sent[0] > known[0] + 1:
-            can_resume = False  # the chat was rolled back, and the agent knows what was undone
         live = LiveAgent(agent, launch, AgentSession(launch, _SessionFiles(self, id)))
         self._agents[id] = live
         self._tasks.start_unnamed(id, "agent", live.session.run())
@@ -326,7 +321,7 @@ class OutsideAgents:
                 self.endpoint.close(id)
 
     def forget(self, id: str) -> None:
-        """End the agent of a chat that was deleted."""
+        """End the agent of a chat that was deleted or cut. It knows what is no longer in the chat."""
         self._earlier.pop(id, None)
         if (live := self._agents.get(id)) is not None:
             self._close(id, live)

@@ -187,3 +187,22 @@ async def test_an_answer_cannot_be_approved_after_a_stop(tmp_path: Path) -> None
         await talk.client.decide("chat", call, CallDecision(True))
         assert said(await talk.ask("say Hello")) == "Hello"
         assert not (tmp_path / "a.txt").exists()
+
+
+async def test_the_agent_of_a_deleted_chat_ends(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        pid = int(said(await talk.ask("pid")))
+        await talk.host.archive.delete("chat")
+        assert await asyncio.to_thread(have_ended, pid)
+
+
+async def test_an_agent_does_not_remember_what_was_rolled_back(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.ask("say The first answer")
+        second = await talk.ask("say A secret")
+        message = next(item.content for item in second if item.role == "user" and isinstance(item.content, TextContent))
+        await talk.host.archive.rollback("chat", str(message.content_id), messages=True, files=False)
+        received = await answer(talk.client, "And now?", agent="fake")
+        assert "The first answer" in said(received)
+        assert "secret" not in said(received)
+        assert talk.list_frames("client", "session/resume") == []
