@@ -1,0 +1,80 @@
+"""Another program answers in the panel: it is chosen, asks, changes a live cell that was approved, and is undone."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.browser.assistant import SECONDS, Panel
+from tests.e2e.browser.lab import LabSettings
+from tests.e2e.browser.notebook import Notebook
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from tests.e2e.browser.lab import Lab
+
+pytestmark = [pytest.mark.browser, pytest.mark.nightly]
+
+PROGRAM = Path(__file__).parents[2] / "support/fake_agent.py"
+
+
+@pytest.fixture(scope="module")
+def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
+    script = tmp_path_factory.mktemp("script") / "outside.json"
+    script.write_text(json.dumps({"rules": [{"message": "", "reply": [{"text": "Ours."}]}]}))
+    agents = {"fake": {"command": sys.executable, "args": [str(PROGRAM)], "description": "A scripted agent."}}
+    models = {"outside": {"script": str(script)}}
+    allowed = {"approval": {"allow": {"notebook_read": {}}}}
+    return LabSettings(
+        eca={
+            "defaultModel": "scripted/outside",
+            "providers": {"scripted": {"models": models}},
+            "acpAgents": agents,
+            "toolCall": allowed,
+        }
+    )
+
+
+def keep(page: Page, name: str, folder: Path) -> None:
+    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"outside-{name}.png"
+    page.screenshot(path=file, animations="disabled")
+
+
+def test_an_outside_agent_changes_a_live_cell_that_was_approved_and_the_change_is_undone(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    notebook = Notebook.show(page, lab, ["x = 1"], "live.ipynb")
+    panel = Panel.show(page)
+    panel.node.get_by_role("combobox", name="Agent", exact=True).select_option("fake")
+    read = json.dumps({"path": "live.ipynb"})
+    edit = json.dumps({"path": "live.ipynb", "changes": [{"do": "edit", "cell": "c0", "source": "x = 2"}]})
+    panel.ask(
+        f"DO: think Let me look.\nDO: mcp silent eca_notebook_read {read}\nDO: mcp named eca_notebook_change {edit}"
+    )
+    waiting = panel.call("waiting")
+    expect(waiting).to_have_count(1, timeout=SECONDS * 1000)
+    expect(waiting).to_contain_text("x = 2")
+    keep(page, "1-asks", tmp_path)
+    notebook.wait_for_sources(["x = 1"])
+    waiting.get_by_role("button", name="Approve", exact=True).click()
+    notebook.wait_for_sources(["x = 2"])
+    panel.wait_until_idle()
+
+    panel.ask("DO: unasked echo by itself")
+    expect(panel.node.get_by_text("not asked")).to_be_visible(timeout=SECONDS * 1000)
+    keep(page, "2-not-asked", tmp_path)
+    panel.wait_until_idle()
+
+    panel.ask("DO: wait")
+    panel.sees("waiting")
+    panel.button("Stop").click()
+    panel.wait_until_idle()
+    panel.ask("/undo all")
+    notebook.wait_for_sources(["x = 1"])
