@@ -317,6 +317,8 @@ class CallReady:
     """Whether the agent runs the call without asking."""
     is_approved: bool = False
     """Whether the user has approved the same act already, as the agent has described it."""
+    adjusted: Adjusted | None = None
+    """How hooks have changed the call; None for no change."""
     details: ToolCallDetails | None = None
     """A preview of what the call would do, for the user who approves it."""
     targets: CallTargets | None = None

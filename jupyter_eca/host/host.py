@@ -197,7 +197,7 @@ class Host:
         locked_answers = LockedAnswers(services, Locks(database.with_name("locks")))
         chats.on_subagent_events.append(self.subagents.note_events)
         chats.on_change.append(self.hooks.notify_status)
-        self.outside_agents = OutsideAgents(services, chats, tasks, contexts)
+        self.outside_agents = OutsideAgents(services, chats, tasks, contexts, turn_hooks)
         chats.on_forget.append(self.outside_agents.forget)
         chats.effects = EffectRunner(
             services,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import reply, tool_calls
-from jupyter_eca.engine.tool_call import ToolCall
+from jupyter_eca.engine.tool_call import NOT_ADJUSTED, ToolCall
 from jupyter_eca.errors import IllegalSignal
 from jupyter_eca.protocol.content import ToolCallPrepareContent
 
@@ -48,6 +48,7 @@ def ready_call(builder: StepBuilder, ready: CallReady) -> None:
         details=ready.details,
         targets=ready.targets,
         unseen=ready.unseen,
+        adjusted=ready.adjusted or NOT_ADJUSTED,
     )
     tool_calls.decide_outside_call(builder, call, ready)
     tool_calls.start_ready_calls(builder)

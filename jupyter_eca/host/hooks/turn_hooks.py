@@ -137,6 +137,14 @@ class TurnHooks:
             return Adjusted(decision=Decision.DENY), tuple(shown)
         return _adjust(effects, arguments), tuple(shown)
 
+    async def before_outside_call(self, chat: LiveChat, id: str, spec: ToolSpec, arguments: dict[str, Any]) -> Adjusted:
+        """Run the hooks before a tool call that an outside agent makes. Return what they make of it."""
+        call = ToolCall(id, spec.name, spec)
+        adjusted, contents = await self.before_direct_call(chat, chat.state.setup, call, spec, arguments)
+        for content in contents:
+            self._show(chat, content)
+        return adjusted
+
     async def after_call(self, chat: LiveChat, effect: RunTool, result: ToolResult) -> tuple[ToolResult, bool]:
         """Run the hooks after a tool call. Return the result with their changes, and whether they end the turn.
 

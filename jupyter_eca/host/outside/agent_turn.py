@@ -53,10 +53,12 @@ if TYPE_CHECKING:
     from jupyter_eca.acp_client.session import AgentSession
     from jupyter_eca.config import Agent
     from jupyter_eca.engine.approval.call_targets import CallTargets
+    from jupyter_eca.engine.approval.policy import Adjusted
     from jupyter_eca.engine.model.delta import Delta
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.host.chat.live_chat import LiveChat, TurnUnderWay
     from jupyter_eca.host.chat.registry import Chats
+    from jupyter_eca.host.hooks.turn_hooks import TurnHooks
     from jupyter_eca.host.outside.turn_files import TurnFiles
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.tool_context import ToolContexts
@@ -68,6 +70,10 @@ ASK_SECONDS: Final = 1.0
 # The name under which an agent knows our MCP endpoint. Rules for other servers are not changed by it.
 SERVER: Final = "jupyter"
 
+HOOK_CHANGES: Final = (
+    "A hook would change the arguments of this call. The agent runs the call itself, so that is impossible, and the "
+    "call was not allowed."
+)
 WITHDRAWN: Final = "The agent has withdrawn its question."
 NO_EXACT_ANSWER: Final = (
     "The agent offers no answer that allows just this call, only answers that allow more. Nothing was allowed."
@@ -134,6 +140,7 @@ class AgentTurn:
         open_notebooks: Collection[Path],
         *,
         contexts: ToolContexts,
+        hooks: TurnHooks,
         begins_session: bool,
         cost_before: float | None,
     ) -> None:
@@ -148,10 +155,11 @@ class AgentTurn:
         self._session = session
         self._files = files
         self._open_notebooks = open_notebooks
+        self._hooks = hooks
         self._begins_session = begins_session
         self._approved: list[ShownCall] = []
         """The calls that the user has approved, and whose approval was not used for a call of our tools."""
-        self.tools = ToolAccess(services, chats, contexts, chat, number, self._take_approval)
+        self.tools = ToolAccess(services, chats, contexts, hooks, chat, number, self._take_approval)
         """The calls of our tools that the agent makes over MCP."""
         self.cost = cost_before
         """What the session has cost so far in US dollars; None when it is not known."""
@@ -318,12 +326,16 @@ class AgentTurn:
             shown.timer.cancel()
         shown.latest, shown.request = call, asked.number
         await self._keep_files(call)
-        failure = self._find_failure(asked)
+        adjusted = await self._hooks.before_outside_call(
+            self._chat, shown.id, self._make_tool(call), call_view.make_arguments(call)
+        )
+        failure = self._find_failure(asked) or (HOOK_CHANGES if adjusted.arguments is not None else "")
         if failure:
             self._session.answer_permission(asked.number, allow=False)
             shown.request = None
         details = await self._describe_changes(call)
-        self._ready(shown, details=details, failure=failure, targets=await self._find_targets(call, details))
+        targets = await self._find_targets(call, details)
+        self._ready(shown, details=details, failure=failure, targets=targets, adjusted=adjusted)
 
     def _find_failure(self, asked: PermissionAsked) -> str:
         """Return why a call cannot be allowed, whatever the user says; "" if it can."""
@@ -353,6 +365,7 @@ class AgentTurn:
         details: ToolCallDetails | None = None,
         failure: str = "",
         targets: CallTargets | None = None,
+        adjusted: Adjusted | None = None,
     ) -> None:
         """Feed a call whose arguments are known. Without a request for permission it is one that runs unasked."""
         if shown.is_ready:
@@ -368,6 +381,7 @@ class AgentTurn:
             self._make_tool(call),
             call_view.make_arguments(call),
             is_unasked=shown.request is None and not failure,
+            adjusted=adjusted,
             details=details or call_view.make_command_details(call),
             targets=targets,
             failure=failure,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.live_chat import LiveChat, TurnUnderWay
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.chat.tasks import ChatTasks
+    from jupyter_eca.host.hooks.turn_hooks import TurnHooks
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.tool_context import ToolContexts
     from jupyter_eca.plugins.tools.base import Tool
@@ -129,11 +130,14 @@ class _SessionFiles:
 class OutsideAgents:
     """The outside agents of all chats of one host."""
 
-    def __init__(self, services: Services, chats: Chats, tasks: ChatTasks, contexts: ToolContexts) -> None:
+    def __init__(
+        self, services: Services, chats: Chats, tasks: ChatTasks, contexts: ToolContexts, hooks: TurnHooks
+    ) -> None:
         self._services = services
         self._chats = chats
         self._tasks = tasks
         self._contexts = contexts
+        self._hooks = hooks
         self._agents: dict[str, LiveAgent] = {}
         self._earlier: dict[str, _Earlier] = {}
         self.endpoint: Endpoint | None = None
@@ -174,7 +178,10 @@ class OutsideAgents:
         opened = await self._list_open_notebooks(chat)
         if begins and self.endpoint is not None:
             notebook = f" ({turn.notebook})" if turn.notebook else ""
-            blocks.insert(0, make_text(GUIDANCE.format(notebook=notebook)))
+            guidance = make_text(GUIDANCE.format(notebook=notebook))
+            # A `/` command of the agent must be the first text of the prompt.
+            is_command = str(blocks[0].get("text", "")).startswith("/") if blocks else False
+            blocks.insert(len(blocks) if is_command else 0, guidance)
         context = self._contexts.build(id, chat.kernel)
         keeper = context.keeper
         if not isinstance(keeper, CallKeeper):
@@ -191,6 +198,7 @@ class OutsideAgents:
             TurnFiles(context.files, keeper, opened),
             opened,
             contexts=self._contexts,
+            hooks=self._hooks,
             begins_session=begins,
             cost_before=live.cost,
         )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
+    from jupyter_eca.host.hooks.turn_hooks import TurnHooks
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.tool_context import ToolContexts
     from jupyter_eca.plugins.tools.base import Tool
@@ -39,6 +40,7 @@ class ToolAccess:
         services: Services,
         chats: Chats,
         contexts: ToolContexts,
+        hooks: TurnHooks,
         chat: LiveChat,
         number: int,
         take_approval: Callable[[Mapping[str, Any]], bool],
@@ -48,6 +50,7 @@ class ToolAccess:
         self._services = services
         self._chats = chats
         self._contexts = contexts
+        self._hooks = hooks
         self._chat = chat
         self._number = number
         self._take_approval = take_approval
@@ -75,6 +78,8 @@ class ToolAccess:
         context = self._contexts.build(chat.state.id, chat.kernel, id)
         details: ToolCallDetails | None = None
         targets, failure = None, ""
+        adjusted = await self._hooks.before_outside_call(chat, id, spec, arguments)
+        arguments = arguments if adjusted.arguments is None else adjusted.arguments
         try:
             details = await preview_call(context, tool, arguments)
             notebook = await find_default_notebook(context, tool, arguments)
@@ -90,6 +95,7 @@ class ToolAccess:
             spec,
             arguments,
             is_approved=self._take_approval(arguments),
+            adjusted=adjusted,
             details=details,
             targets=targets,
             failure=failure,

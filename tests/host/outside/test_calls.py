@@ -14,6 +14,7 @@ from jupyter_eca.protocol.content import (
     ToolCallRunContent,
 )
 from jupyter_eca.transport.eca_client import CallDecision
+from tests.host.hooks.written import hook, says
 from tests.host.outside.talking import talking
 from tests.support.host_and_client import outcomes, said, tool_states
 
@@ -193,3 +194,21 @@ async def test_the_same_id_in_two_sessions_is_two_calls(tmp_path: Path) -> None:
         second = await talk.ask("unasked true")
         ids = [runs(received)[0].id for received in (first, second)]
         assert len(set(ids)) == 2
+
+
+async def test_a_hook_of_the_user_denies_a_call_of_the_agent(tmp_path: Path) -> None:
+    hooks = {"guard": hook("preToolCall", says(approval="deny", additionalContext="Not in this house."))}
+    async with talking(tmp_path, hooks=hooks) as talk:
+        received = await talk.ask("opencode_write new.txt")
+        assert tool_states(received) == REJECTED
+        assert not (tmp_path / "new.txt").exists()
+
+
+async def test_a_hook_that_changes_arguments_cannot_change_those_of_an_agents_call_which_is_refused(
+    tmp_path: Path,
+) -> None:
+    hooks = {"changer": hook("preToolCall", says(updatedInput={"path": "other.txt"}))}
+    async with talking(tmp_path, hooks=hooks) as talk:
+        received = await talk.ask("opencode_write new.txt")
+        assert [result.error for result in results(received)] == [True]
+        assert not (tmp_path / "new.txt").exists()

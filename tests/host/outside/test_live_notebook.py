@@ -11,6 +11,7 @@ import pytest
 
 from jupyter_eca.fronts.mcp.agent_port import serve_agents
 from jupyter_eca.protocol.content import FileChangeDetails
+from tests.host.hooks.written import hook, says
 from tests.host.outside.talking import Talking, fake
 from tests.host.outside.test_calls import no, results, runs, yes
 from tests.support.host_and_client import answer, desk, said, tool_states
@@ -174,3 +175,16 @@ async def test_the_agent_is_told_about_the_notebook_with_its_first_prompt_only(t
         prompts = [frame["params"]["prompt"] for frame in talk.list_frames("client", "session/prompt")]
         assert PATH in prompts[0][0]["text"]
         assert prompts[1] == [{"type": "text", "text": "DO: say two"}]
+
+
+async def test_a_hook_of_the_user_decides_about_our_tools_too(tmp_path: Path) -> None:
+    hooks = {"guard": hook("preToolCall", says(approval="deny"))}
+    async with beside(tmp_path, toolCall=READING, hooks=hooks) as talk:
+        assert "error: " in said(await talk.ask(f"mcp silent eca_notebook_read {READ}"))
+
+
+async def test_a_command_of_the_agent_is_the_first_text_of_its_prompt(tmp_path: Path) -> None:
+    async with beside(tmp_path) as talk:
+        await answer(talk.client, "/review all", agent="fake")
+        (prompt,) = [frame["params"]["prompt"] for frame in talk.list_frames("client", "session/prompt")]
+        assert prompt[0]["text"] == "/review all"
