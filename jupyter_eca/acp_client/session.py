@@ -76,8 +76,8 @@ class Launch:
     """The seconds that the agent has to end its turn after it was cancelled."""
 
 
-class AgentFiles(Protocol):
-    """Reads and writes files for an outside agent."""
+class AgentDesk(Protocol):
+    """Does for an outside agent what it asks of its client: reads and writes files, and asks the user."""
 
     async def read(self, path: str, line: int | None, limit: int | None) -> str:
         """Return the text of a file, from `line` (from 1), `limit` lines at most. Raises: ToolError, RemoteError."""
@@ -85,6 +85,10 @@ class AgentFiles(Protocol):
 
     async def write(self, path: str, content: str) -> None:
         """Write a file. Raises: ToolError, RemoteError."""
+        ...
+
+    async def ask_user(self, params: Json) -> dict[str, Any]:
+        """Ask the user what `elicitation/create` asks, and return the result. Raises: RemoteError."""
         ...
 
 
@@ -123,9 +127,9 @@ class _ObservedLink:
 class AgentSession:
     """A session with an outside agent. `run` must run as long as it is used."""
 
-    def __init__(self, launch: Launch, files: AgentFiles) -> None:
+    def __init__(self, launch: Launch, desk: AgentDesk) -> None:
         self.launch = launch
-        self._files = files
+        self._desk = desk
         self._process: AgentProcess | None = None
         self._peer: Peer | None = None
         self._started = asyncio.Event()
@@ -137,6 +141,8 @@ class AgentSession:
         cannot be answered."""
         self._asked: dict[int, _Asked] = {}
         """The requests for permission that wait for an answer, by their numbers."""
+        self._questions: set[asyncio.Future[dict[str, Any]]] = set()
+        """The questions of the agent that the user has not answered yet."""
         self._count = 0
         self._prompting: asyncio.Future[None] | None = None
         self._failure = ""
@@ -151,6 +157,11 @@ class AgentSession:
         """Whether a prompt is under way. A prompt that was cancelled is under way until the agent has answered it."""
         self.has_ended = False
         """Whether the process has ended."""
+
+    @property
+    def commands(self) -> tuple[tuple[str, str], ...]:
+        """The name and the description of each `/` command of the agent."""
+        return self._reader.commands
 
     @property
     def can_see(self) -> bool:
@@ -235,7 +246,11 @@ class AgentSession:
 
     async def greet(self) -> None:
         """Agree on a version of the protocol, and learn what the agent can do. Raises: AgentError."""
-        capabilities = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": False}
+        capabilities: dict[str, Any] = {
+            "fs": {"readTextFile": True, "writeTextFile": True},
+            "terminal": False,
+            "elicitation": {"form": {}, "url": {}},
+        }
         info = {"name": "jupyter-eca", "title": "Jupyter ECA", "version": __version__}
         greeting = {"protocolVersion": VERSION, "clientCapabilities": capabilities, "clientInfo": info}
         answer = await self._request("initialize", greeting, self.launch.start_seconds)
@@ -340,6 +355,8 @@ class AgentSession:
         does not end it, its process is killed. `handle` gets what the agent still says."""
         for number in list(self._asked):
             self._settle(number, CANCELLED)
+        for question in self._questions:
+            question.cancel()
         if not self.is_prompting or self._peer is None or self._prompting is None:
             return
         try:
@@ -393,7 +410,8 @@ class AgentSession:
     def _handle(self, method: str, params: Any) -> None:
         """Handle a notification. Unknown ones are ignored."""
         fields = _as_object(params)
-        if method == "session/update" and fields.get("sessionId") == self.id:
+        # Updates may be handled before the answer that has the id of the session, although they come after it.
+        if method == "session/update" and self.id in {"", fields.get("sessionId")}:
             for event in self._reader.read(fields.get("update")):
                 self._events.put_nowait(event)
 
@@ -406,7 +424,7 @@ class AgentSession:
                 return CANCELLED if asked is None else await asked.answer
             case "fs/read_text_file":
                 line, limit = fields.get("line"), fields.get("limit")
-                content = await self._files.read(
+                content = await self._desk.read(
                     _require_path(fields),
                     line if isinstance(line, int) else None,
                     limit if isinstance(limit, int) else None,
@@ -418,10 +436,23 @@ class AgentSession:
                     raise RemoteError("the content is missing", ErrorCode.INVALID_PARAMS)
                 if not self.is_prompting or self.has_ended:
                     raise RemoteError("the turn has ended; nothing was written", ErrorCode.INVALID_PARAMS)
-                await self._files.write(_require_path(fields), content)
+                await self._desk.write(_require_path(fields), content)
                 return {}
+            case "elicitation/create":
+                return await self._ask_user(fields)
             case _:
                 raise RemoteError(f"there is no method {method[:80]}", ErrorCode.METHOD_NOT_FOUND)
+
+    async def _ask_user(self, params: Json) -> dict[str, Any]:
+        """Let the user answer a question of the agent, unless the turn is stopped before."""
+        asking = asyncio.ensure_future(self._desk.ask_user(params))
+        self._questions.add(asking)
+        try:
+            await asyncio.wait((asking,))
+            return {"action": "cancel"} if asking.cancelled() else asking.result()
+        finally:
+            asking.cancel()
+            self._questions.discard(asking)
 
 
 def _as_object(value: Any) -> Json:

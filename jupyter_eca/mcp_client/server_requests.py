@@ -49,7 +49,7 @@ OPENED: Final = "I have opened it"
 _TRIES: Final = 3
 
 
-class _UnansweredError(Exception):
+class UnansweredQuestion(Exception):
     """The user did not answer. `action` is MCP's word for the reason: `decline` or `cancel`."""
 
     def __init__(self, action: str) -> None:
@@ -81,20 +81,28 @@ class ServerRequests:
             return ElicitResult(action="cancel")
         with call.pause_timeout() as scope:
             async with call.question_lock:
-                return await self._elicit(_Dialogue(asker, call, self._settings.name), params)
+                return await self._elicit(
+                    self._make_dialogue(asker, call),
+                    params,
+                )
         # The block returns the answer. It is left without an answer only if the call ends first, which cancels it.
         assert scope.cancelled_caught  # noqa: S101
         return ElicitResult(action="cancel")
 
-    async def _elicit(self, dialogue: _Dialogue, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+    def _make_dialogue(self, asker: QuestionAsker, call: ActiveCall) -> QuestionDialogue:
+        """Return the dialogue with the user of the chat that made a call."""
+        who = f"The MCP server {self._settings.name!r}"
+        return QuestionDialogue(asker, call.caller.chat, call.caller.call or "", who)
+
+    async def _elicit(self, dialogue: QuestionDialogue, params: ElicitRequestParams) -> ElicitResult | ErrorData:
         """Ask the user to fill in a form or to open a page, and return the answer for the server."""
         try:
             if isinstance(params, ElicitRequestFormParams):
                 questions = elicitation_forms.parse_form(params.requested_schema)
                 return ElicitResult(action="accept", content=dict(await dialogue.ask_form(params.message, questions)))
-            await dialogue.ask_page(params)
+            await dialogue.ask_page(params.url, params.message)
             return ElicitResult(action="accept")
-        except _UnansweredError as error:
+        except UnansweredQuestion as error:
             return ElicitResult(action="decline" if error.action == "decline" else "cancel")
         except ValueError as error:
             self._settings.log.write("warning", f"it asked for something that cannot be asked: {error}")
@@ -110,8 +118,8 @@ class ServerRequests:
             try:
                 with call.pause_timeout() as scope:
                     async with call.question_lock:
-                        await _Dialogue(asker, call, self._settings.name).ask_page(page)
-            except _UnansweredError:
+                        await self._make_dialogue(asker, call).ask_page(page.url, page.message)
+            except UnansweredQuestion:
                 return False
             if scope.cancelled_caught:  # the call has ended, so nobody has answered
                 return False
@@ -154,13 +162,16 @@ class ServerRequests:
         return ErrorData(code=INVALID_REQUEST, message=f"sampling was refused: {why}")
 
 
-class _Dialogue:
+class QuestionDialogue:
     """Asks the user the questions of one elicitation."""
 
-    def __init__(self, asker: QuestionAsker, call: ActiveCall, server: str) -> None:
+    def __init__(self, asker: QuestionAsker, chat: str, call: str, who: str) -> None:
+        """`chat` and `call` are the ids of the chat and of the tool call; "" for no call. `who` asks, for the user:
+        `The MCP server 'x'`."""
         self._asker = asker
+        self._chat = chat
         self._call = call
-        self._server = server
+        self._who = who
 
     async def ask_form(
         self, message: str, questions: Sequence[elicitation_forms.FormQuestion]
@@ -168,10 +179,10 @@ class _Dialogue:
         """Ask for the values of a form's fields, and return them by the names of the fields. A form without fields only
         needs to be accepted. `message` is what the server wants to know.
 
-        Raises: _UnansweredError.
+        Raises: UnansweredQuestion.
         """
         values: dict[str, elicitation_forms.Value] = {}
-        heading = f"The MCP server {self._server!r} asks: {message}"
+        heading = f"{self._who} asks: {message}"
         if not questions:
             await self._ask(heading, [QuestionOption(label=ACCEPT)], allow_freeform=False)
         for question in questions:
@@ -180,24 +191,24 @@ class _Dialogue:
                 values[question.name] = value
         return values
 
-    async def ask_page(self, params: ElicitRequestURLParams) -> None:
-        """Ask the user to open a page.
+    async def ask_page(self, address: str, message: str) -> None:
+        """Ask the user to open a page. `message` says why.
 
-        Raises: _UnansweredError, also for an address that is not one of a web page.
+        Raises: UnansweredQuestion, also for an address that is not one of a web page.
         """
-        url = urlsplit(params.url)
+        url = urlsplit(address)
         if url.scheme not in {"http", "https"} or not url.hostname:
-            raise _UnansweredError("decline")
+            raise UnansweredQuestion("decline")
         text = (
-            f"The MCP server {self._server!r} asks you to open a page at {url.hostname}: {params.message}\n\n"
-            f"{params.url}\n\nWhat you enter there goes to that site, not to this chat."
+            f"{self._who} asks you to open a page at {url.hostname}: {message}\n\n"
+            f"{address}\n\nWhat you enter there goes to that site, not to this chat."
         )
         await self._ask(text, [QuestionOption(label=OPENED)], allow_freeform=False)
 
     async def _ask_field(self, text: str, question: elicitation_forms.FormQuestion) -> elicitation_forms.Value | None:
         """Ask for the value of one field, and ask again if the answer is not valid. Return None if it is left out.
 
-        Raises: _UnansweredError.
+        Raises: UnansweredQuestion.
         """
         # The user can select only one option. So where several choices may be chosen, their labels are not offered as
         # options: the question lists them, and the user types the chosen ones.
@@ -218,7 +229,7 @@ class _Dialogue:
                 return question.read(answer)
             except ValueError as error:
                 attempt_text = f"{text}\n\n{answer!r} does not fit. {error}"
-        raise _UnansweredError("cancel")
+        raise UnansweredQuestion("cancel")
 
     async def _ask(
         self, text: str, options: list[QuestionOption], *, allow_freeform: bool, field: FormField | None = None
@@ -226,22 +237,22 @@ class _Dialogue:
         """Ask one question and return the answer. With `allow_freeform`, the user may type an answer that is no option.
         `field` describes the field for clients that can draw it.
 
-        Raises: _UnansweredError.
+        Raises: UnansweredQuestion.
         """
         question = ChatAskQuestionParams(
-            chat_id=self._call.caller.chat,
+            chat_id=self._chat,
             question=text,
             options=(*options, QuestionOption(label=DECLINE)),
-            tool_call_id=self._call.caller.call or None,
+            tool_call_id=self._call or None,
             allow_freeform=allow_freeform,
         )
         if field is not None:
             question = FieldQuestion(**dict(question), field=field)
         answer = await self._asker.ask(question)
         if answer.cancelled or answer.answer is None:
-            raise _UnansweredError("cancel")
+            raise UnansweredQuestion("cancel")
         if answer.answer == DECLINE:
-            raise _UnansweredError("decline")
+            raise UnansweredQuestion("decline")
         return answer.answer
 
 

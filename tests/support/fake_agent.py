@@ -84,7 +84,7 @@ class FakeAgent:
         params = {"sessionId": self.session, "update": {"sessionUpdate": kind, **fields}}
         self.send({"method": "session/update", "params": params})
 
-    def request(self, method: str, **params: Any) -> Any:
+    def request(self, method: str, /, **params: Any) -> Any:
         """The answer of the client, None for an error. A cancellation that comes meanwhile is noted."""
         id = self.sent
         self.sent += 1
@@ -450,6 +450,18 @@ class FakeAgent:
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request) as response:
             lines = [line.decode() for line in response if line.startswith(b"data: {")]
             return json.loads(lines[-1].removeprefix("data: "))["result"], response.headers["Mcp-Session-Id"] or session
+
+    def do_question(self, _: str) -> None:
+        """Ask the user by a form."""
+        color = {"type": "string", "title": "Colour", "enum": ["red", "blue"]}
+        schema = {"type": "object", "properties": {"color": color}, "required": ["color"]}
+        answer = self.request("elicitation/create", mode="form", message="Which colour?", requestedSchema=schema)
+        self.do_say(json.dumps(answer))
+
+    def do_page(self, url: str) -> None:
+        """Ask the user to open a page."""
+        answer = self.request("elicitation/create", mode="url", message="Sign in.", url=url, elicitationId="e1")
+        self.do_say(json.dumps(answer))
 
     def do_unasked(self, command: str) -> None:
         """Run a command without asking."""

@@ -19,6 +19,7 @@ from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
 from jupyter_eca.host.commands import markdown_commands, mcp_prompts, skills
 from jupyter_eca.host.commands.base import CommandPlace
 from jupyter_eca.plugins import loader
+from jupyter_eca.protocol.command import ChatCommand, CommandKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.ports import ChatFilter, Outcome
     from jupyter_eca.host.commands.base import NativeCommand
     from jupyter_eca.host.host import Host
-    from jupyter_eca.protocol.command import ChatCommand
     from jupyter_eca.workspace.ports import Kernel
 
 
@@ -78,11 +78,17 @@ def list_native() -> tuple[ChatCommand, ...]:
     return tuple(command.describe(name) for name, command in find_native().items())
 
 
-async def list_commands(host: Host) -> tuple[ChatCommand, ...]:
-    """Return all commands. If two have the same name, only the one that would run is returned."""
+async def list_commands(host: Host, chat: str = "") -> tuple[ChatCommand, ...]:
+    """Return all commands. If two have the same name, only the one that would run is returned. With the id of a chat,
+    those of its outside agent are included, else those of all outside agents that run: they get such a message."""
     custom = [command.as_chat_command for command in (await _find_custom(host)).values()]
+    outside = [
+        ChatCommand(name=name, description=text, type=CommandKind.CUSTOM_PROMPT)
+        for name, text in host.outside_agents.list_commands(chat).items()
+    ]
     by_name: dict[str, ChatCommand] = {}
-    for command in (*list_native(), *custom, *await skills.list_commands(host), *mcp_prompts.list_commands(host)):
+    skilled, prompts = await skills.list_commands(host), mcp_prompts.list_commands(host)
+    for command in (*list_native(), *custom, *skilled, *prompts, *outside):
         by_name.setdefault(command.name, command)
     return tuple(by_name.values())
 
@@ -151,7 +157,8 @@ async def _answer_unknown(host: Host, call: CommandCall) -> CommandAnswer | None
 
 async def _guess_command(call: CommandCall, names: list[str]) -> str:
     """Return the command that the user probably meant, "" if no command has a similar name or it is a path."""
-    guess = "" if ":" in call.name else guess_command(call.name, names)
+    # A name that is in the list and got here is a command of an outside agent.
+    guess = "" if ":" in call.name or call.name in names else guess_command(call.name, names)
     return "" if not guess or await asyncio.to_thread(Path("/", call.name).exists) else guess
 
 

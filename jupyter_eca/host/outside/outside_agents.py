@@ -9,9 +9,10 @@ does.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from jupyter_eca import redaction
 from jupyter_eca.acp_client.process import choose_environment
@@ -25,6 +26,7 @@ from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
 from jupyter_eca.host.outside.agent_turn import AgentTurn
 from jupyter_eca.host.outside.prompt_blocks import Place, find_place, make_blocks, make_text
 from jupyter_eca.host.outside.turn_files import TurnFiles
+from jupyter_eca.host.subscribers import ChatQuestions
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.jsonrpc import ErrorCode
 from jupyter_eca.workspace.environment import inherit_environment
@@ -105,8 +107,8 @@ class _Earlier:
     cost: float | None
 
 
-class _SessionFiles:
-    """Implements `acp_client.session.AgentFiles` for the session of one chat: the turn under way reads and writes."""
+class _SessionDesk:
+    """Implements `acp_client.session.AgentDesk` for the session of one chat: the turn under way reads and writes."""
 
     def __init__(self, agents: OutsideAgents, chat: str) -> None:
         self._agents = agents
@@ -125,6 +127,9 @@ class _SessionFiles:
             await turn.write_file(path, content)
         except ToolError as error:
             raise RemoteError(str(error), ErrorCode.INVALID_PARAMS) from error
+
+    async def ask_user(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        return await self._agents.ask_user(self._chat, params)
 
 
 class OutsideAgents:
@@ -267,7 +272,7 @@ class OutsideAgents:
             self._close(id, live)
         earlier = self._earlier.get(id)
         can_resume = earlier is not None and (earlier.agent, earlier.folder) == (agent.name, launch.folder)
-        live = LiveAgent(agent, launch, AgentSession(launch, _SessionFiles(self, id)))
+        live = LiveAgent(agent, launch, AgentSession(launch, _SessionDesk(self, id)))
         self._agents[id] = live
         self._tasks.start_unnamed(id, "agent", live.session.run())
         try:
@@ -338,6 +343,40 @@ class OutsideAgents:
         """End all agents."""
         for id, live in list(self._agents.items()):
             self._close(id, live)
+
+    def list_commands(self, id: str = "") -> dict[str, str]:
+        """Return the descriptions of the `/` commands of a chat's agent by their names; without an id, those of all
+        agents that run."""
+        agents = self._agents.values() if not id else filter(None, (self._agents.get(id),))
+        return {name: text for live in agents for name, text in live.session.commands}
+
+    async def ask_user(self, id: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask the user what the agent of a chat asks, and return the result for the agent. Raises: RemoteError when it
+        cannot be asked."""
+        if params.get("mode") not in {"form", "url"}:
+            raise RemoteError("there is no such mode", ErrorCode.INVALID_PARAMS)
+        subscribers, live = self._services.subscribers, self._agents.get(id)
+        if live is None or not subscribers.has_answerer(id):
+            return {"action": "cancel"}
+        # These modules need the SDK of MCP, whose import takes half a second.
+        await asyncio.to_thread(importlib.import_module, "jupyter_eca.mcp_client.server_requests")
+        from jupyter_eca.mcp_client.elicitation_forms import parse_form
+        from jupyter_eca.mcp_client.server_requests import QuestionDialogue, UnansweredQuestion
+
+        call, message = params.get("toolCallId"), str(params.get("message") or "")
+        asker = ChatQuestions(subscribers, id)
+        dialogue = QuestionDialogue(asker, id, call if isinstance(call, str) else "", live.launch.title)
+        try:
+            if params.get("mode") == "url":
+                await dialogue.ask_page(str(params.get("url") or ""), message)
+                return {"action": "accept"}
+            schema = params.get("requestedSchema")
+            questions = parse_form(cast("Mapping[str, Any]", schema) if isinstance(schema, dict) else {})
+            return {"action": "accept", "content": dict(await dialogue.ask_form(message, questions))}
+        except UnansweredQuestion as error:
+            return {"action": "decline" if error.action == "decline" else "cancel"}
+        except ValueError as error:
+            raise RemoteError(f"this cannot be asked: {error}", ErrorCode.INVALID_PARAMS) from error
 
     # -- calls
 

@@ -16,7 +16,7 @@ async def query_commands(
     session: EcaSession, params: command.ChatQueryCommandsParams
 ) -> command.ChatQueryCommandsResult:
     """Return the commands that match what the user has typed."""
-    matching = filter_commands(await list_commands(session.host), params.query)
+    matching = filter_commands(await list_commands(session.host, str(params.chat_id or "")), params.query)
     return command.ChatQueryCommandsResult(commands=matching, chat_id=params.chat_id)
 
 
