@@ -108,6 +108,7 @@ python: $(VENV)/.tested
 	$(if $(NIGHTLY),$(UV) --group nightly)
 	$(if $(NIGHTLY),npm --prefix tests/npm/opencode install --no-save --no-package-lock --no-audit --no-fund --ignore-scripts)
 	$(if $(NIGHTLY),npm --prefix tests/npm/acpx install --no-save --no-package-lock --no-audit --no-fund --ignore-scripts)
+	$(if $(NIGHTLY),npm --prefix tests/npm/qwen install --no-save --no-package-lock --no-audit --no-fund --ignore-scripts)
 	$(PYTEST) $(SHARED) --ignore=tests/apps/server --ignore=tests/e2e/browser
 
 server: $(VENV)/.tested

@@ -200,7 +200,7 @@ class OutsideAgents:
             effect.number,
             live.agent,
             session,
-            TurnFiles(context.files, keeper, opened),
+            TurnFiles(context.files, keeper, opened | self._services.store.files),
             opened,
             contexts=self._contexts,
             hooks=self._hooks,

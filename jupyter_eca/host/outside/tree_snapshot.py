@@ -82,12 +82,15 @@ def find_changes(folder: Path, before: Mapping[Path, NotedFile], skipped: Collec
 
 
 def _list_files(folder: Path, skipped: Collection[Path]) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield the regular files of a folder with their states, `MAX_FILES` at most."""
+    """Yield the regular files of a folder with their states, `MAX_FILES` at most. Hidden ones are left out."""
     count = 0
     for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
+        # Hidden files are those of programs that may write them at any time, such as the history of a shell.
+        folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS and not name.startswith("."))
         for name in sorted(names):
             path = Path(place, name)
+            if name.startswith("."):
+                continue
             try:
                 found = path.lstat()
             except OSError:

@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 class TurnFiles:
     """The files of one turn of an outside agent."""
 
-    def __init__(self, files: Files, keeper: CallKeeper, open_notebooks: Collection[Path]) -> None:
-        """`open_notebooks` are the real paths of the notebooks that are open in a page. The page writes their files."""
+    def __init__(self, files: Files, keeper: CallKeeper, written_by_others: Collection[Path]) -> None:
+        """`written_by_others` are the real paths of files that others may write at any time: the notebooks that are
+        open in a page, and our database."""
         self.files = files
         self._keeper = keeper
-        self._open_notebooks = open_notebooks
+        self._written_by_others = written_by_others
         self._kept: set[Path] = set()
         self._snapshot: Snapshot = {}
         self._commands: set[str] = set()
@@ -60,14 +61,14 @@ class TurnFiles:
         """Note the files of the folder before a command, unless they are noted for another command that runs. With
         `anew` they are noted once more, because the command has waited for approval."""
         if not self._commands or (anew and self._commands == {id}):
-            self._snapshot = await asyncio.to_thread(take_snapshot, self.files.start, self._open_notebooks)
+            self._snapshot = await asyncio.to_thread(take_snapshot, self.files.start, self._written_by_others)
         self._commands.add(id)
 
     async def end_command(self, id: str) -> None:
         """Keep what a command has changed, as it was before."""
         if id not in self._commands:
             return
-        changes = await asyncio.to_thread(find_changes, self.files.start, self._snapshot, self._open_notebooks)
+        changes = await asyncio.to_thread(find_changes, self.files.start, self._snapshot, self._written_by_others)
         self._commands.discard(id)
         for change in changes:
             if change.path not in self._kept:

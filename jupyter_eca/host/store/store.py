@@ -77,6 +77,8 @@ class Store:
         self.on_refused: Callable[[str, str], None] = _ignore
         """Called with the id of a chat and the reason when one of its events can never be stored."""
         self._path = path
+        self.files: Final = frozenset(path.with_name(f"{path.name}{end}").resolve() for end in ("", "-wal", "-shm"))
+        """The files of the database."""
         self._publish = publish
         # What the next commit stores.
         self._pending: list[Event] = []
