@@ -41,7 +41,7 @@ class AgentAccessHandler(AsgiHandler):
         """Pass the request to the endpoint."""
         endpoint = self._eca_server.agents
         if endpoint is None:
-            raise HTTPError(404)
+            raise HTTPError(401)  # no agent has begun a session
         await endpoint(self._build_scope("agent"), self._receive, self._send)
 
     head = post = put = patch = delete = get

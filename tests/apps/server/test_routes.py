@@ -38,6 +38,8 @@ ASGI: Final = {
 WEB_SOCKETS: Final = ("/eca/ws", "/eca/ahp", "/eca/acp")
 # The address to which a browser returns from a sign-in.
 CALLBACK: Final = "/eca/oauth/callback"
+# The address for outside agents. Each of their sessions has a token of its own, and Jupyter's is refused.
+AGENT: Final = "/eca/agent"
 
 # What a stranger may send. A page of another origin has the user's cookie, which the browser sends by itself.
 STRANGERS: Final = {
@@ -83,6 +85,7 @@ async def test_every_address_is_in_the_table(jp_serverapp: Any) -> None:
         r"/eca/ws$",
         r"/eca/(ahp|acp)$",
         r"/eca/oauth/callback$",
+        r"/eca/agent$",
         r"/eca/([\w-]+)(?:/.*)?$",
     ]
     fronts = loader.find("fronts", "FRONT")
@@ -143,3 +146,12 @@ async def test_who_the_authorizer_refuses_comes_in_nowhere(
         with pytest.raises(HTTPClientError) as refused:
             await jp_ws_fetch(*path.strip("/").split("/"))
         assert refused.value.code == 403
+
+
+@pytest.mark.parametrize("stranger", [*STRANGERS, "the token of Jupyter"])
+async def test_at_the_address_for_agents_everybody_is_refused_but_an_agent(jp_fetch: Fetch, stranger: str) -> None:
+    headers = dict(STRANGERS.get(stranger, {}))
+    if "Origin" in headers:
+        headers["Cookie"] = await get_cookies(jp_fetch)
+    for method in ("GET", "POST", "DELETE"):
+        assert await send(jp_fetch, method, AGENT, headers) == (403 if "Origin" in headers else 401)
