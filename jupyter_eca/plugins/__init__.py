@@ -1,4 +1,5 @@
-"""Owns the providers, tools and contexts, and the names that authors of plugs import: `tool`, `ToolContext` and others.
+"""Owns the providers, tools, contexts and known outside agents, and the names that authors of plugs import: `tool`,
+`ToolContext` and others.
 
 These names stay here when the modules behind them move. Each name is imported when it is first used, so that importing
 `loader` or one plug stays fast. It must not know the host. `loader` finds the plugs; it knows no kind of plug.
@@ -10,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jupyter_eca.config.outside.outside_agents import OutsideAgent
     from jupyter_eca.engine.model.delta import (
         Delta,
         ReasoningDelta,
@@ -40,6 +42,7 @@ __all__ = [
     "ModelRequest",
     "Need",
     "OtherContext",
+    "OutsideAgent",
     "Provider",
     "ProviderError",
     "ReasoningDelta",
@@ -69,6 +72,7 @@ _MODULES = {
     **dict.fromkeys(("ToolError", "ProviderError"), "errors"),
     **dict.fromkeys(("Files",), "workspace.ports"),
     **dict.fromkeys(("OtherContext",), "protocol.context"),
+    "OutsideAgent": "config.outside.outside_agents",
     "run_read": "workspace.files.read_threads",
     "text_file": "workspace.files.text_file",
     **dict.fromkeys(

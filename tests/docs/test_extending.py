@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # This runs in a process of its own, because plugs are looked for only once.
 _USE = """
 import asyncio, json, jupyter_eca
+from jupyter_eca.host.outside.known_agents import find_outside_agents
 from jupyter_eca.protocol.context import OtherContext
 
 async def main():
@@ -37,7 +38,8 @@ async def main():
             async for event in eca.chat().ask("/greet Ada")
             if (event.role, event.content.type) == ("system", "text")
         ]
-        print(json.dumps([echoed.text, counted.text, kinds, seen.text, named.text, greeting]))
+        house = find_outside_agents()["house"]
+        print(json.dumps([echoed.text, counted.text, kinds, seen.text, named.text, greeting, house.title]))
 
 asyncio.run(main())
 """
@@ -76,4 +78,5 @@ def test_the_plugs_of_the_page_work_as_soon_as_they_are_installed(tmp_path: Path
     tested = subprocess.run(tests, cwd=work, env=around, capture_output=True, text=True, check=False)
     assert "3 passed" in tested.stdout, tested.stdout
     answers = ["Polly wants", "notes.txt has 3 words.", ["branch"], *["On refs/heads/parrots."] * 2, "Hello, Ada!"]
+    answers.append("House agent")
     assert json.loads(done.stdout) == answers

@@ -22,6 +22,7 @@ from jupyter_eca.apps.kernel import options
 from jupyter_eca.config import Config
 from jupyter_eca.config.reference import make_anchor
 from jupyter_eca.host.commands.dispatch import list_native
+from jupyter_eca.host.outside.known_agents import find_outside_agents
 from jupyter_eca.host.turn.plan_mode import GO_AHEAD_MESSAGES
 from jupyter_eca.plugins.contexts.resolve import LIVE, TYPES, find_plugs
 from jupyter_eca.protocol.ahp import VERSION
@@ -181,3 +182,8 @@ def test_the_readme_is_read_in_five_minutes_and_its_picture_moves() -> None:
 @every_page
 def test_a_page_holds_no_path_of_a_machine(path: Path) -> None:
     assert not re.findall(r"/(?:home|root|tmp|work|Users)/", path.read_text())
+
+
+def test_the_page_about_other_agents_names_each_known_one_with_its_program() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| `([\w-]+)`", page("use-other-agents.md"), flags=re.MULTILINE))
+    assert rows == {name: agent.command[0] for name, agent in find_outside_agents().items()}
