@@ -451,6 +451,11 @@ class FakeAgent:
             lines = [line.decode() for line in response if line.startswith(b"data: {")]
             return json.loads(lines[-1].removeprefix("data: "))["result"], response.headers["Mcp-Session-Id"] or session
 
+    def do_diff(self, text: str) -> None:
+        """Ask about these diffs, and change nothing."""
+        diffs = [{"type": "diff", **diff} for diff in json.loads(text)]
+        self.ask({"toolCallId": self.new_id(), "title": "Edit", "kind": "edit", "content": diffs})
+
     def do_question(self, _: str) -> None:
         """Ask the user by a form."""
         color = {"type": "string", "title": "Colour", "enum": ["red", "blue"]}
