@@ -12,7 +12,7 @@ import hmac
 import importlib
 import secrets
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from jupyter_eca import redaction
 
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from jupyter_eca.host.host import Host
-
-SERVER: Final = "jupyter"
-"""The name of the server for agents. `host.outside.agent_turn` recognises calls to it."""
 
 
 @dataclass(eq=False)
@@ -54,6 +51,8 @@ class AgentEndpoint:
     def open(self, chat: str, capabilities: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the MCP server for the session of a chat. An earlier access of the chat ends. There is none for an
         agent that does not connect to addresses."""
+        from jupyter_eca.host.outside.agent_turn import SERVER  # not before: each Jupyter server loads this module
+
         self.close(chat)
         url, found = self._find_url(), capabilities.get("mcpCapabilities")
         if not url or not (isinstance(found, dict) and found.get("http")):  # pyright: ignore[reportUnknownMemberType]  # JSON

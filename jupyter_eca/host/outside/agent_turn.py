@@ -67,8 +67,10 @@ if TYPE_CHECKING:
 # The seconds that an agent has to ask about a call of which it says that it is in progress.
 ASK_SECONDS: Final = 1.0
 
-# The name under which an agent knows our MCP endpoint. Rules for other servers are not changed by it.
+# The name under which an agent knows our MCP endpoint, and the beginning of the names of the tools there. The user may
+# have another server of this name in the agent's own configuration, whose calls are asked about like all others.
 SERVER: Final = "jupyter"
+TOOL_PREFIX: Final = "eca_"
 
 HOOK_CHANGES: Final = (
     "A hook would change the arguments of this call. The agent runs the call itself, so that is impossible, and the "
@@ -307,9 +309,9 @@ class AgentTurn:
     def is_ours(self, call: AgentCall) -> bool:
         """Return whether a call is one to our MCP endpoint. Only what the program of the agent says counts."""
         if call.mcp is not None:
-            return call.mcp[0] == SERVER
+            return call.mcp[0] == SERVER and call.mcp[1].startswith(TOOL_PREFIX)
         outside = self._agent.outside
-        return bool(outside and outside.has_tool_as_title and call.first_title.startswith(f"{SERVER}_eca_"))
+        return bool(outside and outside.has_tool_as_title and call.first_title.startswith(f"{SERVER}_{TOOL_PREFIX}"))
 
     async def _ask(self, asked: PermissionAsked) -> None:
         """Let the engine decide about a call for which the agent asks."""

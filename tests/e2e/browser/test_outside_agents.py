@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
@@ -31,7 +31,7 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     script.write_text(json.dumps({"rules": [{"message": "", "reply": [{"text": "Ours."}]}]}))
     agents = {"fake": {"command": sys.executable, "args": [str(PROGRAM)], "description": "A scripted agent."}}
     models = {"outside": {"script": str(script)}}
-    allowed = {"approval": {"allow": {"notebook_read": {}}}}
+    allowed: dict[str, Any] = {"approval": {"allow": {"notebook_read": {}}}}
     return LabSettings(
         eca={
             "defaultModel": "scripted/outside",

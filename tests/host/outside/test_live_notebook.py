@@ -188,3 +188,10 @@ async def test_a_command_of_the_agent_is_the_first_text_of_its_prompt(tmp_path: 
         await answer(talk.client, "/review all", agent="fake")
         (prompt,) = [frame["params"]["prompt"] for frame in talk.list_frames("client", "session/prompt")]
         assert prompt[0]["text"] == "/review all"
+
+
+async def test_another_server_of_the_same_name_in_the_agent_is_asked_about(tmp_path: Path) -> None:
+    async with beside(tmp_path) as talk:
+        received = await talk.ask("mcp named delete_everything {}", choose=no)
+        assert questions(received) == ["mcp__jupyter__delete_everything"]
+        assert said(received) == "not allowed"
