@@ -50,6 +50,15 @@ DRAWN: Final = """async ([number, text]) => {
   await new Promise(requestAnimationFrame);
   return performance.now() - window.heard.at;
 }"""
+# Opens the panel; gives the milliseconds until its prompt box is drawn and has the focus.
+READY: Final = """async () => {
+  const began = performance.now();
+  void window.jupyterapp.commands.execute('eca:open-panel');
+  while (document.activeElement?.closest('.eca-Prompt') == null)
+    await new Promise(requestAnimationFrame);
+  await new Promise(requestAnimationFrame);
+  return performance.now() - began;
+}"""
 # Opens the chat of that name from the list; gives the milliseconds until its last message is drawn.
 OPEN: Final = """async ([name, text]) => {
   const row = [...document.querySelectorAll('.eca-Chats-open')].find(one => one.textContent.includes(name));
@@ -75,7 +84,13 @@ async def figures() -> list[Figure]:
     async with pages.chromium() as browser:
         first = await _first(browser)
         with pages.lab(RULES) as lab:
-            return [first, *await _answers(browser, lab), *await _long(browser, lab), *await _start(browser, lab)]
+            return [
+                first,
+                *await _opening(browser, lab),
+                *await _answers(browser, lab),
+                *await _long(browser, lab),
+                *await _start(browser, lab),
+            ]
 
 
 async def _first(browser: Browser) -> Figure:
@@ -90,6 +105,24 @@ async def _first(browser: Browser) -> Figure:
             taken.append(await page.evaluate(FIRST))
             await page.close()
     return Figure("panel: a new server's first one says what it found", taken, "ms", 1000, list_of(taken, "ms"))
+
+
+async def _opening(browser: Browser, lab: Lab) -> list[Figure]:
+    """The panel of a page that is at rest, whose server runs for a while."""
+    taken: list[float] = []
+    tasks: list[float] = []
+    for _ in range(OPENINGS):
+        page = await browser.new_page()
+        await pages.started(page, lab)
+        await page.wait_for_load_state("networkidle", timeout=pages.PATIENCE)
+        await page.evaluate(pages.WATCH)
+        taken.append(await page.evaluate(READY))
+        tasks.append(max((ms for _, ms in await page.evaluate("() => window.tasks")), default=0))
+        await page.close()
+    return [
+        Figure("panel: opened until one can type", taken, "ms", 150, list_of(taken, "ms")),
+        Figure("panel: longest task of its opening", tasks, "ms", None, list_of(tasks, "ms")),
+    ]
 
 
 async def _answers(browser: Browser, lab: Lab) -> list[Figure]:
