@@ -186,6 +186,33 @@ def test_everything_is_done_by_keys_alone(page: Page, lab: Lab) -> None:
     expect(panel.node.get_by_role("heading", name="Larks")).to_be_visible()
 
 
+# Notes what a screen reader would say: the text of each live region of the panel whenever it has changed.
+LISTEN = """() => {
+  window.said = [];
+  const regions = '[role=status], [role=alert], [role=log], [aria-live]';
+  new MutationObserver(changes => {
+    const changed = new Set(changes.map(({ target }) =>
+      (target.nodeType === Node.TEXT_NODE ? target.parentElement : target)?.closest(regions)));
+    for (const region of changed) {
+      const text = region?.getAttribute('aria-live') === 'off' ? '' : region?.textContent.trim() ?? '';
+      if (text !== '' && region.isConnected) window.said.push(text);
+    }
+  }).observe(document.querySelector('.eca-Panel'), { subtree: true, childList: true, characterData: true });
+}"""
+
+
+def test_a_screen_reader_says_once_what_the_assistant_does_and_no_words_of_a_streamed_answer(
+    page: Page, lab: Lab
+) -> None:
+    panel = Panel.open(page, lab)
+    page.evaluate(LISTEN)
+    panel.ask("Hello")
+    panel.sees("A title")
+    panel.wait_until_idle()
+    page.wait_for_function("() => window.said.includes('The assistant is done.')")
+    assert page.evaluate("() => window.said") == ["The assistant is working.", "The assistant is done."]
+
+
 # The key that a button shows is no part of its name.
 NAME_OF_FOCUS = """() => {
   const focused = document.activeElement;
