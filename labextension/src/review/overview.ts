@@ -20,6 +20,9 @@ import { MarkedCell, ScrollMap } from './scroll_map';
 import { findStep, isSameStep, listSteps, Position, Step } from './steps';
 import { isHidden } from '../notebook/unfold_cell';
 
+/** For how many frames a change to which the user has gone gets the focus back, if Lab takes it away. */
+const WATCHED_FRAMES = 30;
+
 /** A note about which the user has to decide, as it is shown in its cell. */
 export interface OpenNote {
   readonly note: Note;
@@ -119,9 +122,19 @@ export class NotebookOverview {
       this.actions.unfold(cell);
     }
     const hunk = hunks?.find(({ id }) => id === step.hunk);
-    const target = (hunk === undefined ? undefined : await this.painter.reveal(cell, hunk)) ?? bar.node;
-    target.focus({ preventScroll: true });
-    target.scrollIntoView({ block: 'nearest' });
+    const focusChange = async (): Promise<void> => {
+      const target = (hunk === undefined ? undefined : await this.painter.reveal(cell, hunk)) ?? bar.node;
+      target.focus({ preventScroll: true });
+      target.scrollIntoView({ block: 'nearest' });
+    };
+    await focusChange();
+    // After a far scroll Lab draws the cells anew for a moment. Then the focus is lost, and nothing else has it.
+    for (let frame = 0; frame < WATCHED_FRAMES && this.last.step === step; frame++) {
+      await new Promise(requestAnimationFrame);
+      if (document.activeElement === document.body || document.activeElement === cell.node) {
+        await focusChange();
+      }
+    }
   }
 
   private count(): ReviewCounts {
