@@ -240,7 +240,9 @@ def _decide_call(builder: StepBuilder, call: ToolCall) -> None:
             return
         if builder.state.setup.plans and not prepared.only_looks and verdict.decision is not Decision.DENY:
             words = describe_proposal(call.id, call.name, call.details)
-            give_signal(builder, prepared, ToolCallSignal.DENY, reason=RejectReason.PLAN, words=words)
+            # No rule has decided. Otherwise the card would say which one allows or asks about the call.
+            proposal = replace(prepared, cause=None)
+            give_signal(builder, proposal, ToolCallSignal.DENY, reason=RejectReason.PLAN, words=words)
             return
         words = verdict.words
         if verdict.decision is Decision.DENY and verdict.cause is not None:

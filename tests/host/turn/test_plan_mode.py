@@ -266,6 +266,8 @@ async def test_a_call_that_would_change_cells_is_shown_as_a_proposal_and_go_make
         assert isinstance(proposal.details, FileChangeDetails)
         assert "-x = 1\n+x = 2\n" in proposal.details.diff
         assert there.page.cells() == [("a", "x = 1")]
+        announced = next(one.content for one in plan if isinstance(one.content, ToolCallRunContent))
+        assert (announced.cause, announced.manual_approval) == (None, False), "no rule has allowed it"
         preview = said(plan).rpartition("(")[2].rstrip(").")
         making = in_turn([{"tool": "notebook_change", "arguments": {"preview": preview}}], [{"text": "Done."}])
         write(there, PROPOSED, making)
