@@ -208,6 +208,12 @@ class ToolCall:
         """Whether the command of the call runs in a sandbox that the user trusts."""
         return isinstance(self.details, ShellCommandDetails) and self.details.sandbox is SandboxState.TRUSTED
 
+    @property
+    def leaves_sandbox(self) -> bool:
+        """Whether the model wants to run the command outside of the sandbox. No approval for the session holds for
+        that: it may have been given to the same command in the sandbox."""
+        return isinstance(self.details, ShellCommandDetails) and self.details.sandbox is SandboxState.OUTSIDE
+
     def build_common_fields(self) -> dict[str, Any]:
         """Return the fields that all contents about the call have in common."""
         tool = self.tool

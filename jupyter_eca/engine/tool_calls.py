@@ -109,10 +109,12 @@ def _reach_verdict(
     unseen: str = "",
     *,
     sandboxed: bool = False,
+    forgets: bool = False,
 ) -> Verdict:
     """Return whether a call runs, needs approval or is denied, with the reason.
 
-    For a call that is replayed from a lock file, this was decided before. See `decide` for the parameters.
+    For a call that is replayed from a lock file, this was decided before. With `forgets`, no approval for the session
+    holds. See `decide` for the other parameters.
     """
     if (verdict := state.setup.verdicts.get(id)) is not None:
         return verdict
@@ -120,7 +122,7 @@ def _reach_verdict(
         state.setup.policy or Policy(),
         tool,
         arguments,
-        state.remembered,
+        frozenset() if forgets else state.remembered,
         trust=state.trust,
         targets=targets,
         loads=loads,
@@ -144,6 +146,7 @@ def _reach_final_verdict(state: ChatState, call: ToolCall, tool: ToolSpec) -> Ve
         call.review,
         unseen,
         sandboxed=call.is_sandboxed,
+        forgets=call.leaves_sandbox,
     )
     return call.adjusted.apply_to(verdict)
 
@@ -330,7 +333,7 @@ def approve_call(
 def _list_session_scopes(call: ToolCall) -> tuple[ApprovalScope, ...]:
     """Return the scopes that "approve for this session" remembers for a call. The button with these words shows the
     same scopes. For a call that needs approval each time, there are none."""
-    if call.tool is None or asks_each_time(call.cause):
+    if call.tool is None or asks_each_time(call.cause) or call.leaves_sandbox:
         return ()
     return list_scopes(call.tool, call.arguments, call.targets or find_targets(call.tool, call.arguments))
 

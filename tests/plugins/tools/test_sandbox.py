@@ -227,6 +227,27 @@ async def test_what_runs_in_the_sandbox_is_not_asked_about_if_the_user_wants_it_
         assert (tmp_path / "made.txt").exists()
 
 
+@pytest.mark.usefixtures("home")
+async def test_an_approval_for_the_session_lets_no_command_out_of_the_sandbox(tmp_path: Path) -> None:
+    inside = {"tool": "shell_command", "arguments": {"command": "touch made.txt"}}
+    outside = {"tool": "shell_command", "arguments": {"command": "touch made.txt", "outside": True}}
+    rules: list[Json] = [
+        {"result": "", "times": 1, "reply": [inside, outside]},
+        {"result": "", "reply": [{"text": "Done."}]},
+        {"message": "", "reply": [inside]},
+    ]
+    asked: list[ToolCallRunContent] = []
+
+    def choose(call: ToolCallRunContent) -> CallDecision:
+        asked.append(call)
+        return CallDecision(approved=True, session=True)
+
+    async with desk(tmp_path, rules, **settings("ask")) as table:
+        await answer(await table.client(), "make", choose)
+    assert [get_state(call) for call in asked] == [SandboxState.INSIDE, SandboxState.OUTSIDE]
+    assert [bool(call.remembers) for call in asked] == [True, False]
+
+
 async def test_where_there_is_no_sandbox_a_command_is_asked_about_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
