@@ -170,6 +170,8 @@ class Conversation:
             case _:
                 if isinstance(effect, RunTool):
                     self.disk.commit()  # the host does this before a tool runs
+                    if self.disk.fails:
+                        self.record.note_unsaved(effect.call)
                 self._work.append(effect)
 
     def _drop(self, kind: type[Any]) -> Any:

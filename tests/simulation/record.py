@@ -82,6 +82,8 @@ class Record:
     granted: set[str] = field(default_factory=set[str])
     """The tools with a call that was approved for the session, in this process."""
     cancelled: set[str] = field(default_factory=set[str])
+    _unsaved_runs: set[str] = field(default_factory=set[str])
+    """The calls that have run in this process while the disk failed."""
     _lives: dict[str, ToolCallContent] = field(default_factory=dict[str, "ToolCallContent"])
     """The last content of each call."""
     _reasonings: dict[str, bool] = field(default_factory=dict[str, bool])
@@ -93,6 +95,10 @@ class Record:
         """The process was killed; these events were stored, and those that close what was open."""
         self.events, self.requests = [], 0
         self.granted, self.cancelled = set(), set()
+        # While the disk fails, a tool runs although that is not stored, and the chat is marked as not saved.
+        stored = {event.content.id for event in events if isinstance(event.content, ToolCallRunningContent)}
+        self.ran &= stored | (self.ran - self._unsaved_runs)
+        self._unsaved_runs = set()
         self._lives, self._reasonings, self._ended = {}, {}, set()
         for event in events:
             self._check_event(event)
@@ -100,6 +106,10 @@ class Record:
         self.assert_closed()
 
     # -- one step
+
+    def note_unsaved(self, call: str) -> None:
+        """Note that a call runs although that could not be stored."""
+        self._unsaved_runs.add(call)
 
     def check(
         self, before: ChatState, input: Input, after: ChatState, events: Sequence[Event], effects: Sequence[Effect]
