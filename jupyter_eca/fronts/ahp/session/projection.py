@@ -65,6 +65,8 @@ class SessionProjection:
         self._messages = messages
         self._calls = ToolCallProjection(session, state, root, owner, wording)
         self._last_prompted = ""  # the id of the last turn whose prompt was projected
+        # By the id of a reasoning in whose middle something else was shown: the id of its newest part.
+        self._continued: dict[str, str] = {}
         self._last_remark = ""  # the last text of the turn that is not the model's; if the turn fails, it says why
 
     def actions(self, event: Event) -> Iterator[actions.AhpAction]:
@@ -151,12 +153,14 @@ class SessionProjection:
         is_markdown = kind == "markdown"
         parts = get_list(self._state()["activeTurn"], "responseParts")
         last = parts[-1] if parts else {}
-        if last.get("kind") == kind and id in {"", last.get("id")}:
+        if last.get("kind") == kind and (not id or last.get("id") in {id, self._continued.get(id)}):
             id = str(last["id"])
         else:
+            reasoning = id
             id = id or f"text-{len(parts)}"
             if any(part.get("id") == id for part in parts):
                 id = f"{id}-{len(parts)}"
+                self._continued[reasoning] = id
             yield self._add_part(turn, (MarkdownPart if is_markdown else AhpReasoningPart)(id=id, content=""))
         delta = actions.MarkdownDelta if is_markdown else actions.ReasoningPartDelta
         yield delta(session=self._session, turn_id=turn, part_id=id, content=text)
