@@ -94,6 +94,13 @@ class RemoteError(EcaError):
         """Details that a program can read."""
 
 
+class PeerLeft(RemoteError):
+    """The other side of a link has left."""
+
+    def __init__(self) -> None:
+        super().__init__("the other side has left")
+
+
 class AgentError(RemoteError):
     """An outside agent cannot be started, reports an error, breaks its protocol or has left. The message is for the
     user."""

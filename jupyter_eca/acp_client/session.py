@@ -21,7 +21,7 @@ from jupyter_eca.acp_client.agent_events import PermissionAsked, PromptEnded, Re
 from jupyter_eca.acp_client.permission import CANCELLED, can_allow, choose_answer, read_options
 from jupyter_eca.acp_client.process import AgentProcess
 from jupyter_eca.acp_client.updates import UpdateReader, find_mode
-from jupyter_eca.errors import AgentError, FrameError, RemoteError
+from jupyter_eca.errors import AgentError, FrameError, PeerLeft, RemoteError
 from jupyter_eca.protocol.acp import CANCELLATION, VERSION, AcpErrorCode
 from jupyter_eca.protocol.base import find_fault
 from jupyter_eca.protocol.jsonrpc import ErrorCode, Request
@@ -229,14 +229,14 @@ class AgentSession:
         """Send a request. Raises: AgentError, in words for the user."""
         await self._started.wait()
         if self._peer is None or self.has_ended:
-            raise AgentError(self._explain(RemoteError("the other side has left")))
+            raise AgentError(self._explain(PeerLeft()))
         try:
             async with asyncio.timeout(seconds):
                 result = await self._peer.request(method, params)
         except TimeoutError:
             raise AgentError(f"{self.launch.title} did not answer {method} in {seconds:g} seconds.") from None
         except RemoteError as error:
-            if not self.has_ended and str(error) == "the other side has left" and self._process is not None:
+            if not self.has_ended and isinstance(error, PeerLeft) and self._process is not None:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._process.exited.wait(), 2.0)
             raise AgentError(self._explain(error)) from error

@@ -10,7 +10,7 @@ import logging
 from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_eca import redaction
-from jupyter_eca.errors import FrameError, RemoteError
+from jupyter_eca.errors import FrameError, PeerLeft, RemoteError
 from jupyter_eca.protocol.base import find_fault, replace_half_surrogates
 from jupyter_eca.protocol.jsonrpc import (
     LSP_CANCELLATION,
@@ -88,7 +88,7 @@ class Peer:
         finally:
             for future in self._pending.values():
                 if not future.done():
-                    future.set_exception(RemoteError("the other side has left"))
+                    future.set_exception(PeerLeft())
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run a coroutine as a task that is cancelled when the other side leaves."""
@@ -165,7 +165,7 @@ class Peer:
         Raises: RemoteError when the answer is an error, or when the other side leaves before it answers.
         """
         if self._left:
-            raise RemoteError("the other side has left")
+            raise PeerLeft()
         # The id is a text: nvim uses small integers, and takes a request with such an id for the answer to its own.
         self._request_count += 1
         id = f"eca-{self._request_count}"
