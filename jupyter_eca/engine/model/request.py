@@ -68,6 +68,8 @@ class ToolSpec:
     """Whether a client runs the tool and can ask its user itself. Then the user is asked only if a rule says so."""
     definition: str = ""
     """The command of a custom tool, which the user can change at any time. Empty for other tools."""
+    about_sandbox: tuple[str, ...] = ()
+    """The arguments that are about the sandbox. A model is told of them only if the user wants a sandbox."""
     parts: Mapping[str, ToolSpec] = field(default_factory=dict[str, "ToolSpec"])
     """For a tool that does several things in one call: the tools that do one of them each, see
     `engine/approval/call_parts.py`. One that is missing is switched off."""

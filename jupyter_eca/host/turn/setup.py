@@ -44,10 +44,6 @@ if TYPE_CHECKING:
 
 SPAWN: Final = "spawn_agent"
 
-# The tool for commands, and its argument that is about the sandbox.
-SHELL: Final = "shell_command"
-OUTSIDE: Final = "outside"
-
 # The seconds that the question of a cell waits for MCP servers that are starting. "Run all" asks a moment after it has
 # started them, and the cell may need their tools. If no client can approve tool calls, the question waits for slow
 # servers too, as long as `mcpTimeoutSeconds` allows.
@@ -287,11 +283,12 @@ class Setups:
         )
 
     def _limit_arguments(self, tool: ToolSpec) -> ToolSpec:
-        """Return the tool for commands without the argument about the sandbox, if the user wants no sandbox."""
-        if tool.name != SHELL or self._services.config.tool_call.sandbox.mode is not SandboxMode.OFF:
+        """Return the tool without its arguments about the sandbox, if the user wants no sandbox."""
+        if not tool.about_sandbox or self._services.config.tool_call.sandbox.mode is not SandboxMode.OFF:
             return tool
-        properties = {name: schema for name, schema in tool.parameters["properties"].items() if name != OUTSIDE}
-        return replace(tool, parameters={**tool.parameters, "properties": properties})
+        properties = tool.parameters["properties"]
+        kept = {name: schema for name, schema in properties.items() if name not in tool.about_sandbox}
+        return replace(tool, parameters={**tool.parameters, "properties": kept})
 
     def find_changed_tools(self, chat: LiveChat) -> tuple[ToolSpec, ...] | None:
         """Return the tools for the turn under way if they have changed since it got them, for example because an MCP

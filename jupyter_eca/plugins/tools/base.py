@@ -312,6 +312,7 @@ def tool(
     default_notebook: DefaultNotebook | None = None,
     parts: Mapping[str, NativeTool] | None = None,
     replaced_by: str = "",
+    about_sandbox: Iterable[str] = (),
 ) -> Callable[[Callable[..., Any]], NativeTool]:
     """Make a tool of `async def name(context: ToolContext, argument: Annotated[str, Field(description=...)])`.
 
@@ -319,8 +320,8 @@ def tool(
     `paths` are the arguments that name files or folders, and `code` those with source that a kernel runs. Where the
     argument `path` may be left out, `default_notebook` finds the notebook that is meant then. Rules of approval use
     them: see `engine/approval/call_targets.py`. `revertible` is for a tool that only edits cells or text files, so that
-    the user may review its changes afterwards. `parts` and `replaced_by` are those of `ToolSpec`. See `Tool` for the
-    others.
+    the user may review its changes afterwards. `parts`, `replaced_by` and `about_sandbox` are those of `ToolSpec`. See
+    `Tool` for the others.
 
     Raises: LocalError when the summary has another placeholder than a plain `{argument}` of this tool.
     """
@@ -342,6 +343,7 @@ def tool(
             revertible=revertible,
             parts={kind: part.spec for kind, part in (parts or {}).items()},
             replaced_by=replaced_by,
+            about_sandbox=tuple(about_sandbox),
         )
         checked = _make_checked_preview(model, preview)
         return NativeTool(

@@ -107,7 +107,13 @@ def _make_details(
     )
 
 
-@tool(summary="Running {command}", remembers=Remembers.COMMANDS, preview=_preview, paths=["working_directory"])
+@tool(
+    summary="Running {command}",
+    remembers=Remembers.COMMANDS,
+    preview=_preview,
+    paths=["working_directory"],
+    about_sandbox=["outside"],
+)
 async def shell_command(
     context: ToolContext,
     command: Command,
