@@ -102,6 +102,7 @@ export function FirstRun({ providers, bundled, steps, errors, onOpen, onWorks, o
       {choice === 'sign-in' && (
         <SignIn
           providers={listSignInProviders(providers)}
+          known={providers.length > 0}
           steps={steps}
           errors={errors}
           onSignedIn={id => {
@@ -168,6 +169,8 @@ function FirstButton({ label, hint = '', onClick }: ButtonProps): React.ReactEle
 }
 
 interface SignInProps extends Pick<Props, 'providers' | 'steps' | 'errors'> {
+  /** Whether the server has sent the providers. A quick user is here before. */
+  readonly known: boolean;
   /** Called with the id of the provider when the sign-in has succeeded. */
   readonly onSignedIn: (provider: string) => void;
   /** Called when the user wants to go back to the buttons. */
@@ -175,10 +178,10 @@ interface SignInProps extends Pick<Props, 'providers' | 'steps' | 'errors'> {
 }
 
 /** The providers at whose own page one can sign in, and the sign-in at the chosen one. */
-function SignIn({ providers, steps, errors, onSignedIn, onBack }: SignInProps): React.ReactElement {
+function SignIn({ providers, known, steps, errors, onSignedIn, onBack }: SignInProps): React.ReactElement {
   const { trans } = useEnv();
-  const [id, setId] = React.useState(providers.length === 1 ? providers[0]?.id : undefined);
-  const provider = providers.find(other => other.id === id);
+  const [chosen, setChosen] = React.useState<string>();
+  const provider = providers.length === 1 ? providers[0] : providers.find(({ id }) => id === chosen);
   // `Login` also calls `onEnd` when the user cancels. So the newest status decides whether the sign-in has succeeded.
   const isSignedIn = React.useRef(false);
   isSignedIn.current = provider?.auth.source === 'login';
@@ -206,11 +209,18 @@ function SignIn({ providers, steps, errors, onSignedIn, onBack }: SignInProps): 
           key={id}
           label={label ?? id}
           onClick={() => {
-            setId(id);
+            setChosen(id);
           }}
         />
       ))}
-      {providers.length === 0 && <p className="eca-Note">{trans.__('No provider can be signed in to here.')}</p>}
+      {!known && (
+        <p className="eca-Note" role="status">
+          {trans.__('One moment…')}
+        </p>
+      )}
+      {known && providers.length === 0 && (
+        <p className="eca-Note">{trans.__('No provider can be signed in to here.')}</p>
+      )}
       <button type="button" className="eca-Link" onClick={onBack}>
         {trans.__('Back')}
       </button>
@@ -233,6 +243,10 @@ export function KeyForm({ providers, busy, onKey }: KeyFormProps): React.ReactEl
   const [chosen, setChosen] = React.useState('');
   const key = React.useRef<HTMLInputElement>(null);
   const id = React.useId();
+  // The key may be there before the providers are.
+  React.useEffect(() => {
+    setChosen(earlier => (earlier === '' ? (guessProvider(key.current?.value ?? '', providers) ?? '') : earlier));
+  }, [providers]);
   return (
     <form
       className="eca-FirstRun-key"
