@@ -23,7 +23,7 @@ from jupyter_eca.config.trust import TrustedFolders, open_trusted_folders
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.fronts.eca import trust
 from jupyter_eca.fronts.eca.session import EcaSession, load_handlers
-from jupyter_eca.fronts.mcp.agent_port import serve_agents
+from jupyter_eca.fronts.mcp.agent_endpoint import serve_agents
 from jupyter_eca.host.doctor import report
 from jupyter_eca.host.host import Host
 from jupyter_eca.mcp_client.loopback_browser import Loopback

@@ -25,6 +25,9 @@ from typing import Any
 
 Json = dict[str, Any]
 EMPTY: Json = {}
+MCP_GREETING: Json = {
+    "protocolVersion": "2025-06-18", "capabilities": EMPTY, "clientInfo": {"name": "f", "version": "1"}
+}  # fmt: skip
 
 ONCE = {"optionId": "once", "name": "Allow once", "kind": "allow_once"}
 ALWAYS = {"optionId": "always", "name": "Always allow", "kind": "allow_always"}
@@ -140,7 +143,7 @@ class FakeAgent:
         can: Json = {
             "loadSession": True,
             "promptCapabilities": {"image": True},
-            "mcpCapabilities": {"http": True},
+            "mcpCapabilities": {"http": "no addresses" not in self.quirks},
             "sessionCapabilities": EMPTY if "no resume" in self.quirks else {"resume": {}, "close": {}},
         }
         result: Json = {
@@ -436,12 +439,39 @@ class FakeAgent:
         return ("error: " if result.get("isError") else "") + str(result["content"][0]["text"])
 
     def request_mcp(self, method: str, params: Json) -> Json:
-        greeting = {"protocolVersion": "2025-06-18", "capabilities": EMPTY, "clientInfo": {"name": "f", "version": "1"}}
-        _, session = self.post("initialize", greeting, "")
-        return self.post(method, params, session)[0]
-
-    def post(self, method: str, params: Json, session: str) -> tuple[Json, str]:
         server = self.servers[0]
+        if "command" in server:
+            return self.request_program(server, method, params)
+        _, session = self.post(server, "initialize", MCP_GREETING, "")
+        return self.post(server, method, params, session)[0]
+
+    def request_program(self, server: Json, method: str, params: Json) -> Json:
+        """Start the MCP server as a program, and make one request."""
+        env = {**os.environ, **{variable["name"]: variable["value"] for variable in server["env"]}}
+        requests = [
+            {"id": 1, "method": "initialize", "params": MCP_GREETING},
+            {"method": "notifications/initialized"},
+            {"id": 2, "method": method, "params": params},
+        ]
+        with subprocess.Popen(
+            [server["command"], *server["args"]],
+            env=env,
+            cwd=self.folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as program:
+            assert program.stdin is not None
+            assert program.stdout is not None
+            for request in requests:
+                program.stdin.write(json.dumps({"jsonrpc": "2.0", **request}) + "\n")
+                program.stdin.flush()
+            answers = (json.loads(line) for line in program.stdout)
+            result = next(answer["result"] for answer in answers if answer.get("id") == 2)
+            program.stdin.close()
+            return result
+
+    def post(self, server: Json, method: str, params: Json, session: str) -> tuple[Json, str]:
         headers = {header["name"]: header["value"] for header in server["headers"]}
         headers |= {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         headers |= {"Mcp-Session-Id": session, "MCP-Protocol-Version": "2025-06-18"} if session else {}

@@ -1,8 +1,9 @@
-"""Owns the access of outside agents to our tools: an address with a token for each session. The token opens the tools
-for notebooks and kernels, for one chat, and ends with the session. An agent never gets a token of Jupyter.
+"""Owns the access of outside agents to our tools, with a token for each session. The token opens the tools for
+notebooks and kernels, for one chat, and ends with the session. An agent never gets a token of Jupyter.
 
-It implements `host.outside.outside_agents.Endpoint`, and is an ASGI application. It must not know who serves it: a
-Jupyter server does (`apps/server`), or a port of its own (`agent_port.py`).
+An agent that connects to addresses uses this as an ASGI application, which a Jupyter server serves (`apps/server`). All
+others, and all agents outside of Jupyter, use a Unix socket (`agent_socket.py`). It implements
+`host.outside.outside_agents.Endpoint`.
 """
 
 from __future__ import annotations
@@ -11,17 +12,32 @@ import asyncio
 import hmac
 import importlib
 import secrets
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca import redaction
+from jupyter_eca.fronts.mcp.agent_socket import AgentSocket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from jupyter_eca.host.host import Host
+
+
+@asynccontextmanager
+async def serve_agents(host: Host, tasks: asyncio.TaskGroup) -> AsyncGenerator[AgentEndpoint]:
+    """Give the outside agents of a host access to its tools where there is no Jupyter server, as long as this context
+    lasts. `tasks` serves them."""
+    endpoint = AgentEndpoint(host, lambda: "", tasks.create_task)
+    host.outside_agents.endpoint = endpoint
+    try:
+        yield endpoint
+    finally:
+        host.outside_agents.endpoint = None
+        endpoint.close_all()
 
 
 @dataclass(eq=False)
@@ -47,21 +63,26 @@ class AgentEndpoint:
         self._find_url = find_url
         self._start = start
         self._accesses: dict[str, _Access] = {}
+        self._socket = AgentSocket(start, self._serve_connection)
 
     def open(self, chat: str, capabilities: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the MCP server for the session of a chat. An earlier access of the chat ends. There is none for an
-        agent that does not connect to addresses."""
+        """Return the MCP server for the session of a chat. An earlier access of the chat ends. Return none where an
+        agent can reach neither an address nor a socket."""
         from jupyter_eca.host.outside.agent_turn import SERVER  # not before: each Jupyter server loads this module
 
         self.close(chat)
-        url, found = self._find_url(), capabilities.get("mcpCapabilities")
-        if not url or not (isinstance(found, dict) and found.get("http")):  # pyright: ignore[reportUnknownMemberType]  # JSON
-            return []
         token = secrets.token_urlsafe(32)
         redaction.register_secret(token)
+        url, found = self._find_url(), capabilities.get("mcpCapabilities")
+        if url and isinstance(found, dict) and found.get("http"):  # pyright: ignore[reportUnknownMemberType]  # JSON
+            headers = [{"name": "Authorization", "value": f"Bearer {token}"}]
+            server = {"type": "http", "name": SERVER, "url": url, "headers": headers}
+        else:
+            server = self._socket.describe_server(SERVER, token)
+        if server is None:
+            return []
         self._accesses[chat] = _Access(chat, token)
-        headers = [{"name": "Authorization", "value": f"Bearer {token}"}]
-        return [{"type": "http", "name": SERVER, "url": url, "headers": headers}]
+        return [server]
 
     def close(self, chat: str) -> None:
         """End the access of a chat's session."""
@@ -69,21 +90,33 @@ class AgentEndpoint:
             access.closed.set()
 
     def close_all(self) -> None:
-        """End the access of all sessions."""
+        """End the access of all sessions, and accept no new ones over the socket."""
         for chat in list(self._accesses):
             self.close(chat)
+        self._socket.close()
 
-    def find_access(self, authorization: str) -> _Access | None:
-        """Return the access that a header opens; None for none."""
-        scheme, _, token = authorization.partition(" ")
-        given = token.strip().encode()
+    def _find_access(self, token: str) -> _Access | None:
+        """Return the access that a token opens; None for none."""
+        given = token.encode()
         found = [access for access in self._accesses.values() if hmac.compare_digest(access.token.encode(), given)]
-        return found[0] if found and scheme.lower() == "bearer" else None
+        return found[0] if found else None
+
+    async def _serve_connection(self, token: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve a connection over the socket until its session ends. Without a valid token it ends at once."""
+        if (access := self._find_access(token)) is None:
+            return
+        # The import of the SDK takes half a second.
+        await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.mcp.line_streams")
+        from jupyter_eca.fronts.mcp.agent_backend import AgentBackend
+        from jupyter_eca.fronts.mcp.line_streams import serve_lines
+
+        await serve_lines(AgentBackend(self._host, access.chat), reader, writer, access.closed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request of an agent. Without a valid token it is refused."""
         headers = dict(scope["headers"])
-        access = self.find_access(headers.get(b"authorization", b"").decode("latin-1"))
+        scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+        access = self._find_access(token.strip()) if scheme.lower() == "bearer" else None
         if access is None:
             await send({"type": "http.response.start", "status": 401, "headers": [(b"content-type", b"text/plain")]})
             await send({"type": "http.response.body", "body": b"The token is wrong, or its session has ended."})

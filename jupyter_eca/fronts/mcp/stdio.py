@@ -95,13 +95,17 @@ def _make_error(code: int, message: str) -> types.JSONRPCError:
     return types.JSONRPCError(jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=message))
 
 
+def encode_message(message: SessionMessage) -> bytes:
+    """Return a message as a line."""
+    return message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+
+
 async def _write(writer: MemoryObjectReceiveStream[SessionMessage], stdout: BinaryIO) -> None:
     """Write the outgoing messages to stdout, one in each line."""
     with writer:
         async for message in writer:
-            line = message.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
             try:
-                await asyncio.to_thread(_write_bytes, stdout, line.encode())
+                await asyncio.to_thread(_write_bytes, stdout, encode_message(message))
             except BrokenPipeError:
                 return  # the client has closed both streams: the end of stdin comes next, and ends the server
 

@@ -27,10 +27,12 @@ HELLO: dict[str, Any] = {
 
 
 @pytest.fixture
-def agent_in_config(eca_config: None, jp_root_dir: Path) -> None:
+def agent_in_config(request: pytest.FixtureRequest, eca_config: None, jp_root_dir: Path) -> None:
+    """Its parameter is a quirk of the agent."""
     del eca_config  # it writes the file
     file = jp_root_dir / ".eca" / "config.json"
-    config = json.loads(file.read_text()) | {"acpAgents": fake(jp_root_dir)}
+    quirks = (request.param,) if hasattr(request, "param") else ()
+    config = json.loads(file.read_text()) | {"acpAgents": fake(jp_root_dir, *quirks)}
     config["toolCall"] = {"approval": {"allow": {"notebook_read": {}}}}
     file.write_text(json.dumps(config))
 
@@ -88,3 +90,15 @@ async def test_the_token_of_jupyter_reaches_no_agent(jp_serverapp: Any, jp_root_
         steps = [f"environment {name}" for name in ("JUPYTER_TOKEN", "JPY_API_TOKEN")]
         assert said(await talk.ask("where", *steps)).endswith("(not set)(not set)")
         assert jp_serverapp.identity_provider.token not in talk.frames.read_text()
+
+
+@pytest.mark.parametrize("agent_in_config", ["no addresses"], indirect=True)
+@pytest.mark.usefixtures("agent_in_config")
+async def test_an_agent_that_connects_to_no_addresses_starts_a_program_in_its_place(
+    jp_serverapp: Any, jp_root_dir: Path, jp_fetch: Any
+) -> None:
+    del jp_fetch
+    async with talking_to(jp_serverapp, jp_root_dir) as talk:
+        assert "eca_notebook_read" in said(await talk.ask("mcp_tools"))
+        server = talk.list_frames("client", "session/new")[0]["params"]["mcpServers"][0]
+        assert "url" not in server

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.fronts.mcp.agent_port import serve_agents
+from jupyter_eca.fronts.mcp.agent_endpoint import serve_agents
 from jupyter_eca.protocol.content import FileChangeDetails, ShellCommandDetails
 from tests.fronts.mcp.live import PROGRAM as OPENCODE
 from tests.host.outside.test_calls import RAN, runs, yes

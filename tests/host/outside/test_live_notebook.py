@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from contextlib import asynccontextmanager
+import os
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import httpx2
+import psutil
 import pytest
 
-from jupyter_eca.fronts.mcp.agent_port import serve_agents
+from jupyter_eca.fronts.mcp import agent_pipe
+from jupyter_eca.fronts.mcp.agent_endpoint import serve_agents
+from jupyter_eca.fronts.mcp.agent_pipe import SOCKET_VARIABLE, TOKEN_VARIABLE
 from jupyter_eca.protocol.content import FileChangeDetails
 from tests.host.hooks.written import hook, says
 from tests.host.outside.talking import Talking, fake
 from tests.host.outside.test_calls import no, results, runs, yes
+from tests.support.fake_agent import MCP_GREETING
 from tests.support.host_and_client import answer, desk, said, tool_states
 from tests.support.notebook_page import PATH, Nobody, Page, code
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
-    from pathlib import Path
 
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
 
@@ -128,44 +135,113 @@ async def test_a_session_works_on_its_own_notebook_only(tmp_path: Path) -> None:
         assert "secret" not in said(received)
 
 
-async def test_the_token_opens_only_this_endpoint_and_dies_with_its_session(tmp_path: Path) -> None:
+class Connection:
+    """A program that connects to the socket of an agent's MCP server."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, path: str, token: str) -> AsyncGenerator[Connection]:
+        reader, writer = await asyncio.open_unix_connection(path, limit=2**24)
+        writer.write(f"{token}\n".encode())
+        try:
+            yield cls(reader, writer)
+        finally:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+    async def ask(self, id: int, method: str, **params: Any) -> dict[str, Any] | None:
+        """The answer; None if the other end has closed the connection."""
+        request = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+        try:
+            self.writer.write(json.dumps(request).encode() + b"\n")
+            line = await self.reader.readline()
+        except ConnectionError:
+            return None
+        return json.loads(line) if line else None
+
+    async def greet(self) -> dict[str, Any] | None:
+        return await self.ask(1, "initialize", **MCP_GREETING)
+
+
+def find_socket(talk: Talking) -> tuple[str, str]:
+    """The path and the token that the agent got for its session."""
+    server = talk.list_frames("client", "session/new")[0]["params"]["mcpServers"][0]
+    assert server["name"] == "jupyter"
+    found = {variable["name"]: variable["value"] for variable in server["env"]}
+    return found[SOCKET_VARIABLE], found[TOKEN_VARIABLE]
+
+
+async def test_the_token_opens_only_its_session_and_dies_with_it(tmp_path: Path) -> None:
     async with beside(tmp_path, toolCall=READING) as talk:
         await talk.ask(f"mcp silent eca_notebook_read {READ}")
-        server = talk.list_frames("client", "session/new")[0]["params"]["mcpServers"][0]
-        assert server["name"] == "jupyter"
-        url, headers = server["url"], {"Authorization": server["headers"][0]["value"]}
-        hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {},
-            "clientInfo": {"name": "x", "version": "1"}}}  # fmt: skip
-        accept = {"Accept": "application/json, text/event-stream"}
-        async with httpx2.AsyncClient(trust_env=False) as http:
-            assert (await http.post(url, json=hello, headers={**headers, **accept})).status_code == 200
-            assert (await http.post(url, json=hello, headers=accept)).status_code == 401
-            wrong = {"Authorization": "Bearer of-somebody-else"}
-            assert (await http.post(url, json=hello, headers={**wrong, **accept})).status_code == 401
+        path, token = find_socket(talk)
+        async with Connection.open(path, token) as opened:
+            assert await opened.greet()
+            for wrong in ("", "of-somebody-else", f" {token}x"):
+                async with Connection.open(path, wrong) as refused:
+                    assert await refused.greet() is None
             talk.host.outside_agents.close()
-            assert (await http.post(url, json=hello, headers={**headers, **accept})).status_code == 401
+            async with Connection.open(path, token) as late:
+                assert await late.greet() is None
+            assert await opened.ask(2, "tools/list") is None
+
+
+async def test_the_socket_can_be_opened_by_this_user_only_and_no_port_is_opened(tmp_path: Path) -> None:
+    earlier = listening_ports()
+    async with beside(tmp_path, toolCall=READING) as talk:
+        await talk.ask(f"mcp silent eca_notebook_read {READ}")
+        socket = Path(find_socket(talk)[0])
+        assert socket.parent.stat().st_mode & 0o777 == 0o700
+        assert listening_ports() == earlier
+    assert not socket.parent.exists()
+
+
+def listening_ports() -> set[int]:
+    """Those of this process."""
+    connections = psutil.Process().net_connections("inet")
+    return {connection.laddr.port for connection in connections if connection.status == psutil.CONN_LISTEN}
+
+
+async def test_a_line_that_is_no_message_is_answered_and_the_next_one_is_served(tmp_path: Path) -> None:
+    async with beside(tmp_path, toolCall=READING) as talk:
+        await talk.ask("say Hello")
+        async with Connection.open(*find_socket(talk)) as connection:
+            connection.writer.write(b"junk\n\n")
+            assert json.loads(await connection.reader.readline())["error"]["code"] == -32700
+            assert await connection.greet()
 
 
 async def test_our_tools_work_only_during_a_turn_of_the_agent(tmp_path: Path) -> None:
     async with beside(tmp_path, toolCall=READING) as talk:
         await talk.ask("say Hello")
-        server = talk.list_frames("client", "session/new")[0]["params"]["mcpServers"][0]
-        headers = {
-            "Authorization": server["headers"][0]["value"],
-            "Accept": "application/json, text/event-stream",
-            "MCP-Protocol-Version": "2025-06-18",
-        }
-        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-        async with httpx2.AsyncClient(trust_env=False, headers=headers) as http:
-            begun = await http.post(
-                server["url"], json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
-            )
-            session = {"Mcp-Session-Id": begun.headers["mcp-session-id"]}
-            params = {"name": "eca_notebook_read", "arguments": {"path": PATH}}
-            call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
-            called = await http.post(server["url"], json=call, headers=session)
-        assert "No turn of yours" in called.text
+        async with Connection.open(*find_socket(talk)) as connection:
+            await connection.greet()
+            called = await connection.ask(2, "tools/call", name="eca_notebook_read", arguments={"path": PATH})
+        assert "No turn of yours" in str(called)
+
+
+async def test_a_module_in_the_users_folder_does_not_take_the_place_of_the_server(tmp_path: Path) -> None:
+    async with beside(tmp_path, toolCall=READING) as talk:
+        (tmp_path / "jupyter_eca").mkdir()
+        (tmp_path / "jupyter_eca" / "__init__.py").write_text("raise SystemExit('taken over')")
+        assert "x = 1" in said(await talk.ask(f"mcp silent eca_notebook_read {READ}"))
+
+
+@pytest.mark.parametrize("given", [{}, {SOCKET_VARIABLE: "/nowhere/agents", TOKEN_VARIABLE: "any"}])
+async def test_the_program_says_what_it_needs_and_ends(given: dict[str, str]) -> None:
+    environment = {**os.environ, **given}
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", agent_pipe.__name__, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
+    )
+    output, errors = await program.communicate()
+    assert program.returncode
+    assert not output
+    assert len(errors.splitlines()) == 1
 
 
 async def test_the_agent_is_told_about_the_notebook_with_its_first_prompt_only(tmp_path: Path) -> None:
