@@ -2,8 +2,8 @@
 the prompts of its chat, stops it, and ends it when it has been idle for a while.
 
 Each chat has a process of its own, in the chat's working directory. When it has ended, the next prompt starts another
-one, which goes on with the earlier session where the agent can. It must not know how calls are shown: `agent_turn.py`
-does.
+one, which goes on with the earlier session where the agent can. This also works after a restart of our own program. It
+must not know how calls are shown: `agent_turn.py` does.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
@@ -20,12 +21,13 @@ from jupyter_eca.acp_client.session import CANCEL_SECONDS, START_SECONDS, AgentS
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.model.delta import Remark
 from jupyter_eca.engine.tool_call import ToolCallStatus
-from jupyter_eca.errors import AgentError, RemoteError, ToolError
+from jupyter_eca.errors import AgentError, NotSaved, RemoteError, ToolError
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
 from jupyter_eca.host.outside.agent_turn import AgentTurn
 from jupyter_eca.host.outside.prompt_blocks import Place, find_place, make_blocks, make_text
 from jupyter_eca.host.outside.turn_files import TurnFiles
+from jupyter_eca.host.store.rows import AgentSessionRow
 from jupyter_eca.host.subscribers import ChatQuestions
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.jsonrpc import ErrorCode
@@ -94,17 +96,8 @@ class LiveAgent:
     """Cancels the turn that was stopped last."""
     idle: asyncio.TimerHandle | None = None
     """Ends the session when it has been idle for a while."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Earlier:
-    """The session of an agent that has ended, which another process may resume."""
-
-    agent: str
-    folder: Path
-    session: str
-    sent: Place | None
-    cost: float | None
+    is_forgotten: bool = False
+    """Whether the agent knows what is no longer in the chat, so that its session must not go on."""
 
 
 class _SessionDesk:
@@ -144,7 +137,6 @@ class OutsideAgents:
         self._contexts = contexts
         self._hooks = hooks
         self._agents: dict[str, LiveAgent] = {}
-        self._earlier: dict[str, _Earlier] = {}
         self.endpoint: Endpoint | None = None
         """Gives the agents access to our tools; None where there is no such access. The program sets it."""
         self.idle_seconds = IDLE_SECONDS
@@ -220,9 +212,9 @@ class OutsideAgents:
             raise
         finally:
             live.cost = agent_turn.cost
-            self._remember(id, live)
             self._start_idle_timer(live)
             if live.stopping is None:
+                await self._save(id, live)
                 agent_turn.end_calls()
         agent_turn.show_usage()
         await agent_turn.close()
@@ -234,6 +226,7 @@ class OutsideAgents:
         finally:
             turn.end_calls()
             await turn.close()
+            await self._save(live.launch.chat, live)
             live.stopping = None
 
     async def _end_open_calls(self, chat: LiveChat) -> None:
@@ -270,8 +263,8 @@ class OutsideAgents:
             return live
         if live is not None:
             self._close(id, live)
-        earlier = self._earlier.get(id)
-        can_resume = earlier is not None and (earlier.agent, earlier.folder) == (agent.name, launch.folder)
+        earlier = await self._read(id)
+        can_resume = earlier is not None and (earlier.agent, earlier.folder) == (agent.name, str(launch.folder))
         live = LiveAgent(agent, launch, AgentSession(launch, _SessionDesk(self, id)))
         self._agents[id] = live
         self._tasks.start_unnamed(id, "agent", live.session.run())
@@ -313,10 +306,22 @@ class OutsideAgents:
             cancel_seconds=self.cancel_seconds,
         )
 
-    def _remember(self, id: str, live: LiveAgent) -> None:
-        """Note the session of a chat, so that another process can resume it."""
-        if live.session.id:
-            self._earlier[id] = _Earlier(live.agent.name, live.launch.folder, live.session.id, live.sent, live.cost)
+    async def _read(self, id: str) -> AgentSessionRow | None:
+        """Return the session that an agent had for a chat; None when none is known."""
+        try:
+            return await self._services.store.do(lambda tables: tables.read_agent_session(id))
+        except NotSaved as error:
+            _log.warning("The session of the agent of chat %s cannot be read: %s", id, error)
+            return None
+
+    async def _save(self, id: str, live: LiveAgent) -> None:
+        """Store the session of a chat, so that another process can resume it, also after a restart of ours. If this
+        fails, the agent gets some messages twice, or it begins anew."""
+        if not live.session.id or live.is_forgotten:
+            return
+        row = AgentSessionRow(live.agent.name, str(live.launch.folder), live.session.id, live.sent, live.cost)
+        with suppress(NotSaved):  # the user is told already: the events of the turn cannot be stored either
+            await self._services.store.do(lambda tables: tables.save_agent_session(id, row))
 
     def _start_idle_timer(self, live: LiveAgent) -> None:
         """End the session if it is idle for a while from now on."""
@@ -334,9 +339,10 @@ class OutsideAgents:
                 self.endpoint.close(id)
 
     def forget(self, id: str) -> None:
-        """End the agent of a chat that was deleted or cut. It knows what is no longer in the chat."""
-        self._earlier.pop(id, None)
+        """End the agent of a chat that was deleted or cut. It knows what is no longer in the chat. The store has
+        forgotten its session already."""
         if (live := self._agents.get(id)) is not None:
+            live.is_forgotten = True
             self._close(id, live)
 
     def close(self) -> None:

@@ -33,6 +33,23 @@ class StoredSelection:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentSessionRow:
+    """The session that an outside agent has for a chat. Another process can resume it."""
+
+    agent: str
+    """The name of the agent."""
+    folder: str
+    """The working directory of the session."""
+    session: str
+    """The agent's id of the session."""
+    sent: tuple[int, int] | None
+    """The place up to which the agent knows the conversation, as `host.outside.prompt_blocks` counts it. None when it
+    knows nothing of it."""
+    cost: float | None
+    """What the session has cost so far, as the agent says; None when it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class ChatRow:
     """A chat as it is listed."""
 

@@ -148,6 +148,13 @@ MIGRATIONS: Final = (
     ALTER TABLE checkpoints ADD COLUMN review TEXT NOT NULL DEFAULT 'open';
     ALTER TABLE cell_checkpoints ADD COLUMN review TEXT NOT NULL DEFAULT 'open';
     """,
+    # 16. The sessions of outside agents, which go on after a restart.
+    """
+    CREATE TABLE agent_sessions (
+        chat TEXT PRIMARY KEY, agent TEXT NOT NULL, folder TEXT NOT NULL, session TEXT NOT NULL,
+        messages INTEGER, parts INTEGER, cost REAL
+    );
+    """,
 )
 """Each migration runs once on each file, in this order. `PRAGMA user_version` counts those that have run. Never change
 one that was released."""

@@ -19,6 +19,7 @@ from jupyter_eca.host.store.message_index import MessageIndex
 from jupyter_eca.host.store.rows import (
     CHANGED,
     UNKEPT,
+    AgentSessionRow,
     CellCheckpoint,
     ChatRow,
     Checkpoint,
@@ -303,6 +304,8 @@ class Tables:
             )
             self.messages.forget(chat)
             self._db.executemany("DELETE FROM events WHERE chat = ? AND seq = ?", ((chat, seq) for seq in seqs))
+            # The agent knows what is no longer in the chat.
+            self._db.execute("DELETE FROM agent_sessions WHERE chat = ?", (chat,))
 
     def delete_chat(self, chat: str) -> None:
         """Delete a chat and the chats of its subagents. Their costs stay."""
@@ -317,6 +320,7 @@ class Tables:
                 "DELETE FROM notes WHERE chat = ?",
                 "DELETE FROM asked_in WHERE chat = ?",
                 "DELETE FROM system_prompts WHERE chat = ?",
+                "DELETE FROM agent_sessions WHERE chat = ?",
                 "DELETE FROM chats WHERE id = ?",
             ):
                 self._db.execute(statement, (chat,))
@@ -368,6 +372,23 @@ class Tables:
     def read_system_prompt(self, chat: str) -> tuple[str, str] | None:
         """Return what the saved system prompt was made for, and its sections. None when there is none."""
         return self._db.execute("SELECT made_for, sections FROM system_prompts WHERE chat = ?", (chat,)).fetchone()
+
+    # -- outside agents
+
+    def save_agent_session(self, chat: str, row: AgentSessionRow) -> None:
+        """Save the session of a chat's outside agent, in place of an earlier one. A chat that was deleted gets none."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO agent_sessions SELECT id, ?, ?, ?, ?, ?, ? FROM chats WHERE id = ?",
+            (row.agent, row.folder, row.session, *(row.sent or (None, None)), row.cost, chat),
+        )
+
+    def read_agent_session(self, chat: str) -> AgentSessionRow | None:
+        """Return the saved session of a chat's outside agent; None when there is none."""
+        query = "SELECT agent, folder, session, messages, parts, cost FROM agent_sessions WHERE chat = ?"
+        if (row := self._db.execute(query, (chat,)).fetchone()) is None:
+            return None
+        agent, folder, session, messages, parts, cost = row
+        return AgentSessionRow(agent, folder, session, None if messages is None else (messages, parts), cost)
 
     # -- costs
 

@@ -136,6 +136,31 @@ async def test_nothing_starts_before_the_first_prompt_and_an_idle_agent_ends(tmp
         assert len(talk.list_frames("client", "session/resume")) == 1
 
 
+async def test_a_session_goes_on_after_a_restart_with_what_is_new(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        assert said(await talk.ask("say one")) == "one"
+        session = talk.list_frames("agent", "session/update")[0]["params"]["sessionId"]
+    async with talking(tmp_path) as talk:
+        assert said(await talk.ask("say two")) == "two"
+        assert [frame["params"]["sessionId"] for frame in talk.list_frames("client", "session/resume")] == [session]
+        prompts = [frame["params"]["prompt"] for frame in talk.list_frames("client", "session/prompt")]
+        assert prompts[-1] == [{"type": "text", "text": "DO: say two"}]
+
+
+async def test_a_copy_of_a_chat_does_not_share_the_session(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        received = await talk.ask("say The first answer")
+        message = next(
+            item.content for item in received if item.role == "user" and isinstance(item.content, TextContent)
+        )
+        await talk.host.archive.fork("chat", str(message.content_id), "copy")
+    async with talking(tmp_path) as talk:
+        received = await answer(talk.client, "And now?", chat="copy", agent="fake")
+        assert "The first answer" in said(received)  # handed over as text
+        assert talk.list_frames("client", "session/resume") == []
+        assert len(talk.list_frames("client", "session/new")) == 2
+
+
 async def test_a_session_that_the_agent_has_forgotten_begins_anew_with_the_end_of_the_chat(tmp_path: Path) -> None:
     async with talking(tmp_path, "forgets") as talk:
         await talk.ask("say The first answer")
@@ -202,6 +227,7 @@ async def test_an_agent_does_not_remember_what_was_rolled_back(tmp_path: Path) -
         second = await talk.ask("say A secret")
         message = next(item.content for item in second if item.role == "user" and isinstance(item.content, TextContent))
         await talk.host.archive.rollback("chat", str(message.content_id), messages=True, files=False)
+    async with talking(tmp_path) as talk:  # nor after a restart
         received = await answer(talk.client, "And now?", agent="fake")
         assert "The first answer" in said(received)
         assert "secret" not in said(received)
