@@ -8,6 +8,7 @@ import pytest
 
 from jupyter_eca.engine.model.delta import (
     Delta,
+    ImageDelta,
     Paused,
     ReasoningDelta,
     ReasoningEnd,
@@ -71,6 +72,8 @@ def told(deltas: Iterable[Delta]) -> list[Json]:
                 made.append({"paused": True})
             case Remark(text=text):
                 made.append({"remark": text})
+            case ImageDelta(media_type=media_type):
+                made.append({"image": media_type})
     return [one for one in made if one != {"text": ""}]
 
 
