@@ -63,6 +63,10 @@ class Resolved:
         ]
         return tuple(sorted(names, key=lambda name: name != default))
 
+    def list_outside(self) -> tuple[str, ...]:
+        """Return the names of the outside agents that the user may choose."""
+        return tuple(name for name in self.list_selectable() if self.agents[name].outside is not None)
+
     def list_spawnable(self, by: str) -> dict[str, Agent]:
         """Return the agents that the agent `by` may spawn, by name."""
         spawner = self.agent(by)

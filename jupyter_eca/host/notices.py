@@ -64,6 +64,7 @@ class Notices:
         return ChatConfig(
             models=models if not chosen or chosen in models else (chosen, *models),
             agents=agents,
+            outside_agents=self._services.current.resolved.list_outside(),
             behaviors=agents,
             select_model=chosen or None,
             select_agent=selected.name,

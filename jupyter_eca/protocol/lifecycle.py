@@ -151,6 +151,8 @@ class ChatConfig(Model):
 
     models: tuple[str, ...] | None = None
     agents: tuple[str, ...] | None = None
+    outside_agents: tuple[str, ...] | None = None
+    """Those of the agents that are programs of their own. They choose their model themselves."""
     behaviors: tuple[str, ...] | None = None
     select_model: str | None = None
     select_agent: str | None = None

@@ -95,6 +95,8 @@ export interface State {
   readonly list: readonly ChatSummary[];
   readonly models: readonly string[];
   readonly agents: readonly string[];
+  /** Those of the agents that are programs of their own. They choose their model themselves. */
+  readonly outsideAgents: readonly string[];
   /** The selection for chats in which nothing was chosen. */
   readonly selection: Selection;
   /** The Markdown that an empty chat shows. */
@@ -176,6 +178,7 @@ export function createState(current: ChatId): State {
     list: [],
     models: [],
     agents: [],
+    outsideAgents: [],
     selection: { model: '', agent: '', variant: '', variants: [] },
     welcome: '',
     servers: {},
@@ -457,6 +460,7 @@ function applyConfig(state: State, { chat, chatId }: ConfigUpdatedParams): State
     configured: state.configured || chat.models !== undefined,
     models: chat.models ?? state.models,
     agents: chat.agents ?? chat.behaviors ?? state.agents,
+    outsideAgents: chat.outsideAgents ?? state.outsideAgents,
     welcome: chat.welcomeMessage ?? state.welcome,
     selection: { ...state.selection, ...selection }
   };

@@ -1,5 +1,5 @@
 /**
- * Writes the text of Lab's status bar: the model, what the assistant is doing, and the cost. Pure.
+ * Writes the text of Lab's status bar: the model or the outside agent, what the assistant is doing, and the cost. Pure.
  *
  * This module draws nothing: `status/plugin.ts` shows the text.
  */
@@ -9,11 +9,17 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Chat, State } from './state';
 import { baseName, formatCount, formatCost } from '../render/format';
 
-/** Return model, activity and cost in one line. */
+/** Return who answers, the activity and the cost in one line. */
 export function describeStatus(state: State, chat: Chat, trans: TranslationBundle): string {
-  const model = chat.selection.model ?? state.selection.model;
-  const named = model === '' ? trans.__('Assistant') : trans.__('Assistant: %1', baseName(model));
+  const answerer = findAnswerer(state, chat);
+  const named = answerer === '' ? trans.__('Assistant') : trans.__('Assistant: %1', answerer);
   return [named, describeActivity(state, chat, trans), describeCost(chat, trans)].filter(Boolean).join(' · ');
+}
+
+/** Return the name of the outside agent or of the model that answers; empty for none. */
+function findAnswerer(state: State, chat: Chat): string {
+  const { agent, model } = { ...state.selection, ...chat.selection };
+  return state.outsideAgents.includes(agent) ? agent : baseName(model);
 }
 
 /** Describe the most important activity. If something waits for the user, that comes before everything else. */
@@ -27,7 +33,8 @@ function describeActivity(state: State, chat: Chat, trans: TranslationBundle): s
   if (chat.status !== 'idle' || state.list.some(({ status }) => status === 'running')) {
     return trans.__('running');
   }
-  return state.configured && state.models.length === 0 ? trans.__('no model') : '';
+  const hasOutsideAgent = state.outsideAgents.includes(chat.selection.agent ?? state.selection.agent);
+  return state.configured && state.models.length === 0 && !hasOutsideAgent ? trans.__('no model') : '';
 }
 
 /** Return the cost of the chat or, if the price is not known, its tokens. */

@@ -516,6 +516,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
           selection={{ ...state.selection, ...chat.selection }}
           models={state.models}
           agents={state.agents}
+          outsideAgents={state.outsideAgents}
           onChoose={selection => {
             session.choose(selection);
           }}

@@ -314,6 +314,8 @@ export interface ChatCommand {
 export interface ChatConfig {
   readonly models?: readonly string[];
   readonly agents?: readonly string[];
+  /** Those of the agents that are programs of their own. They choose their model themselves. */
+  readonly outsideAgents?: readonly string[];
   readonly behaviors?: readonly string[];
   readonly selectModel?: string;
   readonly selectAgent?: string;
@@ -2587,6 +2589,7 @@ export const SHAPES = {
   ChatConfig: {
     'models?': ['s'],
     'agents?': ['s'],
+    'outsideAgents?': ['s'],
     'behaviors?': ['s'],
     'selectModel?': 's',
     'selectAgent?': 's',

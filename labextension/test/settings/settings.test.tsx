@@ -298,6 +298,13 @@ test('the status bar shows model, activity and cost, and an activity that waits 
   expect(describeStatus({ ...state, connection: 'lost' }, chat, trans)).toMatch(/not connected/);
 });
 
+test('the status bar names an outside agent, which has no model of ours', () => {
+  const state = { ...createState('a'), connection: 'open', configured: true, outsideAgents: ['claude'] } as const;
+  const chat = { ...createChat('a'), selection: { model: 'x/big', agent: 'claude' } };
+  expect(describeStatus(state, chat, trans)).toBe('Assistant: claude');
+  expect(describeStatus(state, { ...chat, selection: { model: 'x/big', agent: 'code' } }, trans)).toMatch(/big/);
+});
+
 test('a setting that does not fit the schema becomes the default', () => {
   expect(readPreferences({ side: 'left', sendKey: 'Shift+Enter', chips: false })).toEqual({
     side: 'left',

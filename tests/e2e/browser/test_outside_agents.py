@@ -53,6 +53,8 @@ def test_an_outside_agent_changes_a_live_cell_that_was_approved_and_the_change_i
     notebook = Notebook.show(page, lab, ["x = 1"], "live.ipynb")
     panel = Panel.show(page)
     panel.node.get_by_role("combobox", name="Agent", exact=True).select_option("fake")
+    expect(panel.node.get_by_role("combobox", name="Model")).to_have_count(0)
+    expect(page.get_by_role("button", name="Assistant: fake")).to_be_visible()
     read = json.dumps({"path": "live.ipynb"})
     edit = json.dumps({"path": "live.ipynb", "changes": [{"do": "edit", "cell": "c0", "source": "x = 2"}]})
     panel.ask(

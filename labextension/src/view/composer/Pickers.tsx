@@ -17,6 +17,8 @@ interface Props {
   readonly selection: Selection;
   readonly models: readonly string[];
   readonly agents: readonly string[];
+  /** Those of the agents that choose their model themselves. */
+  readonly outsideAgents: readonly string[];
   /** Called with what the user has chosen. */
   readonly onChoose: (selection: Partial<Selection>) => void;
 }
@@ -33,8 +35,9 @@ export function openModelPicker(frame: HTMLDivElement | null): void {
 }
 
 /** The pickers. One with nothing to choose from is not shown. */
-export function Pickers({ frame, selection, models, agents, onChoose }: Props): React.ReactElement {
+export function Pickers({ frame, selection, models, agents, outsideAgents, onChoose }: Props): React.ReactElement {
   const { trans } = useEnv();
+  const hasModel = !outsideAgents.includes(selection.agent);
   return (
     <div className="eca-Pickers" ref={frame}>
       {agents.length > 1 && (
@@ -47,7 +50,7 @@ export function Pickers({ frame, selection, models, agents, onChoose }: Props): 
           }}
         />
       )}
-      {models.length > 0 && (
+      {hasModel && models.length > 0 && (
         <Picker
           name={trans.__('Model')}
           mark="model"
@@ -58,7 +61,7 @@ export function Pickers({ frame, selection, models, agents, onChoose }: Props): 
           }}
         />
       )}
-      {selection.variants.length > 0 && (
+      {hasModel && selection.variants.length > 0 && (
         <Picker
           name={trans.__('Reasoning')}
           value={selection.variant}
