@@ -18,6 +18,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.browser.assistant import SECONDS
 from tests.e2e.browser.lab import (  # the same Lab, started otherwise
+    STOP_SECONDS,
     _environment,  # pyright: ignore[reportPrivateUsage]
     _wait_for,  # pyright: ignore[reportPrivateUsage]
 )
@@ -53,10 +54,17 @@ def url(tmp_path: Path) -> Iterator[str]:
         # Jupyter prints the token as "..." in the log of a server whose token was configured.
         yield f"{printed.partition('?')[0]}?token={token}"
     finally:
-        # make does not wait for a server that it ends. A server that is ended takes its kernels and make along.
-        for server in (tmp_path / "runtime").glob("jpserver-*.json"):
-            os.kill(int(server.stem.partition("-")[2]), signal.SIGTERM)
-        process.wait(SECONDS)
+        # make does not wait for a server that it ends. A server that is ended takes its kernels and make along. It does
+        # not end if a page asks for a file in that moment: the thread that reads files for Jupyter goes on waiting.
+        servers = [int(file.stem.partition("-")[2]) for file in (tmp_path / "runtime").glob("jpserver-*.json")]
+        for server in servers:
+            os.kill(server, signal.SIGTERM)
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            for server in servers:
+                os.kill(server, signal.SIGKILL)
+            process.wait(STOP_SECONDS)
 
 
 def test_the_printed_address_opens_the_tour(page: Page, url: str, tmp_path: Path) -> None:
