@@ -80,6 +80,9 @@ class ChatRequest(RestModel):
     """An addition to the contract. Without it, all clients share the conversation that begins when a server is
     connected.
     """
+    agent: str | None = Field(default=None, min_length=1)
+    """An addition to the contract: the agent that answers, for example `plan` or an outside agent. Without it, the
+    agent of the chat answers."""
 
 
 class CalledTool(RestModel):

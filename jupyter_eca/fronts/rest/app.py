@@ -21,7 +21,7 @@ from starlette.routing import Route as StarletteRoute
 from jupyter_eca._version import __version__
 from jupyter_eca.errors import BusyError, EcaError, UnknownChat
 from jupyter_eca.fronts.rest.document import Operation, make_openapi, write_page
-from jupyter_eca.fronts.rest.front import HELD_CHARACTERS, NotConnected, UnknownServer
+from jupyter_eca.fronts.rest.front import HELD_CHARACTERS, NotConnected, UnknownAgent, UnknownServer
 from jupyter_eca.fronts.rest.projection import TurnFailed
 from jupyter_eca.fronts.rest.stream import EventStream, cancel_when_client_leaves
 from jupyter_eca.protocol import rest
@@ -39,7 +39,13 @@ T = TypeVar("T", bound=rest.RestModel)
 MAX_BODY: Final = 4 * 1024 * 1024
 
 # The HTTP status of each error. All other errors of ours have the status 400.
-_STATUS: Final[dict[type[EcaError], int]] = {UnknownServer: 404, UnknownChat: 404, BusyError: 409, NotConnected: 502}
+_STATUS: Final[dict[type[EcaError], int]] = {
+    UnknownServer: 404,
+    UnknownChat: 404,
+    UnknownAgent: 404,
+    BusyError: 409,
+    NotConnected: 502,
+}
 
 
 class Handlers:
@@ -110,7 +116,8 @@ class Handlers:
         chat = chat_request.chat_id or self._front.default_chat
         after = request.headers.get("last-event-id", "")
         if not after:
-            return await self._front.ask(chat_request.message, chat, held_characters=held_characters)
+            asked, agent = chat_request.message, chat_request.agent
+            return await self._front.ask(asked, chat, agent, held_characters=held_characters)
         if not (after.isascii() and after.isdigit() and len(after) < 19):
             raise HTTPException(422, "Last-Event-ID: this is not an id of this server.")
         return await self._front.resume(chat, int(after))
@@ -133,7 +140,7 @@ def list_operations(handlers: Handlers) -> Sequence[Operation]:
     """Return all operations. The first six belong to the contract."""
     chat = {409: "The conversation is still answering.", 413: "", 415: "", 422: "The body is invalid."}
     unknown = {404: "There is no such conversation."}
-    resume = {404: "No answer in this conversation has that Last-Event-ID."}
+    resume = {404: "There is no such agent, or no answer in this conversation has that Last-Event-ID."}
     return (
         Operation("GET", "/servers", handlers.list_servers, list[rest.Server], "List the configured tool servers."),
         Operation(

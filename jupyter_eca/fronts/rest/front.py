@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -74,6 +74,10 @@ _DISABLED: Final = (
 )
 """The error for a disabled server. A client of this front may be code that a model wrote. It must not start a program
 that the user has disabled."""
+
+
+class UnknownAgent(EcaError):
+    """There is no such agent."""
 
 
 class UnknownServer(EcaError):
@@ -258,14 +262,22 @@ class RestFront:
             if is_last and not turn.projection.ended and live is not None and live.state.turn == turn.reader.turn:
                 self._host.turns.stop(turn.reader.chat)
 
-    async def ask(self, message: str, chat: str, *, held_characters: float = HELD_CHARACTERS) -> RestTurn:
-        """Prompt, and return the turn. The caller must enter `reading` before it awaits anything. See `RestProjection`
-        for `held_characters`.
+    async def ask(
+        self, message: str, chat: str, agent: str | None = None, *, held_characters: float = HELD_CHARACTERS
+    ) -> RestTurn:
+        """Prompt, and return the turn. The caller must enter `reading` before it awaits anything. `agent` is the name
+        of the agent that answers; None for that of the chat. See `RestProjection` for `held_characters`.
 
-        Raises: BusyError when a turn runs in the chat.
+        Raises: BusyError when a turn runs in the chat, UnknownAgent.
         """
         id = PREFIX + chat
-        await self._host.turns.prompt(Prompt(id, message, self._choice, bounds=self._bounds))
+        choice = self._choice
+        if agent is not None:
+            known = self._host.current.resolved.list_selectable()
+            if agent not in known:
+                raise UnknownAgent(f"There is no agent {agent!r}. The agents are {', '.join(known)}.")
+            choice = replace(choice, agent=agent)
+        await self._host.turns.prompt(Prompt(id, message, choice, bounds=self._bounds))
         # Nothing was awaited since the prompt returned, so the reader misses no event of the turn.
         return self._make_turn(id, chat, held_characters=held_characters)
 

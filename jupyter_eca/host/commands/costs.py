@@ -71,11 +71,19 @@ async def compact(place: CommandPlace, call: CommandCall) -> Compaction:
 
 async def prompt_show(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     """Show the system prompt and the whole request. Raises: ProviderError when there is no model."""
+    live = await place.host.chats.load(place.chat)
+    if (outside := place.host.current.resolved.agent(live.choice.agent).outside) is not None:
+        return CommandAnswer(_OWN_REQUESTS.format(title=outside.title))
     request = await place.host.turns.draft(place.chat, call.text, place.kernel)
     system = f"The system prompt for `{request.model}`, word for word:\n\n{add_fence(request.system, 'markdown')}"
     request_text = add_fence(describe_request(place.host.catalog, request), "json")
     return CommandAnswer(f"{redaction.redact(system)}\n\nThe whole request:\n\n{request_text}")
 
+
+_OWN_REQUESTS: Final = (
+    "{title} is a program of its own: it talks to its model itself, and what it sends cannot be seen here. It gets "
+    "your messages with what they mention, and the tools for notebooks and kernels."
+)
 
 COMMANDS: Final = {
     "costs": NativeCommand(costs, "Tokens and costs of this chat and of this session"),

@@ -174,3 +174,11 @@ async def test_a_message_that_is_sent_meanwhile_is_the_next_prompt_of_the_turn(t
                 talk.host.turns.approve("chat", item.content.id, remember=False)
         assert said(received).endswith("steered")
         assert outcomes(received) == ["completed"]
+
+
+async def test_a_request_that_nobody_here_sees_is_not_made_up(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.ask("say Hello")
+        shown = said(await answer(talk.client, "/prompt-show Hello", agent="fake"), "system")
+        assert "fake" in shown
+        assert "```" not in shown
