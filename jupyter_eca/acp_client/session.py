@@ -47,6 +47,9 @@ START_SECONDS: Final = 120.0
 # The seconds that an agent has to end its turn after it was cancelled, before it is killed.
 CANCEL_SECONDS: Final = 8.0
 
+# The sessions that are listed. Nobody looks through more of them.
+MAX_LISTED: Final = 50
+
 _PERMISSION: Final = "session/request_permission"
 
 JUNK: Final = "{title} wrote something that is no message of the protocol; it was ignored."
@@ -74,6 +77,17 @@ class Launch:
     """The seconds that the agent has to answer the first requests."""
     cancel_seconds: float = CANCEL_SECONDS
     """The seconds that the agent has to end its turn after it was cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSession:
+    """A session that an agent has kept, as it lists it."""
+
+    id: str
+    title: str
+    """What the session is about; "" if the agent does not say it."""
+    updated: str
+    """When it was last used, in ISO 8601; "" if the agent does not say it."""
 
 
 class AgentDesk(Protocol):
@@ -281,12 +295,9 @@ class AgentSession:
 
     async def _resume(self, id: str, folder: Json) -> Json | None:
         """Go on with an earlier session. Return None where the agent cannot, or does not know it any more."""
-        sessions = self.capabilities.get("sessionCapabilities")
-        can_resume = isinstance(sessions, Mapping) and cast("Json", sessions).get("resume") is not None
-        can_load = bool(self.capabilities.get("loadSession"))
-        if not (can_resume or can_load):
+        if not self.can_continue:
             return None
-        method = "session/resume" if can_resume else "session/load"
+        method = "session/resume" if self._has_session_capability("resume") else "session/load"
         self.id = id
         try:
             opened = await self._request(method, {"sessionId": id, **folder}, self.launch.start_seconds)
@@ -301,6 +312,35 @@ class AgentSession:
                 self._events.get_nowait()
             self._reader.calls.clear()
         return opened
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether the agent can go on with an earlier session."""
+        return self._has_session_capability("resume") or bool(self.capabilities.get("loadSession"))
+
+    def _has_session_capability(self, name: str) -> bool:
+        sessions = self.capabilities.get("sessionCapabilities")
+        return isinstance(sessions, Mapping) and cast("Json", sessions).get(name) is not None
+
+    async def list_sessions(self) -> tuple[ListedSession, ...] | None:
+        """Return the sessions that the agent has kept for the working directory, `MAX_LISTED` at most. Return None if
+        it lists none. `greet` must have been called. Raises: AgentError."""
+        if not self._has_session_capability("list"):
+            return None
+        listed: list[ListedSession] = []
+        cursor: Any = None
+        while len(listed) < MAX_LISTED:
+            params: dict[str, Any] = {"cwd": str(self.launch.folder)}
+            page = await self._request(
+                "session/list", params if cursor is None else {**params, "cursor": cursor}, self.launch.start_seconds
+            )
+            found = page.get("sessions")
+            entries = cast("list[Any]", found) if isinstance(found, list) else []
+            listed += filter(None, map(_read_session, map(_as_object, entries)))
+            before, cursor = cursor, page.get("nextCursor")
+            if not entries or not cursor or cursor == before:
+                break
+        return tuple(listed[:MAX_LISTED])
 
     async def _set_mode(self, opened: Json) -> None:
         """Set the mode in which the agent asks, and check that it has it. Raises: AgentError when it has not."""
@@ -453,6 +493,14 @@ class AgentSession:
         finally:
             asking.cancel()
             self._questions.discard(asking)
+
+
+def _read_session(entry: Json) -> ListedSession | None:
+    """Return a session of a list; None for one without an id."""
+    id = entry.get("sessionId")
+    if not isinstance(id, str) or not id:
+        return None
+    return ListedSession(id, str(entry.get("title") or ""), str(entry.get("updatedAt") or ""))
 
 
 def _as_object(value: Any) -> Json:

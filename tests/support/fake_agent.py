@@ -129,6 +129,8 @@ class FakeAgent:
                 self.send({"id": id, "result": {}})
             elif method == "session/prompt":
                 self.prompt(id, params)
+            elif method == "session/list":
+                self.list_sessions(id, params)
             elif method == "session/close":
                 self.send({"id": id, "result": {}})
             elif id is not None and method:
@@ -144,7 +146,7 @@ class FakeAgent:
             "loadSession": True,
             "promptCapabilities": {"image": True},
             "mcpCapabilities": {"http": "no addresses" not in self.quirks},
-            "sessionCapabilities": EMPTY if "no resume" in self.quirks else {"resume": {}, "close": {}},
+            "sessionCapabilities": EMPTY if "no resume" in self.quirks else {"resume": {}, "close": {}, "list": {}},
         }
         result: Json = {
             "protocolVersion": version,
@@ -173,6 +175,19 @@ class FakeAgent:
         self.send({"id": id, "result": result})
         commands = [{"name": "review", "description": "Reviews the changes"}]
         self.update("available_commands_update", availableCommands=commands)
+
+    def list_sessions(self, id: Any, params: Json) -> None:
+        """Two pages of one session each. The second session has neither a title nor a time."""
+        first = {
+            "sessionId": "s-1",
+            "cwd": params["cwd"],
+            "title": "Clean the data",
+            "updatedAt": "2026-01-31T12:00:00Z",
+        }
+        if params.get("cursor") == "page 2":
+            self.send({"id": id, "result": {"sessions": [{"sessionId": "s-2", "cwd": params["cwd"]}]}})
+        else:
+            self.send({"id": id, "result": {"sessions": [first], "nextCursor": "page 2"}})
 
     def prompt(self, id: Any, params: Json) -> None:
         self.cancelled = False

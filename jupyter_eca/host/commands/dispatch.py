@@ -45,6 +45,7 @@ COMMAND_ORDER: Final = (
     "approvals",
     "untrust",
     "resume",
+    "sessions",
     "diff",
     "undo",
     "rules",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from jupyter_eca import redaction
 from jupyter_eca.acp_client.process import choose_environment
-from jupyter_eca.acp_client.session import CANCEL_SECONDS, START_SECONDS, AgentSession, Launch
+from jupyter_eca.acp_client.session import CANCEL_SECONDS, START_SECONDS, AgentSession, Launch, ListedSession
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.model.delta import Remark
 from jupyter_eca.engine.tool_call import ToolCallStatus
@@ -287,6 +287,31 @@ class OutsideAgents:
         await live.session.greet()
         servers = self.endpoint.open(id, live.session.capabilities) if self.endpoint is not None else []
         return await live.session.open(servers, resumed)
+
+    async def list_sessions(self, chat: LiveChat, agent: Agent) -> tuple[ListedSession, ...] | None:
+        """Return the sessions that an agent has kept for the working directory of a chat, also those that were begun
+        elsewhere. Return None if the agent keeps none that it could go on with.
+
+        The agent is started for this, and ended again. Raises: AgentError.
+        """
+        if agent.outside is not None and agent.outside.is_missing:
+            raise AgentError(_describe_missing(agent.outside))
+        id = chat.state.id
+        session = AgentSession(self._make_launch(chat, agent), _SessionDesk(self, id))
+        self._tasks.start_unnamed(id, "list sessions", session.run())
+        try:
+            await session.greet()
+            return await session.list_sessions() if session.can_continue else None
+        finally:
+            session.close()
+
+    async def choose_session(self, chat: LiveChat, agent: Agent, session: str) -> None:
+        """Let an agent go on with one of its sessions at the next prompt of a chat. Raises: NotSaved."""
+        id = chat.state.id
+        self.forget(id)
+        place = find_place(chat.state.history)
+        row = AgentSessionRow(agent.name, str(self._contexts.find_files(id).start), session, place, None)
+        await self._services.store.do(lambda tables: tables.save_agent_session(id, row))
 
     def _make_launch(self, chat: LiveChat, agent: Agent) -> Launch:
         """Return how the agent of a chat is started."""
