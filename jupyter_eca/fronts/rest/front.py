@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.errors import EcaError, UnknownChat
+from jupyter_eca.errors import EcaError, LocalError, UnknownChat
 from jupyter_eca.fronts.rest.projection import RestProjection, StreamItem
 from jupyter_eca.fronts.rest.readers import TurnReader, TurnReaders
 from jupyter_eca.host.chat.live_chat import Bounds, Choice, Prompt
@@ -68,6 +68,10 @@ _APPROVE: Final = {
 }
 
 
+_NO_OUTSIDE_AGENT: Final = (
+    "With --approve deny no outside agent answers, because it may run tools of its own without asking. Choose another "
+    "agent, or start the server with --approve rules."
+)
 _DISABLED: Final = (
     "The server {name!r} is disabled, so it is not started from here. Enable it in the configuration, or in the chat "
     "panel of JupyterLab."
@@ -268,18 +272,31 @@ class RestFront:
         """Prompt, and return the turn. The caller must enter `reading` before it awaits anything. `agent` is the name
         of the agent that answers; None for that of the chat. See `RestProjection` for `held_characters`.
 
-        Raises: BusyError when a turn runs in the chat, UnknownAgent.
+        Raises: BusyError when a turn runs in the chat, UnknownAgent, LocalError when the agent must not answer.
         """
         id = PREFIX + chat
-        choice = self._choice
-        if agent is not None:
-            known = self._host.current.resolved.list_selectable()
-            if agent not in known:
-                raise UnknownAgent(f"There is no agent {agent!r}. The agents are {', '.join(known)}.")
-            choice = replace(choice, agent=agent)
+        choice = await self._choose_agent(id, agent)
         await self._host.turns.prompt(Prompt(id, message, choice, bounds=self._bounds))
         # Nothing was awaited since the prompt returned, so the reader misses no event of the turn.
         return self._make_turn(id, chat, held_characters=held_characters)
+
+    async def _choose_agent(self, id: str, agent: str | None) -> Choice:
+        """Return the choice for a prompt with the agent that the client has named, None for that of the chat.
+
+        An outside agent has tools of its own, which are not those of the connected server. So `--approve allow` does
+        not allow them, and `--approve deny` cannot deny those that it runs without asking. Raises: UnknownAgent,
+        LocalError.
+        """
+        resolved = self._host.current.resolved
+        if agent is not None and agent not in (known := resolved.list_selectable()):
+            raise UnknownAgent(f"There is no agent {agent!r}. The agents are {', '.join(known)}.")
+        name = agent or (await self._host.chats.load(id)).choice.agent
+        choice = replace(self._choice, agent=agent or "")
+        if resolved.agent(name).outside is None:
+            return choice
+        if self._approve is Approve.DENY:
+            raise LocalError(_NO_OUTSIDE_AGENT)
+        return replace(choice, trust=False)
 
     async def resume(self, chat: str, after: int) -> RestTurn:
         """Return the turn that has the event number `after`, to read it from after this event. The caller must enter

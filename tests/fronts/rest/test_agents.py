@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 
-async def test_an_outside_agent_answers_where_it_is_chosen_and_runs_only_what_may_run(tmp_path: Path) -> None:
-    with running(tmp_path, "--approve", "rules", acpAgents=fake(tmp_path)) as process:
+@pytest.mark.parametrize("approve", ["rules", "allow"])
+async def test_an_outside_agent_answers_where_it_is_chosen_and_runs_only_what_a_rule_allows(
+    tmp_path: Path, approve: str
+) -> None:
+    with running(tmp_path, "--approve", approve, acpAgents=fake(tmp_path)) as process:
         async with talking(process) as at:
             answer = await at.post("/chat", json={"message": "DO: say From outside.", "chat_id": "a", "agent": "fake"})
             assert answer["response"] == "From outside."
@@ -25,6 +28,16 @@ async def test_an_outside_agent_answers_where_it_is_chosen_and_runs_only_what_ma
             assert not (tmp_path / "made.txt").exists()
             assert "Hello," not in asked["response"]
             ours = await at.post("/chat", json={"message": "you", "chat_id": "b"})
+            assert ours["response"] == "Hello, you"
+
+
+async def test_an_outside_agent_does_not_answer_where_no_call_may_run(tmp_path: Path) -> None:
+    with running(tmp_path, "--approve", "deny", acpAgents=fake(tmp_path)) as process:
+        async with talking(process) as at:
+            refused = await at.client.post("/chat", json={"message": "DO: say Hi", "chat_id": "a", "agent": "fake"})
+            assert refused.status_code == 400
+            assert "--approve rules" in refused.text
+            ours = await at.post("/chat", json={"message": "you", "chat_id": "a"})
             assert ours["response"] == "Hello, you"
 
 
