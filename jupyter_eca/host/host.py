@@ -26,6 +26,7 @@ from jupyter_eca.host.checkpoints.checkpoints import Checkpoints
 from jupyter_eca.host.costs.budgets import Budgets
 from jupyter_eca.host.costs.ledger import Ledger
 from jupyter_eca.host.costs.model_caller import ModelCaller
+from jupyter_eca.host.data_folder import DataFolder
 from jupyter_eca.host.hooks.runner import Hooks
 from jupyter_eca.host.hooks.turn_hooks import TurnHooks
 from jupyter_eca.host.operations.changes import Changes
@@ -121,6 +122,7 @@ class Host:
         # The parts that know nothing of chats. The chats are stored under the folder that is first in alphabetical
         # order. An editor may list the same folders in another order later, and the chats must not vanish then (ECA
         # 6.1, class 42).
+        places = DataFolder(database)
         keys = credentials.open_key_store(database)
         self.folder_trust = FolderTrust(current, trusted, read, self.reload)
         subscribers = self.subscribers = Subscribers()
@@ -131,7 +133,7 @@ class Host:
         store.on_saved = partial(notices.announce_saved, subscribers)
         store.on_refused = lambda chat, reason: self.turns.break_off(chat, f"Something could not be stored: {reason}.")
         self.checkpoints = Checkpoints(store)
-        self.outputs = ToolOutputs(database.with_name("outputs"))
+        self.outputs = ToolOutputs(places.outputs)
         self.index = FileIndex(workspace.files)
         self.jobs = BackgroundJobs(
             lambda jobs: subscribers.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))),
@@ -148,7 +150,7 @@ class Host:
             McpManager,
             store=keys,
             client_features=ChatClientFeatures(current, subscribers, catalog, chats, model_caller),
-            lists_folder=database.with_name("mcp-lists"),
+            lists_folder=places.tool_lists,
             get_environment=lambda: catalog.without_keys(inherit_environment()),
         )
         self.mcp = self._make_manager(
@@ -194,7 +196,7 @@ class Host:
         self.subagents.turns = turns
         tasks.on_failure = turns.break_off
         self.unattended_calls = UnattendedCalls(subscribers, chats, tasks)
-        locked_answers = LockedAnswers(services, Locks(database.with_name("locks")))
+        locked_answers = LockedAnswers(services, Locks(places.locks))
         chats.on_subagent_events.append(self.subagents.note_events)
         chats.on_change.append(self.hooks.notify_status)
         self.outside_agents = OutsideAgents(services, chats, tasks, contexts, turn_hooks)
