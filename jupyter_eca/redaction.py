@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 HIDDEN: Final = "…"
 """The text that replaces a secret."""
@@ -50,8 +50,13 @@ _USUAL_PATH: Final = re.compile(
 
 # A text that looks like a key at any place: with a prefix that vendors use for their keys, a JSON web token, or many
 # letters and digits. It is longer than `_OPAQUE` and has no hyphens, because an argument may be the name of a package.
+_VENDOR_KEY: Final = (
+    r"\b(?:(?:sk|pk|rk|glpat|xox[a-z])-|(?:gh[a-z]|github_pat|hf|npm|ntn)_|AKIA|AIza|ya29\.|eyJ)"
+    r"(?=[\w.-]*\d)[\w.-]{12,}"
+)
+_VENDOR_KEYS: Final = re.compile(_VENDOR_KEY)
 _KEY_LIKE: Final = re.compile(
-    r"\b(?:(?:sk|pk|rk|glpat|xox[a-z])-|(?:gh[a-z]|github_pat|hf|npm|ntn)_|AKIA|AIza|ya29\.|eyJ)(?=[\w.-]*\d)[\w.-]{12,}"
+    rf"{_VENDOR_KEY}"
     r"|(?<![\w/.-])(?=[a-zA-Z]*\d)(?=\d*[a-zA-Z])[a-zA-Z0-9_+]{24,}={0,2}(?![\w/.-])"
 )
 # A whole argument of the form `--name=value` or `NAME=value`. Its value may contain spaces.
@@ -157,15 +162,24 @@ def redact(text: str) -> str:
     return text
 
 
-def redact_json(value: Any) -> Any:
-    """Return JSON data with every registered secret in its texts replaced. The keys of objects stay."""
+def redact_keys(text: str) -> str:
+    """Return a text that leaves this machine: without registered secrets, and without what looks like a vendor's key.
+
+    A key that the user has pasted into a question is registered nowhere. Only its prefix, such as `sk-`, tells it.
+    """
+    return redact(_VENDOR_KEYS.sub(HIDDEN, text))
+
+
+def redact_json(value: Any, redact_text: Callable[[str], str] = redact) -> Any:
+    """Return JSON data with every secret in its texts replaced. The keys of objects stay."""
     match value:
         case str():
-            return redact(value)
+            return redact_text(value)
         case dict():
-            return {key: redact_json(item) for key, item in cast("dict[str, Any]", value).items()}
+            items = cast("dict[str, Any]", value).items()
+            return {key: redact_json(item, redact_text) for key, item in items}
         case list():
-            return [redact_json(item) for item in cast("list[Any]", value)]
+            return [redact_json(item, redact_text) for item in cast("list[Any]", value)]
         case _:
             return value
 

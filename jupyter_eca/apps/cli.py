@@ -59,6 +59,11 @@ async def _run(options: argparse.Namespace) -> int:
             from jupyter_eca.apps.front_program import run_front
 
             return await run_front(options.command, folder, options.config_file, options)
+        case "export" | "purge":
+            from jupyter_eca.apps import kept_data
+
+            run = kept_data.export if options.command == "export" else kept_data.delete
+            return await asyncio.to_thread(run, options)
         case _:
             return await _run_engine(options, folder)
 
@@ -126,10 +131,35 @@ def build_parser() -> argparse.ArgumentParser:
     )
     plain.add_argument("notebook", type=Path, help="the notebook, which is read as it was last saved")
     plain.add_argument("-o", "--output", type=Path, help="a new file (default: NAME-python.ipynb beside the notebook)")
+    _add_kept_data(
+        commands.add_parser("export", parents=[shared], help="write all that is kept about a chat, or you, to a .zip"),
+        commands.add_parser("purge", parents=[shared], help="delete all that is kept about a chat, a project or you"),
+    )
     commands.add_parser(
         "doctor", parents=[shared], help="show a report: what is set up, what is missing, and what to do about it"
     )
     return parser
+
+
+def _add_kept_data(export: argparse.ArgumentParser, purge: argparse.ArgumentParser) -> None:
+    """Add the descriptions and the options of the commands about all that is kept. Exactly one scope must be given."""
+    export.description = (
+        "Write all that is kept about a chat, a project or you into one archive: each chat as Markdown and as JSON, "
+        "costs, approvals, changes and rules. manifest.json in it says what each file is. Keys are not in it."
+    )
+    purge.description = (
+        "Delete all that is kept about a chat, a project or you. It first says what will be deleted, and asks. It "
+        "refuses while Jupyter, an editor or a kernel has the chats open."
+    )
+    for parser in (export, purge):
+        scope = parser.add_mutually_exclusive_group(required=True)
+        scope.add_argument("--chat", metavar="ID", help="a chat; `%%eca status` in a notebook shows its id")
+        scope.add_argument("--project", metavar="FOLDER", help="all chats of this workspace folder")
+        scope.add_argument("--everything", action="store_true", help="all that is kept for you")
+    export.add_argument(
+        "-o", "--output", type=Path, help="a new file (default: jupyter-eca-DATE.zip in the current folder)"
+    )
+    purge.add_argument("--yes", action="store_true", help="do not ask")
 
 
 def _add_acp(acp: argparse.ArgumentParser) -> None:

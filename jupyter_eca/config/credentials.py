@@ -106,6 +106,10 @@ class KeyStore:
                         self._memory.pop(name, None)
                     self.revision = object()
 
+    def list_stored(self) -> list[str]:
+        """Return the names of the providers and the MCP servers whose secrets are stored on this machine."""
+        return sorted(self._read_entries())
+
     def store(self, provider: str, login: StoredKey) -> bool:
         """Store a key and return whether it outlasts this process. Raises: OSError when the file cannot be changed."""
         redaction.register_secret(login.key)
@@ -234,6 +238,9 @@ class MemoryKeyStore(KeyStore):
 
     def forget(self, provider: str) -> None:
         self._remember(provider, None)
+
+    def list_stored(self) -> list[str]:
+        return []
 
 
 def open_key_store(database: Path) -> KeyStore:

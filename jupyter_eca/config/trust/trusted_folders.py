@@ -86,6 +86,10 @@ class TrustedFolders:
                 self._write(entries)
             return bool(known) or was_started
 
+    def list_stored(self) -> dict[str, list[str]]:
+        """Return the digests of the trusted contents that the file stores, by folder."""
+        return self._read_entries()
+
     def _write(self, entries: dict[str, list[str]]) -> None:
         """Write the file completely or not at all. Only its owner can read it, because `mkstemp` creates it."""
         self.file.parent.mkdir(parents=True, exist_ok=True)

@@ -147,6 +147,11 @@ class MessageIndex:
         self._delete(chat, 0)
         self._db.execute("DELETE FROM indexed_chats WHERE chat = ?", (chat,))
 
+    def rebuild(self) -> None:
+        """Make the index again from the messages that there are, so that nothing of deleted ones is left in it."""
+        if self._has_index:
+            self._db.execute(_REBUILD)
+
     def _delete(self, chat: str, after: int) -> None:
         """Delete the messages of a chat after a sequence number."""
         selected = "FROM messages WHERE chat = ? AND first > ?"

@@ -108,6 +108,17 @@ class ToolOutputs:
         for chat in chats:
             await asyncio.to_thread(shutil.rmtree, self._find_folder(chat), ignore_errors=True)
 
+    def list_files(self, chat: str) -> list[Path]:
+        """Return the files with the outputs of a chat. Blocks."""
+        return sorted(self._find_folder(chat).glob("*.txt"))
+
+    def purge(self, chats: Iterable[str] | None) -> None:
+        """Delete the outputs of these chats; None deletes those of all chats, also of chats that are not known any
+        more. Blocks. Raises: OSError when something could not be deleted, unlike `forget`."""
+        for folder in (self._folder,) if chats is None else map(self._find_folder, chats):
+            if folder.exists():
+                shutil.rmtree(folder)
+
     async def copy(self, chat: str, new: str) -> None:
         """Copy the outputs of a chat for the chat `new`, which is a copy of it."""
         await asyncio.to_thread(self._copy, chat, new)

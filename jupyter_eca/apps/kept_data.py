@@ -1,0 +1,135 @@
+"""Owns the commands `jupyter-eca export` and `jupyter-eca purge`: what is meant, the question, and what is printed.
+
+They work on the files of the store without a host, so they start no MCP server and call no model. It must not know what
+is kept: `host/kept_data` does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca import config, redaction
+from jupyter_eca.config import register_secrets
+from jupyter_eca.config.credentials import open_key_store
+from jupyter_eca.config.trust import open_trusted_folders
+from jupyter_eca.errors import ConfigError, UnknownChat
+from jupyter_eca.host.kept_data.archive import write_archive
+from jupyter_eca.host.kept_data.kept_files import KeptFiles
+from jupyter_eca.host.kept_data.purge import count_alone, purge
+from jupyter_eca.host.store.kept_rows import ChatScope, UserScope, WorkspaceScope, read_rows
+from jupyter_eca.plugins import loader
+from jupyter_eca.plugins.providers.catalog import Catalog
+from jupyter_eca.workspace.paths import find_database
+
+if TYPE_CHECKING:
+    import argparse
+
+    from jupyter_eca.host.store.kept_rows import DataScope, KeptRows
+
+# How many chats an error lists that names an unknown one.
+_MAX_LISTED: Final = 10
+
+_STAYS: Final = (
+    "Not deleted, because they are files of yours: rules, configuration, lock files beside notebooks, chats that you "
+    "have exported."
+)
+
+
+def export(options: argparse.Namespace) -> int:
+    """Write the archive. Return the exit status. Raises: ConfigError, UnknownChat."""
+    database = _find_existing()
+    scope, name = _find_scope(database, options)
+    target: Path = options.output or Path(f"jupyter-eca-{datetime.now():%Y-%m-%d}.zip")  # noqa: DTZ005  # a name, in the user's time
+    with read_rows(database, scope) as rows:
+        _register_secrets(database, rows, options.config_file)
+        counts = write_archive(target.absolute(), name, rows, KeptFiles(database, scope))
+    _print(f"{target} has {name}:\n{_list(counts)}\nmanifest.json in it says what each file is.")
+    return 0
+
+
+def delete(options: argparse.Namespace) -> int:
+    """Delete, after a question. Return the exit status: 1 if the user does not agree.
+
+    Raises: BusyError, ConfigError, UnknownChat.
+    """
+    database = _find_existing()
+    scope, name = _find_scope(database, options)
+    files = KeptFiles(database, scope)
+    counts = count_alone(files)
+    if not counts:
+        raise ConfigError(f"Nothing is kept about {name}.")
+    _print(f"This deletes {name}, and cannot be undone:\n{_list(counts)}\n{_STAYS}")
+    if not options.yes:
+        if not sys.stdin.isatty():
+            raise ConfigError("Nothing was deleted. Nobody can be asked here: add --yes.")
+        if input("Type yes to delete it: ").strip().lower() != "yes":
+            _print("Nothing was deleted.")
+            return 1
+    purge(files, counts)
+    _print(f"Deleted. {database} has {database.stat().st_size:,} bytes now.")
+    return 0
+
+
+def _find_existing() -> Path:
+    """Return the database. Raises: ConfigError when there is none: it must not be made by these commands."""
+    database = find_database()
+    if not database.exists():
+        raise ConfigError(f"Nothing is kept: there is no {database}. JUPYTER_DATA_DIR names another folder.")
+    return database
+
+
+def _find_scope(database: Path, options: argparse.Namespace) -> tuple[DataScope, str]:
+    """Return what the options mean, and its name in words. Raises: ConfigError, UnknownChat."""
+    if options.everything:
+        return UserScope(), "everything that is kept for you"
+    with read_rows(database, ChatScope(options.chat or "")) as rows:
+        if options.chat:
+            row = next((row for row in rows.list_chats() if row.id == options.chat), None)
+            if row is None:
+                raise UnknownChat(f"There is no chat {options.chat!r}. {_list_newest(database)}")
+            return ChatScope(row.id), f"the chat {row.title or row.id!r} with those of its subagents"
+        workspaces = rows.list_workspaces()
+    folder = Path(options.project).expanduser().resolve()
+    folders = tuple(known for known in workspaces if Path(known).resolve() == folder)
+    if not folders:
+        known = ", ".join(workspaces) or "none"
+        raise ConfigError(f"Nothing is kept about {folder}. The folders with chats are: {known}.")
+    return WorkspaceScope(folders), f"all that is kept about {folder}"
+
+
+def _list_newest(database: Path) -> str:
+    """Return the newest chats in words, with their ids."""
+    with read_rows(database, UserScope()) as rows:
+        chats = [row for row in rows.list_chats() if row.parent is None]
+    newest = sorted(chats, key=lambda row: row.updated, reverse=True)[:_MAX_LISTED]
+    if not newest:
+        return "There are no chats."
+    return "The newest are:\n" + "\n".join(f"  {row.id}  {row.title or 'without a title'}" for row in newest)
+
+
+def _register_secrets(database: Path, rows: KeptRows, config_file: Path | None) -> None:
+    """Register all keys that this machine knows, so that none comes into the archive: those of the configurations of
+    all workspaces, those that were typed in, and those of the environment."""
+    keys = open_key_store(database)
+    keys.load()
+    trusted = open_trusted_folders(database)
+    plugs = loader.find("providers", "PROVIDER")
+    for folder in [Path.cwd(), *filter(Path.is_dir, map(Path, rows.list_workspaces()))]:
+        settings = config.read_config([folder], config_file, trust=trusted, skip_broken_projects=True)
+        register_secrets(settings)
+        Catalog(plugs, settings, keys).entries()
+    for name, value in os.environ.items():
+        redaction.register_named_secret(name, value)
+
+
+def _list(counts: dict[str, int]) -> str:
+    """Return what there is as lines."""
+    return "\n".join(f"  {name}: {count:,}" for name, count in counts.items())
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(f"{redaction.redact(text)}\n")

@@ -1,0 +1,279 @@
+"""Owns which rows of each table belong to a chat, a workspace or the user, and reads, counts and deletes them.
+
+`jupyter-eca export` and `jupyter-eca purge` use it. A new table needs a row in `OWNERSHIP`: a test compares it with the
+tables of the database. It must not know files: `host/kept_data` does. See `tables` for all other statements.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from jupyter_eca.errors import BusyError, ConfigError
+from jupyter_eca.host.store.message_index import MessageIndex
+from jupyter_eca.host.store.schema import connect
+from jupyter_eca.host.store.tables import Tables
+from jupyter_eca.host.store.transaction import transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from jupyter_eca.host.store.rows import ChatRow
+    from jupyter_eca.protocol.event import Event
+
+
+@dataclass(frozen=True, slots=True)
+class ChatScope:
+    """A chat, with the chats of its subagents."""
+
+    chat: str
+    """The id of the chat."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceScope:
+    """All chats of a workspace, and what is kept about the workspace itself."""
+
+    folders: tuple[str, ...]
+    """The folder in all forms in which it is stored (`Store.workspace`): one form may lead over a link."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserScope:
+    """Everything that is kept for the user."""
+
+
+DataScope: TypeAlias = ChatScope | WorkspaceScope | UserScope
+"""What is exported or deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """To whom the rows of a table belong. All of them belong to the user."""
+
+    name: str
+    """What the rows are, for the user; "" for rows that are made from other rows, or that only count."""
+    chat: str = ""
+    """The column with the id of a chat; "" for none."""
+    workspace: str = ""
+    """The column with the folder of a workspace; "" for none."""
+    path: str = ""
+    """A column with a real path: a row belongs to a workspace that contains the path; "" for none."""
+
+
+OWNERSHIP: Final = {
+    "chats": Ownership("chats", chat="id", workspace="workspace"),
+    "events": Ownership("events", chat="chat"),
+    "checkpoints": Ownership("files as they were before a change", chat="chat"),
+    "cell_checkpoints": Ownership("changes of cells", chat="chat"),
+    "system_prompts": Ownership("system prompts", chat="chat"),
+    "notes": Ownership("notes of clients", chat="chat", workspace="workspace"),
+    "asked_in": Ownership("links to notebooks", chat="chat", workspace="workspace"),
+    "agent_sessions": Ownership("sessions of outside agents", chat="chat"),
+    # A row stays when its chat is deleted in the usual way. Then only the path of its notebook says where it belongs.
+    "spending": Ownership("costs of requests", chat="chat", path="notebook"),
+    "choices": Ownership("choices for new chats", workspace="workspace"),
+    "messages": Ownership("", chat="chat"),
+    "indexed_chats": Ownership("", chat="chat"),
+    "counters": Ownership(""),
+}
+"""All tables but those that SQLite makes itself, and the index `message_index`, which is made from `messages`."""
+
+# The part of an error code that all errors of one kind share, see https://sqlite.org/rescode.html.
+_PRIMARY_CODE: Final = 0xFF
+
+_IN_USE: Final = "{path} is open in another program."
+
+# The columns whose texts are JSON.
+_JSON: Final = frozenset({"content", "aside", "undo", "sources", "order", "decided", "sections"})
+
+# Conditions for a column: the value is in a JSON list, or is the id of no chat.
+_LISTED: Final = "IN (SELECT value FROM json_each(?))"
+_UNKNOWN_CHAT: Final = "NOT IN (SELECT id FROM chats)"
+
+# The chats of a scope with those of all subagents below them. `?1` is the chat, or the list of folders.
+_CHATS_OF: Final = """
+    WITH RECURSIVE scoped(id) AS ({first} UNION SELECT chats.id FROM chats JOIN scoped ON chats.parent = scoped.id)
+    SELECT id FROM scoped
+"""
+
+
+class KeptRows:
+    """The rows that belong to a scope. `db` is used by this object alone."""
+
+    def __init__(self, db: sqlite3.Connection, scope: DataScope) -> None:
+        self._db = db
+        self._scope = scope
+        self._tables = Tables(db, "", "")
+
+    def list_workspaces(self) -> list[str]:
+        """Return the folders of all workspaces that have chats or choices, whatever the scope is."""
+        query = "SELECT workspace FROM chats UNION SELECT workspace FROM choices WHERE workspace != '' ORDER BY 1"
+        return [folder for (folder,) in self._db.execute(query)]
+
+    def list_chats(self) -> list[ChatRow]:
+        """Return the chats of the scope, the oldest first. A chat without a prompt has no row, and is left out."""
+        rows = filter(None, map(self._tables.read_chat, self._list_ids()))
+        return sorted(rows, key=lambda row: (row.created, row.id))
+
+    def read_events(self, chat: str) -> list[Event]:
+        """Return the events of a chat. Raises: ValueError when one of them is not valid."""
+        return self._tables.read_events(chat, 0)
+
+    def count(self) -> dict[str, int]:
+        """Return how many rows there are, by what they are for the user."""
+        counts = {kind.name: self._count(table) for table, kind in OWNERSHIP.items() if kind.name}
+        return {name: count for name, count in counts.items() if count}
+
+    def read(self, table: str, chat: str | None = None) -> list[dict[str, Any]]:
+        """Return the rows of a table by column, with JSON decoded. With `chat`, only those of this chat; "" returns
+        those of no chat that is in the scope."""
+        where, parameters = self._select(table)
+        column = OWNERSHIP[table].chat
+        if chat:
+            where, parameters = f"{_quote(column)} = ?", (chat,)
+        elif chat is not None and column:
+            where = f"({where}) AND {_quote(column)} {_UNKNOWN_CHAT}"
+        cursor = self._db.execute(f"SELECT * FROM {table} WHERE {where} ORDER BY rowid", parameters)  # noqa: S608  # ours
+        names = [name for name, *_ in cursor.description]
+        return [
+            {name: _decode(name, value) for name, value in zip(names, row, strict=True)} for row in cursor.fetchall()
+        ]
+
+    def delete(self) -> None:
+        """Delete all rows of the scope together, with what the search has made of them."""
+        self._db.execute("PRAGMA secure_delete = ON")
+        index = MessageIndex(self._db, "")
+        with transaction(self._db):
+            for chat in self._list_ids():
+                index.forget(chat)
+            # The rows of `chats` last, because the others are found by them.
+            for table in (*(name for name in OWNERSHIP if name != "chats"), "chats"):
+                where, parameters = self._select(table)
+                self._db.execute(f"DELETE FROM {table} WHERE {where}", parameters)  # noqa: S608  # names of ours
+        index.rebuild()
+
+    def compact(self) -> None:
+        """Write the file anew, without what was deleted."""
+        self._db.execute("VACUUM")
+
+    def _list_ids(self) -> list[str]:
+        """Return the ids of the chats of the scope."""
+        match self._scope:
+            case ChatScope(chat=chat):
+                query, parameters = _CHATS_OF.format(first="SELECT ?1"), (chat,)
+            case WorkspaceScope(folders=folders):
+                first = "SELECT id FROM chats WHERE workspace IN (SELECT value FROM json_each(?1))"
+                query, parameters = _CHATS_OF.format(first=first), (json.dumps(folders),)
+            case UserScope():
+                query, parameters = "SELECT id FROM chats", ()
+        return [id for (id,) in self._db.execute(query, parameters)]
+
+    def _count(self, table: str) -> int:
+        where, parameters = self._select(table)
+        return self._db.execute(f"SELECT count(*) FROM {table} WHERE {where}", parameters).fetchone()[0]  # noqa: S608  # ours
+
+    def _select(self, table: str) -> tuple[str, tuple[str, ...]]:
+        """Return the condition that selects the rows of the scope in a table, and its parameters."""
+        ownership = OWNERSHIP[table]
+        if isinstance(self._scope, UserScope):
+            return "1", ()
+        conditions: list[str] = []
+        parameters: list[str] = []
+        if ownership.chat:
+            conditions.append(f"{_quote(ownership.chat)} {_LISTED}")
+            parameters.append(json.dumps(self._list_ids()))
+        for folder in self._scope.folders if isinstance(self._scope, WorkspaceScope) else ():
+            if ownership.workspace:
+                conditions.append(f"{ownership.workspace} = ?")
+                parameters.append(folder)
+            if ownership.path:
+                conditions.append(
+                    f"{_quote(ownership.chat)} {_UNKNOWN_CHAT} AND substr({ownership.path}, 1, ?) IN (?, ?)"
+                )
+                beginning = folder.rstrip("/\\")
+                parameters += (str(len(beginning) + 1), f"{beginning}/", f"{beginning}\\")
+        return " OR ".join(f"({condition})" for condition in conditions) or "0", tuple(parameters)
+
+
+def _quote(column: str) -> str:
+    """Return a column as SQL. `order` is a word of SQL."""
+    return f'"{column}"'
+
+
+def _decode(name: str, value: Any) -> Any:
+    """Return the value of a column. A text that is not the JSON it should be stays as it is."""
+    if name in _JSON and isinstance(value, str) and value:
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+@contextmanager
+def read_rows(path: Path, scope: DataScope) -> Generator[KeptRows]:
+    """Yield the rows of a scope as they are at one moment. Other processes may write to the database meanwhile.
+
+    Raises: ConfigError when the database cannot be used.
+    """
+    with _explain_errors(path), closing(_open(path)) as db:
+        db.execute("BEGIN")
+        yield KeptRows(db, scope)
+
+
+@contextmanager
+def open_rows_alone(path: Path, scope: DataScope) -> Generator[KeptRows]:
+    """Yield the rows of a scope while no other process has the database open. There is no WAL meanwhile.
+
+    Raises: BusyError when another process has it open; ConfigError when the database cannot be used.
+    """
+    with _explain_errors(path), closing(_open(path)) as db:
+        _close_out_others(db, path)
+        yield KeptRows(db, scope)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """Open the database. Raises: ConfigError; sqlite3.Error."""
+    try:
+        return connect(path)
+    except OSError as error:
+        raise ConfigError(_describe(path, error)) from error
+
+
+def _close_out_others(db: sqlite3.Connection, path: Path) -> None:
+    """Take the database for this connection alone. Raises: BusyError when that is not possible.
+
+    SQLite leaves write-ahead logging only if no other connection has the file open, even one that rests. The next
+    `connect` switches it on again.
+    """
+    db.execute("PRAGMA busy_timeout = 0")
+    try:
+        (mode,) = db.execute("PRAGMA journal_mode = DELETE").fetchone()
+        # From here on, a process that starts meanwhile waits, and then says that the file is locked.
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.execute("BEGIN EXCLUSIVE")
+        db.execute("COMMIT")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & _PRIMARY_CODE not in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            raise
+        raise BusyError(_IN_USE.format(path=path)) from error
+    if mode != "delete":
+        raise BusyError(_IN_USE.format(path=path))
+
+
+@contextmanager
+def _explain_errors(path: Path) -> Generator[None]:
+    """Raise ConfigError in place of an error of SQLite."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise ConfigError(_describe(path, error)) from error
+
+
+def _describe(path: Path, error: Exception) -> str:
+    return f"{path} cannot be used: {error}. Fix it, or move it away."
