@@ -25,9 +25,11 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import JSONRPCNotification, JSONRPCResponse
 
+from jupyter_eca import redaction
 from jupyter_eca.errors import LocalError
 from jupyter_eca.mcp_client.bounded_lines import ENCODING, MAX_BYTES, ON_OVERFLOW
 from jupyter_eca.mcp_client.tool_checks import split_tools
+from jupyter_eca.workspace.jobs.process_records import MARK, ProcessRecord
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -187,7 +189,9 @@ async def open_stdio(
 
     Raises: OSError when the program cannot be started.
     """
-    env = {**environment, **{name: value.get_secret_value() for name, value in settings.env.items()}}
+    # A server need not end when its stdin does. If this program is killed, the next start ends it.
+    record = await asyncio.to_thread(ProcessRecord.open, _name_program(settings))
+    env = {**environment, **{name: value.get_secret_value() for name, value in settings.env.items()}, MARK: record.mark}
     command = os.path.expanduser(settings.command or "")  # noqa: PTH111, ASYNC240  # a `Path` would change `./server` to `server`; this does not read the disk
     parameters = StdioServerParameters(
         command=command,
@@ -202,9 +206,17 @@ async def open_stdio(
     # A thread reads stderr, because asyncio cannot read this pipe on Windows. The thread is a daemon, because a process
     # that the server started may keep the pipe open.
     threading.Thread(target=_read_stderr, args=(reading, watch), name="mcp stderr", daemon=True).start()
-    with os.fdopen(writing, "w") as errlog:
-        async with watch_messages(stdio_client(parameters, errlog), watch) as streams:
-            yield streams
+    try:
+        with os.fdopen(writing, "w") as errlog:
+            async with watch_messages(stdio_client(parameters, errlog), watch) as streams:
+                yield streams
+    finally:
+        record.close()
+
+
+def _name_program(settings: McpServerConfig) -> str:
+    """Return the command of a server without secrets, for the user."""
+    return f"MCP server {' '.join(redaction.redact_arguments((settings.command or '', *settings.args)))}"
 
 
 def _read_stderr(handle: int, watch: TransportWatch) -> None:

@@ -19,6 +19,8 @@ from tests.support.processes import have_ended, is_alive
 if TYPE_CHECKING:
     from jupyter_eca.protocol.jsonrpc import Message
 
+MARKING_SERVER = Path(__file__).parents[1] / "faults" / "marking_server.py"
+
 pytestmark = [
     pytest.mark.asyncio,
     pytest.mark.skipif(sys.platform == "win32", reason="processes have no sessions and files no locks of this kind"),
@@ -76,6 +78,40 @@ async def test_what_runs_when_the_server_is_killed_is_ended_and_named_by_the_nex
         assert any(
             mentions(message, "was still running") and mentions(message, '"chatId": "c"') for message in at.heard
         )
+
+
+async def test_the_output_of_a_command_does_not_outlive_a_killed_server(tmp_path: Path) -> None:
+    workspace, temporary = tmp_path / "ws", tmp_path / "tmp"
+    temporary.mkdir()
+    write_story(workspace, {"tool": "shell_command", "arguments": {"command": "seq 60000"}})
+    async with editor(workspace, TMPDIR=str(temporary)) as at:
+        await at.initialize(workspace)
+        await at.send(Request("ask", "chat/prompt", {"chatId": "c", "message": "count"}))
+        await at.content("toolCalled")
+        assert [path for path in temporary.rglob("*.txt") if "59999" in path.read_text()]
+        await kill(at)
+    async with editor(workspace, TMPDIR=str(temporary)) as at:
+        await at.initialize(workspace)
+        await at.request(2, "providers/list", {})
+        assert list(temporary.iterdir()) == []
+
+
+async def test_an_mcp_server_that_ignores_the_end_of_its_stdin_does_not_outlive_a_killed_server(tmp_path: Path) -> None:
+    workspace = tmp_path / "ws"
+    write_story(workspace, {"text": "Hello."})
+    file = workspace / ".eca" / "config.json"
+    stubborn = {"command": sys.executable, "args": [str(MARKING_SERVER), str(tmp_path / "marks"), "stays"]}
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"mcpServers": {"marker": stubborn}}))
+    async with editor(workspace) as at:
+        await at.initialize(workspace)
+        await at.until(lambda message: mentions(message, '"marker"') and mentions(message, '"running"'))
+        (server,) = (child.pid for child in psutil.Process(at.process.pid).children())
+        await kill(at)
+    assert is_alive(server)
+    async with editor(workspace) as at:
+        await at.initialize(workspace)
+        await at.until(lambda message: mentions(message, "marking_server") and mentions(message, "was still running"))
+        assert have_ended(server)
 
 
 async def test_the_commands_of_a_server_that_lives_are_left_alone(tmp_path: Path) -> None:

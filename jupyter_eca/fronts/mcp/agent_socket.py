@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.fronts.mcp import agent_pipe
+from jupyter_eca.workspace.jobs.process_folder import make_process_folder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -100,7 +101,7 @@ class AgentSocket:
 def _listen() -> tuple[Path, socket.socket]:
     """Return a new folder that only this user can enter, and the socket in it. Raises: OSError, for example when the
     path is too long for a socket."""
-    folder = Path(tempfile.mkdtemp(prefix="jupyter-eca-"))
+    folder = Path(tempfile.mkdtemp(dir=make_process_folder()))
     listening = socket.socket(socket.AF_UNIX)
     try:
         listening.bind(str(_find_socket(folder)))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_eca.config.disk import regular_file
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.files.read_threads import run_read
+from jupyter_eca.workspace.jobs.process_folder import make_process_folder
 from jupyter_eca.workspace.reading.cell_text import as_object
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ async def search_notebooks(
     """
     opened = {info.path for info in await context.notebooks.list()} if context.notebooks is not None else set[str]()
     notebooks = [(context.files.shorten(path), await _read_cells(context, path, opened)) for path in paths]
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(dir=make_process_folder()) as name:
         await asyncio.to_thread(_write_sources, Path(name), [cells for _, cells in notebooks])
         found = await find(Path(name))
     places = {_name_file(place): place for place in range(len(notebooks))}

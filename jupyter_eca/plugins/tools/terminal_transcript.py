@@ -4,16 +4,15 @@ which the model can read. It must not start a program: `shell` does.
 
 from __future__ import annotations
 
-import atexit
 import codecs
 import re
 import secrets
-import shutil
 import tempfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.workspace.jobs.process_folder import make_process_folder
 from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS
 
 if TYPE_CHECKING:
@@ -35,9 +34,7 @@ _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
 @cache
 def _make_folder() -> Path:
     """Return the folder of this process, which the first call makes: private, and deleted with the process."""
-    folder = Path(tempfile.mkdtemp(prefix="jupyter-eca-")).resolve()
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    return Path(tempfile.mkdtemp(prefix="outputs-", dir=make_process_folder()))
 
 
 def find_kept_file(path: str) -> Path | None:

@@ -20,6 +20,7 @@ from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.workspace.diagnostics import linter_process
 from jupyter_eca.workspace.diagnostics.location import make_cell_diagnostic, make_diagnostic
 from jupyter_eca.workspace.diagnostics.notebook_source import build_notebook_json, collect_words, extract_quoted_name
+from jupyter_eca.workspace.jobs.process_folder import make_process_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +54,7 @@ async def check_notebook(
     # names that they may define are not reported as undefined.
     broken = {place for place, analyzed in enumerate(cells) if analyzed.flaw}
     unseen = collect_words(cells, broken)
-    folder = await asyncio.to_thread(TemporaryDirectory, prefix="eca-lint-")
+    folder = await asyncio.to_thread(_make_folder)
     try:
         copy = Path(folder.name) / "notebook.ipynb"
         await asyncio.to_thread(copy.write_text, build_notebook_json(cells, broken), "utf-8")
@@ -97,6 +98,11 @@ def choose_python(root: Path) -> str | None:
     if (root / ".venv").exists() or (root / "ty.toml").exists():
         return None
     return None if linter_process.is_configured("ty", root) else sys.executable
+
+
+def _make_folder() -> TemporaryDirectory[str]:
+    """Return a new folder for a copy of the notebook. Blocks."""
+    return TemporaryDirectory(prefix="lint-", dir=make_process_folder())
 
 
 async def _run(file: Path, root: Path, python: str | None, beside: Path) -> list[dict[str, str]]:

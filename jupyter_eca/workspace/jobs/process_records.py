@@ -9,7 +9,8 @@ The processes of a record are found in two ways. First, all processes that a pro
 in their environment. Second, they are in its session, unless they leave it. The second way is needed because macOS does
 not show the environment of every program.
 
-The module must not know what the processes do. `shell.py` and `kernels/local.py` open records. Windows has no sessions,
+The module must not know what the processes do. `shell.py`, `process_folder.py`, `kernels/local.py`,
+`acp_client/process.py` and `mcp_client/transports.py` open records. Windows has no sessions,
 so nothing is recorded there.
 """
 
@@ -21,6 +22,7 @@ import json
 import logging
 import os
 import secrets
+import shutil
 import socket
 import sys
 from dataclasses import dataclass, field
@@ -98,6 +100,11 @@ class ProcessRecord:
         with contextlib.suppress(OSError, psutil.Error):
             self._write({"pid": pid, "start": psutil.Process(pid).create_time()})
 
+    def note_folder(self, folder: Path) -> None:
+        """Write the path of a folder that is deleted if this program is killed. Its name ends with the mark."""
+        with contextlib.suppress(OSError):
+            self._write({"folder": str(folder)})
+
     @property
     def attachment(self) -> Path:
         """The path of a file that may be written for the process. It is deleted together with the record."""
@@ -146,6 +153,8 @@ def _end_orphan(path: Path) -> Orphan | None:
         known = record.get("system") == _identify_system()
         killed = kill_processes(mark, record.get("pid") if known else None, record.get("start"))
         path.with_suffix(".json").unlink(missing_ok=True)
+        if (folder := Path(str(record.get("folder", "")))).name.endswith(mark):
+            shutil.rmtree(folder, ignore_errors=True)
         path.unlink(missing_ok=True)
         return Orphan(str(record.get("name", "")), str(record.get("chat", ""))) if killed else None
     except OSError:
@@ -155,8 +164,8 @@ def _end_orphan(path: Path) -> Orphan | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the entries of a record, merged: `name`, `chat`, `system`, `pid` and `start`. The last entry may be
-    incomplete, because the program was killed while it wrote."""
+    """Return the entries of a record, merged: `name`, `chat`, `system`, `pid`, `start` and `folder`. The last entry
+    may be incomplete, because the program was killed while it wrote."""
     record: dict[str, Any] = {}
     for line in path.read_text(errors="replace").splitlines():
         with contextlib.suppress(ValueError):

@@ -22,7 +22,6 @@ repository. A repository that exists is safe: if it has no hooks, the whole `.gi
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import subprocess
@@ -35,6 +34,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.approval import protected_paths
 from jupyter_eca.errors import ToolError
+from jupyter_eca.workspace.jobs.process_folder import make_process_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,9 +119,7 @@ def find_engine() -> str:
 @cache
 def _make_temporary_folder() -> Path:
     """Return the folder that is `/tmp` in the sandbox. The first call makes it, and it is deleted with the process."""
-    folder = Path(tempfile.mkdtemp(prefix="jupyter-eca-sandbox-")).resolve()
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    return Path(tempfile.mkdtemp(prefix="sandbox-", dir=make_process_folder()))
 
 
 def build_bubblewrap_arguments(sandbox: Sandbox, home: Path, temporary: Path) -> list[str]:

@@ -1,0 +1,48 @@
+"""Owns the folder for the temporary files of this process. Only the user can enter it. It is deleted when the process
+ends, and by the next start if the process is killed: the files may have outputs of commands and cells in them.
+
+It must not know what the files are: those who write them make a folder of their own in it, with `tempfile`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from jupyter_eca.workspace.jobs.process_records import ProcessRecord
+
+_PREFIX: Final = "jupyter-eca-"
+
+
+def make_process_folder() -> Path:
+    """Return the folder. The first call makes it. A later call makes it again if it is gone, because some systems
+    delete old files in the folder for temporary files. Blocks. Raises: OSError."""
+    folder = _choose()
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        if hasattr(os, "getuid") and folder.lstat().st_uid != os.getuid():
+            raise
+    return folder
+
+
+@cache
+def _choose() -> Path:
+    """Return the path of the folder, which need not exist, and plan that it is deleted."""
+    record = ProcessRecord.open("its temporary files")
+    # The record must know the folder before there is one. Nobody else can guess its name.
+    folder = Path(tempfile.gettempdir()).resolve() / f"{_PREFIX}{record.mark}"
+    record.note_folder(folder)
+    atexit.register(_delete, folder, record)
+    return folder
+
+
+def _delete(folder: Path, record: ProcessRecord) -> None:
+    """Delete the folder, and its record."""
+    shutil.rmtree(folder, ignore_errors=True)
+    record.close()

@@ -1,0 +1,1 @@
+"""Faults on real processes and real files: see README.md."""

@@ -1,0 +1,106 @@
+"""Replays faults: `python -m tests.faults SEED` runs one on a machine of its own, and says what is wrong after it;
+`python -m tests.faults FIRST COUNT` runs many, and prints the commands of those that fail, and a table."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from pathlib import Path
+
+from tests.faults.faults import FAULTS, choose
+from tests.faults.machine import Client, Machine
+
+BLOCK = 10
+"""So many seeds that follow each other are run on machines of the same kind."""
+
+
+def make_machine(seed: int, folder: Path) -> Machine:
+    """Make the machine of a seed. In every second block the MCP server ignores the end of its stdin. In every fourth,
+    from seed 20 on, the model is asked over the network: to import the SDK of a vendor takes seconds."""
+    block = seed // BLOCK
+    return Machine(folder, stays=block % 2 == 1, by_network=block % 4 == 2)
+
+
+async def finish(machine: Machine, client: Client) -> None:
+    """End the last process of a machine, and check what is left."""
+    await client.end()
+    machine.check_database()
+    machine.check_nothing_left()
+    machine.check_requests()
+    await machine.close()
+
+
+async def run(machine: Machine, client: Client, seed: int) -> Client:
+    return await FAULTS[choose(seed)](machine, client, random.Random(seed), f"s{seed}")
+
+
+async def run_block(seeds: range, folder: Path) -> dict[int, str]:
+    """Run faults one after the other, and return what failed by seed. As long as none fails, they share one machine:
+    the server that comes after a fault is there for the next one, as the start of a process takes longest."""
+    failures: dict[int, str] = {}
+    machine: Machine | None = None
+    client: Client | None = None
+    for seed in seeds:
+        try:
+            if machine is None or client is None:
+                machine = make_machine(seed, folder / str(seed))
+                client = await machine.connect()
+            client = await run(machine, client, seed)
+            if seed == seeds[-1] or seed // BLOCK != (seed + 1) // BLOCK:
+                await finish(machine, client)
+                machine = client = None
+        except Exception:  # noqa: BLE001  # whatever breaks is what is looked for
+            failures[seed] = traceback.format_exc()
+            if machine is not None:
+                await machine.close()
+            machine = client = None
+    return failures
+
+
+def replay(seed: int, folder: Path) -> str:
+    """Run one fault alone. Return what is wrong after it; "" for nothing."""
+
+    async def run_alone() -> None:
+        machine = make_machine(seed, folder)
+        try:
+            await finish(machine, await run(machine, await machine.connect(), seed))
+        finally:
+            await machine.close()
+
+    try:
+        asyncio.run(run_alone())
+    except Exception:  # noqa: BLE001  # as above
+        return traceback.format_exc()
+    return ""
+
+
+def explain(seed: int, error: str) -> str:
+    return f"{error}\n{choose(seed)}. To replay it: python -m tests.faults {seed}"
+
+
+def main(numbers: list[int]) -> int:
+    first, count = numbers[0], (numbers[1:] or [1])[0]
+    since, survived = time.monotonic(), Counter[str]()
+    with tempfile.TemporaryDirectory() as folder:
+        if count == 1:
+            failures = {first: error} if (error := replay(first, Path(folder) / "alone")) else {}
+        else:
+            failures = asyncio.run(run_block(range(first, first + count), Path(folder)))
+    for seed in range(first, first + count):
+        survived[choose(seed)] += seed not in failures
+    for seed, error in failures.items():
+        print(explain(seed, error))
+    total = Counter(choose(seed) for seed in range(first, first + count))
+    for name, number in total.items():
+        print(f"{name}: {survived[name]} of {number}")
+    print(f"{count} runs, {len(failures)} failed, {time.monotonic() - since:.0f} s")
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main([int(word) for word in sys.argv[1:]]))

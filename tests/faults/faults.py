@@ -1,0 +1,369 @@
+"""The faults, by name. Each makes one story on a machine, with one fault at a moment that the seed chooses, and checks
+what must hold after it. It returns the client with which the machine goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import sys
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING
+
+import psutil
+
+from jupyter_eca.protocol.jsonrpc import ErrorResponse, Notification
+from tests.faults.machine import Client, Died, is_content, is_end, runs
+from tests.support.processes import have_ended
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from jupyter_eca.protocol.jsonrpc import Message
+    from tests.faults.machine import Machine
+
+    Fault = Callable[["Machine", Client, random.Random, str], Awaitable[Client]]
+
+PROMPTS = ("talk", "mark", "serve", "both", "asks")
+
+# A story of one turn has about so many messages. Later moments come to no story, and earlier ones to each.
+MESSAGES = 60
+
+
+def write_prompts(dice: random.Random, chat: str) -> list[str]:
+    return [f"{dice.choice(PROMPTS)} {chat}-{number}" for number in range(dice.randint(1, 3))]
+
+
+async def tell(client: Client, chat: str, prompts: list[str]) -> None:
+    for prompt in prompts:
+        await client.ask(chat, prompt)
+
+
+def at_message(client: Client, number: int, act: Callable[[], None]) -> None:
+    """Act when the client has received so many more messages."""
+    at = client.count + number
+
+    def count(_: Message) -> None:
+        if client.count == at:
+            act()
+
+    client.on_message = count
+
+
+async def drain(client: Client) -> None:
+    """Receive what the process had sent before it was killed: the user has seen it."""
+    with suppress(Died):
+        await client.until(lambda _: False)
+
+
+async def restart(machine: Machine, dead: Client, old: set[str]) -> Client:
+    """Start a server after another one was killed. It ends what the other has left."""
+    assert await dead.process.wait() == -signal.SIGKILL
+    orphans = machine.find_processes() - {client.process.pid for client in machine.clients}
+    client = await machine.connect()
+    new = {client.process.pid, *machine.find_children(client)}
+    assert have_ended(*(orphans - new)), f"orphans: {describe(orphans)}"
+    assert machine.list_temporary() & old == set(), "temporary files of the killed server are left"
+    return client
+
+
+def describe(pids: set[int]) -> list[str]:
+    found: list[str] = []
+    for pid in pids:
+        with suppress(psutil.Error):
+            found.append(" ".join(psutil.Process(pid).cmdline()))
+    return found
+
+
+async def kill_server(machine: Machine, client: Client, dice: random.Random, chat: str) -> Client:
+    """The server is killed at a random message."""
+    running = True
+    with suppress(Died):
+        at_message(client, dice.randint(1, MESSAGES), client.process.kill)
+        await tell(client, chat, write_prompts(dice, chat))
+        running = False
+        client.process.kill()
+    await drain(client)
+    old = machine.list_temporary()
+    after = await restart(machine, client, old)
+    await machine.check_kept(client, after, chat)
+    machine.check_marks(after, chat)
+    if not running:
+        assert after.count_crashes(chat) == 0, "a turn that had ended is said to have been interrupted"
+    return after
+
+
+async def kill_server_in_command(machine: Machine, client: Client, dice: random.Random, chat: str) -> Client:
+    """The server is killed while a command runs, at a random moment of it."""
+    talked = dice.random() < 0.5
+    if talked:
+        await client.ask(chat, f"talk {chat}-0")
+    moment = dice.choice(["toolCallRun", "toolCallRunning", "mark"])
+
+    def watch(message: Message) -> None:
+        if is_content(message, chat, moment):
+            client.process.kill()
+
+    client.on_message = watch
+    with suppress(Died):
+        if moment == "mark":
+            telling = asyncio.create_task(client.ask(chat, f"hang {chat}-1"))
+            while not (machine.marks.exists() and f"{chat}-1" in machine.marks.read_text()):  # noqa: ASYNC110  # no event tells what happens in another process
+                await asyncio.sleep(0.01)
+            client.process.kill()
+            await telling
+        else:
+            await client.ask(chat, f"hang {chat}-1")
+    await drain(client)
+    after = await restart(machine, client, machine.list_temporary())
+    await machine.check_kept(client, after, chat)
+    assert after.count_crashes(chat) == 1, "no sentence says that the server ended"
+    machine.check_marks(after, chat)
+    return after
+
+
+async def kill_mcp_server(machine: Machine, client: Client, dice: random.Random, chat: str) -> Client:
+    """The MCP server is killed at a random message. The turn ends, and the next call works."""
+    pid = machine.find_server(client)
+    assert pid, f"the MCP server runs: {machine.find_children(client)} {describe(machine.find_processes())}"
+    killed = False
+
+    def kill() -> None:
+        nonlocal killed
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+            killed = True
+
+    at_message(client, dice.randint(1, 20), kill)
+    await tell(client, chat, [f"serve {chat}-0", f"both {chat}-1"])
+    if not killed:
+        kill()
+    client.on_message = lambda _: None
+    if machine.find_server(client) in {0, pid}:
+        await client.until(lambda m: isinstance(m, Notification) and runs(m.params))
+    await client.ask(chat, f"serve {chat}-2")
+    assert f"{chat}-2" in machine.marks.read_text().split(), "the server does not work again"
+    failed = [end for ends in client.ended_calls(chat).values() for end in ends if end.get("error")]
+    assert all(end["outputs"][0]["text"] for end in failed), "a failed call says why"
+    await machine.check_kept(client, client, chat)
+    machine.check_marks(client, chat)
+    return client
+
+
+async def stop_server(machine: Machine, client: Client, dice: random.Random, chat: str) -> Client:
+    """The server is stopped for a while (SIGSTOP, SIGCONT) at a random message, as on a laptop that sleeps."""
+    process = psutil.Process(client.process.pid)
+    resuming: list[asyncio.Task[None]] = []
+
+    async def resume() -> None:
+        while process.status() != psutil.STATUS_STOPPED:  # noqa: ASYNC110  # no event tells what happens in another process
+            await asyncio.sleep(0.001)
+        process.send_signal(signal.SIGCONT)
+
+    def stop() -> None:
+        process.send_signal(signal.SIGSTOP)
+        resuming.append(asyncio.create_task(resume()))
+
+    at_message(client, dice.randint(1, MESSAGES), stop)
+    await tell(client, chat, write_prompts(dice, chat))
+    client.on_message = lambda _: None
+    await asyncio.gather(*resuming)
+    await machine.check_kept(client, client, chat)
+    machine.check_marks(client, chat)
+    return client
+
+
+async def lock_database(machine: Machine, client: Client, dice: random.Random, chat: str) -> Client:
+    """Another program locks the database at a random message, for some messages or until the user is told."""
+    await client.ask(chat, "hi")
+    patient = dice.random() < 0.2
+    with closing(sqlite3.connect(machine.database, isolation_level=None, timeout=30)) as other:
+        told = len(client.messages)
+        at_message(client, dice.randint(1, MESSAGES // 2), lambda: other.execute("BEGIN IMMEDIATE") and None)
+        telling = asyncio.create_task(tell(client, chat, [f"mark {chat}-0", f"talk {chat}-1"]))
+        while not other.in_transaction and not telling.done():  # noqa: ASYNC110  # no event tells what happens in another process
+            await asyncio.sleep(0.001)
+        while patient and len(client.messages) == told and not telling.done():  # noqa: ASYNC110  # no event tells what happens in another process
+            await asyncio.sleep(0.01)
+        if other.in_transaction:
+            other.execute("ROLLBACK")
+        await telling
+    client.on_message = lambda _: None
+    await wait_until_saved(client)
+    await machine.check_kept(client, client, chat)
+    machine.check_marks(client, chat)
+    return client
+
+
+async def fill_disk(machine: Machine, client: Client, dice: random.Random, chat: str) -> Client:
+    """No file can grow any more from a random message on, until the user is told or the turn is over."""
+    await client.ask(chat, "hi")
+    process = psutil.Process(client.process.pid)
+    before = process.rlimit(psutil.RLIMIT_FSIZE)
+
+    def fill() -> None:
+        largest = max(path.stat().st_size for path in machine.store.glob("chats.db*"))
+        process.rlimit(psutil.RLIMIT_FSIZE, (largest, before[1]))
+
+    told = len(client.messages)
+    at_message(client, dice.randint(1, MESSAGES // 2), fill)
+    with suppress(AssertionError):
+        await client.ask(chat, f"talk {chat}-0")
+    process.rlimit(psutil.RLIMIT_FSIZE, before)
+    client.on_message = lambda _: None
+    if len(client.messages) > told:
+        assert str(machine.database) in client.messages[told], "the message names the file"
+    await wait_until_saved(client)
+    await machine.check_kept(client, client, chat)
+    return client
+
+
+async def wait_until_saved(client: Client) -> None:
+    """Wait until a turn can begin again, which needs a store that works."""
+    for _ in range(200):
+        reply = await client.request("chat/prompt", {"chatId": "probe", "message": "hi"})
+        if not isinstance(reply, ErrorResponse):
+            await client.until(lambda m: is_end(m, "probe"))
+            return
+    raise AssertionError("nothing can be stored any more")
+
+
+async def damage_database(machine: Machine, client: Client, dice: random.Random, chat: str) -> Client:
+    """The server is killed, and the database or its WAL is cut or overwritten at a random place. The next server works
+    with what is there, or says in a sentence which file is damaged; it never makes the file worse. Without the file it
+    works."""
+    await tell(client, chat, write_prompts(dice, chat))
+    client.process.kill()
+    await drain(client)
+    await client.process.wait()
+    files = [
+        path for path in sorted(machine.store.glob("chats.db*")) if path.suffix != ".db-shm" and path.stat().st_size
+    ]
+    path = dice.choice(files)
+    size = path.stat().st_size
+    at = dice.randrange(size)
+    with path.open("r+b") as file:
+        if dice.random() < 0.5:
+            file.truncate(at)
+        else:
+            file.seek(at)
+            file.write(dice.randbytes(min(dice.choice([1, 16, 512, 8192]), size - at)))
+    saved = machine.folder / "damaged.db"
+    shutil.copy(machine.database, saved)
+    after = await machine.start()
+    folders = [{"uri": machine.workspace.as_uri(), "name": "ws"}]
+    reply = await after.request("initialize", {"processId": os.getpid(), "workspaceFolders": folders})
+    replies = [reply]
+    if not isinstance(reply, ErrorResponse):
+        await after.send(Notification("initialized", {}))
+        for method, params in (
+            ("chat/list", {}), ("chat/open", {"chatId": chat}), ("chat/prompt", {"chatId": chat, "message": "hi"}),
+        ):  # fmt: skip
+            replies.append(await after.request(method, params))
+    for answer in replies:
+        if isinstance(answer, ErrorResponse):
+            assert str(machine.database) in answer.message, f"the error does not name the file: {answer.message}"
+    await after.end()
+    errors = [answer for answer in replies if isinstance(answer, ErrorResponse)]
+    if errors and isinstance(reply, ErrorResponse):
+        assert machine.database.read_bytes() == saved.read_bytes(), "a file that cannot be used was changed"
+    shutil.rmtree(machine.store)
+    return await machine.connect()
+
+
+async def forbid_writing(machine: Machine, client: Client, dice: random.Random, chat: str) -> Client:
+    """The database cannot be written when the server starts. It says so, and works when it can be written again."""
+    await tell(client, chat, write_prompts(dice, chat))
+    await client.end()
+    with ReadOnly(machine):
+        refused = await machine.start()
+        folders = [{"uri": machine.workspace.as_uri(), "name": "ws"}]
+        reply = await refused.request("initialize", {"processId": os.getpid(), "workspaceFolders": folders})
+        assert isinstance(reply, ErrorResponse), reply
+        assert str(machine.database) in reply.message
+        await refused.end()
+    after = await machine.connect()
+    await machine.check_kept(client, after, chat)
+    return after
+
+
+class ReadOnly:
+    """The store cannot be written. Root may write whatever the modes of files say, so for root it is another mount."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._store = machine.store
+
+    def __enter__(self) -> None:
+        if os.geteuid():
+            for path in (*self._store.iterdir(), self._store):
+                path.chmod(path.stat().st_mode & ~0o222)
+        else:
+            os.system(f"mount --bind {self._store} {self._store} && mount -o remount,ro,bind {self._store}")  # noqa: S605
+
+    def __exit__(self, *_: object) -> None:
+        if os.geteuid():
+            for path in (self._store, *self._store.iterdir()):
+                path.chmod(path.stat().st_mode | 0o200)
+        else:
+            os.system(f"umount {self._store}")  # noqa: S605
+
+
+async def kill_one_of_two(machine: Machine, client: Client, dice: random.Random, chat: str) -> Client:
+    """Two servers work on one store, and one is killed at a random message. The other one is not disturbed, and opens
+    the chat of the killed one."""
+    other = await machine.connect()
+    at_message(client, dice.randint(1, MESSAGES), client.process.kill)
+
+    async def work() -> None:
+        with suppress(Died):
+            await tell(client, chat, write_prompts(dice, chat))
+            client.process.kill()
+        await drain(client)
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(work())
+        tasks.create_task(tell(other, f"{chat}-other", [f"mark {chat}-x", f"talk {chat}-y"]))
+    await client.process.wait()
+    assert "It is done" in other.texts(f"{chat}-other", "assistant")
+    await machine.check_kept(client, other, chat)
+    machine.check_marks(other, chat)
+    return other
+
+
+FAULTS: dict[str, Fault] = {
+    "kill server": kill_server,
+    "kill server in command": kill_server_in_command,
+    "kill MCP server": kill_mcp_server,
+    "stop server": stop_server,
+    "lock database": lock_database,
+    "fill disk": fill_disk,
+    "damage database": damage_database,
+    "forbid writing": forbid_writing,
+    "kill one of two": kill_one_of_two,
+}
+
+# How often each comes, of 20 runs.
+SHARES = {
+    "kill server": 5,
+    "kill server in command": 2,
+    "kill MCP server": 3,
+    "stop server": 3,
+    "lock database": 2,
+    "fill disk": 2,
+    "damage database": 1,
+    "forbid writing": 1,
+    "kill one of two": 1,
+}
+
+
+def choose(seed: int) -> str:
+    """The fault of a seed. Each 20 seeds that follow each other have each fault as often as `SHARES` says."""
+    names = [name for name, share in SHARES.items() for _ in range(share)]
+    return random.Random(seed // len(names)).sample(names, len(names))[seed % len(names)]
+
+
+if sys.platform == "win32":  # there are no such signals and limits
+    FAULTS.clear()
