@@ -12,18 +12,15 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
-from tests.faults.faults import FAULTS, choose
+from tests.faults.faults import BLOCK, FAULTS, choose
 from tests.faults.machine import Client, Machine
-
-BLOCK = 10
-"""So many seeds that follow each other are run on machines of the same kind."""
 
 
 def make_machine(seed: int, folder: Path) -> Machine:
-    """Make the machine of a seed. In every second block the MCP server ignores the end of its stdin. In every fourth,
-    from seed 20 on, the model is asked over the network: to import the SDK of a vendor takes seconds."""
+    """Make the machine of a seed. In every second block it has an MCP server, and in every fourth that server ignores
+    the end of its stdin. In every fifth, the model is asked over the network."""
     block = seed // BLOCK
-    return Machine(folder, stays=block % 2 == 1, by_network=block % 4 == 2)
+    return Machine(folder, server=block % 2 == 1, stays=block % 4 == 1, by_network=block % 5 == 4)
 
 
 async def finish(machine: Machine, client: Client) -> None:
@@ -96,7 +93,7 @@ def main(numbers: list[int]) -> int:
     for seed, error in failures.items():
         print(explain(seed, error))
     total = Counter(choose(seed) for seed in range(first, first + count))
-    for name, number in total.items():
+    for name, number in sorted(total.items()):
         print(f"{name}: {survived[name]} of {number}")
     print(f"{count} runs, {len(failures)} failed, {time.monotonic() - since:.0f} s")
     return bool(failures)

@@ -20,7 +20,7 @@ import psutil
 
 from jupyter_eca.engine.model.texts import CRASHED_TURN
 from jupyter_eca.plugins.providers.scripted import Script
-from jupyter_eca.protocol.jsonrpc import FrameReader, Notification, Request, Result, encode_frame
+from jupyter_eca.protocol.jsonrpc import ErrorResponse, FrameReader, Notification, Request, Result, encode_frame
 from tests.support.anthropic_server import LoopbackAnthropic
 from tests.support.editor_process import environment
 from tests.support.processes import have_ended, is_alive
@@ -65,6 +65,10 @@ class Died(Exception):
     """The server has ended, and with it its stdout."""
 
 
+class Refused(Exception):
+    """No turn begins. The message says why."""
+
+
 class Client:
     """An editor at one server process. It keeps all that it was shown."""
 
@@ -74,7 +78,7 @@ class Client:
         self.contents: list[tuple[str, str, dict[str, Any]]] = []
         """The chat, the role and the content of all that was shown."""
         self.messages: list[str] = []
-        """The messages for the user."""
+        """The messages for the user that something is wrong."""
         self.on_message: Callable[[Message], None] = lambda _: None
         self._reader = FrameReader()
         self._inbox: list[Message] = []
@@ -100,7 +104,10 @@ class Client:
         if isinstance(message, Notification) and message.method == "chat/contentReceived":
             params = message.params
             self.contents.append((params["chatId"], params["role"], params["content"]))
-        elif isinstance(message, Notification) and message.method == "$/showMessage":
+        elif isinstance(message, Notification) and message.method == "chat/cleared":
+            # What follows is shown in place of what was there.
+            self.contents = [content for content in self.contents if content[0] != message.params["chatId"]]
+        elif isinstance(message, Notification) and message.method == "$/showMessage" and is_trouble(message.params):
             self.messages.append(message.params["message"])
         self.on_message(message)
         return message
@@ -123,12 +130,15 @@ class Client:
         return reply.result
 
     async def ask(self, chat: str, message: str) -> None:
-        """Ask, approve what is asked about, and wait for the end of the turn."""
+        """Ask, approve what is asked about, and wait for the end of the turn. Raises: Refused when no turn begins."""
         self._ids += 1
-        await self.send(Request(f"{self._ids} ask", "chat/prompt", {"chatId": chat, "message": message}))
+        id = f"{self._ids} ask"
+        await self.send(Request(id, "chat/prompt", {"chatId": chat, "message": message}))
 
         async with asyncio.timeout(PATIENCE):
             while not is_end(item := await self.receive(), chat):
+                if isinstance(item, ErrorResponse) and item.id == id:
+                    raise Refused(item.message)
                 if (content := get_content(item, chat)).get("type") == "toolCallRun" and content["manualApproval"]:
                     await self.send(Notification("chat/toolCallApprove", {"chatId": chat, "toolCallId": content["id"]}))
 
@@ -156,6 +166,11 @@ class Client:
         await asyncio.wait_for(self.process.communicate(), PATIENCE)
 
 
+def is_trouble(params: dict[str, Any]) -> bool:
+    """Whether a message for the user says that something is wrong."""
+    return params["type"] != "info"
+
+
 def runs(params: dict[str, Any]) -> bool:
     """Whether the MCP server is told to run."""
     return (params.get("name"), params.get("status")) == ("marker", "running")
@@ -180,9 +195,10 @@ def is_end(message: Message, chat: str) -> bool:
 
 
 class Machine:
-    def __init__(self, folder: Path, *, stays: bool = False, by_network: bool = False) -> None:
-        """With `stays` the MCP server ignores the end of its stdin. With `by_network` the model is that of a server on
-        this machine, which is asked by the SDK of its vendor; otherwise it is the scripted one of the product."""
+    def __init__(self, folder: Path, *, server: bool, stays: bool = False, by_network: bool = False) -> None:
+        """With `server` it has an MCP server, which with `stays` ignores the end of its stdin. With `by_network` the
+        model is that of a server on this machine, which is asked by the SDK of its vendor; otherwise it is the scripted
+        one of the product."""
         self.folder = folder
         self.workspace, self.temporary = folder / "ws", folder / "tmp"
         self.store = self.workspace / "data" / "eca"
@@ -202,25 +218,30 @@ class Machine:
             self.vendor.__enter__()
             anthropic = {"url": self.vendor.url, "key": "sk-not-a-key-of-anybody-1"}
             model = {"providers": {"anthropic": anthropic}, "defaultModel": "anthropic/claude-sonnet-5-5"}
-        server = [str(HERE / "marking_server.py"), str(self.marks), *(["stays"] if stays else [])]
-        allow = {"shell_command": {}, "marker": {}}
+        self.has_server = server
+        command = ["-S", "-E", str(HERE / "marking_server.py"), str(self.marks), *(["stays"] if stays else [])]
+        allow: dict[str, Any] = {"shell_command": {}, "marker": {}}
         (self.workspace / ".eca" / "config.json").write_text(
             json.dumps({
                 **model,
                 "notebook": {"place": False},
                 "toolCall": {"approval": {"allow": allow}, "outputTruncation": {"sizeKb": 2}},
-                "mcpServers": {"marker": {"command": sys.executable, "args": ["-S", "-E", *server]}},
+                "mcpServers": {"marker": {"command": sys.executable, "args": command}} if server else {},
             })
         )  # fmt: skip
         self.clients: list[Client] = []
 
     async def start(self) -> Client:
         """Start a server process. Its client has not said anything yet."""
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "jupyter_eca", "server",
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=(self.folder / "stderr").open("ab"),
-            cwd=self.workspace, env=environment(self.workspace) | {"TMPDIR": str(self.temporary)}, limit=2**20,
-        )  # fmt: skip
+        places = environment(self.workspace) | {"TMPDIR": str(self.temporary)}
+        # A process that may write no bytecode compiles all modules again at each start.
+        places.pop("PYTHONDONTWRITEBYTECODE", None)
+        with (self.folder / "stderr").open("ab") as errors:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "jupyter_eca", "server",
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=errors,
+                cwd=self.workspace, env=places, limit=2**20,
+            )  # fmt: skip
         self.clients.append(Client(process))
         return self.clients[-1]
 
@@ -234,7 +255,8 @@ class Machine:
         folders = [{"uri": self.workspace.as_uri(), "name": "ws"}]
         await client.result("initialize", {"processId": os.getpid(), "workspaceFolders": folders})
         await client.send(Notification("initialized", {}))
-        await client.until(lambda m: isinstance(m, Notification) and runs(m.params))
+        if self.has_server:
+            await client.until(lambda m: isinstance(m, Notification) and runs(m.params))
 
     def find_processes(self) -> set[int]:
         """All processes of this machine: they have its data folder in their environment."""
@@ -317,7 +339,8 @@ class Machine:
             waiting: list[str] = []
             messages: list[dict[str, Any]] = asked.body.get("messages", [])
             for message in messages:
-                blocks: list[dict[str, Any]] = message["content"] if isinstance(message["content"], list) else []
+                content: Any = message["content"]
+                blocks: list[dict[str, Any]] = content if isinstance(content, list) else []  # pyright: ignore[reportUnknownVariableType]  # JSON
                 results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
                 assert sorted(results) == sorted(waiting), "a call has no result in a request, or two"
                 waiting = [block["id"] for block in blocks if block["type"] == "tool_use"]
