@@ -45,8 +45,11 @@ def export(options: argparse.Namespace) -> int:
     scope, name = _find_scope(database, options)
     target: Path = options.output or Path(f"jupyter-eca-{datetime.now():%Y-%m-%d}.zip")  # noqa: DTZ005  # a name, in the user's time
     with read_rows(database, scope) as rows:
+        files = KeptFiles(database, scope)
+        if not rows.count() and not files.count(()):
+            raise ConfigError(f"There is nothing to export of {name}.")
         _register_secrets(database, rows, options.config_file)
-        counts = write_archive(target.absolute(), name, rows, KeptFiles(database, scope))
+        counts = write_archive(target.absolute(), name, rows, files)
     _print(f"{target} has {name}:\n{_list(counts)}\nmanifest.json in it says what each file is.")
     return 0
 

@@ -219,6 +219,7 @@ async def test_after_everything_is_purged_only_an_empty_database_is_left(desktop
         tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         ours = [name for name in tables if not name.startswith(("sqlite_", "message_index"))]
         assert [name for name in ours if db.execute(f"SELECT 1 FROM {name}").fetchone()] == []  # noqa: S608  # ours
+    assert desktop.run("export", "--everything").returncode == 1, "there is nothing"
     for text in (*desktop.projects, "walrus", "narwhal", "pangolin", "needle", "okapis"):
         assert desktop.find(str(text)) == []
 

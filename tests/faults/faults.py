@@ -345,7 +345,9 @@ async def kill_one_of_two(machine: Machine, client: Client, dice: random.Random,
     assert "It is done" in other.texts(f"{chat}-other", "assistant")
     await machine.check_kept(client, other, chat)
     machine.check_marks(other, chat)
-    return other
+    # What the killed one has left waits for the next start.
+    await other.end()
+    return await restart(machine, client, machine.list_temporary())
 
 
 FAULTS: dict[str, Fault] = {

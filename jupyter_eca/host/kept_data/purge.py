@@ -8,11 +8,15 @@ Everything here blocks.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import BusyError, ConfigError
 from jupyter_eca.host.store.kept_rows import open_rows_alone
+from jupyter_eca.redaction import redact_arguments
 from jupyter_eca.workspace.jobs.process_records import end_orphans
+
+# The characters of a command that an error shows.
+_MAX_COMMAND: Final = 100
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,5 +81,6 @@ def _find_users(database: Path) -> list[str]:
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             if any(opened.path == path for opened in process.open_files()) and process.pid != psutil.Process().pid:
-                found.append(f"{process.name()} (process {process.pid})")
+                command = " ".join(redact_arguments(process.cmdline()))[:_MAX_COMMAND]
+                found.append(f"`{command or process.name()}` (process {process.pid})")
     return found
