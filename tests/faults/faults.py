@@ -350,6 +350,31 @@ async def kill_one_of_two(machine: Machine, client: Client, dice: random.Random,
     return await restart(machine, client, machine.list_temporary())
 
 
+async def kill_purge(machine: Machine, client: Client, dice: random.Random, chat: str) -> Client:
+    """`jupyter-eca purge` is killed at a random moment. The next one ends its work, and other chats are whole."""
+    other = f"{chat}-other"
+    await tell(client, chat, [f"mark {chat}-secret", f"talk {chat}-secret"])
+    await tell(client, other, [f"talk {other}"])
+    await client.end()
+    killed = await machine.run("purge", "--chat", chat, "--yes")
+    assert killed.stdout is not None
+    await killed.stdout.readline()
+    await asyncio.sleep(dice.random() * 0.1)  # most of its work is done in this time; no event tells how much
+    with suppress(ProcessLookupError):
+        killed.kill()
+    await killed.communicate()
+    again = await machine.run("purge", "--chat", chat, "--yes")
+    output, _ = await again.communicate()
+    assert again.returncode == 0 or other in output.decode(), output.decode()
+    machine.check_database()
+    # The first part of the name is in the other chat, too.
+    found = [path.name for path in machine.store.rglob("*") if path.is_file() and b"secret" in path.read_bytes()]
+    assert found == [], "a deleted text is left"
+    after = await machine.connect()
+    await machine.check_kept(client, after, other)
+    return after
+
+
 FAULTS: dict[str, Fault] = {
     "kill server": kill_server,
     "kill server in command": kill_server_in_command,
@@ -360,6 +385,7 @@ FAULTS: dict[str, Fault] = {
     "damage database": damage_database,
     "forbid writing": forbid_writing,
     "kill one of two": kill_one_of_two,
+    "kill purge": kill_purge,
 }
 
 BLOCK = 10
@@ -381,7 +407,8 @@ SAMPLE_SHARES = (
 )
 SHARES = (
     {
-        "kill server": 4,
+        "kill server": 3,
+        "kill purge": 1,
         "kill server in command": 1,
         "kill one of two": 1,
         "damage database": 1,

@@ -233,17 +233,29 @@ class Machine:
 
     async def start(self) -> Client:
         """Start a server process. Its client has not said anything yet."""
-        places = environment(self.workspace) | {"TMPDIR": str(self.temporary)}
-        # A process that may write no bytecode compiles all modules again at each start.
-        places.pop("PYTHONDONTWRITEBYTECODE", None)
         with (self.folder / "stderr").open("ab") as errors:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "jupyter_eca", "server",
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=errors,
-                cwd=self.workspace, env=places, limit=2**20,
+                cwd=self.workspace, env=self._find_places(), limit=2**20,
             )  # fmt: skip
         self.clients.append(Client(process))
         return self.clients[-1]
+
+    async def run(self, *arguments: str) -> asyncio.subprocess.Process:
+        """Start another command of ours, whose stdout and stderr are read together."""
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "jupyter_eca", *arguments,
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+            cwd=self.workspace, env=self._find_places(),
+        )  # fmt: skip
+
+    def _find_places(self) -> dict[str, str]:
+        """The environment of all processes."""
+        places = environment(self.workspace) | {"TMPDIR": str(self.temporary)}
+        # A process that may write no bytecode compiles all modules again at each start.
+        places.pop("PYTHONDONTWRITEBYTECODE", None)
+        return places
 
     async def connect(self) -> Client:
         """Start a server process, and wait until it has its tools."""
