@@ -265,6 +265,7 @@ async def damage_database(machine: Machine, client: Client, dice: random.Random,
         else:
             file.seek(at)
             file.write(dice.randbytes(min(dice.choice([1, 16, 512, 8192]), size - at)))
+    had_wal = any(file.suffix == ".db-wal" for file in files)
     saved = machine.folder / "damaged.db"
     shutil.copy(machine.database, saved)
     after = await machine.start()
@@ -282,7 +283,8 @@ async def damage_database(machine: Machine, client: Client, dice: random.Random,
             assert str(machine.database) in answer.message, f"the error does not name the file: {answer.message}"
     await after.end()
     errors = [answer for answer in replies if isinstance(answer, ErrorResponse)]
-    if errors and isinstance(reply, ErrorResponse):
+    # SQLite moves what is in a WAL into the database when it is closed, and mends the file by that or not.
+    if errors and isinstance(reply, ErrorResponse) and not had_wal:
         assert machine.database.read_bytes() == saved.read_bytes(), "a file that cannot be used was changed"
     shutil.rmtree(machine.store)
     return await machine.connect()
