@@ -189,15 +189,18 @@ def signal_processes(mark: str, leader: int | None, method: str, start: float | 
     """Call a method of psutil, such as `kill`, on each process that has the mark or is in the session of the leader.
     Return how many processes there were. It takes 10 ms for 200 processes.
 
-    `leader` is the process id of the session's leader, and `start` its start time. If the process with this id was
-    started at another time, the system has given the id to another process. It does so only when the whole session has
-    ended. So then only the mark counts.
+    `leader` is the process id of the session's leader, and `start` its start time. If the process with this id has no
+    mark and was started at another time, the system has given the id to another process. It does so only when the whole
+    session has ended. So then only the mark counts. The mark comes first, because all start times change when the clock
+    is set.
     """
     import psutil
 
     if leader is not None and start is not None:
         with contextlib.suppress(psutil.Error, OSError):
-            leader = leader if abs(psutil.Process(leader).create_time() - start) <= _CLOCK else None
+            found = psutil.Process(leader)
+            is_ours = found.environ().get(MARK) == mark or abs(found.create_time() - start) <= _CLOCK
+            leader = leader if is_ours else None
     sent = 0
     for pid in psutil.pids():
         with contextlib.suppress(psutil.Error, OSError):  # the process ended meanwhile, or belongs to another user
