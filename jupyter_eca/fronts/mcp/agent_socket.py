@@ -101,7 +101,15 @@ class AgentSocket:
 def _listen() -> tuple[Path, socket.socket]:
     """Return a new folder that only this user can enter, and the socket in it. Raises: OSError, for example when the
     path is too long for a socket."""
-    folder = Path(tempfile.mkdtemp(dir=make_process_folder()))
+    try:
+        return _listen_in(Path(tempfile.mkdtemp(dir=make_process_folder())))
+    except OSError:
+        # Systems allow paths of 104 or 108 characters. This one is shorter, but the folder stays if we are killed.
+        return _listen_in(Path(tempfile.mkdtemp(prefix="eca-")))
+
+
+def _listen_in(folder: Path) -> tuple[Path, socket.socket]:
+    """Return a folder and the socket in it. Raises: OSError; then the folder is deleted."""
     listening = socket.socket(socket.AF_UNIX)
     try:
         listening.bind(str(_find_socket(folder)))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import sys
+import tempfile
 from asyncio.subprocess import DEVNULL, PIPE
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -18,6 +20,7 @@ from jupyter_eca.fronts.mcp import agent_pipe
 from jupyter_eca.fronts.mcp.agent_endpoint import serve_agents
 from jupyter_eca.fronts.mcp.agent_pipe import SOCKET_VARIABLE, TOKEN_VARIABLE
 from jupyter_eca.protocol.content import FileChangeDetails
+from jupyter_eca.workspace.jobs import process_folder
 from tests.host.hooks.written import hook, says
 from tests.host.outside.talking import Talking, fake
 from tests.host.outside.test_calls import no, results, runs, yes
@@ -199,6 +202,23 @@ async def test_the_socket_can_be_opened_by_this_user_only_and_no_port_is_opened(
         assert socket.parent.stat().st_mode & 0o777 == 0o700
         assert listening_ports() == earlier
     assert not socket.parent.exists()
+
+
+async def test_a_long_path_for_temporary_files_does_not_keep_the_agent_from_the_notebook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # `eca-12345678/agents` fits into the 104 characters that macOS allows, and a longer name does not.
+    base = tempfile.mkdtemp()
+    long = Path(base) / ("x" * (80 - len(base)))
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    process_folder._choose.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    try:
+        async with beside(tmp_path, toolCall=READING) as talk:
+            assert "x = 1" in said(await talk.ask(f"mcp silent eca_notebook_read {READ}"))
+    finally:
+        process_folder._choose.cache_clear()  # pyright: ignore[reportPrivateUsage]
+        shutil.rmtree(base)
 
 
 def listening_ports() -> set[int]:
