@@ -17,6 +17,7 @@ from jupyter_eca.host.host import Host
 from jupyter_eca.plugins.contexts.resolve import list_offers
 from jupyter_eca.protocol.context import TableContext
 from jupyter_eca.protocol.notebook import RunStatus
+from jupyter_eca.workspace.kernels import client
 from jupyter_eca.workspace.kernels.client import ClientKernel
 from jupyter_eca.workspace.kernels.local import LocalKernel
 from jupyter_eca.workspace.ports import Files, Workspace
@@ -170,6 +171,26 @@ async def test_cancelling_interrupts_the_code_and_keeps_the_variables(kernel: Lo
         working.cancel()
         await asyncio.wait((working,))
     assert working.cancelled()
+    assert await run(kernel, "kept") == (RunStatus.OK, "1")
+
+
+async def test_an_interrupt_that_is_lost_is_sent_again(
+    kernel: LocalKernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "INTERRUPT_AGAIN", 1.0)
+    monkeypatch.setattr(client, "INTERRUPT_GRACE", PATIENCE)
+    begun = tmp_path / "begun"
+    await run(kernel, "kept = 1")
+    source = f"""import pathlib, signal, time
+signal.signal(signal.SIGINT, lambda *_: signal.signal(signal.SIGINT, signal.default_int_handler))
+pathlib.Path({str(begun)!r}).touch()
+time.sleep(600)"""
+    working = asyncio.ensure_future(kernel.execute("chat", source))
+    async with asyncio.timeout(PATIENCE):
+        while not begun.exists():  # noqa: ASYNC110  # another process makes the file
+            await asyncio.sleep(0.01)
+        working.cancel()
+        await asyncio.wait((working,))
     assert await run(kernel, "kept") == (RunStatus.OK, "1")
 
 

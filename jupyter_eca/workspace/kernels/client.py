@@ -67,8 +67,13 @@ ALIVE_INTERVAL = 1.0
 FIRST_PATIENCE = 0.25
 MAX_PATIENCE = 5.0
 
-# Seconds to wait for the last messages of a cell after it was interrupted.
+# Seconds to wait for the last messages of interrupted code.
 INTERRUPT_GRACE = 5.0
+
+# Seconds without a message after which an interrupt is sent again. Python can lose one: a signal that arrives just
+# before a system call that waits, such as that of `time.sleep`, is not seen before the call ends. About one interrupt
+# in 3,000 was lost on a busy machine when it was sent just before a sleep.
+INTERRUPT_AGAIN = 3.0
 
 # When code is cancelled before its first message came: seconds to wait for that message. The code may already run while
 # its message is on the way. If no message comes in this time, the code is queued behind a cell of the user, and the
@@ -120,22 +125,21 @@ class ClientKernel:
 
         Raises: ToolError when the kernel is dead, or dies.
         """
-        outputs, tail = OutputText(pictures=True), Tail()
-        sent, started = asyncio.Event(), asyncio.Event()
+        outputs, tail, progress = OutputText(pictures=True), Tail(), _Progress()
 
         def take(message: dict[str, Any]) -> None:
             if observer is not None:
                 tail.take(message)
-                if not started.is_set():
+                if not progress.started.is_set():
                     observer("", lambda: tail.text)
-            started.set()
+            progress.note_message()
             outputs.add(message["header"]["msg_type"], message["content"])
 
-        work = asyncio.ensure_future(self._request(sent, code=code, silent=False, output_hook=take))
+        work = asyncio.ensure_future(self._request(progress.sent, code=code, silent=False, output_hook=take))
         try:
             reply = await asyncio.shield(work)
         except asyncio.CancelledError:
-            await self._interrupt(work, sent, started)
+            await self._interrupt(work, progress)
             raise
         finally:
             _discard(work)
@@ -149,42 +153,40 @@ class ClientKernel:
 
         Raises: ToolError when the kernel is dead, or dies.
         """
-        sent, started = asyncio.Event(), asyncio.Event()
+        progress = _Progress()
 
         def on_message(message: dict[str, Any]) -> None:
-            if not started.is_set():
-                started.set()
+            if not progress.started.is_set():
                 self._running = (cell, monotonic())
+            progress.note_message()
             take(message)
 
-        request = self._request(sent, code=code, silent=False, store_history=True, output_hook=on_message)
+        request = self._request(progress.sent, code=code, silent=False, store_history=True, output_hook=on_message)
         work = asyncio.ensure_future(request)
         try:
             reply = await asyncio.shield(work)
         except asyncio.CancelledError:
-            if await self._interrupt(work, sent, started):
-                await asyncio.wait((work,), timeout=INTERRUPT_GRACE)
+            await self._interrupt(work, progress)
             raise
         finally:
             self._running = None
             _discard(work)
         return _STATUS.get(reply["content"]["status"], RunStatus.INTERRUPTED)
 
-    async def _interrupt(
-        self, work: asyncio.Future[dict[str, Any]], sent: asyncio.Event, started: asyncio.Event
-    ) -> bool:
-        """Interrupt the kernel if it runs this work now. Return whether it was interrupted.
-
-        `sent` is set when the request was sent, and `started` when its first message came.
-        """
-        if sent.is_set():
-            first_message = asyncio.ensure_future(started.wait())
+    async def _interrupt(self, work: asyncio.Future[dict[str, Any]], progress: _Progress) -> None:
+        """Interrupt the kernel if it runs this work now, and wait for the last messages of the work."""
+        if progress.sent.is_set():
+            first_message = asyncio.ensure_future(progress.started.wait())
             await asyncio.wait((work, first_message), timeout=FIRST_MESSAGE_WAIT, return_when=_FIRST_COMPLETED)
             first_message.cancel()
-        if not started.is_set() or work.done():
-            return False
+        if not progress.started.is_set() or work.done():
+            return
+        count = progress.message_count
         await self._manager.interrupt_kernel()
-        return True
+        _, waiting = await asyncio.wait((work,), timeout=INTERRUPT_AGAIN)
+        if waiting and progress.message_count == count:
+            await self._manager.interrupt_kernel()
+        await asyncio.wait((work,), timeout=INTERRUPT_GRACE - INTERRUPT_AGAIN)
 
     @property
     def is_busy(self) -> bool:
@@ -357,6 +359,21 @@ class ClientKernel:
     def close(self) -> None:
         """Close the channels at once."""
         self._client.stop_channels()
+
+
+class _Progress:
+    """How far a request to run code is."""
+
+    def __init__(self) -> None:
+        # Set when the request was sent.
+        self.sent = asyncio.Event()
+        # Set when its first message came.
+        self.started = asyncio.Event()
+        self.message_count = 0
+
+    def note_message(self) -> None:
+        self.started.set()
+        self.message_count += 1
 
 
 def _discard(work: asyncio.Future[dict[str, Any]]) -> None:

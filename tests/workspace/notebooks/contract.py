@@ -231,6 +231,7 @@ async def test_outputs_that_are_cleared_updated_or_written_over_are_as_a_page_wo
 @pytest.mark.usefixtures("runs")
 async def test_cancelling_a_run_interrupts_it_and_keeps_what_was_put_out(at: Answer) -> None:
     begun = at.folder / "begun"
+    begun.unlink(missing_ok=True)  # an earlier try may have left it
     source = f"import pathlib, time\nprint('before', flush=True)\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(600)"
     path = await given(at, book(code("long", source), code("next", "print('never')")))
     running = asyncio.ensure_future(at.notebooks.run("chat", path, ("long", "next")))
@@ -240,7 +241,6 @@ async def test_cancelling_a_run_interrupts_it_and_keeps_what_was_put_out(at: Ans
         running.cancel()
         await asyncio.wait((running,))
         await at.settled()
-    begun.unlink()
     assert running.cancelled()
     long, after = (await at.now(path)).cells
     assert [output.get("text") or output["ename"] for output in long.outputs] == ["before\n", "KeyboardInterrupt"]
@@ -266,6 +266,8 @@ async def test_a_cell_that_is_gone_cannot_be_run(at: Answer) -> None:
 @pytest.mark.usefixtures("runs")
 async def test_a_cell_that_was_edited_while_it_ran_keeps_the_edit_and_gets_its_outputs(at: Answer) -> None:
     begun, end = at.folder / "running", at.folder / "end"
+    begun.unlink(missing_ok=True)  # an earlier try may have left it
+    end.unlink(missing_ok=True)
     source = f"""import pathlib, time
 pathlib.Path({str(begun)!r}).touch()
 while not pathlib.Path({str(end)!r}).exists():
@@ -280,7 +282,5 @@ print('ran')"""
         assert told.cells[0].source == "edited"
         end.touch()
         assert (await running).status is RunStatus.OK
-    begun.unlink()
-    end.unlink()
     after = (await at.now(path)).cells[0]
     assert (after.source, after.outputs[0].text) == ("edited", "ran\n")
