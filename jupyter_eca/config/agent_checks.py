@@ -90,7 +90,9 @@ def locate_problem(problem: AgentProblem, sources: Iterable[str]) -> str:
 def _list_selectors(settings: AgentConfig) -> Iterator[str]:
     """Yield the names of tools and servers in the settings of an agent, each once."""
     rules = settings.tool_call.approval
-    yield from dict.fromkeys([*(settings.disabled_tools or ()), *rules.deny, *rules.ask, *rules.allow])
+    yield from dict.fromkeys(
+        [*(settings.disabled_tools or ()), *(name for group in rules.rules_by_key.values() for name in group)]
+    )
 
 
 def _is_known(selector: str, config: Config, tools: Collection[str]) -> bool:

@@ -43,8 +43,7 @@ def _list_policy_rules(files: ConfigFiles, policy: Policy, agent: str = "") -> I
 
     If several files have a rule for the same selector, the policy has one united rule. It is listed as its parts.
     """
-    kinds = ((Decision.DENY, policy.deny), (Decision.ASK, policy.ask), (Decision.ALLOW, policy.allow))
-    for decision, rules in kinds:
+    for decision, rules in policy.rules_by_key.items():
         for name, rule in ((name, simple) for name, united in rules.items() for simple in united.alternatives):
             defining = [
                 file
@@ -54,17 +53,17 @@ def _list_policy_rules(files: ConfigFiles, policy: Policy, agent: str = "") -> I
                 if len(rules[name].alternatives) == 1 or _parse_rule(files.get(file, place)) == rule
             ]
             yield wire.ApprovalRule(
-                decision=decision.value,
+                decision=decision,
                 rule=name,
                 args_matchers=rule.args_matchers,
                 agent=agent or None,
                 files=tuple(map(files.get_display_name, defining)),
-                built_in=not agent and decision is Decision.ALLOW and name in ALLOWED and not defining,
+                built_in=not agent and decision == Decision.ALLOW and name in ALLOWED and not defining,
                 own=not agent and any(file in files.own for file in defining),
             )
 
 
-def _list_places(agent: str, decision: Decision, name: str) -> list[Place]:
+def _list_places(agent: str, decision: str, name: str) -> list[Place]:
     """Return all places in a file where a rule can be written. Agents have older names, and `agent` an older key."""
     if not agent:
         return [(*_APPROVAL, decision, name)]

@@ -46,7 +46,10 @@ _SET_BY_READER: Final[Mapping[type[Model], frozenset[str]]] = {
 _PARSED_LATER: Final[Mapping[str, type[Model]]] = {"hooks": Hook}
 
 # The placeholder for a key that the user chooses. Others are called NAME.
-_PLACEHOLDERS: Final = {"variantsByModel": "PATTERN", "deny": "SELECTOR", "ask": "SELECTOR", "allow": "SELECTOR"}
+_PLACEHOLDERS: Final = {
+    "variantsByModel": "PATTERN",
+    **dict.fromkeys(("deny", "alwaysAsk", "ask", "allow"), "SELECTOR"),
+}
 
 _HEAD: Final = """# Configuration
 

@@ -16,7 +16,8 @@ from jupyter_eca.protocol.base import ChatId, Model
 class RuleText(Model):
     """One entry of `toolCall.approval`."""
 
-    decision: Literal["allow", "ask", "deny"]
+    decision: Literal["allow", "ask", "alwaysAsk", "deny"]
+    """The key of the rule."""
     rule: str = Field(min_length=1)
     """The selector: a server, `server__tool`, or the name of a native tool."""
     args_matchers: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])

@@ -359,6 +359,7 @@ class Cause(Model):
         "remembered",
         "trust",
         "default",
+        "always",
         "protected",
         "loads",
         "unparsed",
@@ -368,11 +369,12 @@ class Cause(Model):
         "sandbox",
         "unasked",
     ]
-    """`protected`: the call changes what may run without asking. `loads`: it changes a Markdown cell that loads
-    something as soon as it is shown. `unparsed`: its command line cannot be parsed, and a rule denies some commands.
-    `changed`: the tool has changed since the user approved it for the session. `review`: the setting `review` lets the
-    change be made without approval. `unseen`: the call may run what was changed without approval. `sandbox`: the
-    command runs in the sandbox, where it can do no harm. `unasked`: an outside agent runs the call without asking."""
+    """`always`: a rule of `alwaysAsk` selects the call. `protected`: the call changes what may run without asking.
+    `loads`: it changes a Markdown cell that loads something as soon as it is shown. `unparsed`: its command line cannot
+    be parsed, and a rule limits some commands. `changed`: the tool has changed since the user approved it for the
+    session. `review`: the setting `review` lets the change be made without approval. `unseen`: the call may run what
+    was changed without approval. `sandbox`: the command runs in the sandbox, where it can do no harm. `unasked`: an
+    outside agent runs the call without asking."""
     rule: str | None = None
     """The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked. For
     `review`, the value of the setting."""

@@ -588,3 +588,32 @@ def test_of_two_denials_of_one_tool_each_counts() -> None:
 def test_an_agent_asks_and_allows_by_its_own_rule_for_the_same_selector() -> None:
     both = merge_policies(Policy(allow=rules()), Policy(allow=rules(command="ls")))
     assert [decide(both, OURS, {"command": line}, NOTHING).decision.value for line in ("ls", "rm")] == ["allow", "ask"]
+
+
+# What always asks ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trust", [False, True])
+@pytest.mark.parametrize("remembered", [False, True])
+@pytest.mark.parametrize("allow", [False, True])
+@pytest.mark.parametrize("sandboxed", [False, True])
+def test_a_call_that_a_rule_always_asks_about_is_asked_about_whatever_else_allows_it(
+    trust: bool, remembered: bool, allow: bool, sandboxed: bool
+) -> None:
+    policy = Policy(always_ask=rules(), allow=rules() if allow else {}, by_default=Decision.ALLOW)
+    approved = remember(OURS, {}) if remembered else NOTHING
+    verdict = decide(policy, OURS, {}, approved, trust=trust, sandboxed=sandboxed)
+    assert (verdict.decision, verdict.is_final) == (Decision.ASK, True)
+    assert verdict.cause is not None
+    assert (verdict.cause.kind, verdict.cause.rule) == ("always", "shell")
+
+
+def test_a_denied_call_stays_denied_although_a_rule_always_asks_about_it() -> None:
+    assert decide(Policy(deny=rules(), always_ask=rules()), OURS, {}, NOTHING).decision is Decision.DENY
+
+
+def test_an_agent_adds_to_what_always_asks_and_takes_nothing_from_it() -> None:
+    shared = Policy(always_ask=rules(command="rm .*"))
+    merged = merge_policies(shared, Policy(always_ask=rules(command="mv .*"), allow=rules()), "mine")
+    for command, decision in (("rm x", Decision.ASK), ("mv x y", Decision.ASK), ("ls", Decision.ALLOW)):
+        assert decide(merged, OURS, {"command": command}, NOTHING, trust=True).decision is decision, command

@@ -1,4 +1,4 @@
-"""Owns the rule that a later layer never lifts a restriction: the `deny` and `ask` rules of all layers count. Pure.
+"""Owns the rule that a later layer never lifts a restriction: the rules of all layers count that deny or ask. Pure.
 
 A layer is the settings of one file: that of the user, that of a project, and so on. If two layers have a rule for the
 same tool, plain merging would keep only the later rule, which may be narrower. This module must not know how a rule is
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, cast
+
+from pydantic.alias_generators import to_camel, to_snake
 
 from jupyter_eca.engine.approval.policy import Decision, Rule, unite_rules
 from jupyter_eca.protocol.changes import ReviewTime
@@ -48,16 +50,20 @@ def keep_restrictions(config: Config, layers: Sequence[Json]) -> Config:
 
 
 def _keep_rules(merged: ToolCallConfig, layers: Sequence[Json]) -> ToolCallConfig:
-    """Return the merged settings of tool calls with the `deny` and `ask` rules of all layers."""
+    """Return the merged settings of tool calls with the `deny`, `alwaysAsk` and `ask` rules of all layers."""
     policies = [_get(layer, "toolCall", "approval") for layer in layers]
     policy = merged.approval
+    current = {to_snake(key): rules for key, rules in policy.rules_by_key.items() if key != Decision.ALLOW}
     changes: dict[str, Any] = {
-        kind: {name: _unite([_get(layer, kind).get(name) for layer in policies], rule) for name, rule in rules.items()}
-        for kind, rules in (("deny", policy.deny), ("ask", policy.ask))
+        kind: {
+            name: _unite([_get(layer, to_camel(kind)).get(name) for layer in policies], rule)
+            for name, rule in rules.items()
+        }
+        for kind, rules in current.items()
     }
     if any(layer.get("byDefault") == Decision.DENY for layer in policies):
         changes["by_default"] = Decision.DENY
-    if changes == {"deny": policy.deny, "ask": policy.ask}:
+    if changes == current:
         return merged
     return merged.model_copy(update={"approval": policy.model_copy(update=changes)})
 

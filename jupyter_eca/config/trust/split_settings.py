@@ -162,12 +162,15 @@ def _as_object(value: Any) -> Json:
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
+# The rules that nothing overrides.
+_STRICT_RULES: Final = {"deny": _apply_all, "alwaysAsk": _apply_all}
+
 # How the settings of a known agent are split. An `ask` rule of an agent replaces the rule of all agents for the same
 # tool. If it is only for some arguments, it may be the narrower one, so it waits.
 _split_agent: Final = _split_fields(
     {
         "toolCall": _split_fields(
-            {"approval": _split_fields({"deny": _apply_all, "ask": _split_fields({}, _apply_if(_selects_all_calls))})}
+            {"approval": _split_fields({**_STRICT_RULES, "ask": _split_fields({}, _apply_if(_selects_all_calls))})}
         ),
         "disabledTools": _add_to_list,
     }
@@ -179,7 +182,7 @@ _split_config: Final = _split_fields(
         "toolCall": _split_fields(
             {
                 "approval": _split_fields(
-                    {"deny": _apply_all, "ask": _apply_all, "byDefault": _apply_if(_is_strict_decision)}
+                    {**_STRICT_RULES, "ask": _apply_all, "byDefault": _apply_if(_is_strict_decision)}
                 ),
                 "outputTruncation": _apply_literal,
             }

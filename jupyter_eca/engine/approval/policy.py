@@ -6,9 +6,10 @@ approvals that are remembered for a session.
 The rules and their order are those of ECA, whose configuration files we read: first the `deny` rules, then what the
 user approved for this session, then the `ask` rules, then the `allow` rules, then the default. After that:
 
-- A call that is not denied needs approval each time, whatever the rules say, in three cases. It may change a protected
-  file, which decides what may run without approval (`protected_paths`). Or it changes a Markdown cell that loads
-  something as soon as it is shown. Or a rule denies some commands, and it is not certain which commands the call runs.
+- A call that is not denied needs approval each time, whatever the other rules say, in four cases. An `alwaysAsk` rule,
+  which is a key of ours, selects it. Or it may change a protected file, which decides what may run without approval
+  (`protected_paths`). Or it changes a Markdown cell that loads something as soon as it is shown. Or a rule denies some
+  commands, or always asks about them, and it is not certain which commands the call runs.
 - Trust, which the user switches on for a chat, allows all other calls that would need approval. It never allows a
   denied call.
 - A command that needs approval only because no rule selects it runs without approval in a sandbox that the user trusts
@@ -25,7 +26,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator
 
@@ -73,7 +74,7 @@ class Verdict:
 
 def asks_each_time(cause: Cause | None) -> bool:
     """Return whether a call with this cause needs approval each time, whatever trust and earlier approvals say."""
-    return cause is not None and cause.kind in {"protected", "loads", "unparsed", "unseen"}
+    return cause is not None and cause.kind in {"always", "protected", "loads", "unparsed", "unseen"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,17 +184,22 @@ def unite_rules(first: Rule, second: Rule) -> Rule:
     return _UnitedRule(rules=(first, second))
 
 
+RuleKey = Literal["deny", "alwaysAsk", "ask", "allow"]
+"""The key of some rules in `toolCall.approval`."""
+
 Rules = Mapping[str, Rule]
 """Rules by selector: a server, `server__tool`, or the name of one of our own tools."""
 
 
 class Policy(Model):
-    """Rules by selector. The first rule that selects a call decides, in this order: `deny`, the calls that you approved
-    for the session, `ask`, `allow`, `byDefault`. A call that may change what runs without approval is never allowed by
-    a rule: it is denied, or needs your approval each time."""
+    """Rules by selector. The first rule that selects a call decides, in this order: `deny`, `alwaysAsk`, the calls that
+    you approved for the session, `ask`, `allow`, `byDefault`. A call that may change what runs without approval is
+    never allowed by a rule: it is denied, or needs your approval each time."""
 
     deny: dict[str, Rule] = Field(default_factory=dict[str, Rule])
     """Calls that are denied. A tool that is always denied is not offered to the model."""
+    always_ask: dict[str, Rule] = Field(default_factory=dict[str, Rule])
+    """A key of ours: calls that need your approval each time, whatever trust, other rules and earlier approvals say."""
     ask: dict[str, Rule] = Field(default_factory=dict[str, Rule])
     """Calls that need your approval."""
     allow: dict[str, Rule] = Field(default_factory=dict[str, Rule])
@@ -205,6 +211,11 @@ class Policy(Model):
     def default_owner(self) -> str | None:
         """The name of the agent whose policy has set the default; None for the default of all agents."""
         return None
+
+    @property
+    def rules_by_key(self) -> dict[RuleKey, dict[str, Rule]]:
+        """All rules by their key in a configuration file, in the order in which they count."""
+        return {"deny": self.deny, "alwaysAsk": self.always_ask, "ask": self.ask, "allow": self.allow}
 
 
 class _MergedPolicy(Policy):
@@ -221,19 +232,25 @@ class _MergedPolicy(Policy):
 def merge_policies(shared: Policy, agent: Policy, name: str = "") -> Policy:
     """Return the policy of all agents together with the policy of the agent of this name.
 
-    If both have an `ask` or an `allow` rule for the same selector, the rule of the agent counts. Denials of both count:
-    a call that is denied for all agents stays denied, whatever an agent allows.
+    If both have an `ask` or an `allow` rule for the same selector, the rule of the agent counts. The `deny` and
+    `alwaysAsk` rules of both count: a call that is denied for all agents stays denied, whatever an agent allows.
     """
-    deny, ask, allow = (_assign_rules(rules, name) for rules in (agent.deny, agent.ask, agent.allow))
-    both = {name: unite_rules(rule, deny[name]) for name, rule in shared.deny.items() if name in deny}
+    ask, allow = (_assign_rules(rules, name) for rules in (agent.ask, agent.allow))
     has_default = "by_default" in agent.model_fields_set
     return _MergedPolicy(
-        deny={**shared.deny, **deny, **both},
+        deny=_unite_all(shared.deny, _assign_rules(agent.deny, name)),
+        always_ask=_unite_all(shared.always_ask, _assign_rules(agent.always_ask, name)),
         ask={**shared.ask, **ask},
         allow={**shared.allow, **allow},
         by_default=agent.by_default if has_default else shared.by_default,
         defaults_agent=(name or None) if has_default else shared.default_owner,
     )
+
+
+def _unite_all(first: Rules, second: Rules) -> dict[str, Rule]:
+    """Return all rules of both. If both have a rule for the same selector, it matches what one of the two matches."""
+    both = {name: unite_rules(rule, second[name]) for name, rule in first.items() if name in second}
+    return {**first, **second, **both}
 
 
 def _assign_rules(rules: Rules, agent: str) -> dict[str, Rule]:
@@ -275,11 +292,13 @@ def decide(
     verdict = _apply_rules(policy, call, remembered)
     if verdict.decision is Decision.DENY:
         return verdict
+    if cause := _find_cause(policy.always_ask, _list_seen_calls(call)):
+        return Verdict(Decision.ASK, cause=cause.model_copy(update={"kind": "always"}))
     if call.targets.protected:
         return Verdict(Decision.ASK, cause=Cause(kind="protected", path=call.targets.protected))
     if loads:
         return Verdict(Decision.ASK, cause=Cause(kind="loads", loads=loads))
-    if rule := _find_inapplicable_denial(policy, call):
+    if rule := _find_inapplicable_rule(policy, call):
         return Verdict(Decision.ASK, cause=Cause(kind="unparsed", rule=rule))
     if verdict.decision is Decision.ALLOW and unseen and not trust and may_run_code(tool, call.targets):
         return Verdict(Decision.ASK, cause=Cause(kind="unseen", path=unseen))
@@ -350,8 +369,15 @@ def _apply_rules_to(
     return Verdict(policy.by_default, cause=Cause(kind="default", agent=policy.default_owner))
 
 
-def _find_inapplicable_denial(policy: Policy, call: ReviewedCall) -> str | None:
-    """Return the selector of a rule that denies some commands, if it is not certain which commands the call runs.
+def _list_seen_calls(call: ReviewedCall) -> tuple[ReviewedCall, ...]:
+    """Return the call, and each of the things that it does as a call of the tool that does only this."""
+    targets = replace(call.targets, parts=())
+    return (call, *(ReviewedCall(part.tool, part.arguments, targets) for part in call.targets.parts if part.tool))
+
+
+def _find_inapplicable_rule(policy: Policy, call: ReviewedCall) -> str | None:
+    """Return the selector of a rule that denies some commands or always asks about them, if it is not certain which
+    commands the call runs.
 
     None when there is no such rule, when the call runs no command line, or when the commands of the call are certain.
     """
@@ -360,8 +386,9 @@ def _find_inapplicable_denial(policy: Policy, call: ReviewedCall) -> str | None:
     commands = parse_commands(call.line)
     if commands is not None and not any(command.hides_program for command in commands):
         return None
-    denials = ((name, rule) for name, rule in policy.deny.items() if _selects(name, call.tool, allows=False))
-    return next((name for name, rule in denials if COMMAND_ARGUMENT in rule.arguments), None)
+    rules = (*policy.deny.items(), *policy.always_ask.items())
+    strict = ((name, rule) for name, rule in rules if _selects(name, call.tool, allows=False))
+    return next((name for name, rule in strict if COMMAND_ARGUMENT in rule.arguments), None)
 
 
 def is_hidden(policy: Policy, tool: ToolSpec) -> bool:
@@ -369,14 +396,14 @@ def is_hidden(policy: Policy, tool: ToolSpec) -> bool:
     return any(rule.always for selector, rule in policy.deny.items() if _selects(selector, tool, allows=False))
 
 
-def list_conditional_rules(policy: Policy, tool: ToolSpec) -> Iterator[tuple[Decision, str]]:
-    """Yield the decision and the selector of each rule for a tool that depends on the arguments of a call."""
-    for decision, rules in ((Decision.DENY, policy.deny), (Decision.ASK, policy.ask), (Decision.ALLOW, policy.allow)):
+def list_conditional_rules(policy: Policy, tool: ToolSpec) -> Iterator[tuple[RuleKey, str]]:
+    """Yield the key of the policy and the selector of each rule for a tool that depends on the arguments of a call."""
+    for key, rules in policy.rules_by_key.items():
         for selector, rule in rules.items():
-            allows = decision is Decision.ALLOW
+            allows = key == Decision.ALLOW
             own = _selects(selector, tool, allows=allows) and not rule.always
             if own or any(_selects(selector, part, allows=allows) for part in tool.parts.values()):
-                yield decision, selector
+                yield key, selector
 
 
 def _find_cause(rules: Rules, calls: tuple[ReviewedCall, ...], *, allows: bool = False) -> Cause | None:

@@ -23,7 +23,9 @@ def describe_warning(cause: Cause) -> str:
         case "loads":
             return f"As soon as the cell is shown, the page loads `{cause.loads}`"
         case "unparsed":
-            return f"It is not certain what the command line runs, and the rule `{cause.rule}` forbids some commands"
+            return f"It is not certain what the command line runs, and the rule `{cause.rule}` limits some commands"
+        case "always":
+            return f"The rule `{cause.rule}` asks each time"
         case "unseen":
             return f"This may run what was changed without your approval (`{cause.path}`)"
         case "changed":
@@ -52,7 +54,7 @@ def describe_cause(decision: Decision, cause: Cause | None) -> str:
             return "Allowed: you have approved it for this session"
         case "review":
             return f"Allowed: the change can be undone (`review: {cause.rule}`)"
-        case "protected" | "loads" | "unparsed" | "changed" | "unseen":
+        case "always" | "protected" | "loads" | "unparsed" | "changed" | "unseen":
             warning = describe_warning(cause)
             return f"Asked: {warning[:1].lower()}{warning[1:]}"
         case "sandbox":

@@ -71,6 +71,7 @@ export function NewRuleForm({ rules, tools, onAdd, onCancel }: Props): React.Rea
   const decisions = {
     allow: trans.__('runs without asking'),
     ask: trans.__('needs approval'),
+    alwaysAsk: trans.__('needs approval each time'),
     deny: trans.__('is forbidden')
   };
   const change = (part: Partial<RuleDraft>): void => {

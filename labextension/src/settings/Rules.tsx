@@ -107,13 +107,14 @@ interface Props {
 }
 
 /** In the order in which the server reads the rules. */
-const DECISIONS = ['deny', 'ask', 'allow'] as const;
+const DECISIONS = ['deny', 'alwaysAsk', 'ask', 'allow'] as const;
 
 /** The rules, in one section for each decision. Built-in rules come last. */
 export function RuleList({ listed: { rules, byDefault }, onRemove }: Props): React.ReactElement {
   const { trans } = useEnv();
   const titles = {
     deny: trans.__('Forbidden'),
+    alwaysAsk: trans.__('Needs approval each time'),
     ask: trans.__('Needs approval'),
     allow: trans.__('Runs without asking')
   };

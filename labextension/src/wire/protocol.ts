@@ -2,7 +2,8 @@
 
 /** A rule and where it comes from. */
 export interface ApprovalRule {
-  readonly decision: 'allow' | 'ask' | 'deny';
+  /** The key of the rule. */
+  readonly decision: 'allow' | 'ask' | 'alwaysAsk' | 'deny';
   /** The selector: a server, `server__tool`, or the name of a native tool. */
   readonly rule: string;
   /** Regular expressions by the name of an argument. The rule is only for calls whose arguments match. */
@@ -25,7 +26,8 @@ export interface ApprovalRule {
  * one.
  */
 export interface ApprovalsAddParams {
-  readonly decision: 'allow' | 'ask' | 'deny';
+  /** The key of the rule. */
+  readonly decision: 'allow' | 'ask' | 'alwaysAsk' | 'deny';
   /** The selector: a server, `server__tool`, or the name of a native tool. */
   readonly rule: string;
   /** Regular expressions by the name of an argument. The rule is only for calls whose arguments match. */
@@ -91,13 +93,14 @@ export interface CancelParams {
 /** What decided whether a tool call may run. */
 export interface Cause {
   /**
-   * `protected`: the call changes what may run without asking. `loads`: it changes a Markdown cell that loads something
-   * as soon as it is shown. `unparsed`: its command line cannot be parsed, and a rule denies some commands. `changed`:
-   * the tool has changed since the user approved it for the session. `review`: the setting `review` lets the change be
-   * made without approval. `unseen`: the call may run what was changed without approval. `sandbox`: the command runs in
-   * the sandbox, where it can do no harm. `unasked`: an outside agent runs the call without asking.
+   * `always`: a rule of `alwaysAsk` selects the call. `protected`: the call changes what may run without asking.
+   * `loads`: it changes a Markdown cell that loads something as soon as it is shown. `unparsed`: its command line
+   * cannot be parsed, and a rule limits some commands. `changed`: the tool has changed since the user approved it for
+   * the session. `review`: the setting `review` lets the change be made without approval. `unseen`: the call may run
+   * what was changed without approval. `sandbox`: the command runs in the sandbox, where it can do no harm. `unasked`:
+   * an outside agent runs the call without asking.
    */
-  readonly kind: 'rule' | 'remembered' | 'trust' | 'default' | 'protected' | 'loads' | 'unparsed' | 'changed' | 'review' | 'unseen' | 'sandbox' | 'unasked';
+  readonly kind: 'rule' | 'remembered' | 'trust' | 'default' | 'always' | 'protected' | 'loads' | 'unparsed' | 'changed' | 'review' | 'unseen' | 'sandbox' | 'unasked';
   /**
    * The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked. For
    * `review`, the value of the setting.
@@ -1910,7 +1913,8 @@ export interface RulePlace {
 
 /** One entry of `toolCall.approval`. */
 export interface RuleText {
-  readonly decision: 'allow' | 'ask' | 'deny';
+  /** The key of the rule. */
+  readonly decision: 'allow' | 'ask' | 'alwaysAsk' | 'deny';
   /** The selector: a server, `server__tool`, or the name of a native tool. */
   readonly rule: string;
   /** Regular expressions by the name of an argument. The rule is only for calls whose arguments match. */

@@ -12,7 +12,7 @@ import { toExactText } from '../../render/format';
 
 /** Whether such a call needs an approval each time: the approval is not remembered, and no rule can allow the call. */
 export function needsApprovalEachTime(block: ToolBlock): boolean {
-  return hasWarning(block) || block.cause?.kind === 'unparsed';
+  return hasWarning(block) || block.cause?.kind === 'unparsed' || block.cause?.kind === 'always';
 }
 
 /**
@@ -45,9 +45,11 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
       return trans.__('This changes what may run without asking: %1', toExactText(cause.path ?? ''));
     case 'loads':
       return trans.__('As soon as the cell is shown, the page loads: %1', toExactText(cause.loads ?? ''));
+    case 'always':
+      return trans.__('Asked: the rule %1 asks each time', rule);
     case 'unparsed':
       return trans.__(
-        'Asked: it is not certain what the command line runs, and the rule %1 forbids some commands',
+        'Asked: it is not certain what the command line runs, and the rule %1 limits some commands',
         rule
       );
     case 'unseen':
