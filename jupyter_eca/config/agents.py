@@ -133,7 +133,7 @@ def resolve_agents(config: Config, known: Mapping[str, OutsideAgent]) -> dict[st
     once for each configuration. `known` are the outside agents that plugs know."""
     names = [*_BUILT_IN, *(name for name in config.agent if name not in _BUILT_IN)]
     agents = {name: _resolve_agent(config, name) for name in names}
-    for name, outside in combine_outside_agents(known, config.acp_agents).items():
+    for name, outside in combine_outside_agents(known, config.acp_agents, config.policy).items():
         if name in _BUILT_IN or name in _RESERVED or name in config.mcp_servers:
             # A rule selects the calls of an outside agent by its name, as it selects those of a server.
             _log.warning("the outside agent %r cannot be used: rules mean something else by this name", name)

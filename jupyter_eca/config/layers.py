@@ -9,7 +9,8 @@ A configuration means the same here as in ECA, and the order of the layers is EC
 3. the text in the variable `ECA_CONFIG`;
 4. the `config.json` of the user and of each project, or the file of `--config-file` in their place;
 5. the files in `extraConfigs`;
-6. the agent that a client selects (`chatAgent`, `chatBehavior`), because this is a choice of the user.
+6. the agent that a client selects (`chatAgent`, `chatBehavior`), because this is a choice of the user;
+7. the policy of the administrator (`policy/`), which can only take away.
 
 Somebody else may have written a project's files. Until the user trusts the folder, only the settings that restrict
 something take effect (`trust/`).
@@ -30,6 +31,10 @@ from jupyter_eca.config.custom_tools import CustomToolConfig
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
 from jupyter_eca.config.interpolation import Layer, ReadingNotes
 from jupyter_eca.config.merge import merge
+from jupyter_eca.config.policy.applied_policy import AppliedPolicy
+from jupyter_eca.config.policy.document import Feature, FeatureState
+from jupyter_eca.config.policy.enforcement import drop_allow_rules, enforce
+from jupyter_eca.config.policy.sources import list_policy_files, read_policies
 from jupyter_eca.config.schema import ALIASES, AgentConfig, Config
 from jupyter_eca.config.trust.addresses import drop_secrets
 from jupyter_eca.config.trust.held_settings import describe_held
@@ -40,6 +45,7 @@ from jupyter_eca.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from jupyter_eca.config.policy.sources import ReadPolicy
     from jupyter_eca.config.trust.trusted_folders import TrustedFolders
     from jupyter_eca.protocol.lifecycle import HeldSettings
 
@@ -75,6 +81,9 @@ _SKIPPED: Final = (
     "your rules allows."
 )
 
+_UNUSED_RULES: Final = "Your rules in `toolCall.approval.allow` are not used. {reason}"
+_HELD_BY_POLICY: Final = "Settings of {folder} are not used. {reason}"
+
 _ALL_TRUSTED: Final = (
     "The folder {folder} brings its own settings ({settings}). They are used, because this editor cannot ask you "
     "whether you trust the folder."
@@ -101,8 +110,12 @@ def read_config(
     Raises: ConfigError with the file and the place in it.
     """
     options = dict(client or {})
+    own_environment = os.environ if environment is None else environment
+    policies = read_policies(own_environment)  # a client cannot set the variables of the policy
+    if any(read.document.features.project_settings is FeatureState.FORCE_OFF for read in policies):
+        trust = None
     added = _keep_strings(options.get("env"))
-    variables = {**(os.environ if environment is None else environment), **added}
+    variables = {**own_environment, **added}
     base = home or Path(variables.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     reader = _ConfigReader(tuple(folders), base / "eca", variables, trust, skip_broken_projects)
     reader.variables = added
@@ -114,7 +127,9 @@ def read_config(
     selected = options.get("chatAgent") or options.get("chatBehavior")
     if isinstance(selected, str):
         reader.add({"defaultAgent": selected}, "the client's options")
-    return reader.config
+    for file in list_policy_files(own_environment):
+        reader.notes.watch(file)
+    return reader.apply_policies(policies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +190,28 @@ class _ConfigReader:
         self.data = self._drop_bad_tools(merge(below, settings), source)
         self._parse(source)
         self.layers.append(settings)
+
+    def apply_policies(self, policies: tuple[ReadPolicy, ...]) -> Config:
+        """Apply the administrator's policies, and return the configuration. Nothing may be added afterwards."""
+        for read in policies:
+            self.notes.warnings += [read.error] if read.error else []
+            rules = read.document.approval.model_dump(mode="json", by_alias=True, include={"deny", "always_ask"})
+            self.add({"toolCall": {"approval": rules}}, read.name)
+            # As for every other layer: a key is not sent to an address that another file has set.
+            self.data, warnings = drop_secrets(self.data, read.document.locked, read.name)
+            self.notes.warnings += warnings
+        self.data, policy, warnings = enforce(self.data, policies)
+        self.notes.warnings += warnings
+        if reason := policy.refuse_feature(Feature.ALLOW_RULES):
+            kept = drop_allow_rules(self.data, ALLOWED)
+            self.notes.warnings += [_UNUSED_RULES.format(reason=reason)] if kept != self.data else []
+            self.data = kept
+        if reason := policy.refuse_feature(Feature.PROJECT_SETTINGS):
+            self.notes.warnings += [
+                _HELD_BY_POLICY.format(folder=held.folder, reason=reason) for held in self.held_back
+            ]
+            self.held_back = []
+        return self.config.model_copy(update={"policy": policy})
 
     def _drop_bad_tools(self, data: Json, source: str) -> Json:
         """Leave out custom tools with an error, and keep the others."""
@@ -403,7 +440,7 @@ class _ConfigReader:
     def _parse(self, source: str) -> Config:
         """Parse all layers so far. Raises: ConfigError, with `source` as the layer that has the error."""
         derived: Json = {"sources": self.sources, "watched": self.notes.watched, "warnings": self.notes.warnings}
-        derived["heldBack"] = self.held_back
+        derived |= {"heldBack": self.held_back, "policy": AppliedPolicy()}
         try:
             return Config.model_validate({**self.data, **derived, "variables": self.variables})
         except ValidationError as error:

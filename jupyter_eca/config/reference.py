@@ -37,7 +37,7 @@ Schema = dict[str, Any]
 
 # Fields that are not keys of a file: our reader sets them.
 _SET_BY_READER: Final[Mapping[type[Model], frozenset[str]]] = {
-    Config: frozenset({"sources", "watched", "warnings", "held_back", "variables"}),
+    Config: frozenset({"sources", "watched", "warnings", "held_back", "variables", "policy"}),
     ProviderConfig: frozenset({"folder", "foreign_address"}),
     Hook: frozenset({"name", "source", "folder"}),
 }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, SecretStr, field_serializer, field_validator
 
 from jupyter_eca.config.custom_tools import CustomToolConfig
+from jupyter_eca.config.policy.applied_policy import AppliedPolicy
 from jupyter_eca.config.provider_schema import Payload, ProviderConfig, check_pattern
 from jupyter_eca.engine.approval.policy import Decision, Policy
 from jupyter_eca.protocol.base import Model
@@ -381,6 +382,9 @@ class Config(Model):
     """Not a key of a file: settings of projects that do nothing until the user trusts their folder."""
     variables: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
     """Not a key of a file: variables that the client adds to the environment."""
+
+    policy: AppliedPolicy = AppliedPolicy()
+    """Not a key of a file: the administrator's policy, which is applied already, and what it refuses later."""
 
     @field_validator("default_agent")
     @classmethod

@@ -82,6 +82,7 @@ async def report(services: Services, where: str) -> str:
     sections = (
         "### What to do\n\n" + (_list(problems) if problems else "Nothing: no problem was found."),
         "### What works\n\n" + _list(_describe_setup(services, where, models, default)),
+        *_describe_policy(services),
         "### Keys\n\n" + _list(_describe_keys(services)),
         "### Details\n\n" + _list(_describe_details(services, models)),
     )
@@ -180,6 +181,14 @@ def _describe_setup(services: Services, where: str, models: tuple[str, ...], def
 
 def _describe_server(server: ToolServerUpdatedParams) -> str:
     return f"`{server.name}` ({len(server.tools or ())} tools)"
+
+
+def _describe_policy(services: Services) -> Iterator[str]:
+    """Yield the section about the administrator's policy, if there is one."""
+    policy = services.config.policy
+    if policy.documents:
+        sources = "Read from " + ", ".join(f"`{name}`" for name in policy.names)
+        yield "### Policy of the administrator\n\n" + _list((sources, *policy.describe()))
 
 
 # -- details

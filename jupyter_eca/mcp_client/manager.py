@@ -161,8 +161,11 @@ class McpManager:
             for name, settings in wanted.items():
                 if name not in self._servers:
                     self._add(name, settings)
-                elif self._servers[name].settings != settings:
-                    self._servers[name].configure(settings)
+                    continue
+                server, refusal = self._servers[name], self._find_refusal(settings)
+                if (server.settings, server.refusal) != (settings, refusal):
+                    server.refusal = refusal
+                    server.configure(settings)
         self.servers_known.set()
 
     # -- requests of a client about one server
@@ -217,9 +220,10 @@ class McpManager:
             if (server.settings.command and params.url) or (server.settings.url and params.command):
                 raise McpRefusal("invalid-server", "A server cannot change from a command to a url; add another one.")
             fields = _drop_unchanged(fields, server.info)
+            self._check_policy(server.settings.model_copy(update=_read_fields(fields)))
             await self._write(params.name, fields)
             new = McpServerConfig.model_validate(fields)
-            changed = {name: getattr(new, name) for name in new.model_fields_set}
+            changed = _read_fields(fields)
             merged = {"env": {**server.settings.env, **new.env}, "headers": {**server.settings.headers, **new.headers}}
             server.configure(server.settings.model_copy(update={**changed, **merged}))
 
@@ -425,6 +429,17 @@ class McpManager:
             raise McpRefusal("already-exists", f"There is a server {name!r} already. Update or remove it.")
         if bool(settings.command) == bool(settings.url):
             raise McpRefusal("invalid-server", "A server needs either a command or a url.")
+        self._check_policy(settings)
+
+    def _find_refusal(self, settings: McpServerConfig) -> str:
+        """Return why the administrator's policy does not allow a server; "" if it does."""
+        command_line = (settings.command or "", *settings.args)
+        return self._config.policy.refuse_mcp_server(command_line, settings.url)
+
+    def _check_policy(self, settings: McpServerConfig) -> None:
+        """Raises: McpRefusal when the administrator's policy does not allow a server."""
+        if refusal := self._find_refusal(settings):
+            raise McpRefusal("invalid-server", refusal)
 
     def _is_reserved(self, name: str) -> bool:
         """Return whether a rule with this name would be a rule for other tools, such as our own. For example, the rule
@@ -447,6 +462,7 @@ class McpManager:
             self._known_lists,
             self._start_queue,
             self._is_reserved(name),
+            self._find_refusal(settings),
         )
         self._servers[name] = server
         self._track(self._tasks.create_task(server.run(), name=f"mcp {name}"))
@@ -528,6 +544,12 @@ def _list_fields(params: McpUpdateServerParams) -> dict[str, Any]:
         for name, value in params.model_dump(mode="json", by_alias=True, exclude_none=True).items()
         if name in _ALIASES
     }
+
+
+def _read_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the written fields of a server as values of `McpServerConfig`."""
+    new = McpServerConfig.model_validate(fields)
+    return {name: getattr(new, name) for name in new.model_fields_set}
 
 
 def _drop_unchanged(fields: dict[str, Any], info: ToolServerUpdatedParams) -> dict[str, Any]:

@@ -75,6 +75,8 @@ class McpServer:
     """Holds the server back while others start."""
     is_name_reserved: bool = False
     """Whether the name stands for other tools in rules. Then the server never runs, see `tool_names`."""
+    refusal: str = ""
+    """Why the administrator's policy does not allow the server; "" if it does. Then it never runs."""
     status: ServerStatus = ServerStatus.STOPPED
     error: str | None = None
     """Why the last session ended, in one line without secrets."""
@@ -189,7 +191,7 @@ class McpServer:
 
     async def _load_known_lists(self) -> None:
         """Offer what the server offered when it last ran, until it runs."""
-        if not self.is_wanted or self.is_name_reserved or self._kept_lists is not None:
+        if not self.is_wanted or self.is_name_reserved or self.refusal or self._kept_lists is not None:
             return
         self._kept_lists = await asyncio.to_thread(self.known_lists.load, self.name, self.settings)
         if self.is_wanted and self.lists is None and self._kept_lists is not None:
@@ -258,7 +260,9 @@ class McpServer:
             self.resources,
             self.get_environment,
         )
-        if self.is_name_reserved:
+        if self.refusal:
+            ending = SessionEnd(self.refusal)
+        elif self.is_name_reserved:
             ending = SessionEnd(_RESERVED)
         else:
             ending = await run_session(settings, sign_in.provider if sign_in else None, scope, on_ready)

@@ -266,6 +266,10 @@ class DefaultSetting(Model):
     """The file whose value counts; absent when no file sets it."""
     own: bool = True
     """Whether a change of the user's file takes effect: no other file overrides it."""
+    locked: str | None = None
+    """Why the user cannot change it, in a sentence; absent when the user can."""
+    limited: str | None = None
+    """Why the user cannot raise it beyond a limit, in a sentence; absent when the user can."""
 
 
 class ConfigDefaultsResult(Model):

@@ -15,8 +15,8 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import WebSocketClosedError, websocket_connect
 
+from jupyter_eca.config.policy.local_address import is_here
 from jupyter_eca.errors import ConfigError, FrameError
-from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.protocol.jsonrpc import ErrorResponse, decode, encode
 from jupyter_eca.transport.stdio import open_stdio
 

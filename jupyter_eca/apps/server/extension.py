@@ -5,10 +5,11 @@ It must not import hosts or fronts: `app.py` imports them when they are needed.
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import Any, Final
 
 from jupyter_server.extension.application import ExtensionApp
-from traitlets import Bool
+from traitlets import Bool, Unicode
 
 from jupyter_eca.apps.server.agent_access import AgentAccessHandler
 from jupyter_eca.apps.server.app import AGENT_PATH, CALLBACK, EcaServer
@@ -18,6 +19,9 @@ from jupyter_eca.apps.server.file_events import declare_event
 from jupyter_eca.apps.server.kernel_comms import KernelWatch
 from jupyter_eca.apps.server.renamed_notebooks import RenamedNotebooks
 from jupyter_eca.apps.server.websockets import EcaWebSocket, FrontWebSocket
+
+# The same as `config.policy.sources.SERVER_VARIABLE`, whose import would take long.
+SERVER_POLICY_VARIABLE: Final = "JUPYTER_ECA_SERVER_POLICY"
 
 
 class EcaApp(ExtensionApp):
@@ -33,8 +37,17 @@ class EcaApp(ExtensionApp):
         "token can approve.",
     )
 
+    policy = Unicode(
+        "",
+        config=True,
+        help="The policy of the administrator: the path of a JSON file, or the JSON itself. It restricts the assistant "
+        "in this server and in its kernels, and no user can loosen it here. See the documentation, For administrators.",
+    )
+
     def initialize_handlers(self) -> None:
         """Add the handlers of our addresses. Called by Jupyter when the server starts."""
+        if self.policy:
+            os.environ[SERVER_POLICY_VARIABLE] = self.policy  # the kernels inherit it
         declare_event(self.serverapp)
         self.eca_server = EcaServer(self.serverapp)
         self.watch = KernelWatch(self.serverapp, self.eca_server)

@@ -15,6 +15,7 @@ from jupyter_eca.protocol.base import Model
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from jupyter_eca.config.policy.applied_policy import AppliedPolicy
     from jupyter_eca.config.schema import AcpAgentConfig
 
 
@@ -44,10 +45,10 @@ class OutsideAgent(Model):
 
 
 def combine_outside_agents(
-    known: Mapping[str, OutsideAgent], configured: Mapping[str, AcpAgentConfig]
+    known: Mapping[str, OutsideAgent], configured: Mapping[str, AcpAgentConfig], policy: AppliedPolicy
 ) -> dict[str, OutsideAgent]:
     """Return the outside agents by name: the known ones with the changes of the configuration, and those that only the
-    configuration names. One without a command is left out."""
+    configuration names. One without a command is left out, and one that the policy refuses."""
     agents = dict(known)
     for name, settings in configured.items():
         base = known.get(name)
@@ -69,4 +70,4 @@ def combine_outside_agents(
             has_tool_as_title=bool(base and base.has_tool_as_title),
             is_missing=bool(base and base.is_missing and same_program),
         )
-    return agents
+    return {name: agent for name, agent in agents.items() if not policy.refuse_outside_agent(agent.command)}

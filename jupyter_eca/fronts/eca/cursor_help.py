@@ -15,6 +15,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca import redaction
+from jupyter_eca.config.policy.document import Feature
 from jupyter_eca.engine.model.delta import Paused, ReasoningDelta, Remark, TextDelta
 from jupyter_eca.engine.model.rewrite import (
     NO_COMPLETION_MODEL,
@@ -173,8 +174,10 @@ class CursorHelp:
 
         Raises: RemoteError when no model is configured for completions, or the model fails or takes too long.
         """
-        model = self._session.host.config.completion.model
-        if not model:
+        config = self._session.host.config
+        if refusal := config.policy.refuse_feature(Feature.COMPLETIONS):
+            raise RemoteError(refusal, ErrorCode.REFUSED)
+        if not (model := config.completion.model):
             raise RemoteError(NO_COMPLETION_MODEL, ErrorCode.REFUSED)
         chosen = self._choose(model)
         newer = self._supersede()

@@ -6,6 +6,7 @@ It must not record costs: `costs.ledger` does. `engine.model.budget` decides whe
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.model.budget import GO_ON, STOP, Budget, BudgetExcess, BudgetScope, find_excess, format_increase
@@ -38,10 +39,19 @@ class Budgets:
     async def allow(self, bill: Bill, request: ModelRequest) -> None:
         """Check that a request may be sent. If it would exceed a budget, the user is asked whether it may.
 
+        A budget of the administrator's policy is not asked about: it cannot be exceeded.
+
         Raises: OverBudget, whose message says which budget is exceeded, what was spent, and how to raise the budget.
         """
         expected = self._ledger.estimate_usage(bill, request)
         price = (await self._catalog.quote(bill.model, expected)).cost
+        policy = self._current.resolved.config.policy
+        for budget in await self._list_budgets(bill):
+            if (fixed := policy.find_budget(budget.scope)) is None:
+                continue
+            limit, reason = fixed
+            if excess := find_excess((replace(budget, limit=limit, raised=0.0),), price):
+                raise OverBudget(f"{excess.text} It was not sent. {reason}")
         while excess := find_excess(await self._list_budgets(bill), price):
             answer = await self._ask(bill, excess)
             if answer == GO_ON:

@@ -62,6 +62,8 @@ def _describe(
         choices=choices,
         file=files.get_display_name(file) if file else None,
         own=file in {None, files.user_file},
+        locked=config.policy.locked.get(name.value),
+        limited=config.policy.limited.get(name.value),
     )
 
 
@@ -73,13 +75,19 @@ def read_default(config: Config, name: wire.DefaultName) -> Any:
     return value
 
 
-def set_default(sources: ConfigSources, params: wire.ConfigSetDefaultParams) -> None:
+def set_default(config: Config, sources: ConfigSources, params: wire.ConfigSetDefaultParams) -> None:
     """Set or remove a default in the user's own file. Blocks: it writes the file.
 
-    Raises: LocalError for a value of the wrong kind, ConfigError when the file cannot be changed.
+    Raises: LocalError for a value of the wrong kind, and for one that the administrator's policy does not allow;
+    ConfigError when the file cannot be changed.
     """
     name, field = params.name, _FIELDS[params.name]
     value = getattr(params, field)
+    if reason := config.policy.locked.get(name.value):
+        raise LocalError(reason)
+    budget = config.policy.find_budget(_find_place(name)[-1]) if field == "dollars" else None
+    if budget is not None and value is not None and value > budget[0]:
+        raise LocalError(budget[1])
     if any(getattr(params, other) is not None for other in _KINDS if other != field):
         raise LocalError(_WRONG_KIND.format(name=name.value, kind=_KINDS[field]))
     with WRITING:

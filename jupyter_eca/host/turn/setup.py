@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca import instructions
 from jupyter_eca.config import find_problems, locate_problem
 from jupyter_eca.config.agents import PLAN
+from jupyter_eca.config.policy.document import Feature
 from jupyter_eca.config.schema import SandboxMode
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval.approval_scope import get_selector
@@ -222,6 +223,7 @@ class Setups:
         chosen_agent = self._services.current.resolved.agent(choice.agent)
         variant = chosen_agent.variant if choice.variant is None else choice.variant
         trust = self._services.config.chat.default_trust if choice.trust is None else choice.trust
+        trust = trust and not self._services.config.policy.refuse_feature(Feature.TRUST)
         return replace(choice, agent=chosen_agent.name, variant=variant, trust=trust)
 
     def list_tools(self, agent_name: str, context: ToolContext, bounds: Bounds = NO_BOUNDS) -> list[Tool]:

@@ -177,6 +177,7 @@ class ToolContexts:
             workspace.notebooks if isinstance(workspace.notebooks, Executed) else None,
             notebook,
             known or KnownVersions(),
+            services.config.policy,
             find_kernels(services, kernel),
             live.state.history if live else (),
             check_reading,

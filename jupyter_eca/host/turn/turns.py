@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jupyter_eca import redaction
+from jupyter_eca.config.policy.document import Feature
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.draft import draft_request
 from jupyter_eca.engine.text.slash_commands import hide_key
@@ -221,8 +222,9 @@ class Turns:
             live.choice = choice.fill_from(live.choice)
             self._services.store.select(chat, live.choice.selection)
             if choice.trust is not None:
-                self._chats.feed(live, inputs.TrustChanged(now(), choice.trust))
-                self._subagents.trust(chat, trust=choice.trust)
+                trust = choice.trust and not self._services.config.policy.refuse_feature(Feature.TRUST)
+                self._chats.feed(live, inputs.TrustChanged(now(), trust))
+                self._subagents.trust(chat, trust=trust)
 
     def note(self, chat: str, text: str, text_for_model: str) -> None:
         """Add a note that belongs to no turn, for example about the end of a background job. The user sees `text`, and

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from jupyter_eca.config.policy.applied_policy import AppliedPolicy
 from jupyter_eca.config.schema import VariablesConfig
 from jupyter_eca.plugins.contexts.reading.recent_look import Glances
 from jupyter_eca.workspace.known_versions import KnownVersions
@@ -61,6 +62,8 @@ class Surroundings:
     """The path of the notebook in which the user asked, "" for none, and also while the user types."""
     known: KnownVersions = field(default_factory=KnownVersions)
     """Remembers the versions of files and cells that the model gets."""
+    policy: AppliedPolicy = field(default_factory=AppliedPolicy)
+    """The administrator's policy."""
     run_histories: Kernels | None = None
     """The kernels of notebooks, to find out what has run in them. Unlike `kernels` it is also present when a cell
     asks."""

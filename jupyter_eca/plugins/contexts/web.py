@@ -4,9 +4,10 @@ does."""
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from jupyter_eca.config.policy.document import Feature
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.protocol.context import WebContext
@@ -32,7 +33,10 @@ class WebPlug:
         return [WebContext(url=query)] if query.startswith(("http://", "https://")) and len(query) > 10 else []
 
     async def resolve(self, surroundings: Surroundings, context: WebContext) -> Material:
-        page = await fetch(context.url, self.reach)
+        policy = surroundings.policy
+        if refusal := policy.refuse_feature(Feature.WEB_PAGES):
+            raise ToolError(refusal)
+        page = await fetch(context.url, replace(self.reach, refuse_url=policy.refuse_url))
         return await asyncio.to_thread(_make_material, context.url, page)
 
 

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from jupyter_eca import redaction
 from jupyter_eca.config import ModelConfig
+from jupyter_eca.config.policy.local_address import is_here
 from jupyter_eca.plugins.providers import prices
 from jupyter_eca.plugins.providers.connection import failures
 from jupyter_eca.plugins.providers.connection.failures import RequestTarget
@@ -33,7 +34,6 @@ from jupyter_eca.plugins.providers.connection.sdk_clients import (
     get_client,
 )
 from jupyter_eca.plugins.providers.messages.events import MessagesReader
-from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.plugins.providers.messages.request import build_body
 from jupyter_eca.plugins.providers.modalities import adapt_to, find_modalities
 
@@ -76,6 +76,10 @@ class AnthropicProvider:
     make_client: Callable[[Any, RequestTarget, dict[str, Any]], Any] = _make_client
     """Creates a client of the SDK, with the options that all clients get. The SDK has another class of clients for each
     cloud. This function is called in a thread."""
+
+    def find_address(self, settings: ProviderConfig) -> str:
+        """Return the URL to which requests go."""
+        return _find_url(settings)
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         """Return the configured models, then ours; none without a key."""

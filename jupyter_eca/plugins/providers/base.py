@@ -49,6 +49,15 @@ class Provider(Protocol):
 
 
 @runtime_checkable
+class HasAddress(Protocol):
+    """A provider that knows where it sends requests, although no URL is configured."""
+
+    def find_address(self, settings: ProviderConfig) -> str:
+        """Return the URL to which requests go."""
+        ...
+
+
+@runtime_checkable
 class Keyed(Protocol):
     """A provider that needs a key, so users can sign in to it."""
 

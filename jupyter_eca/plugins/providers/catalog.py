@@ -14,10 +14,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config import ModelConfig, ProviderConfig, register_secrets
+from jupyter_eca.config.policy.applied_policy import UNKNOWN_ADDRESS
+from jupyter_eca.config.policy.document import Feature
 from jupyter_eca.engine.model.texts import NO_MODEL
 from jupyter_eca.errors import FailureKind, ProviderError, UnknownModel
 from jupyter_eca.plugins.providers import prices
-from jupyter_eca.plugins.providers.base import Keyed, MayCostNothing, Serves
+from jupyter_eca.plugins.providers.base import HasAddress, Keyed, MayCostNothing, Serves
 from jupyter_eca.plugins.providers.credentials import api_keys
 from jupyter_eca.plugins.providers.credentials.api_keys import KeyOutcomes
 from jupyter_eca.plugins.providers.variants import ASKED_TO_THINK, find_default_thinking, merge_payloads, variants
@@ -96,6 +98,8 @@ class Catalog:
     def configure(self, config: Config) -> None:
         """Use a configuration from now on. Requests under way are not changed."""
         self._config = config
+        # Why the administrator's policy does not allow some providers, by their names.
+        self._refused: dict[str, str] = {}
         self._offers = self._resolve_offers()
         # The places where the keys of the entries were looked up, as they were then, and the entries.
         self._found: tuple[object, Mapping[str, CatalogEntry]] = None, {}
@@ -156,8 +160,21 @@ class Catalog:
             plug = self._plugs.get(api or name) or (None if api else preset_plug)
             if plug is not None:
                 settings = own or ProviderConfig()
-                found[name] = plug, preset, settings if preset is None else _merge_settings(preset.settings, settings)
+                settings = settings if preset is None else _merge_settings(preset.settings, settings)
+                if refusal := self._refuse_provider(name, plug, settings):
+                    self._refused[name] = refusal
+                else:
+                    found[name] = plug, preset, settings
         return found
+
+    def _refuse_provider(self, name: str, plug: Provider, settings: ProviderConfig) -> str:
+        """Return why the administrator's policy does not allow a provider or its address; "" if it does."""
+        address = settings.url or ""
+        if not address:
+            address = plug.find_address(settings) if isinstance(plug, HasAddress) else ""
+        if not address and isinstance(plug, Keyed):
+            address = UNKNOWN_ADDRESS
+        return self._config.policy.refuse_provider(name) or self._config.policy.refuse_url(address)
 
     def _list_plug_names(self) -> list[str]:
         """Return the names of the plugs that are also names of a provider."""
@@ -165,7 +182,8 @@ class Catalog:
 
     def _make_entry(self, name: str, plug: Provider, preset: Preset | None, settings: ProviderConfig) -> CatalogEntry:
         """Look up the key of a provider, and return its entry. The key is registered, so that no text shows it."""
-        login = self._credentials.get(name) if self._credentials is not None else None
+        takes_typed_keys = not self._config.policy.refuse_feature(Feature.TYPED_KEYS)
+        login = self._credentials.get(name) if self._credentials is not None and takes_typed_keys else None
         key = api_keys.find_key(name, plug, settings, login, self._config.variable, preset.variable if preset else "")
         if self._registered_keys.get(name) != key:
             register_secrets(key.settings)
@@ -186,16 +204,20 @@ class Catalog:
         await self.refresh()
         entries = self._rank_entries()
         offers = await asyncio.gather(*(entry.plug.models(entry.settings) for _, entry in entries))
-        return tuple(f"{name}/{model}" for (name, _), offer in zip(entries, offers, strict=True) for model in offer)
+        names = (f"{name}/{model}" for (name, _), offer in zip(entries, offers, strict=True) for model in offer)
+        return tuple(name for name in names if not self._config.policy.refuse_model(name))
 
     async def default(self) -> str:
         """Return the configured model, else the best model of the first provider that is usable here, else ""."""
-        if self._config.default_model:
+        policy = self._config.policy
+        if self._config.default_model and not policy.refuse_model(self._config.default_model):
             return self._config.default_model
         await self.refresh()
         for name, entry in self._rank_entries():
-            if entry.plug.rank is not None and (models := await entry.plug.models(entry.settings)):
-                return f"{name}/{models[0]}"
+            if entry.plug.rank is not None:
+                for model in await entry.plug.models(entry.settings):
+                    if not policy.refuse_model(f"{name}/{model}"):
+                        return f"{name}/{model}"
         return ""
 
     async def list_models(self) -> tuple[tuple[str, ...], str]:
@@ -209,7 +231,8 @@ class Catalog:
         entries = self.entries()
         wanted = {name.partition("/")[0] for name in full_names}.intersection(entries)
         offers = {name: await entries[name].plug.models(entries[name].settings) for name in wanted}
-        return frozenset(full_names).intersection(f"{name}/{model}" for name in offers for model in offers[name])
+        usable = frozenset(full_names).intersection(f"{name}/{model}" for name in offers for model in offers[name])
+        return frozenset(name for name in usable if not self._config.policy.refuse_model(name))
 
     def _rank_entries(self) -> list[tuple[str, CatalogEntry]]:
         """Return the entries in the order in which a default model is looked for."""
@@ -250,11 +273,14 @@ class Catalog:
         a variant for all models that it may be used with. With `thinks` the model is asked to think also without a
         variant. Only chats do this: nobody waits for thoughts before a completion.
 
-        Raises: UnknownModel for a name that no provider serves; ProviderError for no name.
+        Raises: UnknownModel for a name that no provider serves; ProviderError for no name, and for a model that the
+        administrator's policy does not allow.
         """
         if not full_name:
             raise ProviderError(NO_MODEL, kind=FailureKind.SETUP)
         provider, slash, model = full_name.partition("/")
+        if refusal := self._refuse(full_name):
+            raise ProviderError(refusal, kind=FailureKind.SETUP)
         entries = self.entries()
         if not (slash and model):
             raise UnknownModel(f"{full_name!r} is not a model. Write PROVIDER/MODEL, with a model that is listed.")
@@ -270,6 +296,15 @@ class Catalog:
         if payload:
             settings = _add_payload(settings, model, payload)
         return Chosen(entry.plug, model, settings, entry.free, self.key_outcomes)
+
+    def _refuse(self, full_name: str) -> str:
+        """Return why the administrator's policy does not allow a model, its provider or its address; "" if it does."""
+        if refusal := self._config.policy.refuse_model(full_name):
+            return refusal
+        provider = full_name.partition("/")[0]
+        if entry := self.entries().get(provider):
+            return self._refuse_provider(provider, entry.plug, entry.settings)
+        return self._refused.get(provider, "")
 
     def _add_time_limits(self, settings: ProviderConfig) -> ProviderConfig:
         """Add the limits of the whole configuration where the provider has none of its own."""

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import redaction
+from jupyter_eca.config.policy.local_address import is_here
 from jupyter_eca.errors import FailureKind, LocalError, ProviderError
 from jupyter_eca.plugins.providers.base import DeviceAuthorization
 from jupyter_eca.plugins.providers.connection import failures
-from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.plugins.providers.openai import OpenAIProvider
 from jupyter_eca.plugins.providers.openai_chat import CHAT_COMPLETIONS
 from jupyter_eca.plugins.providers.presets import COPILOT, COPILOT_EDITOR

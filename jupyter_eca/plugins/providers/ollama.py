@@ -13,11 +13,11 @@ from dataclasses import replace
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca.config.policy.local_address import is_here
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers.anthropic import AnthropicProvider
 from jupyter_eca.plugins.providers.connection.sdk_clients import Patience
-from jupyter_eca.plugins.providers.messages.local_address import is_here
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -45,6 +45,10 @@ class OllamaProvider:
     name = "ollama"
     rank = 20
     free = True
+
+    def find_address(self, settings: ProviderConfig) -> str:
+        """Return the URL to which requests go."""
+        return settings.url or URL
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         """Return the configured models and those that Ollama has pulled; none if no Ollama runs here."""

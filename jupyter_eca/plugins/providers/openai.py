@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from jupyter_eca import redaction
 from jupyter_eca.config import ModelConfig
+from jupyter_eca.config.policy.local_address import is_here
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers import prices
@@ -36,7 +37,6 @@ from jupyter_eca.plugins.providers.connection.sdk_clients import (
     explain_connection_error,
     get_client,
 )
-from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.plugins.providers.modalities import adapt_to, find_modalities
 from jupyter_eca.plugins.providers.presets import RESPONSES
 from jupyter_eca.plugins.providers.responses.events import ResponsesReader as ResponsesReading

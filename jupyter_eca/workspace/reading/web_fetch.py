@@ -57,6 +57,10 @@ async def _look_up(host: str, port: int) -> list[str]:
     return [str(address[0]) for *_, address in addresses]
 
 
+def _refuse_nothing(_url: str) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class NetworkAccess:
     """Decides which hosts pages may be fetched from."""
@@ -65,6 +69,8 @@ class NetworkAccess:
     """Resolves a host and port to addresses."""
     allows: Callable[[Address], bool] = is_public
     """Returns whether an address may be connected to. All addresses of a host must be allowed."""
+    refuse_url: Callable[[str], str] = _refuse_nothing
+    """Returns why a URL must not be fetched, in a sentence; "" if it may be."""
 
 
 PUBLIC: Final = NetworkAccess()
@@ -125,6 +131,8 @@ async def _choose_address(url: URL, reach: NetworkAccess) -> str:
     """
     if url.scheme not in {"http", "https"} or not url.host:
         raise ToolError(f"{url} is no http or https address.")
+    if refusal := reach.refuse_url(str(url)):
+        raise ToolError(refusal)
     if url.userinfo:
         raise ToolError(f"{url.host}: an address with a password in it is not fetched.")
     addresses = await reach.lookup(url.host, url.port or {"http": 80, "https": 443}[url.scheme])

@@ -98,7 +98,7 @@ interface DefaultProps extends Omit<Props, 'listed'> {
 /** A form with one default: its field, a button that saves it, and the file that it comes from. */
 function Default({ setting, models, onSave }: DefaultProps): React.ReactElement {
   const { trans } = useEnv();
-  const { name, file, own } = setting;
+  const { name, file, own, locked, limited } = setting;
   const field = FIELDS[name];
   const before = String(setting[field] ?? '');
   const [text, setText] = React.useState(before);
@@ -133,6 +133,7 @@ function Default({ setting, models, onSave }: DefaultProps): React.ReactElement 
   const common = {
     id,
     value: text,
+    disabled: locked !== undefined,
     'aria-describedby': `${id}-from`,
     onChange: (event: React.ChangeEvent<HTMLInputElement | HTMLSelectElement>) => {
       setSaved(false);
@@ -172,17 +173,19 @@ function Default({ setting, models, onSave }: DefaultProps): React.ReactElement 
       <button
         type="submit"
         className="eca-Button"
-        disabled={text === before}
+        disabled={text === before || locked !== undefined}
         aria-label={trans.__('Save: %1', labels[name])}
       >
         {trans.__('Save')}
       </button>
       <span id={`${id}-from`} className="eca-Note">
-        {file === undefined
-          ? trans.__('not set')
-          : own
-            ? trans.__('set in %1', file)
-            : trans.__('set in %1, which comes before your own file', file)}
+        {locked !== undefined
+          ? locked
+          : file === undefined
+            ? (limited ?? trans.__('not set'))
+            : own
+              ? trans.__('set in %1', file)
+              : trans.__('set in %1, which comes before your own file', file)}
       </span>
       <span role="status" className="eca-Note">
         {saved ? trans.__('Saved.') : ''}

@@ -216,6 +216,7 @@ export function RuleWords({ rule }: { readonly rule: ApprovalsAddParams }): Reac
   const effects = {
     allow: trans.__('%1 will run without asking, unless a rule that forbids it or asks comes first.', calls),
     ask: trans.__('%1 will need your approval, unless a rule forbids it.', calls),
+    alwaysAsk: trans.__('%1 will need your approval each time, also with trust, unless a rule forbids it.', calls),
     deny: trans.__('%1 will be forbidden.', calls)
   };
   return <>{effects[rule.decision]}</>;

@@ -947,6 +947,10 @@ export interface DefaultSetting {
   readonly file?: string;
   /** Whether a change of the user's file takes effect: no other file overrides it. */
   readonly own: boolean;
+  /** Why the user cannot change it, in a sentence; absent when the user can. */
+  readonly locked?: string;
+  /** Why the user cannot raise it beyond a limit, in a sentence; absent when the user can. */
+  readonly limited?: string;
 }
 
 /** Delete a cell. */

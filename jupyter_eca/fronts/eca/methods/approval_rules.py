@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config import approval_rules, resolve
+from jupyter_eca.config.policy.document import Feature
 from jupyter_eca.engine.approval.call_targets import find_targets
 from jupyter_eca.engine.approval.policy import Decision, decide
 from jupyter_eca.engine.approval.proposed_rule import merge_rules, propose_rule
@@ -54,6 +55,8 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
     if live is None or call is None or tool is None:
         raise RemoteError(_NOT_WAITING, ErrorCode.REFUSED)
     config = session.host.config
+    if refusal := config.policy.refuse_feature(Feature.ALLOW_RULES):
+        return wire.ApprovalsProposeResult(why=refusal)
     allowed = config.tool_call.approval.allow
     targets = call.targets or find_targets(tool, call.arguments)
     if (proposed := propose_rule(allowed, tool, call.arguments, targets)) is None:
@@ -87,6 +90,9 @@ def _build_policy_with(config: Config, name: str, selector: str, rule: Rule) -> 
 async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.ApprovalsAddResult:
     """Add a rule to a file. Raises: RemoteError, LocalError."""
     check_may_change_config(session)
+    refusal = session.host.config.policy.refuse_feature(Feature.ALLOW_RULES)
+    if refusal and params.decision == Decision.ALLOW:
+        raise LocalError(refusal)
     try:
         # `keep`: a folder whose settings the user trusts stays trusted after this change of its settings.
         file = await session.host.folder_trust.keep(

@@ -9,7 +9,8 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.errors import UnknownChat
+from jupyter_eca.config.policy.document import Feature
+from jupyter_eca.errors import RemoteError, UnknownChat
 from jupyter_eca.fronts.eca import choices
 from jupyter_eca.fronts.eca.config_rights import check_may_approve
 from jupyter_eca.fronts.eca.projection import make_content, merge_subagents, place_flags
@@ -20,6 +21,7 @@ from jupyter_eca.protocol import chats, lifecycle
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.content import MetadataContent, Role
 from jupyter_eca.protocol.event import Event, Outcome, merge_pieces
+from jupyter_eca.protocol.jsonrpc import ErrorCode
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.chat.pagination import Page
@@ -244,6 +246,8 @@ async def update(session: EcaSession, params: chats.ChatUpdateParams) -> Done:
         await session.host.archive.rename(id, params.title)
     if params.trust is not None:
         check_may_approve(session)
+        if params.trust and (refusal := session.host.config.policy.refuse_feature(Feature.TRUST)):
+            raise RemoteError(refusal, ErrorCode.REFUSED)
         await session.host.chats.load(id)
         session.host.turns.choose(id, Choice(trust=params.trust))
     return Done()

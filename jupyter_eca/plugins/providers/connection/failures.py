@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from jupyter_eca import redaction
+from jupyter_eca.config.policy.local_address import is_here
 from jupyter_eca.errors import FailureKind, ProviderError
-from jupyter_eca.plugins.providers.messages.local_address import is_here
 
 # The status of each error type. An error in the middle of a stream comes after the status 200, so only its type says
 # what it is. The types of Anthropic come first, then those of OpenAI.

@@ -20,8 +20,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 from urllib.parse import urlencode, urlsplit
 
+from jupyter_eca.config.policy.local_address import is_here
 from jupyter_eca.errors import LocalError
-from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.protocol.lifecycle import MessageType
 
 if TYPE_CHECKING:

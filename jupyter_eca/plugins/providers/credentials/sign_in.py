@@ -15,11 +15,12 @@ from pydantic import SecretStr
 
 from jupyter_eca import redaction
 from jupyter_eca.config.credentials import StoredKey
+from jupyter_eca.config.policy.document import Feature
+from jupyter_eca.config.policy.local_address import is_here
 from jupyter_eca.errors import LocalError, ProviderError
 from jupyter_eca.plugins.providers import prices
 from jupyter_eca.plugins.providers.base import Bundles, Keyed, MayLackTools, Serves, SignsInByDevice
 from jupyter_eca.plugins.providers.credentials import browser_sign_in
-from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.plugins.providers.presets import KEY_PREFIXES
 from jupyter_eca.protocol import provider as wire
 from jupyter_eca.protocol.lifecycle import MessageType
@@ -259,6 +260,8 @@ class Logins:
     def _find_keyed(self, name: str) -> tuple[CatalogEntry, Keyed]:
         """Return a provider that needs a key, and its plug. Raises: LocalError when there is none of this name."""
         entry = self._find_entry(name)
+        if refusal := self._catalog.config.policy.refuse_feature(Feature.TYPED_KEYS):
+            raise LocalError(refusal)
         if not isinstance(entry.plug, Keyed):
             raise LocalError(_NO_KEY_WANTED.format(name=name))
         return entry, entry.plug
@@ -270,13 +273,15 @@ class Logins:
         models = await entry.plug.models(entry.settings)
         trial = self._catalog.key_outcomes.get(entry.settings)
         auth = _describe_auth(entry, trial, usable=bool(models))
-        keyed = isinstance(entry.plug, Keyed)
+        policy = self._catalog.config.policy
+        models = tuple(model for model in models if not policy.refuse_model(f"{name}/{model}"))
+        signs_in = isinstance(entry.plug, Keyed) and not policy.refuse_feature(Feature.TYPED_KEYS)
         return wire.ProviderStatus(
             id=name,
             label=entry.label,
             configured=name in self._catalog.config.providers or bool(models),
             auth=auth,
-            login=_describe_login(name, entry) if keyed else None,
+            login=_describe_login(name, entry) if signs_in else None,
             models=await self._describe_models(name, entry, models),
             bundled=entry.plug.describe_bundled() if isinstance(entry.plug, Bundles) else None,
         )

@@ -1,0 +1,220 @@
+"""Applies the policy documents to the merged settings of all files and clients. Pure.
+
+It must not read a file: its neighbour `sources` does. `applied_policy` has what is refused later, while the program
+runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from jupyter_eca.config.policy.applied_policy import AppliedPolicy, explain_refusal
+from jupyter_eca.config.policy.document import Feature, FeatureState
+from jupyter_eca.config.policy.sources import list_leaves
+from jupyter_eca.config.schema import SandboxMode
+from jupyter_eca.engine.approval.policy import Decision
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from jupyter_eca.config.policy.document import PolicyDocument
+    from jupyter_eca.config.policy.sources import ReadPolicy
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """A limit that a policy can set."""
+
+    attributes: tuple[str, ...]
+    """The path to it in `PolicyLimits`."""
+    key: tuple[str, ...]
+    """The key of the configuration that it limits."""
+    default: float | None
+    """The value of the key when nobody sets it."""
+    is_zero_unlimited: bool = False
+    """Whether 0 stands for no limit in the configuration."""
+
+
+_LIMITS: Final = (
+    _Limit(("budget", "per_chat"), ("budget", "perChat"), None),
+    _Limit(("budget", "per_notebook"), ("budget", "perNotebook"), None),
+    _Limit(("budget", "per_day"), ("budget", "perDay"), None),
+    _Limit(("chat_retention_days",), ("chatRetentionDays",), 0, is_zero_unlimited=True),
+    _Limit(("sampling_requests",), ("mcpSampling", "maxRequests"), 20),
+    _Limit(("sampling_tokens",), ("mcpSampling", "maxTokens"), 100_000),
+    _Limit(("parallel_subagents",), ("subagents", "maxParallel"), 4),
+)
+_LOCKED: Final = "a value of {key} other than {value}"
+_LIMITED: Final = "more than {limit:g} for {key}"
+_NOT_USED: Final = "Your setting is not used. {reason}"
+
+
+@dataclass
+class _Enforcement:
+    """Applies one document after the other."""
+
+    settings: Json
+    """The settings so far."""
+    locked: dict[str, str] = field(default_factory=dict[str, str])
+    """See `AppliedPolicy.locked`."""
+    limited: dict[str, str] = field(default_factory=dict[str, str])
+    """See `AppliedPolicy.limited`."""
+    warnings: list[str] = field(default_factory=list[str])
+    """A sentence for each setting of the user that is not used."""
+
+    def lock(
+        self,
+        document: PolicyDocument,
+        key: tuple[str, ...],
+        value: Any,
+        what: str,
+        *,
+        tells: bool,
+        is_limit: bool = False,
+    ) -> None:
+        """Set a value that the user cannot change or, with `is_limit`, not raise. `what` says what the policy does not
+        allow. `tells`: warn the user that an own setting is not used."""
+        reason = explain_refusal(document, what)
+        if tells:
+            self.warnings.append(_NOT_USED.format(reason=reason))
+        (self.limited if is_limit else self.locked)[".".join(key)] = reason
+        self.settings = _put(self.settings, key, value)
+
+
+def enforce(settings: Json, policies: tuple[ReadPolicy, ...]) -> tuple[Json, AppliedPolicy, list[str]]:
+    """Return the settings with the policies applied, what the policies refuse later, and a warning for each setting of
+    the user that is not used. The rules of the policies that deny or always ask must be among the settings already."""
+    work = _Enforcement(settings)
+    documents, names = tuple(read.document for read in policies), tuple(read.name for read in policies)
+    for document in documents:
+        _apply_features(work, document)
+        _apply_locked(work, document)
+        _apply_limits(work, document)
+        _apply_default(work, document)
+    policy = AppliedPolicy(documents=documents, names=names, locked=work.locked, limited=work.limited)
+    _drop_refused(work, policy)
+    return work.settings, policy, work.warnings
+
+
+def _apply_locked(work: _Enforcement, document: PolicyDocument) -> None:
+    """Replace values by those that the document locks."""
+    for key in list_leaves(document.locked):
+        value, present = _get(document.locked, key), _get(work.settings, key)
+        what = _LOCKED.format(key=f"`{'.'.join(key)}`", value=f"`{value}`")
+        work.lock(document, key, value, what, tells=present is not None and present != value)
+
+
+def _apply_limits(work: _Enforcement, document: PolicyDocument) -> None:
+    """Lower values that are higher than the document allows."""
+    for limit in _LIMITS:
+        highest: Any = document.limits
+        for name in limit.attributes:
+            highest = getattr(highest, name)
+        if highest is None:
+            continue
+        present = _get(work.settings, limit.key)
+        value = limit.default if present is None else present
+        is_unlimited = value is None or (limit.is_zero_unlimited and value == 0)
+        is_higher = not isinstance(value, int | float) or value > highest
+        what = _LIMITED.format(limit=highest, key=f"`{'.'.join(limit.key)}`")
+        lowered = highest if is_unlimited or is_higher else value
+        tells = present is not None and lowered != present
+        work.lock(document, limit.key, lowered, what, tells=tells, is_limit=True)
+
+
+def _apply_default(work: _Enforcement, document: PolicyDocument) -> None:
+    """Make the decision about calls that no rule selects as strict as the document wants, also that of agents."""
+    floor = document.approval.by_default
+    if floor is Decision.ALLOW:
+        return
+    order = list(Decision)
+    agents = cast("Json", work.settings.get("agent") or {})
+    for owner in ((), *(("agent", name) for name in agents)):
+        key = (*owner, "toolCall", "approval", "byDefault")
+        present = _get(work.settings, key)
+        if owner and present is None:
+            continue
+        if present not in order or order.index(Decision(present)) < order.index(floor):
+            what = f"a milder decision than `{floor.value}` about calls that no rule selects"
+            work.lock(document, key, floor.value, what, tells=present is not None, is_limit=True)
+
+
+def _apply_features(work: _Enforcement, document: PolicyDocument) -> None:
+    """Apply the features that are settings. The others are refused when they are used."""
+    off = {feature for feature in Feature if document.features.get(feature) is FeatureState.FORCE_OFF}
+    if Feature.TRUST in off:
+        is_on = bool(_get(work.settings, ("chat", "defaultTrust")))
+        work.lock(document, ("chat", "defaultTrust"), False, "trust", tells=is_on)
+    if Feature.SANDBOX in off:
+        work.lock(document, ("toolCall", "sandbox", "mode"), SandboxMode.OFF.value, "the sandbox", tells=False)
+    if document.features.sandbox is FeatureState.FORCE_ON:
+        mode = _get(work.settings, ("toolCall", "sandbox", "mode"))
+        wanted = mode if mode == SandboxMode.AUTO else SandboxMode.ASK.value
+        work.lock(
+            document,
+            ("toolCall", "sandbox", "mode"),
+            wanted,
+            "commands outside of the sandbox",
+            tells=mode == SandboxMode.OFF,
+        )
+
+
+def _drop_refused(work: _Enforcement, policy: AppliedPolicy) -> None:
+    """Drop the hooks, custom tools and modes of agents that the policy refuses, and the rules that allow calls."""
+    for section, find in (("hooks", _find_hook_refusal), ("customTools", _find_tool_refusal)):
+        entries = _as_object(work.settings.get(section))
+        refusals = {name: refusal for name, entry in entries.items() if (refusal := find(policy, _as_object(entry)))}
+        work.warnings += [f"`{section}.{name}` is not used. {reason}" for name, reason in refusals.items()]
+        if refusals:
+            kept = {name: entry for name, entry in entries.items() if name not in refusals}
+            work.settings = {**work.settings, section: kept}
+    if reason := policy.refuse_feature(Feature.AGENT_MODES):
+        for name, entry in _as_object(work.settings.get("acpAgents")).items():
+            if _as_object(entry).get("mode") is not None:
+                work.warnings.append(f"`acpAgents.{name}.mode` is not used. {reason}")
+                work.settings = _put(work.settings, ("acpAgents", name, "mode"), None)
+
+
+def drop_allow_rules(settings: Json, built_in: Json) -> Json:
+    """Return the settings with no `allow` rules but the built-in ones."""
+    kept = _put(settings, ("toolCall", "approval", "allow"), built_in)
+    for name, agent in _as_object(settings.get("agent")).items():
+        if _get(_as_object(agent), ("toolCall", "approval", "allow")):
+            kept = _put(kept, ("agent", name, "toolCall", "approval", "allow"), {})
+    return kept
+
+
+def _find_hook_refusal(policy: AppliedPolicy, hook: Json) -> str:
+    actions: Any = hook.get("actions")
+    return policy.refuse_hook(list(_list_programs(cast("list[Any]", actions if isinstance(actions, list) else []))))
+
+
+def _list_programs(actions: list[Any]) -> Iterator[str]:
+    for action in actions:
+        settings = _as_object(action)
+        yield from (text for key in ("shell", "file") if isinstance(text := settings.get(key), str))
+
+
+def _find_tool_refusal(policy: AppliedPolicy, tool: Json) -> str:
+    return policy.refuse_custom_tool(str(tool.get("command", "")))
+
+
+def _get(settings: Mapping[str, Any], key: tuple[str, ...]) -> Any:
+    """Return the value of a key; None if it is not set."""
+    found: Any = settings
+    for name in key:
+        found = cast("Json", found).get(name) if isinstance(found, dict) else None
+    return found
+
+
+def _put(settings: Json, key: tuple[str, ...], value: Any) -> Json:
+    """Return the settings with one value set. The argument is not changed."""
+    head, *rest = key
+    return {**settings, head: _put(_as_object(settings.get(head)), tuple(rest), value) if rest else value}
+
+
+def _as_object(value: Any) -> Json:
+    return cast("Json", value) if isinstance(value, dict) else {}

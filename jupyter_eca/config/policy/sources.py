@@ -1,0 +1,157 @@
+"""Reads the policy documents, and says what holds instead of one that has an error. They all hold at the same time.
+
+The documents are, in this order:
+
+1. `jupyter_eca_policy.json` in Jupyter's folders for the settings of the whole system;
+2. the variable `JUPYTER_ECA_POLICY`: the path of a file, or the document itself;
+3. the variable `JUPYTER_ECA_SERVER_POLICY`: the same, from the setting `EcaApp.policy` of a Jupyter server. The server
+   sets the variable for its kernels.
+
+It must not apply a policy: its neighbour `enforcement` does.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from pydantic import ValidationError
+
+from jupyter_eca.config import jsonc
+from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
+from jupyter_eca.config.policy.document import (
+    FORCIBLE,
+    ApprovalFloor,
+    Feature,
+    FeatureState,
+    FeatureStates,
+    PolicyDocument,
+)
+from jupyter_eca.config.schema import Config
+from jupyter_eca.engine.approval.policy import Decision
+from jupyter_eca.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+VARIABLE: Final = "JUPYTER_ECA_POLICY"
+SERVER_VARIABLE: Final = "JUPYTER_ECA_SERVER_POLICY"
+FILE_NAME: Final = "jupyter_eca_policy.json"
+
+# Jupyter's folders for the settings of the whole system.
+SYSTEM_FOLDERS: Final = (
+    (Path(os.environ.get("PROGRAMDATA", r"C:\ProgramData")) / "jupyter",)
+    if os.name == "nt"
+    else (Path("/etc/jupyter"), Path("/usr/local/etc/jupyter"))
+)
+
+_BROKEN: Final = (
+    "The policy of the administrator has an error: {error} Until it is corrected, everything is off that asks or "
+    "leaves this machine."
+)
+_OFF_FEATURES: Final = FeatureStates(
+    **{name: FeatureState.FORCE_OFF for name in FeatureStates.model_fields if name not in {"sandbox", "agent_modes"}}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPolicy:
+    """A policy document, and where it comes from."""
+
+    document: PolicyDocument
+    """The document, or what holds instead of one with an error."""
+    name: str
+    """Its file or variable."""
+    error: str = ""
+    """A sentence that says what is wrong with it; "" for nothing."""
+
+
+def list_policy_files(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the files that may have a policy, also those that do not exist."""
+    named = [environment.get(variable, "").strip() for variable in (VARIABLE, SERVER_VARIABLE)]
+    return (
+        *(folder / FILE_NAME for folder in SYSTEM_FOLDERS),
+        *(Path(text) for text in named if text and not text.startswith("{")),
+    )
+
+
+def read_policies(environment: Mapping[str, str]) -> tuple[ReadPolicy, ...]:
+    """Return the policy documents. Blocks: it reads files. It never raises: a document with an error is replaced by one
+    that switches off everything that asks or leaves the machine."""
+    return tuple(_read_all(environment))
+
+
+def _read_all(environment: Mapping[str, str]) -> Iterator[ReadPolicy]:
+    for folder in SYSTEM_FOLDERS:
+        if (file := folder / FILE_NAME).exists():
+            yield _read_file(file)
+    for variable in (VARIABLE, SERVER_VARIABLE):
+        if text := environment.get(variable, "").strip():
+            yield _parse(text, variable) if text.startswith("{") else _read_file(Path(text))
+
+
+def _read_file(file: Path) -> ReadPolicy:
+    """Return the document in a file. A named file that does not exist is an error, too."""
+    try:
+        text = read_regular(file, MAX_TEXT_BYTES).decode("utf-8")
+    except OSError as error:
+        return _replace_broken(str(file), f"{file} cannot be read: {error.strerror or error}.")
+    except UnicodeError:
+        return _replace_broken(str(file), f"{file} is not UTF-8.")
+    return _parse(text, str(file))
+
+
+def _parse(text: str, source: str) -> ReadPolicy:
+    """Return the document in a text. `source` is its name in an error."""
+    try:
+        document = PolicyDocument.model_validate(jsonc.parse(text))
+        _check(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        path = ".".join(str(part) for part in first["loc"])
+        return _replace_broken(source, f"{source}: {path}: {first['msg']}.")
+    except (ConfigError, ValueError, RecursionError) as error:
+        return _replace_broken(source, f"{source}: {str(error).rstrip('.')}.")
+    return ReadPolicy(document, source)
+
+
+def _check(document: PolicyDocument) -> None:
+    """Check what the schema cannot check. Raises: ValueError."""
+    for feature in Feature:
+        if document.features.get(feature) is FeatureState.FORCE_ON and feature not in FORCIBLE:
+            raise ValueError(f"features.{feature.value} cannot be forced on")
+    if "approval" in document.locked.get("toolCall", {}):
+        raise ValueError("locked.toolCall.approval: write the rules under `approval`")
+    parsed = Config.model_validate(document.locked).model_dump(by_alias=True, exclude_unset=True)
+    for path in list_leaves(document.locked):
+        found: Any = parsed
+        for key in path:
+            found = cast("dict[str, Any]", found).get(key) if isinstance(found, dict) else None
+        if found is None:
+            raise ValueError(f"locked.{'.'.join(path)} is not a key of the configuration")
+
+
+def list_leaves(settings: Mapping[str, Any], *path: str) -> list[tuple[str, ...]]:
+    """Return the paths to all values that are not objects: `{"a": {"b": 1}}` -> `[("a", "b")]`."""
+    leaves: list[tuple[str, ...]] = []
+    for key, value in settings.items():
+        if isinstance(value, dict) and value:
+            leaves += list_leaves(cast("dict[str, Any]", value), *path, key)
+        else:
+            leaves.append((*path, key))
+    return leaves
+
+
+def _replace_broken(name: str, error: str) -> ReadPolicy:
+    """Return the document that holds instead of one with an error."""
+    sentence = _BROKEN.format(error=error)
+    document = PolicyDocument(
+        contact=sentence,
+        approval=ApprovalFloor(by_default=Decision.DENY),
+        features=_OFF_FEATURES,
+        offline=True,
+        locked={"review": "before", "mcpSampling": {"approval": "deny"}},
+    )
+    return ReadPolicy(document, name, sentence)

@@ -1,0 +1,337 @@
+"""The administrator's policy: whatever a user, a project, a client or a variable writes, it only takes away."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_eca.config import Config, read_config, resolve
+from jupyter_eca.config.policy import sources
+from jupyter_eca.config.policy.document import Feature
+from jupyter_eca.config.policy.sources import SERVER_VARIABLE, VARIABLE
+from jupyter_eca.engine.approval.policy import Decision, decide
+from jupyter_eca.engine.model.request import ToolSpec
+from tests.config.files import globally, locally, trusting, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Json = dict[str, Any]
+
+SHELL = ToolSpec("shell_command", "", {})
+CONTACT = "Ask it@uni.example."
+
+
+def by_user(home: Path, project: Path, settings: Json) -> Config:
+    globally(home, settings)
+    return read_config((project,), home=home, environment=ENVIRONMENT)
+
+
+def by_project(home: Path, project: Path, settings: Json) -> Config:
+    locally(project, settings)
+    return read_config((project,), home=home, environment=ENVIRONMENT, trust=trusting(project))
+
+
+def by_client(home: Path, project: Path, settings: Json) -> Config:
+    return read_config((project,), home=home, environment=ENVIRONMENT, client=settings)
+
+
+def by_pure_client(home: Path, project: Path, settings: Json) -> Config:
+    return read_config((project,), home=home, environment=ENVIRONMENT, client={**settings, "pureConfig": True})
+
+
+def by_variable(home: Path, project: Path, settings: Json) -> Config:
+    return read_config((project,), home=home, environment={**ENVIRONMENT, "ECA_CONFIG": json.dumps(settings)})
+
+
+def by_file_of_the_command_line(home: Path, project: Path, settings: Json) -> Config:
+    file = write(project / "other.json", settings)
+    return read_config((project,), only=file, home=home, environment=ENVIRONMENT)
+
+
+def by_extra_file(home: Path, project: Path, settings: Json) -> Config:
+    extra = write(home / "eca" / "more.json", settings)
+    return by_user(home, project, {"extraConfigs": [str(extra)]})
+
+
+WAYS = (by_user, by_project, by_client, by_pure_client, by_variable, by_file_of_the_command_line, by_extra_file)
+
+ENVIRONMENT: dict[str, str] = {}
+
+
+@pytest.fixture(autouse=True)
+def _environment(home: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.mkdir()
+    project.mkdir()
+    ENVIRONMENT.clear()
+    monkeypatch.setattr(sources, "SYSTEM_FOLDERS", (home / "system",))
+
+
+def rule(config: Config, agent: str, command: str, *, trust: bool = False) -> Decision:
+    return decide(resolve(config).agent(agent).policy, SHELL, {"command": command}, frozenset(), trust=trust).decision
+
+
+def read(key: str) -> Callable[[Config], Any]:
+    """Reads a value: `a.b` is that of the key `b` in `a`."""
+
+    def find(config: Config) -> Any:
+        value: Any = config.model_dump(mode="json", by_alias=True)
+        for name in key.split("."):
+            value = value[name]
+        return value
+
+    return find
+
+
+ALLOWING = {"toolCall": {"approval": {"allow": {"shell_command": {}}, "byDefault": "allow"}}}
+NEVER = {"argsMatchers": {"command": ["(?!)"]}}
+
+# A policy, an attempt to loosen it, what is then looked at, and what it must be.
+TRIES: dict[str, tuple[Json, Json, Callable[[Config], Any], Any]] = {
+    "a locked value": (
+        {"locked": {"notebook": {"variables": {"table": "schema"}}}},
+        {"notebook": {"variables": "full"}},
+        read("notebook.variables.table"),
+        "schema",
+    ),
+    "a locked list": (
+        {"locked": {"disabledTools": ["run_code"]}},
+        {"disabledTools": []},
+        read("disabledTools"),
+        ["run_code"],
+    ),
+    "a locked address": (
+        {"locked": {"providers": {"house": {"url": "https://house.example/v1", "api": "openai-chat"}}}},
+        {"providers": {"house": {"url": "https://evil.example/v1", "key": "sk-users-own"}}},
+        lambda config: (config.providers["house"].url, config.providers["house"].read_key()),
+        ("https://house.example/v1", ""),
+    ),
+    "the mode of an outside agent": (
+        {"locked": {"acpAgents": {"claude": {"mode": "default"}}}},
+        {"acpAgents": {"claude": {"mode": "bypassPermissions"}}},
+        read("acpAgents.claude.mode"),
+        "default",
+    ),
+    "the modes of all outside agents": (
+        {"features": {"agentModes": "force-off"}},
+        {"acpAgents": {"claude": {"command": "claude", "mode": "bypassPermissions"}}},
+        lambda config: resolve(config).agents["claude"].outside.mode,  # pyright: ignore[reportOptionalMemberAccess]
+        "",
+    ),
+    "a budget without a limit": (
+        {"limits": {"budget": {"perDay": 2}}},
+        {"budget": {"perDay": None}},
+        read("budget.perDay"),
+        2.0,
+    ),
+    "a higher budget": ({"limits": {"budget": {"perDay": 2}}}, {"budget": {"perDay": 50}}, read("budget.perDay"), 2.0),
+    "chats that are kept for ever": (
+        {"limits": {"chatRetentionDays": 30}},
+        {"chatRetentionDays": 0},
+        read("chatRetentionDays"),
+        30,
+    ),
+    "more requests of servers": (
+        {"limits": {"samplingRequests": 3}},
+        {"mcpSampling": {"maxRequests": 300}},
+        read("mcpSampling.maxRequests"),
+        3,
+    ),
+    "a denied tool": (
+        {"approval": {"deny": {"shell_command": {}}}},
+        {"toolCall": {"approval": {"deny": {"shell_command": NEVER}, "allow": {"shell_command": {}}}}},
+        lambda config: rule(config, "code", "ls", trust=True),
+        Decision.DENY,
+    ),
+    "a denied tool of an agent": (
+        {"approval": {"deny": {"shell_command": {}}}},
+        {"agent": {"mine": {"toolCall": {"approval": {"deny": {"shell_command": NEVER}, "byDefault": "allow"}}}}},
+        lambda config: rule(config, "mine", "ls", trust=True),
+        Decision.DENY,
+    ),
+    "a tool that always asks": (
+        {"approval": {"alwaysAsk": {"shell_command": {}}}},
+        {"toolCall": {"approval": {"alwaysAsk": {"shell_command": NEVER}, "allow": {"shell_command": {}}}}},
+        lambda config: rule(config, "code", "ls", trust=True),
+        Decision.ASK,
+    ),
+    "the default": ({"approval": {"byDefault": "ask"}}, ALLOWING, read("toolCall.approval.byDefault"), "ask"),
+    "the default of an agent": (
+        {"approval": {"byDefault": "deny"}},
+        {"agent": {"mine": {"toolCall": {"approval": {"byDefault": "allow"}}}}},
+        lambda config: rule(config, "mine", "ls"),
+        Decision.DENY,
+    ),
+    "rules that allow": (
+        {"features": {"allowRules": "force-off"}},
+        {**ALLOWING, "agent": {"mine": ALLOWING}, "toolCall": {"approval": {"allow": {"shell_command": {}}}}},
+        lambda config: rule(config, "code", "ls"),
+        Decision.ASK,
+    ),
+    "trust": (
+        {"features": {"trust": "force-off"}},
+        {"chat": {"defaultTrust": True}},
+        read("chat.defaultTrust"),
+        False,
+    ),
+    "no sandbox": (
+        {"features": {"sandbox": "force-on"}},
+        {"toolCall": {"sandbox": {"mode": "off"}}},
+        read("toolCall.sandbox.mode"),
+        "ask",
+    ),
+    "hooks": (
+        {"features": {"hooks": "force-off"}},
+        {"hooks": {"mine": {"type": "preRequest", "actions": [{"shell": "true"}]}}},
+        read("hooks"),
+        {},
+    ),
+    "a hook that is not allowed": (
+        {"allow": {"hooks": ["black *"]}},
+        {"hooks": {"mine": {"type": "preRequest", "actions": [{"shell": "black x"}, {"shell": "curl evil"}]}}},
+        read("hooks"),
+        {},
+    ),
+    "custom tools": (
+        {"deny": {"customTools": ["curl*"]}},
+        {"customTools": {"mine": {"command": "curl x", "description": "", "schema": {"properties": {}}}}},
+        read("customTools"),
+        {},
+    ),
+    "outside agents": (
+        {"allow": {"outsideAgents": ["claude *"]}},
+        {"acpAgents": {"mine": {"command": "evil"}}},
+        lambda config: "mine" in resolve(config).agents,
+        False,
+    ),
+    "the policy itself": (
+        {"features": {"trust": "force-off"}},
+        {"policy": {"documents": []}, "env": {VARIABLE: "{}", SERVER_VARIABLE: "{}"}},
+        lambda config: bool(config.policy.refuse_feature(Feature.TRUST)),
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", TRIES)
+def test_nothing_of_the_user_loosens_the_policy(
+    name: str, way: Callable[[Path, Path, Json], Config], home: Path, project: Path
+) -> None:
+    policy, attempt, look, expected = TRIES[name]
+    ENVIRONMENT[VARIABLE] = json.dumps(policy)
+    assert look(way(home, project, attempt)) == expected
+
+
+def test_a_setting_that_is_not_used_is_told_with_whom_to_ask(home: Path, project: Path) -> None:
+    ENVIRONMENT[VARIABLE] = json.dumps({"contact": CONTACT, "locked": {"defaultModel": "house/good"}})
+    config = by_user(home, project, {"defaultModel": "other/best"})
+    assert config.default_model == "house/good"
+    (warning,) = config.warnings
+    assert "`defaultModel`" in warning
+    assert warning.endswith(CONTACT)
+    assert config.policy.locked["defaultModel"].endswith(CONTACT)
+
+
+def test_rules_that_allow_and_are_not_used_are_told(home: Path, project: Path) -> None:
+    ENVIRONMENT[VARIABLE] = json.dumps({"contact": CONTACT, "features": {"allowRules": "force-off"}})
+    assert by_user(home, project, {}).warnings == ()
+    (warning,) = by_user(home, project, ALLOWING).warnings
+    assert warning.endswith(CONTACT)
+
+
+def test_what_is_stricter_than_the_policy_counts(home: Path, project: Path) -> None:
+    policy = {"limits": {"budget": {"perDay": 2}, "chatRetentionDays": 30}, "approval": {"byDefault": "ask"}}
+    ENVIRONMENT[VARIABLE] = json.dumps(policy)
+    config = by_user(
+        home,
+        project,
+        {"budget": {"perDay": 1}, "chatRetentionDays": 7, "toolCall": {"approval": {"byDefault": "deny"}}},
+    )
+    assert (config.budget.per_day, config.chat_retention_days) == (1.0, 7)
+    assert config.tool_call.approval.by_default is Decision.DENY
+    assert config.warnings == ()
+
+
+def test_all_documents_hold_and_none_loosens_another(home: Path, project: Path) -> None:
+    write(home / "system" / sources.FILE_NAME, {"limits": {"budget": {"perDay": 2}}})
+    named = write(home / "named.json", {"limits": {"budget": {"perDay": 5}}, "features": {"trust": "force-off"}})
+    ENVIRONMENT.update({VARIABLE: str(named), SERVER_VARIABLE: json.dumps({"features": {"hooks": "force-off"}})})
+    config = by_user(home, project, {"budget": {"perDay": 9}})
+    assert config.budget.per_day == 2.0
+    assert config.policy.refuse_feature(Feature.TRUST)
+    assert config.policy.refuse_feature(Feature.HOOKS)
+    assert len(config.policy.names) == 3
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{",
+        "[]",
+        '{"offlin": true}',
+        '{"locked": {"nothingLikeThis": 1}}',
+        '{"locked": {"toolCall": {"approval": {}}}}',
+        '{"features": {"hooks": "force-on"}}',
+        '{"features": {"hooks": "off"}}',
+        '{"limits": {"budget": {"perDay": -1}}}',
+        '{"approval": {"deny": {"shell_command": {"argsMatchers": {"command": ["("]}}}}}',
+        "/no/such/file.json",
+    ],
+)
+def test_with_a_broken_policy_everything_is_off_that_asks_or_leaves_the_machine_and_it_is_told(
+    written: str, home: Path, project: Path
+) -> None:
+    ENVIRONMENT[VARIABLE] = written
+    config = by_user(home, project, ALLOWING)
+    assert rule(config, "code", "ls", trust=True) is Decision.DENY
+    assert decide(config.tool_call.approval, ToolSpec("read_file", "", {}), {}, frozenset()).decision is Decision.ALLOW
+    policy = config.policy
+    assert policy.refuse_url("https://api.anthropic.com")
+    assert not policy.refuse_url("http://127.0.0.1:11434")
+    assert policy.refuse_mcp_server(("npx", "server"), None)
+    assert policy.refuse_outside_agent(("claude",))
+    assert policy.refuse_feature(Feature.TYPED_KEYS)
+    sentence = config.warnings[0]
+    assert "has an error" in sentence
+    assert VARIABLE in sentence or written in sentence
+    assert sentence in policy.refuse_feature(Feature.TRUST)
+
+
+def test_a_policy_file_that_changes_is_noticed(home: Path, project: Path) -> None:
+    config = by_user(home, project, {})
+    assert str(home / "system" / sources.FILE_NAME) in config.watched
+
+
+def test_settings_of_a_project_are_not_even_asked_about_where_the_policy_forbids_them(
+    home: Path, project: Path
+) -> None:
+    ENVIRONMENT[VARIABLE] = json.dumps({"contact": CONTACT, "features": {"projectSettings": "force-off"}})
+    config = by_project(
+        home, project, ALLOWING | {"toolCall": {"approval": {"deny": {"grep": {}}, "allow": {"x": {}}}}}
+    )
+    assert config.held_back == ()
+    assert "x" not in config.tool_call.approval.allow
+    assert "grep" in config.tool_call.approval.deny
+    assert any(str(project) in warning and warning.endswith(CONTACT) for warning in config.warnings)
+
+
+@pytest.mark.parametrize(
+    ("policy", "url", "allowed"),
+    [
+        ({"offline": True}, "http://localhost:1234/v1", True),
+        ({"offline": True}, "https://api.openai.com/v1", False),
+        ({"offline": True, "allow": {"urls": ["https://house.example/*"]}}, "https://house.example/v1", True),
+        ({"offline": True, "allow": {"urls": ["https://house.example/*"]}}, "https://house.example.evil/v1", False),
+        ({"allow": {"urls": ["https://house.example/*"]}}, "https://other.example/v1", False),
+        ({"deny": {"urls": ["*other*"]}}, "https://other.example/v1", False),
+    ],
+)
+def test_an_address_is_allowed_by_the_patterns_of_the_policy(
+    policy: Json, url: str, allowed: bool, home: Path, project: Path
+) -> None:
+    ENVIRONMENT[VARIABLE] = json.dumps(policy)
+    assert bool(by_user(home, project, {}).policy.refuse_url(url)) is not allowed
