@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -82,6 +82,7 @@ _SKIPPED: Final = (
 )
 
 _UNUSED_RULES: Final = "Your rules in `toolCall.approval.allow` are not used. {reason}"
+_UNUSED_MODEL: Final = "Your `defaultModel` is not used. {reason}"
 _HELD_BY_POLICY: Final = "Settings of {folder} are not used. {reason}"
 
 _ALL_TRUSTED: Final = (
@@ -129,7 +130,7 @@ def read_config(
         reader.add({"defaultAgent": selected}, "the client's options")
     for file in list_policy_files(own_environment):
         reader.notes.watch(file)
-    return reader.apply_policies(policies)
+    return reader.apply_policies(policies, own_environment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +192,14 @@ class _ConfigReader:
         self._parse(source)
         self.layers.append(settings)
 
-    def apply_policies(self, policies: tuple[ReadPolicy, ...]) -> Config:
-        """Apply the administrator's policies, and return the configuration. Nothing may be added afterwards."""
+    def apply_policies(self, policies: tuple[ReadPolicy, ...], environment: Mapping[str, str]) -> Config:
+        """Apply the administrator's policies, and return the configuration. Nothing may be added afterwards.
+        `environment` fills in their placeholders: it has no variables of a client."""
+        documents = tuple(read.document for read in policies)
+        policies = tuple(
+            replace(read, document=read.document.model_copy(update={"locked": self._fill_locked(read, environment)}))
+            for read in policies
+        )
         for read in policies:
             self.notes.warnings += [read.error] if read.error else []
             rules = read.document.approval.model_dump(mode="json", by_alias=True, include={"deny", "always_ask"})
@@ -211,7 +218,16 @@ class _ConfigReader:
                 _HELD_BY_POLICY.format(folder=held.folder, reason=reason) for held in self.held_back
             ]
             self.held_back = []
-        return self.config.model_copy(update={"policy": policy})
+        config = self.config
+        if config.default_model and (reason := policy.refuse_model(config.default_model)):
+            config = config.model_copy(update={"warnings": (*config.warnings, _UNUSED_MODEL.format(reason=reason))})
+        # The documents as they were written: without the keys that fill their placeholders.
+        return config.model_copy(update={"policy": policy.model_copy(update={"documents": documents})})
+
+    def _fill_locked(self, read: ReadPolicy, environment: Mapping[str, str]) -> Json:
+        """Return the locked settings of a policy with their placeholders filled in."""
+        layer = Layer(read.name, Path(read.name).parent, environment, self.notes, True, None)
+        return layer.fill(read.document.locked, None)
 
     def _drop_bad_tools(self, data: Json, source: str) -> Json:
         """Leave out custom tools with an error, and keep the others."""

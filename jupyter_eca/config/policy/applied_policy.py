@@ -47,7 +47,7 @@ def explain_refusal(document: PolicyDocument, what: str) -> str:
 class AppliedPolicy(Model):
     """The administrator's policy that holds for a configuration."""
 
-    documents: tuple[PolicyDocument, ...] = ()
+    documents: tuple[PolicyDocument, ...] = Field(default=(), exclude=True, repr=False)
     """The documents. What one of them refuses is refused."""
     names: tuple[str, ...] = ()
     """The file or variable of each document."""

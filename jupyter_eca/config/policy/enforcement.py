@@ -47,7 +47,7 @@ _LIMITS: Final = (
     _Limit(("sampling_tokens",), ("mcpSampling", "maxTokens"), 100_000),
     _Limit(("parallel_subagents",), ("subagents", "maxParallel"), 4),
 )
-_LOCKED: Final = "a value of {key} other than {value}"
+_LOCKED: Final = "a value of your own for {key}"
 _LIMITED: Final = "more than {limit:g} for {key}"
 _NOT_USED: Final = "Your setting is not used. {reason}"
 
@@ -103,7 +103,7 @@ def _apply_locked(work: _Enforcement, document: PolicyDocument) -> None:
     """Replace values by those that the document locks."""
     for key in list_leaves(document.locked):
         value, present = _get(document.locked, key), _get(work.settings, key)
-        what = _LOCKED.format(key=f"`{'.'.join(key)}`", value=f"`{value}`")
+        what = _LOCKED.format(key=f"`{'.'.join(key)}`")  # without the value, which may be a key of a provider
         work.lock(document, key, value, what, tells=present is not None and present != value)
 
 

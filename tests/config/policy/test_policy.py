@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    Json = dict[str, Any]
+Json = dict[str, Any]
 
 SHELL = ToolSpec("shell_command", "", {})
 CONTACT = "Ask it@uni.example."
@@ -86,8 +86,8 @@ def read(key: str) -> Callable[[Config], Any]:
     return find
 
 
-ALLOWING = {"toolCall": {"approval": {"allow": {"shell_command": {}}, "byDefault": "allow"}}}
-NEVER = {"argsMatchers": {"command": ["(?!)"]}}
+ALLOWING: Json = {"toolCall": {"approval": {"allow": {"shell_command": {}}, "byDefault": "allow"}}}
+NEVER: Json = {"argsMatchers": {"command": ["(?!)"]}}
 
 # A policy, an attempt to loosen it, what is then looked at, and what it must be.
 TRIES: dict[str, tuple[Json, Json, Callable[[Config], Any], Any]] = {
@@ -241,6 +241,21 @@ def test_rules_that_allow_and_are_not_used_are_told(home: Path, project: Path) -
     assert by_user(home, project, {}).warnings == ()
     (warning,) = by_user(home, project, ALLOWING).warnings
     assert warning.endswith(CONTACT)
+
+
+def test_a_default_model_that_is_not_allowed_is_told(home: Path, project: Path) -> None:
+    ENVIRONMENT[VARIABLE] = json.dumps({"contact": CONTACT, "allow": {"providers": ["house"]}})
+    (warning,) = by_user(home, project, {"defaultModel": "other/best"}).warnings
+    assert warning.startswith("Your `defaultModel` is not used.")
+    assert warning.endswith(CONTACT)
+
+
+def test_a_key_of_the_policy_comes_from_its_environment_and_is_shown_nowhere(home: Path, project: Path) -> None:
+    house = {"api": "openai-chat", "url": "https://house.example/v1", "key": "${env:HOUSE_KEY}"}
+    ENVIRONMENT.update({VARIABLE: json.dumps({"locked": {"providers": {"house": house}}}), "HOUSE_KEY": "sk-house"})
+    config = by_client(home, project, {"env": {"HOUSE_KEY": "sk-other"}, "providers": {"house": {"key": "sk-own"}}})
+    assert config.providers["house"].read_key() == "sk-house"
+    assert "sk-house" not in config.model_dump_json() + str(config.warnings) + repr(config)
 
 
 def test_what_is_stricter_than_the_policy_counts(home: Path, project: Path) -> None:

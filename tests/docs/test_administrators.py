@@ -1,0 +1,30 @@
+"""The page for administrators names every key of a policy, and its examples are policies."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic.alias_generators import to_camel
+
+from jupyter_eca.config.policy.document import FeatureStates, PatternLists, PolicyDocument, PolicyLimits
+from jupyter_eca.config.policy.sources import VARIABLE, read_policies
+
+if TYPE_CHECKING:
+    from jupyter_eca.protocol.base import Model
+
+PAGE = (Path(__file__).parents[2] / "notebooks" / "docs" / "administrators.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```jsonc\n(.*?)```", PAGE, re.S)
+
+
+@pytest.mark.parametrize("model", [PolicyDocument, PolicyLimits, PatternLists, FeatureStates])
+def test_every_key_is_named(model: type[Model]) -> None:
+    keys = PAGE.partition("## The keys")[2].partition("## Examples")[0]
+    assert [name for name in map(to_camel, model.model_fields) if not re.search(rf"[`.]{name}\b", keys)] == []
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_examples_are_policies(number: int) -> None:
+    assert [read.error for read in read_policies({VARIABLE: EXAMPLES[number]})] == [""]
