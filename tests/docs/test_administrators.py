@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.base import Model
 
 PAGE = (Path(__file__).parents[2] / "notebooks" / "docs" / "administrators.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```jsonc\n(.*?)```", PAGE, re.S)
+EXAMPLES = re.findall(r"```json\n(.*?)```", PAGE, re.S)
 
 
 @pytest.mark.parametrize("model", [PolicyDocument, PolicyLimits, PatternLists, FeatureStates])
