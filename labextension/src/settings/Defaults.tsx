@@ -10,6 +10,7 @@ import * as React from 'react';
 import { ConfigDefaultsResult, ConfigSetDefaultParams, DefaultName, DefaultSetting } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { useEnv } from '../view/common/env';
+import { TextWithCode } from '../view/common/TextWithCode';
 
 interface DefaultsProps {
   readonly session: Session;
@@ -179,13 +180,21 @@ function Default({ setting, models, onSave }: DefaultProps): React.ReactElement 
         {trans.__('Save')}
       </button>
       <span id={`${id}-from`} className="eca-Note">
-        {locked !== undefined
-          ? locked
-          : file === undefined
-            ? (limited ?? trans.__('not set'))
-            : own
-              ? trans.__('set in %1', file)
-              : trans.__('set in %1, which comes before your own file', file)}
+        {locked !== undefined ? (
+          <TextWithCode text={locked} />
+        ) : file === undefined ? (
+          trans.__('not set')
+        ) : own ? (
+          trans.__('set in %1', file)
+        ) : (
+          trans.__('set in %1, which comes before your own file', file)
+        )}
+        {limited !== undefined && (
+          <>
+            {' · '}
+            <TextWithCode text={limited} />
+          </>
+        )}
       </span>
       <span role="status" className="eca-Note">
         {saved ? trans.__('Saved.') : ''}

@@ -414,6 +414,21 @@ test('each default names the file that holds it', () => {
   expect(html).toContain('not set');
 });
 
+test('a default that the administrator has locked cannot be changed, and says why', () => {
+  const listed = {
+    file: 'config.json',
+    defaults: [
+      { name: 'completion.model', model: 'house/small', choices: [], own: true, locked: 'Not allowed. Ask IT.' },
+      { name: 'budget.perDay', dollars: 1, choices: [], own: true, limited: 'Not more than 2. Ask IT.' }
+    ]
+  } as const;
+  const html = shown(<DefaultList listed={listed} models={['house/small']} onSave={() => Promise.resolve(true)} />);
+  expect(html.match(/<select[^>]*disabled=""/g)).toHaveLength(1);
+  expect(html).toContain('Not allowed. Ask IT.');
+  expect(html).toContain('Not more than 2. Ask IT.');
+  expect(html).not.toMatch(/<input[^>]*disabled/);
+});
+
 test('when one decides about edits is a choice in plain words', () => {
   const listed = {
     file: 'config.json',
