@@ -52,7 +52,7 @@ def test_locked_settings_say_who_locked_them_and_the_command_line_of_the_panel_t
     expect(locked).to_be_disabled(timeout=SECONDS * 1000)
     budget = body.get_by_label("Budget of a day, in US dollars", exact=True)
     expect(budget).to_have_value("2")
-    expect(body.get_by_text(CONTACT)).to_have_count(2)
+    expect(body.locator(".eca-Default").get_by_text(CONTACT)).to_have_count(2)
     keep(page, "policy-defaults", tmp_path)
     budget.fill("5")
     body.get_by_role("button", name="Save: Budget of a day, in US dollars").click()
