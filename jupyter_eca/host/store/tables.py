@@ -7,6 +7,7 @@ makes the tables, and `rows` has the values.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -46,6 +47,11 @@ _UNSEEN: Final = tuple(_STATE_WHEN_SEEN)
 
 # The beginning of the aside of a summary, as it is stored.
 _SUMMARY: Final = '{"kind":"summary"'
+
+UNREADABLE_EVENT: Final = '{"type":"text","text":"A part of this chat cannot be read: it is damaged."}'
+"""The content of an event in the place of one that cannot be read."""
+
+_log = logging.getLogger(__name__)
 
 # A sequence number behind all events.
 _MAX_SEQ: Final = 2**62
@@ -205,20 +211,7 @@ class Tables:
             " AND seq < ? ORDER BY seq",
             (chat, after, before or _MAX_SEQ),
         )
-        return [
-            Event(
-                chat=chat,
-                turn=turn,
-                role=Role(role),
-                content=_CONTENT.validate_json(content),
-                at=at,
-                seq=seq,
-                aside=_ASIDE.validate_json(aside) if aside else None,
-                outcome=outcome and Outcome(outcome),
-                local=bool(local),
-            )
-            for seq, turn, role, at, content, aside, outcome, local in rows
-        ]
+        return [_read_event(chat, *row) for row in rows]
 
     def read_newest(self, chat: str, limit: int, before: int | None) -> tuple[list[Event], int]:
         """Return the newest events, or those before a sequence number, and how many events come before them.
@@ -582,6 +575,30 @@ class Tables:
         """Note whether the user keeps or reverts what the checkpoints with these ids changed in a cell."""
         patch = "UPDATE cell_checkpoints SET decided = json_patch(decided, json_object(?, ?)) WHERE id = ?"
         self._db.executemany(patch, [(cell, decided, id) for id in ids])
+
+
+def _read_event(
+    chat: str, seq: int, turn: str, role: str, at: int, content: str, aside: str, outcome: str | None, local: int
+) -> Event:
+    """Return an event from the columns of its row. One that cannot be understood, because it is damaged or was written
+    by a newer version, becomes a text that says so. So the rest of the chat is shown."""
+    try:
+        return Event(
+            chat=chat,
+            turn=turn,
+            role=Role(role),
+            content=_CONTENT.validate_json(content),
+            at=at,
+            seq=seq,
+            aside=_ASIDE.validate_json(aside) if aside else None,
+            outcome=outcome and Outcome(outcome),
+            local=bool(local),
+        )
+    except ValueError:
+        _log.warning("event %d of the chat %s cannot be read", seq, chat)
+        end = Outcome(outcome) if outcome in set(Outcome) else None
+        unreadable = _CONTENT.validate_json(UNREADABLE_EVENT)
+        return Event(chat=chat, turn=str(turn), role=Role.SYSTEM, content=unreadable, at=0, seq=seq, outcome=end)
 
 
 def _columns(selected: StoredSelection) -> tuple[str | bool | None, ...]:
