@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+import os
+import sqlite3
+import subprocess
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +16,7 @@ from tests.support.host_and_client import Desk, answer, desk_of, settings
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Generator
     from pathlib import Path
 
 CHATS: Final = 24
@@ -96,3 +99,40 @@ DAMAGES: Final = tuple(
     Damage(do.__name__, do)
     for do in (flip_bytes, overwrite_part, truncate, overwrite_header, overwrite_first_page, empty)
 )
+
+
+def find_whole_events(original: Path, damaged: bytes) -> set[tuple[str, int]]:
+    """The chats and numbers of the events that lie in pages which are the same in both files."""
+    before = original.read_bytes()
+    found: set[tuple[str, int]] = set()
+    with closing(sqlite3.connect(original)) as db:
+        for seq, chat, turn, role, at, content in db.execute("SELECT seq, chat, turn, role, at, content FROM events"):
+            row = f"{chat}{turn}{role}".encode() + at.to_bytes(6, "big") + content.encode()
+            pages: set[int] = set()
+            place = before.find(row)
+            while place >= 0:
+                pages |= {place // PAGE, (place + len(row)) // PAGE}
+                place = before.find(row, place + 1)
+            if pages and all(damaged[n * PAGE : (n + 1) * PAGE] == before[n * PAGE : (n + 1) * PAGE] for n in pages):
+                found.add((chat, seq))
+    return found
+
+
+@contextmanager
+def forbid_writing(folder: Path) -> Generator[None]:
+    """Nothing in a folder can be written. Root may write whatever the modes of files say, so for root it is another
+    mount."""
+    if os.geteuid():
+        for path in (*folder.iterdir(), folder):
+            path.chmod(path.stat().st_mode & ~0o222)
+    else:
+        for options in (("--bind", str(folder)), ("-o", "remount,ro,bind")):
+            subprocess.run(["mount", *options, str(folder)], check=True)  # noqa: S607  # ours
+    try:
+        yield
+    finally:
+        if os.geteuid():
+            for path in (folder, *folder.iterdir()):
+                path.chmod(path.stat().st_mode | 0o200)
+        else:
+            subprocess.run(["umount", str(folder)], check=True)  # noqa: S607  # ours

@@ -76,7 +76,8 @@ def open_store(path: Path, workspace: str) -> OpenedStore:
         if is_damage(error):
             return _explain_failure(path, lambda: _open_repaired(path, workspace))
         if _is_unwritable(error):
-            return _explain_failure(path, lambda: _open_copy(path, workspace, str(error)))
+            reason = str(error)
+            return _explain_failure(path, lambda: _open_copy(path, workspace, reason))
         raise ConfigError(_describe(path, error)) from error
 
 
@@ -96,7 +97,21 @@ def _is_unwritable(error: Exception) -> bool:
 
 def _connect(path: Path, warning: str = "", temporary: TemporaryDirectory[str] | None = None) -> OpenedStore:
     db = connect(path)
+    try:
+        # A damaged index hides chats without an error. This table is small; `Store.inspect` reads all of them.
+        if db.execute("PRAGMA integrity_check(chats)").fetchone() != ("ok",):
+            raise _make_damage_error()
+    except BaseException:
+        db.close()
+        raise
     return OpenedStore(db, path, path.stat().st_ino, warning, temporary)
+
+
+def _make_damage_error() -> sqlite3.DatabaseError:
+    """Return the error that SQLite raises for a damaged file."""
+    error = sqlite3.DatabaseError("the index of the chats is damaged")
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
 
 
 def _explain_failure(path: Path, open_other: Callable[[], OpenedStore]) -> OpenedStore:
