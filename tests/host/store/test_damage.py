@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SAMPLE, NIGHTLY = 42, 600
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = pytest.mark.asyncio
 
 
 @pytest.fixture(scope="module")
@@ -129,18 +129,18 @@ async def check_survival(workspace: Path, original: Path, path: Path, seed: int)
 
 
 @pytest.mark.parametrize("seed", range(SAMPLE))
-def test_every_chat_that_can_be_read_is_shown_after_damage(
+async def test_every_chat_that_can_be_read_is_shown_after_damage(
     seed: int, workspace: Path, original: Path, path: Path
 ) -> None:
-    asyncio.run(check_survival(workspace, original, path, seed))
+    await check_survival(workspace, original, path, seed)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(SAMPLE, SAMPLE + NIGHTLY))
-def test_every_chat_that_can_be_read_is_shown_after_much_damage(
+async def test_every_chat_that_can_be_read_is_shown_after_much_damage(
     seed: int, workspace: Path, original: Path, path: Path
 ) -> None:
-    asyncio.run(check_survival(workspace, original, path, seed))
+    await check_survival(workspace, original, path, seed)
 
 
 def overwrite(path: Path, at: int = 0, data: bytes = bytes(100)) -> None:
