@@ -138,11 +138,15 @@ def _correct_header(path: Path, folder: Path, version: int) -> None:
 def _open_damaged(path: Path) -> sqlite3.Connection:
     """Open a copy so that SQLite reads as much as it can. What is in its WAL is written into it."""
     db = sqlite3.connect(path, isolation_level=None)
-    db.text_factory = lambda text: text.decode("utf-8", "replace")
+    db.text_factory = _decode_text
     with suppress(sqlite3.Error):
         db.execute("PRAGMA writable_schema = ON")  # then SQLite goes on after errors in its list of tables
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return db
+
+
+def _decode_text(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
 
 
 def _copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: str) -> bool:
@@ -265,8 +269,3 @@ def _move_aside(path: Path) -> Path:
         with suppress(FileNotFoundError):
             os.rename(f"{path}{end}", f"{kept}{end}")  # noqa: PTH104  # the names are texts
     return kept
-
-
-def list_damaged(path: Path) -> list[Path]:
-    """Return the damaged files that are kept beside a database."""
-    return sorted(path.parent.glob(f"{path.stem}.damaged-*"))

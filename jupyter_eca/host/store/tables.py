@@ -204,14 +204,19 @@ class Tables:
             (*_columns(selected), chat),
         )
 
-    def read_events(self, chat: str, after: int, before: int | None = None) -> list[Event]:
-        """Return the events between two sequence numbers in their order, without the two events themselves."""
+    def read_events(self, chat: str, after: int, before: int | None = None, *, strict: bool = False) -> list[Event]:
+        """Return the events between two sequence numbers in their order, without the two events themselves.
+
+        An event that cannot be understood, because it is damaged or was written by a newer version, becomes a text that
+        says so. So the rest of the chat is shown. Raises: ValueError in its place if `strict`.
+        """
         rows = self._db.execute(
             "SELECT seq, turn, role, at, content, aside, outcome, local FROM events WHERE chat = ? AND seq > ?"
             " AND seq < ? ORDER BY seq",
             (chat, after, before or _MAX_SEQ),
         )
-        return [_read_event(chat, *row) for row in rows]
+        read = _parse_event if strict else _read_event
+        return [read(chat, *row) for row in rows]
 
     def read_newest(self, chat: str, limit: int, before: int | None) -> tuple[list[Event], int]:
         """Return the newest events, or those before a sequence number, and how many events come before them.
@@ -577,28 +582,34 @@ class Tables:
         self._db.executemany(patch, [(cell, decided, id) for id in ids])
 
 
+def _parse_event(
+    chat: str, seq: int, turn: str, role: str, at: int, content: str, aside: str, outcome: str | None, local: int
+) -> Event:
+    """Return an event from the columns of its row. Raises: ValueError."""
+    return Event(
+        chat=chat,
+        turn=turn,
+        role=Role(role),
+        content=_CONTENT.validate_json(content),
+        at=at,
+        seq=seq,
+        aside=_ASIDE.validate_json(aside) if aside else None,
+        outcome=Outcome(outcome) if outcome else None,
+        local=bool(local),
+    )
+
+
 def _read_event(
     chat: str, seq: int, turn: str, role: str, at: int, content: str, aside: str, outcome: str | None, local: int
 ) -> Event:
-    """Return an event from the columns of its row. One that cannot be understood, because it is damaged or was written
-    by a newer version, becomes a text that says so. So the rest of the chat is shown."""
+    """Return an event from the columns of its row, or a text that it cannot be read."""
     try:
-        return Event(
-            chat=chat,
-            turn=turn,
-            role=Role(role),
-            content=_CONTENT.validate_json(content),
-            at=at,
-            seq=seq,
-            aside=_ASIDE.validate_json(aside) if aside else None,
-            outcome=outcome and Outcome(outcome),
-            local=bool(local),
-        )
+        return _parse_event(chat, seq, turn, role, at, content, aside, outcome, local)
     except ValueError:
         _log.warning("event %d of the chat %s cannot be read", seq, chat)
-        end = Outcome(outcome) if outcome in set(Outcome) else None
-        unreadable = _CONTENT.validate_json(UNREADABLE_EVENT)
-        return Event(chat=chat, turn=str(turn), role=Role.SYSTEM, content=unreadable, at=0, seq=seq, outcome=end)
+        # An end of the turn stays one, so that the chat is not stuck.
+        end = outcome if outcome in set(Outcome) else None
+        return _parse_event(chat, seq, turn, Role.SYSTEM, 0, UNREADABLE_EVENT, "", end, 0)
 
 
 def _columns(selected: StoredSelection) -> tuple[str | bool | None, ...]:

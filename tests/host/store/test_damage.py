@@ -57,7 +57,8 @@ def original(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def path(original: Path, tmp_path: Path) -> Path:
     """A database of its own for a test, with the known chats."""
     (tmp_path / "eca").mkdir()
-    return shutil.copy(original, tmp_path / "eca" / "chats.db")
+    shutil.copy(original, tmp_path / "eca" / "chats.db")
+    return tmp_path / "eca" / "chats.db"
 
 
 def read(path: Path) -> bytes:
