@@ -68,7 +68,7 @@ def delete(options: argparse.Namespace) -> int:
     _print(f"This deletes {name}, and cannot be undone:\n{_list(counts)}\n{_STAYS}")
     if not options.everything and (others := files.list_other_databases()):
         _print(
-            f"Not deleted either: {', '.join(map(str, others))}. They may have the same chats: delete them yourself."
+            f"Not deleted either: {', '.join(map(str, others))}. They may have its chats: delete them yourself."
         )
     if not options.yes:
         if not sys.stdin.isatty():

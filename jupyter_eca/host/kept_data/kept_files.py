@@ -52,7 +52,7 @@ class KeptFiles:
         return self._list_in(self._places.locks)
 
     def list_other_databases(self) -> list[Path]:
-        """Return the databases beside the real one: damaged ones that were kept, and those that took the place of one of
+        """Return the databases beside the real one: kept damaged ones, and those that took the place of one of
         a newer version."""
         names = (f"{self.database.stem}.damaged-*", f"{self.database.stem}.version-*")
         return sorted(path for name in names for path in self.database.parent.glob(name) if path.is_file())

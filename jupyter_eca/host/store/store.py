@@ -60,6 +60,9 @@ _MAX_REPAIRS: Final = 3
 
 _UNTIL_SAVED: Final = "Until it is saved, it is only in memory, and no new prompt is accepted."
 
+# A process has a number with fewer digits. A damaged row may have any text in its place.
+_PID_DIGITS: Final = 11
+
 # What the user can do, by a part of SQLite's message.
 _ADVICE: Final = {
     "locked": "Another program is using the file: end it, or wait.",
@@ -415,4 +418,5 @@ def is_alive(owner: str | None) -> bool:
     """Return whether the process that answers in a chat still runs on this machine. `owner` is `Store.owner` of it."""
     import psutil
 
-    return owner is not None and psutil.pid_exists(int(owner.partition(":")[0]))
+    process = (owner or "").partition(":")[0]
+    return process.isdecimal() and len(process) < _PID_DIGITS and psutil.pid_exists(int(process))

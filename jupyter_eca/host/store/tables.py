@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter
 
@@ -47,6 +47,10 @@ _UNSEEN: Final = tuple(_STATE_WHEN_SEEN)
 
 # The beginning of the aside of a summary, as it is stored.
 _SUMMARY: Final = '{"kind":"summary"'
+
+# The fields of `ChatRow` that are numbers; in the second set they may be None. All others are texts.
+_NUMBERS: Final = frozenset({"created", "updated", "last", "prompts"})
+_OPTIONAL_NUMBERS: Final = frozenset({"trust", "cut_from", "cut_to"})
 
 UNREADABLE_EVENT: Final = '{"type":"text","text":"A part of this chat cannot be read: it is damaged."}'
 """The content of an event in the place of one that cannot be read."""
@@ -285,7 +289,7 @@ class Tables:
 
     def _read_rows(self, where: str, value: str) -> list[ChatRow]:
         """Return the chats that a WHERE clause selects. `value` is its parameter."""
-        return [ChatRow(*row) for row in self._db.execute(_ROWS + where, (value,))]
+        return [_make_chat_row(row) for row in self._db.execute(_ROWS + where, (value,))]
 
     # -- deleting and copying chats
 
@@ -580,6 +584,20 @@ class Tables:
         """Note whether the user keeps or reverts what the checkpoints with these ids changed in a cell."""
         patch = "UPDATE cell_checkpoints SET decided = json_patch(decided, json_object(?, ?)) WHERE id = ?"
         self._db.executemany(patch, [(cell, decided, id) for id in ids])
+
+
+def _make_chat_row(row: tuple[Any, ...]) -> ChatRow:
+    """Return a chat from the columns of its row. A byte that was flipped on the disk may change the type of a value,
+    which SQLite does not notice. Such a value is left out, so that the other chats are listed."""
+    values = dict(zip((field.name for field in fields(ChatRow)), row, strict=True))
+    for name, value in values.items():
+        if name in _NUMBERS and not isinstance(value, int):
+            values[name] = 0
+        elif value is not None and not isinstance(value, int if name in _OPTIONAL_NUMBERS | _NUMBERS else str):
+            values[name] = None
+    if values["outcome"] not in set(Outcome):
+        values["outcome"] = None
+    return ChatRow(**values)
 
 
 def _parse_event(

@@ -245,6 +245,20 @@ async def test_a_damaged_file_that_cannot_be_moved_is_repaired_in_a_copy(workspa
     assert list_kept(path) == []
 
 
+@pytest.mark.parametrize("column", ["created", "title", "owner", "model", "cut_to", "trust", "parent"])
+@pytest.mark.parametrize("value", ["X'00ff'", "'?'", "2.5", "-1"])
+async def test_a_value_of_another_type_in_one_chat_does_not_hide_the_other_chats(
+    column: str, value: str, workspace: Path, path: Path
+) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(f"UPDATE chats SET {column} = {value} WHERE id = 'chat-3'")  # noqa: S608  # words of ours
+        db.execute("UPDATE events SET outcome = '?' WHERE chat = 'chat-4'")
+    async with desk_at(workspace, path) as table, connect_silently(table) as client:
+        assert len((await client.result("chat/list"))["chats"]) >= CHATS - 1
+        assert (await client.result("chat/open", {"chatId": "chat-3"}))["found"]
+        assert (await client.result("chat/open", {"chatId": "chat-4"}))["found"]
+
+
 async def test_an_event_that_cannot_be_understood_does_not_hide_its_chat(workspace: Path, path: Path) -> None:
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("""UPDATE events SET content = '{"type":"hologram"}' WHERE chat = 'chat-3' AND role = 'user'""")
