@@ -10,6 +10,7 @@ EcaError                    the root of the tree
 |   |-- IllegalSignal       the state table lists no such signal for the current status; nothing has changed
 |   |-- BusyError           the chat is still answering an earlier prompt
 |   |-- ConfigError         the configuration cannot be used; the message names the file
+|   |   `-- NewerStore      a newer version of this program has written the chats
 |   |-- McpRefusal          the MCP server cannot be changed in this way; has ECA's error code
 |   |-- NotSaved            the chats cannot be stored or read now; the message says why
 |   |-- SamplingRefusal     an MCP server must not send this request to a model
@@ -60,6 +61,10 @@ class BusyError(LocalError):
 
 class ConfigError(LocalError):
     """The configuration cannot be used. The message names the file."""
+
+
+class NewerStore(ConfigError):
+    """A newer version of this program has written the chats, in a form that this one does not know."""
 
 
 class McpRefusal(LocalError):

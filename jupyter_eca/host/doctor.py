@@ -15,6 +15,7 @@ from jupyter_eca import redaction
 from jupyter_eca._version import __version__
 from jupyter_eca.config import find_problems
 from jupyter_eca.config.schema import SandboxMode
+from jupyter_eca.errors import NotSaved
 from jupyter_eca.plugins.providers.base import StandsIn
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.protocol.provider import TrialOutcome
@@ -73,6 +74,7 @@ async def report(services: Services, where: str) -> str:
     await services.mcp.await_started(_PATIENCE)
     models, default = await services.catalog.models(), await services.catalog.default()
     problems = [
+        *await _find_store_problems(services),
         *_find_model_problems(services, models, default),
         *_find_key_problems(services),
         *_find_server_problems(services),
@@ -100,6 +102,15 @@ def _is_usable(model: str, models: tuple[str, ...]) -> bool:
 
 
 # -- what is wrong
+
+
+async def _find_store_problems(services: Services) -> list[str]:
+    """Return what is wrong with the file of the chats. It is read whole, and repaired if it is damaged."""
+    try:
+        await services.store.inspect()
+    except NotSaved as error:
+        return [*services.store.warnings, str(error)]
+    return services.store.warnings
 
 
 def _find_model_problems(services: Services, models: tuple[str, ...], default: str) -> Iterator[str]:

@@ -114,6 +114,8 @@ class Host:
         """Set when `run` has begun to serve."""
         self.started = now()
         """The time in milliseconds since the epoch."""
+        self.store_warnings: list[str] = []
+        """What was wrong with the file of the chats at the start, for the first client."""
         self.orphan_warnings: list[str] = []
         """Warnings about processes that an earlier server left running and that were ended at the start. They are for
         the first client that sees all chats."""
@@ -131,6 +133,7 @@ class Host:
         store = self.store = Store(database, str(min(workspace.files.roots)), lambda events: self.chats.publish(events))
         store.on_unsaved = partial(notices.announce_unsaved, subscribers)
         store.on_saved = partial(notices.announce_saved, subscribers)
+        store.on_warning = partial(subscribers.message, MessageType.WARNING)
         store.on_refused = lambda chat, reason: self.turns.break_off(chat, f"Something could not be stored: {reason}.")
         self.checkpoints = Checkpoints(store)
         self.outputs = ToolOutputs(places.outputs)
@@ -239,6 +242,7 @@ class Host:
         redaction.install_log_filter()
         await self.store.open()
         await self._expire()
+        self.store_warnings = list(self.store.warnings)
         orphans = await asyncio.to_thread(end_orphans)
         async with self._group as tasks:
             works: list[Callable[[], Coroutine[Any, Any, None]]] = [

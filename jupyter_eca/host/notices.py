@@ -173,10 +173,7 @@ def announce_saved(subscribers: Subscribers, chat: str) -> None:
 
 def _make_unsaved_message(chat: str, reason: str) -> ShowMessageParams:
     """Return the message that a chat cannot be stored now."""
-    message = (
-        f"This chat is not saved at the moment. {reason} Until it is saved, it is only in memory, and no new prompt is "
-        "accepted."
-    )
+    message = f"This chat is not saved at the moment. {reason}"
     return ShowMessageParams(type=MessageType.ERROR, message=message, chat_id=chat)
 
 

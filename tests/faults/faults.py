@@ -247,8 +247,8 @@ async def wait_until_saved(client: Client) -> None:
 
 async def damage_database(machine: Machine, client: Client, dice: random.Random, chat: str) -> Client:
     """The server is killed, and the database or its WAL is cut or overwritten at a random place. The next server works
-    with what is there, or says in a sentence which file is damaged; it never makes the file worse. Without the file it
-    works."""
+    with what can be read, says it once, and keeps the damaged file. `../host/store/test_damage.py` checks what can be
+    read."""
     await tell(client, chat, write_prompts(machine, dice, chat))
     client.process.kill()
     await drain(client)
@@ -265,42 +265,36 @@ async def damage_database(machine: Machine, client: Client, dice: random.Random,
         else:
             file.seek(at)
             file.write(dice.randbytes(min(dice.choice([1, 16, 512, 8192]), size - at)))
-    had_wal = any(file.suffix == ".db-wal" for file in files)
-    saved = machine.folder / "damaged.db"
-    shutil.copy(machine.database, saved)
+    damaged = machine.database.read_bytes()
     after = await machine.start()
-    folders = [{"uri": machine.workspace.as_uri(), "name": "ws"}]
-    reply = await after.request("initialize", {"processId": os.getpid(), "workspaceFolders": folders})
-    replies = [reply]
-    if not isinstance(reply, ErrorResponse):
-        await after.send(Notification("initialized", {}))
-        for method, params in (
-            ("chat/list", {}), ("chat/open", {"chatId": chat}), ("chat/prompt", {"chatId": chat, "message": "hi"}),
-        ):  # fmt: skip
-            replies.append(await after.request(method, params))
-    for answer in replies:
-        if isinstance(answer, ErrorResponse):
-            assert str(machine.database) in answer.message, f"the error does not name the file: {answer.message}"
+    await machine.initialize(after)
+    await after.result("chat/list", {})
+    await after.request("chat/open", {"chatId": chat})
+    await after.ask(f"{chat}-new", "hi")
+    assert "Hello again." in after.texts(f"{chat}-new", "assistant")
     await after.end()
-    errors = [answer for answer in replies if isinstance(answer, ErrorResponse)]
-    # SQLite moves what is in a WAL into the database when it is closed, and mends the file by that or not.
-    if errors and isinstance(reply, ErrorResponse) and not had_wal:
-        assert machine.database.read_bytes() == saved.read_bytes(), "a file that cannot be used was changed"
+    kept = sorted(machine.store.glob("chats.damaged-*.db"))
+    assert len(kept) == len([message for message in after.messages if "damaged" in message]), "it is said once"
+    # SQLite moves what is in a WAL into the database when it is closed, if it can.
+    if kept and not any(file.suffix == ".db-wal" for file in files):
+        assert kept[0].read_bytes() == damaged, "the damaged file was changed"
+    machine.check_database()
     shutil.rmtree(machine.store)
     return await machine.connect()
 
 
 async def forbid_writing(machine: Machine, client: Client, dice: random.Random, chat: str) -> Client:
-    """The database cannot be written when the server starts. It says so, and works when it can be written again."""
+    """The database cannot be written when the server starts. It says so, shows the chats, and answers. The next server
+    stores them when it can be written again."""
     await tell(client, chat, write_prompts(machine, dice, chat))
     await client.end()
     with ReadOnly(machine):
-        refused = await machine.start()
-        folders = [{"uri": machine.workspace.as_uri(), "name": "ws"}]
-        reply = await refused.request("initialize", {"processId": os.getpid(), "workspaceFolders": folders})
-        assert isinstance(reply, ErrorResponse), reply
-        assert str(machine.database) in reply.message
-        await refused.end()
+        reader = await machine.connect()
+        assert (await reader.result("chat/open", {"chatId": chat}))["found"]
+        await reader.ask(f"{chat}-new", "hi")
+        assert "Hello again." in reader.texts(f"{chat}-new", "assistant")
+        assert str(machine.database) in "".join(reader.messages)
+        await reader.end()
     after = await machine.connect()
     await machine.check_kept(client, after, chat)
     return after

@@ -51,6 +51,12 @@ class KeptFiles:
         """Return the marks of locked answers that the user trusts. Their names are digests, and they are empty."""
         return self._list_in(self._places.locks)
 
+    def list_other_databases(self) -> list[Path]:
+        """Return the databases beside the real one: kept damaged ones, and those that took the place of one of
+        a newer version."""
+        names = (f"{self.database.stem}.damaged-*", f"{self.database.stem}.version-*")
+        return sorted(path for name in names for path in self.database.parent.glob(name) if path.is_file())
+
     def list_trusted(self) -> dict[str, list[str]]:
         """Return the digests of the settings that the user trusts, by folder."""
         entries = open_trusted_folders(self.database).list_stored()
@@ -87,6 +93,7 @@ class KeptFiles:
             outputs = len(self._list_in(self._places.outputs, "*/*"))
         counts = {
             "long outputs of tools": outputs,
+            "other files of chats": len(self.list_other_databases()) if isinstance(self.scope, UserScope) else 0,
             "trusted folders": len(self.list_trusted()),
             "lists of the tools of servers": len(self.list_tool_lists()),
             "trusted locked answers": len(self.list_locks()),
@@ -104,6 +111,8 @@ class KeptFiles:
             keys = open_key_store(self.database)
             for name in keys.list_stored():
                 keys.forget(name)
+            for path in self.list_other_databases():
+                path.unlink()
             for folder in (self._places.tool_lists, self._places.locks):
                 if folder.exists():
                     shutil.rmtree(folder)

@@ -122,7 +122,7 @@ class KeptRows:
 
     def read_events(self, chat: str) -> list[Event]:
         """Return the events of a chat. Raises: ValueError when one of them is not valid."""
-        return self._tables.read_events(chat, 0)
+        return self._tables.read_events(chat, 0, strict=True)
 
     def count(self) -> dict[str, int]:
         """Return how many rows there are, by what they are for the user."""

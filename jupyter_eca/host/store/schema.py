@@ -9,7 +9,7 @@ import sqlite3
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.errors import ConfigError
+from jupyter_eca.errors import NewerStore
 from jupyter_eca.host.store.old_asides import mark_aside
 from jupyter_eca.protocol.base import replace_half_surrogates
 
@@ -176,33 +176,33 @@ class _Connection(sqlite3.Connection):
         return super().executemany(sql, (replace_half_surrogates(tuple(row)) for row in parameters))
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """Open the database, create it if needed, and run the missing migrations.
+def connect(path: Path, version: int | None = None) -> sqlite3.Connection:
+    """Open the database, create it if needed, and run the missing migrations; with `version`, only the first ones.
 
-    Raises: ConfigError for the file of a newer version; OSError, sqlite3.Error.
+    Raises: NewerStore for the file of a newer version; OSError, sqlite3.Error.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(mode=0o600)
     db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=_Connection)
     try:
-        _migrate(db, path)
+        _migrate(db, path, version)
     except BaseException:
         db.close()
         raise
     return db
 
 
-def _migrate(db: sqlite3.Connection, path: Path) -> None:
-    """Run the migrations that have not run on this file. Raises: ConfigError for the file of a newer version."""
+def _migrate(db: sqlite3.Connection, path: Path, version: int | None) -> None:
+    """Run the migrations that have not run on this file. Raises: NewerStore for the file of a newer version."""
     (done,) = db.execute("PRAGMA user_version").fetchone()
     if done > len(MIGRATIONS):
-        raise ConfigError(f"{path} is a newer jupyter-eca's. Install that version, or move the file away.")
+        raise NewerStore(f"{path} is a newer jupyter-eca's. Install that version, or move the file away.")
     _use_wal(db)
     db.create_function("mark_aside", 4, mark_aside)  # one of the migrations calls it
     db.execute("BEGIN IMMEDIATE")
     # Another process may have run them before this one got the lock.
     (done,) = db.execute("PRAGMA user_version").fetchone()
-    for number, script in enumerate(MIGRATIONS[done:], done + 1):
+    for number, script in enumerate(MIGRATIONS[done:version], done + 1):
         # `executescript` would commit first. No statement has a semicolon in it.
         for statement in filter(str.strip, script.split(";")):
             db.execute(statement)

@@ -5,6 +5,8 @@ All SQLite work runs on one thread. Events that are appended during a commit are
 Pieces of an answer that follow each other become one event: the first piece is committed and published at once, and
 then at most one commit is made every 40 ms (`PACE_SECONDS`).
 
+A damaged file is repaired (`repair`), at the start or when the damage is found.
+
 If a commit fails, because the disk is full or another program locks the file, the events are published without a
 number. They stay here in memory, in their order, until they can be stored. The chats concerned are told when this
 begins, and when all is stored.
@@ -24,9 +26,10 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from jupyter_eca.errors import ConfigError, NotSaved
+from jupyter_eca.errors import NotSaved
 from jupyter_eca.host.store import schema
-from jupyter_eca.host.store.schema import connect
+from jupyter_eca.host.store.opening import is_damage, open_store
+from jupyter_eca.host.store.repair import find_damage, repair
 from jupyter_eca.host.store.tables import Tables
 from jupyter_eca.protocol.event import Event, is_streamed_piece, merge_pieces
 
@@ -52,6 +55,14 @@ LAST_RETRY: Final = 30.0
 # The seconds that such a try waits for another program that writes to the file. Reads have to wait behind it.
 RETRY_BUSY_SECONDS: Final = 0.2
 
+# How often a process repairs its file. If it is damaged again and again, the disk is broken.
+_MAX_REPAIRS: Final = 3
+
+_UNTIL_SAVED: Final = "Until it is saved, it is only in memory, and no new prompt is accepted."
+
+# A process has a number with fewer digits. A damaged row may have any text in its place.
+_PID_DIGITS: Final = 11
+
 # What the user can do, by a part of SQLite's message.
 _ADVICE: Final = {
     "locked": "Another program is using the file: end it, or wait.",
@@ -74,6 +85,10 @@ class Store:
         """Called once with the id of a chat and the reason when its events cannot be stored now."""
         self.on_saved: Callable[[str], None] = _ignore
         """Called with the id of such a chat when all its events are stored."""
+        self.on_warning: Callable[[str], None] = _ignore
+        """Called with a sentence for the user when the file was damaged and has been repaired while it was open."""
+        self.warnings: list[str] = []
+        """What was wrong with the file since this process has opened it, and what to do next, for the user."""
         self.on_refused: Callable[[str, str], None] = _ignore
         """Called with the id of a chat and the reason when one of its events can never be stored."""
         self._path = path
@@ -92,6 +107,7 @@ class Store:
         self._failure = ""
         self._failures = 0
         self._retry_at = 0.0
+        self._repairs = 0
         # Set when anything is queued, and when anything is queued that is no piece of an answer.
         self._wake = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -102,12 +118,16 @@ class Store:
         self._thread = ThreadPoolExecutor(1, "eca-store")
 
     async def open(self) -> None:
-        """Open the database. Raises: ConfigError, with the path of the file, when it cannot be used."""
-        try:
-            self._db = await self._run(partial(connect, self._path))
-        except (sqlite3.Error, OSError) as error:
-            raise ConfigError(f"{self._path} cannot be used: {error}. Fix it, or move it away.") from error
-        self._tables = Tables(self._db, self.workspace, self.owner)
+        """Open the database, see `opening`. Raises: ConfigError, with the path of the file, when it cannot be used and
+        nothing can take its place."""
+        await self._run(self._open)
+        if self._opened.warning:
+            self.warnings.append(self._opened.warning)
+
+    def _open(self) -> None:
+        """Open the database. It blocks."""
+        self._opened = open_store(self._path, self.workspace)
+        self._tables = Tables(self._opened.db, self.workspace, self.owner)
 
     async def run(self) -> None:
         """Commit and publish the appended events, until this is cancelled."""
@@ -139,7 +159,7 @@ class Store:
                 self._path,
                 self._failure,
             )
-        await self._run(self._db.close)
+        await self._run(self._opened.close)
         self._thread.shutdown()
 
     def append(self, events: Sequence[Event]) -> None:
@@ -191,34 +211,104 @@ class Store:
         """Run a function with the tables on their thread, after all events that are appended so far, and return its
         result. Raises: NotSaved when the database cannot be used."""
         await self.settle()
-        return await self._use(partial(work, self._tables))
+        return await self._use(work)
 
     async def events(self, chat: str, after: int = 0) -> list[Event]:
         """Return the events of a chat after a sequence number, and those that could not be stored yet.
 
         Raises: NotSaved when the database cannot be used.
         """
-        stored = await self._use(partial(self._tables.read_events, chat, after))
+        stored = await self._use(lambda tables: tables.read_events(chat, after))
         return [*stored, *(event for event in self._unsaved if event.chat == chat)]
 
     def explain_unsaved(self, chat: str) -> str:
         """Return why a chat cannot be stored now, and what to do about it; "" when all of it is stored."""
-        return self._explain(self._failure) if chat in self._unsaved_chats else ""
+        if chat not in self._unsaved_chats:
+            return ""
+        if self._opened.temporary is not None and not self._failure:
+            return f"{self._opened.warning} `/export` keeps this chat."
+        return f"{self._explain(self._failure)} {_UNTIL_SAVED}"
 
     async def chat(self, chat: str) -> ChatRow | None:
         """Return the row of a chat, None when there is none. Raises: NotSaved."""
-        return await self._use(partial(self._tables.read_chat, chat))
+        return await self._use(lambda tables: tables.read_chat(chat))
 
     async def chats(self) -> list[ChatRow]:
         """Return the chats of this workspace, the last used first. Raises: NotSaved."""
-        return await self._use(self._tables.list_chats)
+        return await self._use(lambda tables: tables.list_chats())
 
-    async def _use(self, work: Callable[[], T]) -> T:
-        """Run a function on the thread of the database. Raises: NotSaved in place of an error of SQLite."""
+    async def inspect(self) -> None:
+        """Read the whole file, and repair it if it is damaged: not every damage shows in what is read daily. See
+        `warnings`. Raises: NotSaved."""
+        if await self._use(lambda _: find_damage(self._opened.db)):
+            await self._repair()
+
+    async def _use(self, work: Callable[[Tables], T]) -> T:
+        """Run a function with the tables on their thread. If the file is damaged, it is repaired, and the function is
+        run again. Raises: NotSaved in place of an error of SQLite."""
         try:
-            return await self._run(work)
+            return await self._use_repaired(work)
         except sqlite3.Error as error:
             raise NotSaved(self._explain(str(error))) from error
+
+    async def _use_repaired(self, work: Callable[[Tables], T]) -> T:
+        """See `_use`. Raises: sqlite3.Error."""
+        try:
+            return await self._run(partial(self._work, work))
+        except sqlite3.Error as error:
+            tables = self._tables
+            if not await self._run(partial(self._is_damaged, error)):
+                raise
+            # Another reader may have found the damage at the same moment, and the file is repaired already.
+            if tables is self._tables and not await self._repair():
+                raise
+            return await self._run(partial(self._work, work))
+
+    def _work(self, work: Callable[[Tables], T]) -> T:
+        """Run a function with the tables. If another process has repaired the file since, the new file is opened. It
+        blocks."""
+        try:
+            is_same = self._opened.path.stat().st_ino == self._opened.inode
+        except FileNotFoundError:
+            is_same = self._opened.temporary is not None
+        except OSError:
+            is_same = True
+        if not is_same:
+            _log.warning("%s was replaced, and is opened again", self._path)
+            self._opened.close()
+            self._open()
+        return work(self._tables)
+
+    def _is_damaged(self, error: sqlite3.Error) -> bool:
+        """Return whether an error comes from a damaged file. Some errors have other reasons too, and so the file is
+        read then. It blocks."""
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)  # a text that is no UTF-8 has no code
+        return is_damage(error) if code != sqlite3.SQLITE_ERROR else find_damage(self._opened.db)
+
+    async def _repair(self) -> bool:
+        """Repair the file. Return whether that was done. After some times it is not done any more: then the disk itself
+        is broken."""
+        self._repairs += 1
+        if self._repairs > _MAX_REPAIRS or self._opened.temporary is not None:
+            return False
+        _log.warning("%s is damaged, and is repaired now", self._path)
+        warning = await self._run(self._replace_file)
+        if warning:
+            self.warnings.append(warning)
+            self.on_warning(warning)
+        return bool(warning)
+
+    def _replace_file(self) -> str:
+        """Put a repaired file in the place of the damaged one, and open it. Return what happened, for the user; "" when
+        the file cannot be repaired. It blocks."""
+        self._opened.close()
+        warning = ""
+        try:
+            warning = repair(self._opened.path, self.workspace)
+        except (sqlite3.Error, OSError):
+            _log.exception("%s could not be repaired", self._path)
+        self._open()
+        return warning
 
     async def _run(self, work: Callable[[], T]) -> T:
         """Run a function on the thread of the database."""
@@ -252,7 +342,7 @@ class Store:
         selected, self._selected = self._selected, {}
         spent, self._spent = self._spent, []
         try:
-            written = await self._run(partial(self._tables.write, events, selected, spent, late=late))
+            written = await self._use_repaired(lambda tables: tables.write(events, selected, spent, late=late))
         except Exception as error:  # noqa: BLE001  # whatever is wrong with one write, the store must go on for all chats
             if not self._failure:
                 _log.exception("%d events could not be stored in %s", len(events), self._path)
@@ -261,7 +351,9 @@ class Store:
             await self._note_failure(str(error))
             return fresh
         self._unsaved = []
-        if self._failure:
+        if self._opened.temporary is not None:
+            self._note_temporary(events)
+        elif self._failure:
             await self._note_success()
         for refused in written.refused:
             _log.error("something of the chat %s was not stored: %s", refused.chat, refused.reason)
@@ -285,7 +377,15 @@ class Store:
         for chat in chats:
             if chat and chat not in self._unsaved_chats:
                 self._unsaved_chats[chat] = None
-                self.on_unsaved(chat, self._explain(self._failure))
+                self.on_unsaved(chat, self.explain_unsaved(chat))
+
+    def _note_temporary(self, events: Sequence[Event]) -> None:
+        """Tell each chat, once, that it is in a file which is deleted at the end."""
+        self._failure, self._failures = "", 0
+        for event in events:
+            if event.chat not in self._unsaved_chats:
+                self._unsaved_chats[event.chat] = None
+                self.on_unsaved(event.chat, self.explain_unsaved(event.chat))
 
     async def _note_success(self) -> None:
         """Note that a commit has worked after others had failed, and tell the chats concerned."""
@@ -318,4 +418,5 @@ def is_alive(owner: str | None) -> bool:
     """Return whether the process that answers in a chat still runs on this machine. `owner` is `Store.owner` of it."""
     import psutil
 
-    return owner is not None and psutil.pid_exists(int(owner.partition(":")[0]))
+    process = (owner or "").partition(":")[0]
+    return process.isdecimal() and len(process) < _PID_DIGITS and psutil.pid_exists(int(process))

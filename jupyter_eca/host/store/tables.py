@@ -7,9 +7,10 @@ makes the tables, and `rows` has the values.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter
 
@@ -46,6 +47,15 @@ _UNSEEN: Final = tuple(_STATE_WHEN_SEEN)
 
 # The beginning of the aside of a summary, as it is stored.
 _SUMMARY: Final = '{"kind":"summary"'
+
+# The fields of `ChatRow` that are numbers; in the second set they may be None. All others are texts.
+_NUMBERS: Final = frozenset({"created", "updated", "last", "prompts"})
+_OPTIONAL_NUMBERS: Final = frozenset({"trust", "cut_from", "cut_to"})
+
+UNREADABLE_EVENT: Final = '{"type":"text","text":"A part of this chat cannot be read: it is damaged."}'
+"""The content of an event in the place of one that cannot be read."""
+
+_log = logging.getLogger(__name__)
 
 # A sequence number behind all events.
 _MAX_SEQ: Final = 2**62
@@ -198,27 +208,19 @@ class Tables:
             (*_columns(selected), chat),
         )
 
-    def read_events(self, chat: str, after: int, before: int | None = None) -> list[Event]:
-        """Return the events between two sequence numbers in their order, without the two events themselves."""
+    def read_events(self, chat: str, after: int, before: int | None = None, *, strict: bool = False) -> list[Event]:
+        """Return the events between two sequence numbers in their order, without the two events themselves.
+
+        An event that cannot be understood, because it is damaged or was written by a newer version, becomes a text that
+        says so. So the rest of the chat is shown. Raises: ValueError in its place if `strict`.
+        """
         rows = self._db.execute(
             "SELECT seq, turn, role, at, content, aside, outcome, local FROM events WHERE chat = ? AND seq > ?"
             " AND seq < ? ORDER BY seq",
             (chat, after, before or _MAX_SEQ),
         )
-        return [
-            Event(
-                chat=chat,
-                turn=turn,
-                role=Role(role),
-                content=_CONTENT.validate_json(content),
-                at=at,
-                seq=seq,
-                aside=_ASIDE.validate_json(aside) if aside else None,
-                outcome=outcome and Outcome(outcome),
-                local=bool(local),
-            )
-            for seq, turn, role, at, content, aside, outcome, local in rows
-        ]
+        read = _parse_event if strict else _read_event
+        return [read(chat, *row) for row in rows]
 
     def read_newest(self, chat: str, limit: int, before: int | None) -> tuple[list[Event], int]:
         """Return the newest events, or those before a sequence number, and how many events come before them.
@@ -287,7 +289,7 @@ class Tables:
 
     def _read_rows(self, where: str, value: str) -> list[ChatRow]:
         """Return the chats that a WHERE clause selects. `value` is its parameter."""
-        return [ChatRow(*row) for row in self._db.execute(_ROWS + where, (value,))]
+        return [_make_chat_row(row) for row in self._db.execute(_ROWS + where, (value,))]
 
     # -- deleting and copying chats
 
@@ -582,6 +584,50 @@ class Tables:
         """Note whether the user keeps or reverts what the checkpoints with these ids changed in a cell."""
         patch = "UPDATE cell_checkpoints SET decided = json_patch(decided, json_object(?, ?)) WHERE id = ?"
         self._db.executemany(patch, [(cell, decided, id) for id in ids])
+
+
+def _make_chat_row(row: tuple[Any, ...]) -> ChatRow:
+    """Return a chat from the columns of its row. A byte that was flipped on the disk may change the type of a value,
+    which SQLite does not notice. Such a value is left out, so that the other chats are listed."""
+    values = dict(zip((field.name for field in fields(ChatRow)), row, strict=True))
+    for name, value in values.items():
+        if name in _NUMBERS and not isinstance(value, int):
+            values[name] = 0
+        elif value is not None and not isinstance(value, int if name in _OPTIONAL_NUMBERS | _NUMBERS else str):
+            values[name] = None
+    if values["outcome"] not in set(Outcome):
+        values["outcome"] = None
+    return ChatRow(**values)
+
+
+def _parse_event(
+    chat: str, seq: int, turn: str, role: str, at: int, content: str, aside: str, outcome: str | None, local: int
+) -> Event:
+    """Return an event from the columns of its row. Raises: ValueError."""
+    return Event(
+        chat=chat,
+        turn=turn,
+        role=Role(role),
+        content=_CONTENT.validate_json(content),
+        at=at,
+        seq=seq,
+        aside=_ASIDE.validate_json(aside) if aside else None,
+        outcome=Outcome(outcome) if outcome else None,
+        local=bool(local),
+    )
+
+
+def _read_event(
+    chat: str, seq: int, turn: str, role: str, at: int, content: str, aside: str, outcome: str | None, local: int
+) -> Event:
+    """Return an event from the columns of its row, or a text that it cannot be read."""
+    try:
+        return _parse_event(chat, seq, turn, role, at, content, aside, outcome, local)
+    except ValueError:
+        _log.warning("event %d of the chat %s cannot be read", seq, chat)
+        # An end of the turn stays one, so that the chat is not stuck.
+        end = outcome if outcome in set(Outcome) else None
+        return _parse_event(chat, seq, turn, Role.SYSTEM, 0, UNREADABLE_EVENT, "", end, 0)
 
 
 def _columns(selected: StoredSelection) -> tuple[str | bool | None, ...]:

@@ -268,7 +268,7 @@ async def test_stores_may_be_opened_at_the_same_moment(path: Path) -> None:
 async def test_a_failing_disk_takes_no_answer_away(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with opened(path) as book:
         with closing(sqlite3.connect(path)) as db:
-            db.execute("DROP TABLE events")
+            db.execute("CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(FAIL, 'full'); END")
         book.store.append([asked(), event("Hel"), event("lo"), ended()])
         await book.store.settle()
         assert book.texts() == ["Hi", "Hello"]
@@ -366,20 +366,16 @@ async def test_chats_of_an_older_version_have_the_path_of_their_notebook_as_jupy
     assert row.notebook == notebook
 
 
-async def test_a_database_of_a_newer_version_is_refused_and_not_written_to(path: Path) -> None:
-    foreign(path, b"")
-    with closing(sqlite3.connect(path)) as db:
-        db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
-    before = contents(path.parent)
-    with pytest.raises(ConfigError, match=r"chats\.db is a newer jupyter-eca's"):
-        await Store(path, WORKSPACE, print).open()
-    assert contents(path.parent) == before
-
-
-async def test_a_file_that_is_no_database_is_refused_by_name(path: Path) -> None:
-    foreign(path, b"not a database at all, but long enough to be taken for one" * 20)
-    with pytest.raises(ConfigError, match=r"chats\.db cannot be used"):
-        await Store(path, WORKSPACE, print).open()
+async def test_a_file_that_is_no_database_is_kept_with_another_name(path: Path) -> None:
+    data = b"not a database at all, but long enough to be taken for one" * 20
+    foreign(path, data)
+    store = Store(path, WORKSPACE, print)
+    await store.open()
+    assert await store.chats() == []
+    await store.close()
+    (kept,) = path.parent.glob("*.damaged-*.db")
+    assert kept.read_bytes() == data
+    assert str(kept) in store.warnings[0]
 
 
 async def test_a_folder_that_cannot_be_made_is_refused_by_name(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.event import Event
-from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Notification
+from jupyter_eca.protocol.jsonrpc import ErrorCode, Notification
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import answer, desk, outcomes, said
 from tests.support.locked_store import locking, shorten_waits
@@ -210,28 +210,3 @@ async def test_half_characters_in_texts_of_ours_are_stored_as_replacement_charac
         assert row is not None
         assert row.model == "caf\N{REPLACEMENT CHARACTER}"
         assert said(await answer(client, "you", chat="other")) == "Hello, you"
-
-
-async def test_a_damaged_file_is_named_with_what_to_do_about_it(tmp_path: Path) -> None:
-    async with desk(tmp_path, RULES) as at:
-        client = await at.client()
-        for number in range(8):
-            await answer(client, "much " * 4_000, chat=f"chat {number}")
-    database = tmp_path / "chats.db"
-    # The pages at which the tables begin. Those of the list of tables stay, without which the file cannot be opened.
-    with closing(sqlite3.connect(database)) as db:
-        pages = [page for (page,) in db.execute("SELECT rootpage FROM sqlite_master WHERE rootpage > 1")]
-    with database.open("r+b") as file:
-        for page in pages:
-            file.seek((page - 1) * 4096)
-            file.write(b"\xff" * 200)
-    async with desk(tmp_path, RULES) as at, connect_and_initialize(at) as client:
-        for method, params in (
-            ("chat/list", {}),
-            ("chat/open", {"chatId": "chat 1"}),
-            ("chat/prompt", {"chatId": "chat 1", "message": "you"}),
-        ):
-            reply = await client.ask(method, params)
-            assert isinstance(reply, ErrorResponse), reply
-            assert str(database) in reply.message
-            assert "The file is damaged: end all programs that use it, then restore or move it away." in reply.message

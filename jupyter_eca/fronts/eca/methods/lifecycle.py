@@ -99,12 +99,19 @@ async def _announce(session: EcaSession) -> None:
     for server in host.notices.list_servers():
         await session.notify("tool/serverUpdated", session.describe_server(server))
     # The warnings come before the choices, which take time. A cell shows the warnings when its first answer has ended.
-    for warning in (*_take_orphan_warnings(session), *host.config.warnings):
+    for warning in (*_take_store_warnings(session), *_take_orphan_warnings(session), *host.config.warnings):
         message = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=warning)
         await session.notify("$/showMessage", message)
     config = await host.notices.describe_choices(session.default_agent)
     await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config))
     await _notify_progress(session, "finish")
+
+
+def _take_store_warnings(session: EcaSession) -> list[str]:
+    """Return what was wrong with the file of the chats at the start, and forget it, so that one client gets it. The
+    report of `doctor` has it, too."""
+    warnings, session.host.store_warnings = session.host.store_warnings, []
+    return warnings
 
 
 def _take_orphan_warnings(session: EcaSession) -> list[str]:

@@ -1,0 +1,178 @@
+"""Opens the database of chats, whatever has happened to its file, and says what it has done.
+
+| the file | what is opened | what happens to the file |
+|---|---|---|
+| is fine, or of an older version | the file | its migrations run |
+| is damaged | a new file with all that can be read | it is kept with another name (`repair`) |
+| is of a newer version | a file of this version beside it, first with a copy of all that can be read | nothing |
+| cannot be written: no rights, no space | a copy in a temporary folder, which is deleted at the end | nothing |
+
+Everything here blocks. It must not know clients: `store` passes on what is said.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import shutil
+import sqlite3
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.errors import ConfigError, NewerStore
+from jupyter_eca.host.store import schema
+from jupyter_eca.host.store.repair import copy_readable, repair
+from jupyter_eca.host.store.schema import connect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_log = logging.getLogger(__name__)
+
+# The part of an error code that all errors of one kind share, see https://sqlite.org/rescode.html.
+_PRIMARY_CODE: Final = 0xFF
+# The codes of a damaged file. SQLITE_ERROR is that of a statement which does not fit to the tables.
+_DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+_UNWRITABLE: Final = frozenset(
+    {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM}
+)
+_UNWRITABLE_ERRNO: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedStore:
+    """A database that is open."""
+
+    db: sqlite3.Connection
+    path: Path
+    """The file, which may be another one than that which was to be opened."""
+    inode: int
+    """The number of the file in its file system. It changes when the file is replaced."""
+    warning: str = ""
+    """What was wrong and what to do next, for the user; "" for nothing."""
+    temporary: TemporaryDirectory[str] | None = None
+    """The folder of the file, if the file is deleted at the end."""
+
+    def close(self) -> None:
+        """Close the database."""
+        self.db.close()
+        if self.temporary is not None:
+            self.temporary.cleanup()
+
+
+def open_store(path: Path, workspace: str) -> OpenedStore:
+    """Open a database, see the table above. `workspace` gets the chats whose workspace is lost.
+
+    Raises: ConfigError, with the path of the file, when it cannot be used and nothing can take its place.
+    """
+    try:
+        return _connect(path)
+    except NewerStore:
+        return _explain_failure(path, lambda: _open_beside(path, workspace))
+    except (sqlite3.Error, OSError) as error:
+        if is_damage(error):
+            return _explain_failure(path, lambda: _open_repaired(path, workspace))
+        if _is_unwritable(error):
+            reason = str(error)
+            return _explain_failure(path, lambda: _open_copy(path, workspace, reason))
+        raise ConfigError(_describe(path, error)) from error
+
+
+def is_damage(error: Exception) -> bool:
+    """Return whether an error says that the file is damaged."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & _PRIMARY_CODE in _DAMAGED
+
+
+def _is_unwritable(error: Exception) -> bool:
+    """Return whether an error says that a file cannot be written."""
+    if isinstance(error, OSError):
+        return error.errno in _UNWRITABLE_ERRNO
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & _PRIMARY_CODE in _UNWRITABLE
+
+
+def _connect(path: Path, warning: str = "", temporary: TemporaryDirectory[str] | None = None) -> OpenedStore:
+    db = connect(path)
+    try:
+        # A damaged index hides chats without an error. This table is small; `Store.inspect` reads all of them.
+        if db.execute("PRAGMA integrity_check(chats)").fetchone() != ("ok",):
+            raise _make_damage_error()
+    except BaseException:
+        db.close()
+        raise
+    return OpenedStore(db, path, path.stat().st_ino, warning, temporary)
+
+
+def _make_damage_error() -> sqlite3.DatabaseError:
+    """Return the error that SQLite raises for a damaged file."""
+    error = sqlite3.DatabaseError("the index of the chats is damaged")
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
+
+
+def _explain_failure(path: Path, open_other: Callable[[], OpenedStore]) -> OpenedStore:
+    """Open what takes the place of a file. Raises: ConfigError when that fails too."""
+    try:
+        return open_other()
+    except (sqlite3.Error, OSError) as error:
+        raise ConfigError(_describe(path, error)) from error
+
+
+def _describe(path: Path, error: Exception) -> str:
+    return f"{path} cannot be used: {error}. Fix it, or move it away."
+
+
+def _open_repaired(path: Path, workspace: str) -> OpenedStore:
+    """Repair the file, and open it. Where it cannot be moved or has no space beside it, a copy of it is repaired."""
+    try:
+        return _connect(path, repair(path, workspace))
+    except (sqlite3.Error, OSError) as error:
+        if not _is_unwritable(error):
+            raise
+        return _open_copy(path, workspace, f"it is damaged, and cannot be repaired: {error}")
+
+
+def _open_beside(path: Path, workspace: str) -> OpenedStore:
+    """Open the file of this version that takes the place of a newer one. It is made at the first time."""
+    beside = path.with_name(f"{path.stem}.version-{len(schema.MIGRATIONS)}{path.suffix}")
+    if not beside.exists():
+        with TemporaryDirectory(prefix=".eca-", dir=path.parent) as folder:
+            fresh = Path(folder) / "fresh.db"
+            copy_readable(path, fresh, workspace, Path(folder))
+            fresh.rename(beside)
+    warning = (
+        f"{path} was written by a newer jupyter-eca, and is left as it is. This version has copied the chats to "
+        f"{beside}, and keeps new chats there: install the newer version to go on with {path.name}."
+    )
+    _log.warning("%s", warning)
+    return _connect(beside, warning)
+
+
+def _open_copy(path: Path, workspace: str, reason: str) -> OpenedStore:
+    """Open a temporary copy of a file that cannot be written. If it cannot be read either, the copy is empty."""
+    temporary = TemporaryDirectory(prefix="jupyter-eca-", ignore_cleanup_errors=True)
+    try:
+        copy = Path(temporary.name) / path.name
+        for end in ("", "-wal"):
+            with suppress(FileNotFoundError, PermissionError):
+                shutil.copyfile(f"{path}{end}", f"{copy}{end}")
+        try:
+            opened = _connect(copy)
+        except (sqlite3.Error, NewerStore):
+            for file in Path(temporary.name).iterdir():
+                file.rename(file.with_name(f"unread-{file.name}"))
+            copy_readable(copy.with_name(f"unread-{copy.name}"), copy, workspace, Path(temporary.name))
+            opened = _connect(copy)
+    except BaseException:
+        temporary.cleanup()
+        raise
+    warning = (
+        f"Chats cannot be saved: {path} cannot be written ({reason}). The chats in it are shown, and new ones are lost "
+        "when the assistant ends: make it writable, see that the disk has space, and restart."
+    )
+    _log.warning("%s", warning)
+    return OpenedStore(opened.db, copy, opened.inode, warning, temporary)

@@ -1,0 +1,131 @@
+"""Reads the rows in the pages of a damaged SQLite file, without the list of its tables and without its trees.
+
+SQLite finds a page of rows by the pages above it, up to the first page of the file. If one of those is destroyed, it
+finds nothing below. The pages of rows themselves are whole then, so this reads each of them by itself. The format is
+that of https://sqlite.org/fileformat2.html, sections 1.5 to 2.1.
+
+It must not know our tables: the caller recognizes a row by its values. `repair` reads with SQLite first.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGE_SIZE: Final = 4096
+"""The size of a page in bytes. SQLite has made all files of ours with this size (since its version 3.12)."""
+
+Value: TypeAlias = "int | float | str | bytes | None"
+
+# The first byte of a page with rows.
+_LEAF: Final = 0x0D
+_LEAF_HEADER: Final = 8
+
+# A row with more bytes than this continues on other pages.
+_MAX_LOCAL: Final = PAGE_SIZE - 35
+_MIN_LOCAL: Final = (PAGE_SIZE - 12) * 32 // 255 - 23
+
+# The bytes of an integer by its type, and the types of a float, of the integers 0 and 1, and the first of a blob.
+_INTEGER_BYTES: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
+_FLOAT: Final = 7
+_ZERO: Final = 8
+_ONE: Final = 9
+_FIRST_BLOB: Final = 12
+
+
+def read_rows_of_pages(data: bytes) -> Iterator[tuple[int, list[Value]]]:
+    """Yield the rowid and the values of each row in a file that can be read. Pages of the free list are left out, as
+    they have deleted rows."""
+    free = _list_free_pages(data)
+    for number in range(1, len(data) // PAGE_SIZE + 1):
+        page = _get_page(data, number)
+        if page[0] == _LEAF and number not in free:
+            (count,) = struct.unpack_from(">H", page, 3)
+            for cell in range(min(count, (PAGE_SIZE - _LEAF_HEADER) // 2)):
+                try:
+                    (at,) = struct.unpack_from(">H", page, _LEAF_HEADER + 2 * cell)
+                    yield _read_cell(data, page, at)
+                except (ValueError, IndexError, struct.error):
+                    continue  # this row is damaged
+
+
+def _get_page(data: bytes, number: int) -> bytes:
+    return data[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]
+
+
+def _list_free_pages(data: bytes) -> set[int]:
+    """Return the pages of the free list, as far as it can be followed."""
+    free: set[int] = set()
+    if not data.startswith(b"SQLite format 3\0"):
+        return free
+    (trunk,) = struct.unpack_from(">I", data, 32)
+    while trunk and trunk not in free and len(page := _get_page(data, trunk)) == PAGE_SIZE:
+        free.add(trunk)
+        trunk, count = struct.unpack_from(">II", page)
+        free.update(struct.unpack_from(f">{min(count, PAGE_SIZE // 4 - 2)}I", page, 8))
+    return free
+
+
+def _read_cell(data: bytes, page: bytes, at: int) -> tuple[int, list[Value]]:
+    """Return the rowid and the values of the row at a place of a page. Raises: ValueError, IndexError, struct.error."""
+    size, at = _read_varint(page, at)
+    rowid, at = _read_varint(page, at)
+    return rowid, _decode_record(_read_payload(data, page, at, size))
+
+
+def _read_payload(data: bytes, page: bytes, at: int, size: int) -> bytes:
+    """Return the bytes of a row, with those on other pages. Raises: ValueError, struct.error."""
+    local = size
+    if size > _MAX_LOCAL:
+        local = _MIN_LOCAL + (size - _MIN_LOCAL) % (PAGE_SIZE - 4)
+        local = _MIN_LOCAL if local > _MAX_LOCAL else local
+    payload = bytearray(page[at : at + local])
+    (following,) = struct.unpack_from(">I", page, at + local) if local < size else (0,)
+    while len(payload) < size:
+        if not 0 < following <= len(data) // PAGE_SIZE:
+            raise ValueError("the rest of the row is lost")
+        more = _get_page(data, following)
+        payload += more[4 : 4 + size - len(payload)]
+        (following,) = struct.unpack_from(">I", more)
+    return bytes(payload)
+
+
+def _decode_record(record: bytes) -> list[Value]:
+    """Return the values of a row. Raises: ValueError, IndexError, struct.error."""
+    end, at = _read_varint(record, 0)
+    body = end
+    values: list[Value] = []
+    while at < end:
+        kind, at = _read_varint(record, at)
+        size = _INTEGER_BYTES.get(kind, 0) if kind < _FLOAT else 8 if kind == _FLOAT else 0
+        if kind >= _FIRST_BLOB:
+            size = (kind - _FIRST_BLOB) // 2
+        part = record[body : body + size]
+        if len(part) < size:
+            raise ValueError("the row is cut")
+        values.append(_decode_value(kind, part))
+        body += size
+    return values
+
+
+def _decode_value(kind: int, part: bytes) -> Value:
+    if kind >= _FIRST_BLOB:
+        return part.decode("utf-8", "replace") if kind % 2 else part
+    if kind == _FLOAT:
+        return struct.unpack(">d", part)[0]
+    if kind in _INTEGER_BYTES:
+        return int.from_bytes(part, "big", signed=True)
+    return {_ZERO: 0, _ONE: 1}.get(kind)
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return a number of one to nine bytes, and the place behind it. Raises: IndexError."""
+    value = 0
+    for byte in range(at, at + 8):
+        value = value << 7 | data[byte] & 0x7F
+        if not data[byte] & 0x80:
+            return value, byte + 1
+    return value << 8 | data[at + 8], at + 9
