@@ -20,6 +20,7 @@ from jupyter_eca.errors import NotSaved
 from jupyter_eca.host import notices
 from jupyter_eca.host.chat.choice_memory import ChoiceMemory
 from jupyter_eca.host.chat.live_chat import now
+from jupyter_eca.host.chat.notebook_ids import NotebookIds
 from jupyter_eca.host.chat.registry import Chats
 from jupyter_eca.host.chat.tasks import ChatTasks
 from jupyter_eca.host.checkpoints.checkpoints import Checkpoints
@@ -136,6 +137,7 @@ class Host:
         store.on_warning = partial(subscribers.message, MessageType.WARNING)
         store.on_refused = lambda chat, reason: self.turns.break_off(chat, f"Something could not be stored: {reason}.")
         self.checkpoints = Checkpoints(store)
+        self.notebook_ids = NotebookIds(store, lambda: current.workspace.files)
         self.outputs = ToolOutputs(places.outputs)
         self.index = FileIndex(workspace.files)
         self.jobs = BackgroundJobs(
@@ -176,6 +178,7 @@ class Host:
             checkpoints=self.checkpoints,
             jobs=self.jobs,
             index=self.index,
+            notebook_ids=self.notebook_ids,
             glances=Glances(),
             interpreters=Interpreters(),
             clock=clock,
@@ -241,6 +244,7 @@ class Host:
         """Serve until `close` is called. Then stop all turns under way, and store them."""
         redaction.install_log_filter()
         await self.store.open()
+        await self.notebook_ids.load()
         await self._expire()
         self.store_warnings = list(self.store.warnings)
         orphans = await asyncio.to_thread(end_orphans)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config import Config, Resolved
     from jupyter_eca.config.outside.outside_agents import OutsideAgent
+    from jupyter_eca.host.chat.notebook_ids import NotebookIds
     from jupyter_eca.host.checkpoints.checkpoints import Checkpoints
     from jupyter_eca.host.store import Store
     from jupyter_eca.host.subscribers import Subscribers
@@ -82,6 +83,8 @@ class Services:
     """The shell commands that run in the background."""
     index: FileIndex
     """The names of the files of the workspace, for searching."""
+    notebook_ids: NotebookIds
+    """The ids of the notebooks in which chats began."""
     glances: Glances
     """The notebooks that contexts have read within the last seconds."""
     interpreters: Interpreters

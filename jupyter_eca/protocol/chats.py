@@ -63,6 +63,9 @@ class ChatListParams(Model):
     query: str | None = None
     """Not in ECA: return only the chats whose title or messages contain these words. Upper and lower case are the
     same."""
+    notebook: str | None = None
+    """Not in ECA: the path of the notebook in front of the user. If it was moved outside of Jupyter, its chats follow
+    it before they are listed."""
 
 
 class ChatSummary(Model):

@@ -58,6 +58,7 @@ class ChoiceMemory:
 
         The users are told, once, of a choice that cannot be used now. Raises: NotSaved.
         """
+        await self._services.notebook_ids.follow(notebook)
         async with self._lock:
             return await self._recall(notebook, chosen)
 
@@ -109,11 +110,6 @@ class ChoiceMemory:
         counts."""
         async with self._lock:
             await self._services.store.do(lambda tables: tables.choices.forget_replaced(name, default))
-
-    async def move(self, before: str, after: str) -> None:
-        """Let a notebook, or all notebooks of a folder, keep their choices under a new path."""
-        async with self._lock:
-            await self._services.store.do(lambda tables: tables.choices.move(before, after))
 
     async def forget(self, path: str) -> None:
         """Forget the choices in a notebook, or in all notebooks of a folder."""

@@ -183,10 +183,6 @@ class Chats:
         """Return the stored chats of this workspace, the last used first."""
         return await self._store.chats()
 
-    async def move_notebook(self, before: str, after: str) -> None:
-        """Let the chats of a notebook, or of all notebooks in a folder, belong to its new path. Raises: NotSaved."""
-        await self._store.do(lambda tables: tables.move_notebook(before, after))
-
     async def __call__(self) -> list[ChatRow]:
         """The earlier `host.chats()`, which was documented to fronts of other packages. Kept for one release."""
         warnings.warn("Call host.chats.list_rows() in place of host.chats().", DeprecationWarning, stacklevel=2)

@@ -76,6 +76,7 @@ OWNERSHIP: Final = {
     "agent_sessions": Ownership("sessions of outside agents", chat="chat"),
     # A row stays when its chat is deleted in the usual way. Then only the path of its notebook says where it belongs.
     "spending": Ownership("costs of requests", chat="chat", path="notebook"),
+    "notebook_ids": Ownership("ids of notebooks", workspace="workspace"),
     "choices": Ownership("choices for new chats", workspace="workspace"),
     "messages": Ownership("", chat="chat"),
     "indexed_chats": Ownership("", chat="chat"),

@@ -155,6 +155,14 @@ MIGRATIONS: Final = (
         messages INTEGER, parts INTEGER, cost REAL
     );
     """,
+    # 17. The ids of the notebooks in which chats began. Notebooks that have chats already get one, too.
+    """
+    CREATE TABLE notebook_ids (
+        workspace TEXT NOT NULL, notebook TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (workspace, notebook)
+    );
+    INSERT INTO notebook_ids SELECT workspace, notebook, lower(hex(randomblob(8))) FROM chats
+        WHERE notebook LIKE '%.ipynb' GROUP BY workspace, notebook;
+    """,
 )
 """Each migration runs once on each file, in this order. `PRAGMA user_version` counts those that have run. Never change
 one that was released."""

@@ -8,6 +8,7 @@ makes the tables, and `rows` has the values.
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
@@ -434,14 +435,40 @@ class Tables:
         )
         return [chat for (chat,) in self._db.execute(query, (self._workspace, notebook))]
 
-    def move_notebook(self, before: str, after: str) -> None:
-        """Let the chats of a notebook, or of all notebooks in a folder, belong to its new path."""
+    def list_notebook_ids(self) -> dict[str, str]:
+        """Return the ids of notebooks by path."""
+        query = "SELECT notebook, id FROM notebook_ids WHERE workspace = ?"
+        return dict(self._db.execute(query, (self._workspace,)).fetchall())
+
+    def keep_notebook_id(self, notebook: str, id: str, *, replace: bool = False) -> str:
+        """Keep the id of a notebook. If it has one already, that one stays, unless it is to be replaced. Return the id
+        that is kept."""
+        conflict = "DO UPDATE SET id = excluded.id" if replace else "DO NOTHING"
+        key = self._workspace, notebook
+        self._db.execute(f"INSERT INTO notebook_ids VALUES (?, ?, ?) ON CONFLICT {conflict}", (*key, id))  # noqa: S608
+        (kept,) = self._db.execute("SELECT id FROM notebook_ids WHERE workspace = ? AND notebook = ?", key).fetchone()
+        return kept
+
+    def move_notebook(self, before: str, after: str, real: tuple[str, str]) -> None:
+        """Let the chats of a notebook, or of all notebooks in a folder, belong to its new path, with what can be undone
+        in it and with its costs. `real` has both paths as absolute paths of files."""
+        of_workspace = "workspace = ?1"
+        of_chats = "chat IN (SELECT id FROM chats WHERE workspace = ?1)"
         with transaction(self._db):
-            for table in ("chats", "asked_in"):
+            for table, column, condition, (old, new), separator in (
+                ("chats", "notebook", of_workspace, (before, after), "/"),
+                ("asked_in", "notebook", of_workspace, (before, after), "/"),
+                ("notebook_ids", "notebook", of_workspace, (before, after), "/"),
+                ("cell_checkpoints", "path", of_chats, (before, after), "/"),
+                ("checkpoints", "path", of_chats, real, os.sep),
+                ("spending", "notebook", of_chats, real, os.sep),
+            ):
+                # The id of a notebook that replaces another one counts. In all other tables the earlier row stays.
+                conflict = "REPLACE" if table == "notebook_ids" else "IGNORE"
                 self._db.execute(
-                    f"UPDATE OR IGNORE {table} SET notebook = ?1 || substr(notebook, length(?2) + 1)"  # noqa: S608
-                    " WHERE workspace = ?3 AND (notebook = ?2 OR substr(notebook, 1, length(?2) + 1) = ?2 || '/')",
-                    (after, before, self._workspace),
+                    f"UPDATE OR {conflict} {table} SET {column} = ?2 || substr({column}, length(?3) + 1)"  # noqa: S608
+                    f" WHERE {condition} AND ({column} = ?3 OR substr({column}, 1, length(?3) + 1) = ?3 || ?4)",
+                    (self._workspace, new, old, separator),
                 )
 
     # -- checkpoints of files

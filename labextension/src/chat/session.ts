@@ -483,9 +483,9 @@ export class Session implements Attendant {
     void this.recallSelection();
   }
 
-  /** Fetch the list of all chats. */
-  async loadChats(): Promise<void> {
-    const result = await this.ask('chat/list', {});
+  /** Fetch the list of all chats. If `notebook` is the path of one that was moved, its chats follow it before that. */
+  async loadChats(notebook?: string): Promise<void> {
+    const result = await this.ask('chat/list', notebook === undefined ? {} : { notebook });
     if (result !== undefined) {
       this.dispatch({ type: 'listed', chats: result.chats });
     }

@@ -140,9 +140,12 @@ export class NotebookFollower {
     this.noteChat();
   }
 
-  /** Fetch the newest chat of a notebook. Cells may have begun it since the list was loaded. */
+  /**
+   * Fetch the newest chat of a notebook. Cells may have begun it since the list was loaded. Or the file was moved outside
+   * of Jupyter: the server finds this out when it is asked for the list.
+   */
   private async fetchNewest(notebook: string): Promise<ChatId | undefined> {
-    await this.session.loadChats();
+    await this.session.loadChats(notebook);
     return findNewest(this.updatePaths(this.session.state.list), notebook);
   }
 

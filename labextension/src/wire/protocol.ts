@@ -442,6 +442,11 @@ export interface ChatListParams {
    * Not in ECA: return only the chats whose title or messages contain these words. Upper and lower case are the same.
    */
   readonly query?: string;
+  /**
+   * Not in ECA: the path of the notebook in front of the user. If it was moved outside of Jupyter, its chats follow it
+   * before they are listed.
+   */
+  readonly notebook?: string;
 }
 
 /** The chats of the workspace. */

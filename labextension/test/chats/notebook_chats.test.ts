@@ -26,15 +26,15 @@ class Page {
   readonly follower: NotebookFollower;
   readonly drafts = new Drafts();
   /** What the user does while the list of chats is fetched. */
-  whileListing: () => unknown = nothing;
+  whileListing: (notebook: string | undefined) => unknown = nothing;
 
   constructor(store: NotebookChatStore) {
     const [ours, theirs] = createLinks();
     const server = new Peer<ServerMethods, ClientMethods>(theirs);
     const defaults = { chatDefaultModel: '', chatBehaviors: [], chatDefaultBehavior: '', chatWelcomeMessage: '' };
     server.handle('initialize', () => ({ models: [], ...defaults }));
-    server.handle('chat/list', () => {
-      this.whileListing();
+    server.handle('chat/list', ({ notebook }) => {
+      this.whileListing(notebook);
       return { chats: this.list };
     });
     server.handle('chat/prompt', ({ chatId = '' }) => ({ chatId, model: '', status: 'prompting' }));
@@ -226,4 +226,13 @@ test('what was typed before the chat of the notebook is shown goes along with it
   expect(await page.goTo('a.ipynb')).toBe('of a');
   expect(page.drafts.get('of a').text).toBe('wh');
   expect(page.drafts.get('new 0').text).toBe('');
+});
+
+test('a notebook that was moved outside of Jupyter is named to the server, which then lists its chat with it', async () => {
+  const page = new Page(createStorage());
+  await page.session.connect();
+  page.whileListing = notebook => {
+    page.list.push(chat('of a', 1, notebook));
+  };
+  expect(await page.goTo('moved/a.ipynb')).toBe('of a');
 });

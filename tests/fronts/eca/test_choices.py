@@ -275,10 +275,9 @@ async def test_a_renamed_notebook_or_folder_keeps_its_choices_and_a_deleted_one_
         await choose_model(client, OTHER, "old/a.ipynb")
         await choose_model(client, THIRD, "last.ipynb")
         assert (await begin(client, "old/a.ipynb"))[0] == OTHER
-        memory = table.host.choice_memory
-        await memory.move("old/a.ipynb", "old/b.ipynb")
-        await memory.move("old", "new")
+        await table.host.notebook_ids.move("old/a.ipynb", "old/b.ipynb")
+        await table.host.notebook_ids.move("old", "new")
         assert (await begin(client, "new/b.ipynb"))[0] == OTHER
         assert (await begin(client, "old/a.ipynb"))[0] == THIRD
-        await memory.forget("new")
+        await table.host.choice_memory.forget("new")
         assert (await begin(client, "new/b.ipynb"))[0] == THIRD
