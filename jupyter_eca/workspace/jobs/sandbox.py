@@ -48,6 +48,9 @@ _SECRETS: Final = (
 )
 # Variables by which a program finds another one that acts for it.
 _SOCKET_VARIABLES: Final = ("SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "XDG_RUNTIME_DIR", "DISPLAY")
+# In `/proc`, what changes the kernel of this machine. Root may write it without any capability, and bubblewrap leaves
+# it writable: a program that is written to `/proc/sys/kernel/core_pattern` would run outside of the sandbox.
+_KERNEL_SETTINGS: Final = ("sys", "sysrq-trigger", "mtrr", "fs", "acpi", "scsi", "driver", "dynamic_debug")
 # What a repository needs so that git runs no program of a command's: a mount needs a place.
 _GIT_FILES: Final = ("hooks", "config")
 
@@ -133,6 +136,8 @@ def build_bubblewrap_arguments(sandbox: Sandbox, home: Path, temporary: Path) ->
         *(["--share-net"] if sandbox.network else []),
     ]
     arguments += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run"]
+    for name in _KERNEL_SETTINGS:
+        arguments += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
     if sandbox.network:
         # Where many systems have the addresses of their name servers.
         arguments += ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]

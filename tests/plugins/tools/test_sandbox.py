@@ -157,6 +157,13 @@ async def test_a_command_cannot_end_a_program_outside(workspace: Path) -> None:
     await other.wait()
 
 
+async def test_a_command_changes_no_setting_of_the_kernel_though_the_server_runs_as_root(workspace: Path) -> None:
+    # It writes the value that is there already, so that a failing test changes nothing on this machine.
+    setting = "/proc/sys/vm/swappiness"
+    result = await run(workspace, f"value=$(cat {setting}) && echo $value > {setting} && echo written")
+    assert (result.error, "written" in result.text) == (True, False)
+
+
 async def test_a_command_works_in_the_workspace_and_commands_share_a_folder_for_temporary_files(
     workspace: Path,
 ) -> None:
