@@ -44,6 +44,7 @@ _SECRETS: Final = (
     *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".pgpass", ".git-credentials", ".npmrc"),
     *(".pypirc", ".config/gcloud", ".config/gh", ".config/hub", ".config/eca", ".local/share/keyrings"),
     *(".local/share/jupyter/eca", ".local/share/jupyter/runtime", ".huggingface", ".cache/huggingface/token"),
+    *(".codex/auth.json", ".claude/.credentials.json", ".gemini/oauth_creds.json", ".cargo/credentials.toml"),
     *("Library/Keychains", "Library/Jupyter/eca", "Library/Jupyter/runtime", ".password-store", ".mozilla"),
 )
 # Variables by which a program finds another one that acts for it.
