@@ -207,6 +207,30 @@ TRIES: dict[str, tuple[Json, Json, Callable[[Config], Any], Any]] = {
         lambda config: "mine" in resolve(config).agents,
         False,
     ),
+    "custom tools under the name of the field": (
+        {"features": {"customTools": "force-off"}},
+        {"custom_tools": {"mine": {"command": "curl x", "description": "", "schema": {"properties": {}}}}},
+        read("customTools"),
+        {},
+    ),
+    "the default of an agent under the name of the field": (
+        {"approval": {"byDefault": "deny"}},
+        {"agent": {"mine": {"tool_call": {"approval": {"by_default": "allow"}}}}},
+        lambda config: rule(config, "mine", "ls"),
+        Decision.DENY,
+    ),
+    "rules of an agent that allow, under the name of the field": (
+        {"features": {"allowRules": "force-off"}},
+        {"agent": {"mine": {"tool_call": {"approval": {"allow": {"shell_command": {}}}}}}},
+        lambda config: rule(config, "mine", "ls"),
+        Decision.ASK,
+    ),
+    "the mode of an outside agent under the name of the field": (
+        {"features": {"agentModes": "force-off"}},
+        {"acp_agents": {"mine": {"command": "mine", "mode": "bypassPermissions"}}},
+        lambda config: "mine" in resolve(config).agents,
+        False,
+    ),
     "the policy itself": (
         {"features": {"trust": "force-off"}},
         {"policy": {"documents": []}, "env": {VARIABLE: "{}", SERVER_VARIABLE: "{}"}},
