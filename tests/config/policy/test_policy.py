@@ -374,3 +374,16 @@ def test_an_address_is_allowed_by_the_patterns_of_the_policy(
 ) -> None:
     ENVIRONMENT[VARIABLE] = json.dumps(policy)
     assert bool(by_user(home, project, {}).policy.refuse_url(url)) is not allowed
+
+
+def test_a_server_with_a_url_and_a_command_must_be_allowed_with_both(home: Path, project: Path) -> None:
+    ENVIRONMENT[VARIABLE] = json.dumps({"allow": {"mcpServers": ["https://house.example/*"]}})
+    policy = by_user(home, project, {}).policy
+    assert policy.refuse_mcp_server(("evil", "serve"), "https://house.example/mcp")
+    assert not policy.refuse_mcp_server(("",), "https://house.example/mcp")
+
+
+def test_a_policy_file_of_the_system_that_leads_nowhere_is_an_error(home: Path, project: Path) -> None:
+    (home / "system").mkdir()
+    (home / "system" / sources.FILE_NAME).symlink_to(home / "nothing.json")
+    assert by_user(home, project, {}).policy.refuse_feature(Feature.TRUST)
