@@ -13,7 +13,7 @@ from pydantic import Field
 from pydantic.alias_generators import to_snake
 
 from jupyter_eca.config.policy.document import Feature, FeatureState, PatternLists, PolicyDocument
-from jupyter_eca.config.policy.local_address import is_here
+from jupyter_eca.config.policy.local_address import is_here, make_plain
 from jupyter_eca.protocol.base import Model
 
 if TYPE_CHECKING:
@@ -82,10 +82,14 @@ class AppliedPolicy(Model):
         """Return why an address cannot be used; "" if it can, or if it is empty."""
         if not url:
             return ""
-        if refusal := self._refuse("urls", (url,), f"the address `{url}`"):
+        plain, what = make_plain(url), f"the address `{url}`"
+        # A pattern that denies may be written for the address as it is, or for its plain form.
+        if refusal := self._refuse("urls", (plain,), what):
             return refusal
         for document in self.documents:
-            is_named = document.allow.urls is not None and _matches(document.allow.urls, url)
+            if document.deny.urls is not None and _matches(document.deny.urls, url):
+                return explain_refusal(document, what)
+            is_named = document.allow.urls is not None and _matches(document.allow.urls, plain)
             if document.offline and not is_named and not is_here(url):
                 return explain_refusal(document, f"the address `{url}`: the assistant is offline")
         return ""

@@ -128,6 +128,12 @@ TRIES: dict[str, tuple[Json, Json, Callable[[Config], Any], Any]] = {
         2.0,
     ),
     "a higher budget": ({"limits": {"budget": {"perDay": 2}}}, {"budget": {"perDay": 50}}, read("budget.perDay"), 2.0),
+    "a price of nothing": (
+        {"limits": {"budget": {"perDay": 2}}},
+        {"providers": {"anthropic": {"models": {"claude-opus-5": {"cost": {"input": 0, "output": 0}}}}}},
+        lambda config: config.providers["anthropic"].models["claude-opus-5"].cost,
+        None,
+    ),
     "chats that are kept for ever": (
         {"limits": {"chatRetentionDays": 30}},
         {"chatRetentionDays": 0},
@@ -367,6 +373,13 @@ def test_settings_of_a_project_are_not_even_asked_about_where_the_policy_forbids
         ({"offline": True, "allow": {"urls": ["https://house.example/*"]}}, "https://house.example.evil/v1", False),
         ({"allow": {"urls": ["https://house.example/*"]}}, "https://other.example/v1", False),
         ({"deny": {"urls": ["*other*"]}}, "https://other.example/v1", False),
+        ({"deny": {"urls": ["https://other.example/*"]}}, "HTTPS://Other.Example/v1", False),
+        ({"deny": {"urls": ["https://other.example/*"]}}, "https://other.example:443/v1", False),
+        ({"deny": {"urls": ["https://other.example/*"]}}, "https://me@other.example/v1", False),
+        ({"deny": {"urls": ["https://other.example/*"]}}, "https://other.example./v1", False),
+        ({"deny": {"urls": ["https://other.example/*"]}}, "https://other.example?v1", False),
+        ({"allow": {"urls": ["https://house.example*"]}}, "https://house.example:x@other.example/v1", False),
+        ({"allow": {"urls": ["https://house.example:8443/*"]}}, "https://house.example:8443/v1", True),
     ],
 )
 def test_an_address_is_allowed_by_the_patterns_of_the_policy(
