@@ -458,7 +458,8 @@ class _ConfigReader:
         derived: Json = {"sources": self.sources, "watched": self.notes.watched, "warnings": self.notes.warnings}
         derived |= {"heldBack": self.held_back, "policy": AppliedPolicy()}
         try:
-            return Config.model_validate({**self.data, **derived, "variables": self.variables})
+            # Not by the names of fields, such as `tool_call`: the policy is applied to the keys, such as `toolCall`.
+            return Config.model_validate({**self.data, **derived, "variables": self.variables}, by_name=False)
         except ValidationError as error:
             # Not `from error`: pydantic's message quotes the values, and a value may be a key.
             raise ConfigError(f"{source}: {_describe_error(error)}. Fix this key, or remove it.") from None

@@ -13,7 +13,7 @@ from pydantic import Field
 from pydantic.alias_generators import to_snake
 
 from jupyter_eca.config.policy.document import Feature, FeatureState, PatternLists, PolicyDocument
-from jupyter_eca.config.policy.local_address import is_here
+from jupyter_eca.config.policy.local_address import is_here, make_plain
 from jupyter_eca.protocol.base import Model
 
 if TYPE_CHECKING:
@@ -70,24 +70,39 @@ class AppliedPolicy(Model):
         provider = full_name.partition("/")[0]
         return self.refuse_provider(provider) or self._refuse("models", (full_name,), f"the model `{full_name}`")
 
+    def refuse_vendors_model(self, full_name: str, vendors_name: str) -> str:
+        """Return why the model that a request names cannot be used; "" if it can. `full_name` is its name here. A name
+        that the policy itself has locked is not refused."""
+        provider, _, model = full_name.partition("/")
+        if vendors_name == model or f"providers.{provider}.models.{model}.modelName" in self.locked:
+            return ""
+        return self.refuse_model(f"{provider}/{vendors_name}")
+
     def refuse_url(self, url: str) -> str:
         """Return why an address cannot be used; "" if it can, or if it is empty."""
         if not url:
             return ""
-        if refusal := self._refuse("urls", (url,), f"the address `{url}`"):
+        plain, what = make_plain(url), f"the address `{url}`"
+        # A pattern that denies may be written for the address as it is, or for its plain form.
+        if refusal := self._refuse("urls", (plain,), what):
             return refusal
         for document in self.documents:
-            is_named = document.allow.urls is not None and _matches(document.allow.urls, url)
+            if document.deny.urls is not None and _matches(document.deny.urls, url):
+                return explain_refusal(document, what)
+            is_named = document.allow.urls is not None and _matches(document.allow.urls, plain)
             if document.offline and not is_named and not is_here(url):
                 return explain_refusal(document, f"the address `{url}`: the assistant is offline")
         return ""
 
     def refuse_mcp_server(self, command_line: Sequence[str], url: str | None) -> str:
         """Return why an MCP server cannot run; "" if it can."""
-        text = url or " ".join(command_line)
+        program = " ".join(command_line).strip()
+        names = [name for name in (program, url) if name]  # a file may have both
         return (
             self.refuse_feature(Feature.MCP_SERVERS)
-            or self._refuse("mcp_servers", (text,), f"the MCP server `{text}`")
+            or next(
+                filter(None, (self._refuse("mcp_servers", (name,), f"the MCP server `{name}`") for name in names)), ""
+            )
             or self.refuse_url(url or "")
         )
 

@@ -95,7 +95,8 @@ class PatternLists(_StrictModel):
     models: tuple[str, ...] | None = None
     """Models, as PROVIDER/MODEL."""
     urls: tuple[str, ...] | None = None
-    """Addresses of providers, MCP servers and web pages."""
+    """Addresses of providers, MCP servers and web pages. They are compared in lower case up to the path, without a user
+    name, the usual port, and a dot after the host."""
     mcp_servers: tuple[str, ...] | None = None
     """The command line of an MCP server (its command and arguments, with spaces between them), or its URL."""
     outside_agents: tuple[str, ...] | None = None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.config.policy.applied_policy import AppliedPolicy, explain_refusal
-from jupyter_eca.config.policy.document import Feature, FeatureState
+from jupyter_eca.config.policy.document import BudgetLimits, Feature, FeatureState
 from jupyter_eca.config.policy.sources import list_leaves
 from jupyter_eca.config.schema import SandboxMode
 from jupyter_eca.engine.approval.policy import Decision
@@ -90,6 +90,8 @@ def enforce(settings: Json, policies: tuple[ReadPolicy, ...]) -> tuple[Json, App
     work = _Enforcement(settings)
     documents, names = tuple(read.document for read in policies), tuple(read.name for read in policies)
     for document in documents:
+        _drop_prices(work, document)  # before any value is locked: prices of a policy count
+    for document in documents:
         _apply_features(work, document)
         _apply_locked(work, document)
         _apply_limits(work, document)
@@ -123,6 +125,18 @@ def _apply_limits(work: _Enforcement, document: PolicyDocument) -> None:
         lowered = highest if is_unlimited or is_higher else value
         tells = present is not None and lowered != present
         work.lock(document, limit.key, lowered, what, tells=tells, is_limit=True)
+
+
+def _drop_prices(work: _Enforcement, document: PolicyDocument) -> None:
+    """Drop the user's own prices of models where the document limits what may be spent: a price of 0 would lift it."""
+    if document.limits.budget == BudgetLimits():
+        return
+    reason = explain_refusal(document, "prices of your own")
+    for provider, settings in _as_object(work.settings.get("providers")).items():
+        for model, chosen in _as_object(_as_object(settings).get("models")).items():
+            if _as_object(chosen).get("cost") is not None:
+                work.warnings.append(f"`providers.{provider}.models.{model}.cost` is not used. {reason}")
+                work.settings = _put(work.settings, ("providers", provider, "models", model, "cost"), None)
 
 
 def _apply_default(work: _Enforcement, document: PolicyDocument) -> None:

@@ -85,7 +85,8 @@ def read_policies(environment: Mapping[str, str]) -> tuple[ReadPolicy, ...]:
 
 def _read_all(environment: Mapping[str, str]) -> Iterator[ReadPolicy]:
     for folder in SYSTEM_FOLDERS:
-        if (file := folder / FILE_NAME).exists():
+        # A link to a file that does not exist is there, and is an error.
+        if os.path.lexists(file := folder / FILE_NAME):
             yield _read_file(file)
     for variable in (VARIABLE, SERVER_VARIABLE):
         if text := environment.get(variable, "").strip():

@@ -124,7 +124,8 @@ class AnthropicProvider:
             # With `object` the SDK returns the events as plain JSON. Events as pydantic models take twice as long.
             stream_class = AsyncStream[object]
             async with await client.post(
-                settings.completion_url_relative_path or "/v1/messages",
+                # The client would follow a complete URL to another server.
+                "/" + (settings.completion_url_relative_path or "v1/messages").lstrip("/"),
                 body=request_json,
                 cast_to=object,
                 options={"headers": settings.headers(model)},

@@ -25,7 +25,7 @@ from jupyter_eca.plugins.providers.credentials.api_keys import KeyOutcomes
 from jupyter_eca.plugins.providers.variants import ASKED_TO_THINK, find_default_thinking, merge_payloads, variants
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from jupyter_eca.config import Config
     from jupyter_eca.config.credentials import KeyStore
@@ -295,6 +295,9 @@ class Catalog:
             payload = find_default_thinking(entry.plug.name, vendors_name, settings.payload(model))
         if payload:
             settings = _add_payload(settings, model, payload)
+        for vendors_name in _list_vendors_names(settings, model):
+            if refusal := self._config.policy.refuse_vendors_model(full_name, vendors_name):
+                raise ProviderError(refusal, kind=FailureKind.SETUP)
         return Chosen(entry.plug, model, settings, entry.free, self.key_outcomes)
 
     def _refuse(self, full_name: str) -> str:
@@ -319,6 +322,17 @@ class Catalog:
         if payload is None:
             _log.warning("%s/%s has no variant %r; it is left out", name, model, variant)
         return payload
+
+
+def _list_vendors_names(settings: ProviderConfig, model: str) -> Iterator[str]:
+    """Yield the names of models that a request has: `modelName`, and those that a payload replaces it by. OpenRouter
+    reads a list of `models`, too."""
+    yield settings.models.get(model, ModelConfig()).model_name or model
+    payload = settings.payload(model)
+    others: Any = payload.get("models")
+    for name in (payload.get("model"), *(others if isinstance(others, list) else ())):
+        if isinstance(name, str):
+            yield name
 
 
 def _add_payload(settings: ProviderConfig, model: str, payload: Payload) -> ProviderConfig:

@@ -128,6 +128,12 @@ TRIES: dict[str, tuple[Json, Json, Callable[[Config], Any], Any]] = {
         2.0,
     ),
     "a higher budget": ({"limits": {"budget": {"perDay": 2}}}, {"budget": {"perDay": 50}}, read("budget.perDay"), 2.0),
+    "a price of nothing": (
+        {"limits": {"budget": {"perDay": 2}}},
+        {"providers": {"anthropic": {"models": {"claude-opus-5": {"cost": {"input": 0, "output": 0}}}}}},
+        lambda config: config.providers["anthropic"].models["claude-opus-5"].cost,
+        None,
+    ),
     "chats that are kept for ever": (
         {"limits": {"chatRetentionDays": 30}},
         {"chatRetentionDays": 0},
@@ -204,6 +210,30 @@ TRIES: dict[str, tuple[Json, Json, Callable[[Config], Any], Any]] = {
     "outside agents": (
         {"allow": {"outsideAgents": ["claude *"]}},
         {"acpAgents": {"mine": {"command": "evil"}}},
+        lambda config: "mine" in resolve(config).agents,
+        False,
+    ),
+    "custom tools under the name of the field": (
+        {"features": {"customTools": "force-off"}},
+        {"custom_tools": {"mine": {"command": "curl x", "description": "", "schema": {"properties": {}}}}},
+        read("customTools"),
+        {},
+    ),
+    "the default of an agent under the name of the field": (
+        {"approval": {"byDefault": "deny"}},
+        {"agent": {"mine": {"tool_call": {"approval": {"by_default": "allow"}}}}},
+        lambda config: rule(config, "mine", "ls"),
+        Decision.DENY,
+    ),
+    "rules of an agent that allow, under the name of the field": (
+        {"features": {"allowRules": "force-off"}},
+        {"agent": {"mine": {"tool_call": {"approval": {"allow": {"shell_command": {}}}}}}},
+        lambda config: rule(config, "mine", "ls"),
+        Decision.ASK,
+    ),
+    "the mode of an outside agent under the name of the field": (
+        {"features": {"agentModes": "force-off"}},
+        {"acp_agents": {"mine": {"command": "mine", "mode": "bypassPermissions"}}},
         lambda config: "mine" in resolve(config).agents,
         False,
     ),
@@ -343,6 +373,13 @@ def test_settings_of_a_project_are_not_even_asked_about_where_the_policy_forbids
         ({"offline": True, "allow": {"urls": ["https://house.example/*"]}}, "https://house.example.evil/v1", False),
         ({"allow": {"urls": ["https://house.example/*"]}}, "https://other.example/v1", False),
         ({"deny": {"urls": ["*other*"]}}, "https://other.example/v1", False),
+        ({"deny": {"urls": ["https://other.example/*"]}}, "HTTPS://Other.Example/v1", False),
+        ({"deny": {"urls": ["https://other.example/*"]}}, "https://other.example:443/v1", False),
+        ({"deny": {"urls": ["https://other.example/*"]}}, "https://me@other.example/v1", False),
+        ({"deny": {"urls": ["https://other.example/*"]}}, "https://other.example./v1", False),
+        ({"deny": {"urls": ["https://other.example/*"]}}, "https://other.example?v1", False),
+        ({"allow": {"urls": ["https://house.example*"]}}, "https://house.example:x@other.example/v1", False),
+        ({"allow": {"urls": ["https://house.example:8443/*"]}}, "https://house.example:8443/v1", True),
     ],
 )
 def test_an_address_is_allowed_by_the_patterns_of_the_policy(
@@ -350,3 +387,16 @@ def test_an_address_is_allowed_by_the_patterns_of_the_policy(
 ) -> None:
     ENVIRONMENT[VARIABLE] = json.dumps(policy)
     assert bool(by_user(home, project, {}).policy.refuse_url(url)) is not allowed
+
+
+def test_a_server_with_a_url_and_a_command_must_be_allowed_with_both(home: Path, project: Path) -> None:
+    ENVIRONMENT[VARIABLE] = json.dumps({"allow": {"mcpServers": ["https://house.example/*"]}})
+    policy = by_user(home, project, {}).policy
+    assert policy.refuse_mcp_server(("evil", "serve"), "https://house.example/mcp")
+    assert not policy.refuse_mcp_server(("",), "https://house.example/mcp")
+
+
+def test_a_policy_file_of_the_system_that_leads_nowhere_is_an_error(home: Path, project: Path) -> None:
+    (home / "system").mkdir()
+    (home / "system" / sources.FILE_NAME).symlink_to(home / "nothing.json")
+    assert by_user(home, project, {}).policy.refuse_feature(Feature.TRUST)

@@ -211,3 +211,33 @@ async def test_a_running_host_applies_a_policy_that_changes(tmp_path: Path, monk
         file.write_text(json.dumps({"contact": CONTACT, "deny": {"providers": ["scripted"]}}))
         await table.host.reload()
         assert CONTACT in said(await answer(client, "Hello"), "system")
+
+
+@pytest.mark.parametrize(
+    "renamed",
+    [
+        {"modelName": "forbidden"},
+        {"extraPayload": {"model": "forbidden"}},
+        {"extraPayload": {"models": ["good", "forbidden"]}},
+    ],
+)
+async def test_an_allowed_name_does_not_lead_to_a_model_that_is_not_allowed(
+    renamed: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impose(monkeypatch, deny={"models": ["house/forbidden"]})
+    house = {"api": "openai-chat", "url": "http://127.0.0.1:9/v1", "key": "sk-x", "models": {"good": renamed}}
+    mine(tmp_path).parent.mkdir(parents=True)
+    mine(tmp_path).write_text(json.dumps({"providers": {"house": house}}))
+    async with filed(tmp_path, monkeypatch) as table:
+        received = await answer(await table.client(), "Hello", model="house/good")
+        assert "`house/forbidden`" in said(received, "system")
+        assert CONTACT in said(received, "system")
+
+
+async def test_a_name_that_the_policy_gives_a_model_is_not_refused_by_its_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = {"api": "openai-chat", "url": "http://127.0.0.1:9/v1", "models": {"good": {"modelName": "vendor-7"}}}
+    impose(monkeypatch, locked={"providers": {"house": house}}, allow={"models": ["house/good"]})
+    async with filed(tmp_path, monkeypatch) as table:
+        assert table.host.catalog.choose("house/good").model == "good"

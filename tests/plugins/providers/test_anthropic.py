@@ -4,7 +4,7 @@ import asyncio
 import gc
 import subprocess
 import sys
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 import pytest
@@ -20,6 +20,7 @@ from jupyter_eca.engine.model.delta import (
     UsageDelta,
 )
 from jupyter_eca.engine.model.request import ImagePart, ReasoningPart, ToolResultPart, ToolUsePart
+from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers.anthropic import MODELS, PROVIDER
 from tests.plugins.providers.ask import KEY, MODEL, answer, asking, assistant, at, says, script, text_of, user
 from tests.support.anthropic_server import Fault, LoopbackAnthropic
@@ -350,3 +351,11 @@ async def test_cancelling_before_the_first_word_hangs_up_at_once() -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
         assert await asyncio.to_thread(server.requests[0].left.wait, 5)
+
+
+@pytest.mark.asyncio
+async def test_a_complete_url_as_the_path_leads_to_no_other_server() -> None:
+    with LoopbackAnthropic(says("mine")) as server, LoopbackAnthropic(says("stolen")) as other:
+        with suppress(ProviderError):
+            await answer("hi", at(server, completionUrlRelativePath=f"{other.url}/v1/messages"))
+        assert not other.requests
