@@ -67,9 +67,7 @@ def delete(options: argparse.Namespace) -> int:
         raise ConfigError(f"Nothing is kept about {name}.")
     _print(f"This deletes {name}, and cannot be undone:\n{_list(counts)}\n{_STAYS}")
     if not options.everything and (others := files.list_other_databases()):
-        _print(
-            f"Not deleted either: {', '.join(map(str, others))}. They may have its chats: delete them yourself."
-        )
+        _print(f"Not deleted either: {', '.join(map(str, others))}. They may have its chats: delete them yourself.")
     if not options.yes:
         if not sys.stdin.isatty():
             raise ConfigError("Nothing was deleted. Nobody can be asked here: add --yes.")
