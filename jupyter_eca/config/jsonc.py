@@ -65,12 +65,15 @@ class _Object:
         return next((member for member in reversed(self.members) if member.key == key), None)
 
 
-def parse(text: str) -> dict[str, Any]:
-    """Parse a text. Raises: ConfigError when it is not an object."""
+def parse(text: str, *, allows_duplicates: bool = True) -> dict[str, Any]:
+    """Parse a text. If a key is there twice, the last one counts; without `allows_duplicates` that is an error.
+
+    Raises: ConfigError when it is not an object.
+    """
     import json5
 
     try:
-        data = json5.loads(text)  # pyright: ignore[reportUnknownMemberType]  # untyped library
+        data = json5.loads(text, allow_duplicate_keys=allows_duplicates)  # pyright: ignore[reportUnknownMemberType]
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"The file is not JSON: {error}. Fix it first.") from error
     if not isinstance(data, dict):

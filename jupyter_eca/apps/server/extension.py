@@ -6,6 +6,7 @@ It must not import hosts or fronts: `app.py` imports them when they are needed.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any, Final
 
 from jupyter_server.extension.application import ExtensionApp
@@ -47,7 +48,9 @@ class EcaApp(ExtensionApp):
     def initialize_handlers(self) -> None:
         """Add the handlers of our addresses. Called by Jupyter when the server starts."""
         if self.policy:
-            os.environ[SERVER_POLICY_VARIABLE] = self.policy  # the kernels inherit it
+            # The kernels inherit it, and have other working directories.
+            is_document = self.policy.lstrip().startswith("{")
+            os.environ[SERVER_POLICY_VARIABLE] = self.policy if is_document else str(Path(self.policy).absolute())
         declare_event(self.serverapp)
         self.eca_server = EcaServer(self.serverapp)
         self.watch = KernelWatch(self.serverapp, self.eca_server)

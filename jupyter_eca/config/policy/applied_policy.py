@@ -84,12 +84,12 @@ class AppliedPolicy(Model):
             return ""
         plain, what = make_plain(url), f"the address `{url}`"
         # A pattern that denies may be written for the address as it is, or for its plain form.
-        if refusal := self._refuse("urls", (plain,), what):
-            return refusal
         for document in self.documents:
-            if document.deny.urls is not None and _matches(document.deny.urls, url):
+            if document.deny.urls is not None and any(_matches(document.deny.urls, form) for form in (url, plain)):
                 return explain_refusal(document, what)
-            is_named = document.allow.urls is not None and _matches(document.allow.urls, plain)
+            is_named = document.allow.urls is not None and _allows_url(document.allow.urls, plain)
+            if document.allow.urls is not None and not is_named:
+                return explain_refusal(document, what)
             if document.offline and not is_named and not is_here(url):
                 return explain_refusal(document, f"the address `{url}`: the assistant is offline")
         return ""
@@ -151,3 +151,21 @@ def _is_refused(allow: PatternLists, deny: PatternLists, kind: str, name: str) -
 
 def _matches(patterns: Sequence[str], name: str) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _allows_url(patterns: Sequence[str], url: str) -> bool:
+    """Return whether a pattern allows a URL. Scheme, host and path are compared apart, so that no `*` for a part of a
+    host stands for a slash: `https://*.good.example/*` does not allow `https://evil.example/a.good.example/`."""
+    return any(pattern == "*" or _allows_parts(pattern, url) for pattern in patterns)
+
+
+def _allows_parts(pattern: str, url: str) -> bool:
+    wanted, found = _split_url(pattern), _split_url(url)
+    return all(fnmatchcase(part, wanted_part) for part, wanted_part in zip(found, wanted, strict=True))
+
+
+def _split_url(url: str) -> tuple[str, str, str]:
+    """Return the scheme, the host with its port, and the rest, which begins with a slash."""
+    scheme, _, rest = url.partition("://")
+    host, _, path = rest.partition("/")
+    return scheme, host, f"/{path}"

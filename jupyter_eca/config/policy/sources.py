@@ -107,7 +107,7 @@ def _read_file(file: Path) -> ReadPolicy:
 def _parse(text: str, source: str) -> ReadPolicy:
     """Return the document in a text. `source` is its name in an error."""
     try:
-        document = PolicyDocument.model_validate(jsonc.parse(text))
+        document = PolicyDocument.model_validate(jsonc.parse(text, allows_duplicates=False))
         _check(document)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
@@ -123,6 +123,12 @@ def _check(document: PolicyDocument) -> None:
     for feature in Feature:
         if document.features.get(feature) is FeatureState.FORCE_ON and feature not in FORCIBLE:
             raise ValueError(f"features.{feature.value} cannot be forced on")
+    for selector in (*document.approval.deny, *document.approval.always_ask):
+        if "*" in selector:
+            raise ValueError(f"approval: {selector!r} is a pattern, but a selector is the name of a tool or a server")
+    for pattern in document.allow.urls or ():
+        if pattern != "*" and "://" not in pattern:
+            raise ValueError(f"allow.urls: {pattern!r} must begin with a scheme, such as https://")
     if "approval" in document.locked.get("toolCall", {}):
         raise ValueError("locked.toolCall.approval: write the rules under `approval`")
     parsed = Config.model_validate(document.locked).model_dump(by_alias=True, exclude_unset=True)
