@@ -62,4 +62,4 @@ def test_a_notebook_is_heard_once_it_is_trusted_and_says_what_the_panel_writes(p
     panel.ask("three")
     panel.sees("With altair, then.")
     notebook.execute("docmanager:save")
-    assert json.loads(file.read_text())["metadata"]["jupyter_eca"] == {"instructions": "Plot with altair."}
+    assert json.loads(file.read_text())["metadata"]["jupyter_eca"]["instructions"] == "Plot with altair."
