@@ -186,6 +186,8 @@ def test_a_default_a_budget_a_changed_server_and_a_new_rule_are_written_to_the_f
     assert (entry["args"][-1], entry["env"]) == ("good", {"MARK": "kept", "MORE": "typed"})
 
     body = manage(page, "rules")
+    # What stands above the button comes later, and moves it.
+    expect(body.get_by_label("Edits of cells and files", exact=True)).to_be_visible(timeout=SECONDS * 1000)
     body.get_by_role("button", name="Add a rule…").click(timeout=SECONDS * 1000)
     form = body.get_by_role("form", name="A new rule")
     form.get_by_label("Tool").fill("eca__shell_command")
