@@ -100,9 +100,7 @@ class AppliedPolicy(Model):
         names = [name for name in (program, url) if name]  # a file may have both
         return (
             self.refuse_feature(Feature.MCP_SERVERS)
-            or next(
-                filter(None, (self._refuse("mcp_servers", (name,), f"the MCP server `{name}`") for name in names)), ""
-            )
+            or self._refuse("mcp_servers", names, f"the MCP server `{' '.join(names)}`")
             or self.refuse_url(url or "")
         )
 
