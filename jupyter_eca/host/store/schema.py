@@ -233,3 +233,5 @@ def _use_wal(db: sqlite3.Connection) -> None:
     # A commit does not wait for the disk. It still survives a crash of this process. A power cut may lose the last
     # commits, but it does not damage the file.
     db.execute("PRAGMA synchronous = NORMAL")
+    # What is deleted is overwritten, so that no repair of a damaged file brings it back.
+    db.execute("PRAGMA secure_delete = ON")

@@ -25,6 +25,7 @@ from tests.support.damaged_store import (
     find_whole_events,
     forbid_writing,
     make_chats,
+    overwrite_header,
 )
 from tests.support.host_and_client import answer, outcomes, said
 from tests.support.raw_client import connect
@@ -283,3 +284,16 @@ async def test_the_latest_chats_of_a_killed_process_survive_with_the_wal(
     async with desk_at(workspace, copy) as table:
         assert await table.host.store.chat("new") is not None
         assert list_kept(copy) == list(copy.parent.glob("chats.damaged-*.db"))
+
+
+async def test_a_deleted_chat_does_not_come_back_by_a_repair(workspace: Path, path: Path) -> None:
+    async with desk_at(workspace, path) as table:
+        client = await table.client()
+        await answer(client, "a secret that is deleted " * 2_000, chat="gone")
+        async with connect_silently(table) as other:
+            await other.result("chat/delete", {"chatId": "gone"})
+    assert b"a secret that is deleted" not in read(path)
+    overwrite_header(path, random.Random(1))
+    async with desk_at(workspace, path) as table:
+        assert "gone" not in {row.id for row in await table.host.chats.list_rows()}
+    assert b"a secret that is deleted" not in read(path)
