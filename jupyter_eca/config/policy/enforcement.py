@@ -177,7 +177,7 @@ def _apply_features(work: _Enforcement, document: PolicyDocument) -> None:
 
 
 def _drop_refused(work: _Enforcement, policy: AppliedPolicy) -> None:
-    """Drop the hooks, custom tools and modes of agents that the policy refuses, and the rules that allow calls."""
+    """Drop the hooks, custom tools and modes of agents that the policy refuses."""
     for section, find in (("hooks", _find_hook_refusal), ("customTools", _find_tool_refusal)):
         entries = _as_object(work.settings.get(section))
         refusals = {name: refusal for name, entry in entries.items() if (refusal := find(policy, _as_object(entry)))}
