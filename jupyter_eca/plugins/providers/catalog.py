@@ -11,7 +11,7 @@ import asyncio
 import logging
 import os
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.config import ModelConfig, ProviderConfig, register_secrets
 from jupyter_eca.config.policy.applied_policy import UNKNOWN_ADDRESS
@@ -330,7 +330,7 @@ def _list_vendors_names(settings: ProviderConfig, model: str) -> Iterator[str]:
     yield settings.models.get(model, ModelConfig()).model_name or model
     payload = settings.payload(model)
     others: Any = payload.get("models")
-    for name in (payload.get("model"), *(others if isinstance(others, list) else ())):
+    for name in (payload.get("model"), *cast("list[Any]", others if isinstance(others, list) else [])):
         if isinstance(name, str):
             yield name
 
