@@ -88,7 +88,8 @@ class Turns:
             raise LocalError("This chat is a subagent's. Ask in the chat that it belongs to.")
         chat = await self._chats.load(prompt.chat)
         notebook = await find_asked_notebook(services, prompt, kernel)
-        await services.notebook_ids.follow(notebook)
+        if notebook:
+            await services.notebook_ids.follow(notebook)
         choice = prompt.choice.fill_from(chat.choice)
         if prompt.recalls and not chat.last:
             choice = await self._choice_memory.recall(notebook, choice)
@@ -106,7 +107,8 @@ class Turns:
         notebook_kernel = await find_open_kernel(services, prompt.chat, notebook)
         setup = await self._setups.prepare(choice, prompt.chat, kernel, notebook, prompt.bounds, pin=not local)
         await services.store.check()
-        await services.notebook_ids.add(notebook)
+        if notebook:
+            await services.notebook_ids.add(notebook)
         # During the waits above somebody may have begun a turn or rolled the chat back. Then all this is out of date.
         if chat.busy or self._chats.live(prompt.chat) is not chat:
             raise BusyError(BUSY)

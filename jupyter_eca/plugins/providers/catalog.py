@@ -210,8 +210,9 @@ class Catalog:
     async def default(self) -> str:
         """Return the configured model, else the best model of the first provider that is usable here, else ""."""
         policy = self._config.policy
-        if self._config.default_model and not policy.refuse_model(self._config.default_model):
-            return self._config.default_model
+        configured = self._config.default_model
+        if configured and not (policy.documents and policy.refuse_model(configured)):
+            return configured
         await self.refresh()
         for name, entry in self._rank_entries():
             if entry.plug.rank is not None:
@@ -279,7 +280,7 @@ class Catalog:
         if not full_name:
             raise ProviderError(NO_MODEL, kind=FailureKind.SETUP)
         provider, slash, model = full_name.partition("/")
-        if refusal := self._refuse(full_name):
+        if self._config.policy.documents and (refusal := self._refuse(full_name)):
             raise ProviderError(refusal, kind=FailureKind.SETUP)
         entries = self.entries()
         if not (slash and model):
@@ -295,9 +296,10 @@ class Catalog:
             payload = find_default_thinking(entry.plug.name, vendors_name, settings.payload(model))
         if payload:
             settings = _add_payload(settings, model, payload)
-        for vendors_name in _list_vendors_names(settings, model):
-            if refusal := self._config.policy.refuse_vendors_model(full_name, vendors_name):
-                raise ProviderError(refusal, kind=FailureKind.SETUP)
+        if self._config.policy.documents:
+            for vendors_name in _list_vendors_names(settings, model):
+                if refusal := self._config.policy.refuse_vendors_model(full_name, vendors_name):
+                    raise ProviderError(refusal, kind=FailureKind.SETUP)
         return Chosen(entry.plug, model, settings, entry.free, self.key_outcomes)
 
     def _refuse(self, full_name: str) -> str:
