@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.chat.remembered_choices import ChoiceName, RememberedChoice
-from jupyter_eca.host.store.transaction import transaction
+from jupyter_eca.host.store.connection import transaction
 
 if TYPE_CHECKING:
     import sqlite3

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jupyter_eca.errors import BusyError, ConfigError
+from jupyter_eca.host.store.connection import transaction
 from jupyter_eca.host.store.message_index import MessageIndex
 from jupyter_eca.host.store.schema import connect
 from jupyter_eca.host.store.tables import Tables
-from jupyter_eca.host.store.transaction import transaction
 
 if TYPE_CHECKING:
     from collections.abc import Generator

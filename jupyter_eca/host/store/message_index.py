@@ -23,7 +23,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from jupyter_eca.host.store.transaction import transaction
+from jupyter_eca.host.store.connection import transaction
 from jupyter_eca.protocol.content import Role
 
 if TYPE_CHECKING:

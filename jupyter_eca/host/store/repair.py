@@ -25,11 +25,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.host.store import schema
+from jupyter_eca.host.store.connection import transaction
 from jupyter_eca.host.store.kept_rows import OWNERSHIP
 from jupyter_eca.host.store.schema import connect
 from jupyter_eca.host.store.table_pages import PAGE_SIZE, read_rows_of_pages
 from jupyter_eca.host.store.tables import UNREADABLE_EVENT
-from jupyter_eca.host.store.transaction import transaction
 from jupyter_eca.protocol.content import Role
 
 if TYPE_CHECKING:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import NewerStore
+from jupyter_eca.host.store.connection import StoreConnection
 from jupyter_eca.host.store.old_asides import mark_aside
-from jupyter_eca.protocol.base import replace_half_surrogates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
 # The fields of the rows are explained in `rows`, `spending` and `protocol.event`.
@@ -172,18 +171,6 @@ one that was released."""
 BUSY_SECONDS = 5.0
 
 
-class _Connection(sqlite3.Connection):
-    """Replaces half surrogate pairs in all parameters by a replacement character, because SQLite cannot store them.
-    They come from names of files or from output of programs. A search for such a text finds it, because it replaces
-    them too."""
-
-    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        return super().execute(sql, replace_half_surrogates(tuple(parameters)))
-
-    def executemany(self, sql: str, parameters: Iterable[Any], /) -> sqlite3.Cursor:
-        return super().executemany(sql, (replace_half_surrogates(tuple(row)) for row in parameters))
-
-
 def connect(path: Path, version: int | None = None) -> sqlite3.Connection:
     """Open the database, create it if needed, and run the missing migrations; with `version`, only the first ones.
 
@@ -191,7 +178,9 @@ def connect(path: Path, version: int | None = None) -> sqlite3.Connection:
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(mode=0o600)
-    db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=_Connection)
+    db = sqlite3.connect(
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=StoreConnection
+    )
     try:
         _migrate(db, path, version)
     except BaseException:

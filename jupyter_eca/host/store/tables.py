@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 
 from jupyter_eca.engine.changes.revert import Decided
 from jupyter_eca.host.store.choices import Choices
+from jupyter_eca.host.store.connection import transaction
 from jupyter_eca.host.store.message_index import MessageIndex
 from jupyter_eca.host.store.rows import (
     CHANGED,
@@ -30,7 +31,6 @@ from jupyter_eca.host.store.rows import (
     UnseenChange,
 )
 from jupyter_eca.host.store.spending import add_spending, sum_spending
-from jupyter_eca.host.store.transaction import transaction
 from jupyter_eca.protocol.content import Content, MetadataContent, Role
 from jupyter_eca.protocol.event import Aside, Event, Outcome
 
@@ -73,7 +73,7 @@ _ROWS: Final = """
 
 
 # The errors of an event that can never be stored, however often it is tried: a number is out of range, or a value has a
-# type that no model allows. All other bad texts are repaired by `schema._Connection`.
+# type that no model allows. All other bad texts are repaired by `StoreConnection`.
 _UNSTORABLE: Final = (
     ValueError,
     TypeError,
