@@ -112,9 +112,14 @@ class ChatState:
 
     @property
     def is_summary_due(self) -> bool:
-        """Whether a summary must be made before the next model call."""
-        share, last = self.setup.compact_at, self.summarised_at_step
-        return compaction.is_summary_due(self.window, share, self.history, last, self.steps)
+        """Whether a summary must be made before the next model call: when the window is at least `setup.compact_at`
+        percent full (never if that is 0), and enough replies have come since the last summary of this turn."""
+        share, window, last = self.setup.compact_at, self.window, self.summarised_at_step
+        if not share or not window.limit or window.used * 100 < window.limit * share:
+            return False
+        if last is not None and self.steps - last < compaction.MIN_REPLIES:
+            return False
+        return compaction.would_free_enough(self.history, window.limit)
 
     def get_call(self, id: str) -> ToolCall:
         """Return the tool call of this id.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 
 import pytest
@@ -15,7 +16,6 @@ from jupyter_eca.engine.model.compaction import (
     MIN_REPLIES,
     WindowUsage,
     estimate_tokens,
-    is_summary_due,
     prune,
     select_covered,
 )
@@ -93,12 +93,17 @@ def test_pictures_of_the_prompt_stay_with_it() -> None:
     assert talk.asked()[-1].parts[1:] == (TextPart("See"), picture)
 
 
-def test_without_a_percentage_or_a_known_window_nothing_is_summarised() -> None:
+@pytest.mark.parametrize(
+    ("used", "limit", "share", "is_due"),
+    [(760, LIMIT, 75, True), (760, LIMIT, 0, False), (740, LIMIT, 75, False), (760, 0, 75, False)],
+)
+def test_without_a_percentage_or_a_known_window_nothing_is_summarised(
+    used: int, limit: int, share: int, is_due: bool
+) -> None:
     history = (ChatMessage("user", (TextPart(LONG),)), ChatMessage("assistant", (TextPart("Yes."),)))
-    assert is_summary_due(WindowUsage(760, LIMIT), 75, history, None, 1)
-    assert not is_summary_due(WindowUsage(760, LIMIT), 0, history, None, 1)
-    assert not is_summary_due(WindowUsage(740, LIMIT), 75, history, None, 1)
-    assert not is_summary_due(WindowUsage(760, 0), 75, history, None, 1)
+    state = Talk().state
+    setup = replace(state.setup, compact_at=share)
+    assert replace(state, history=history, window=WindowUsage(used, limit), setup=setup).is_summary_due is is_due
 
 
 def test_what_is_filled_by_the_tools_and_not_by_the_talk_is_not_summarised() -> None:

@@ -70,17 +70,9 @@ class SummaryUnderWay:
     """What the summary must contain above all, in the user's words."""
 
 
-def is_summary_due(window: WindowUsage, share: int, history: History, last: int | None, steps: int) -> bool:
-    """Return whether a summary must be made before the next request.
-
-    A summary is due when the window is at least `share` percent full; never if `share` is 0. `steps` is the number of
-    steps in this turn, and `last` is that number when the last summary was made; None when there was none.
-    """
-    if not share or not window.limit or window.used * 100 < window.limit * share:
-        return False
-    if last is not None and steps - last < MIN_REPLIES:
-        return False
-    return estimate_tokens(select_covered(history)) >= window.limit * _MIN_SHARE
+def would_free_enough(history: History, limit: int) -> bool:
+    """Return whether a summary would free a good part of a window of `limit` tokens."""
+    return estimate_tokens(select_covered(history)) >= limit * _MIN_SHARE
 
 
 def estimate_tokens(history: History) -> int:

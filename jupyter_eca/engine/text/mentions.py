@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
+
+SIGNS: Final = "@#"
+"""A message without any of these characters has no mention."""
 
 # Quoted code. It contains no mentions.
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
@@ -44,7 +48,7 @@ class LiveMention:
     """The cell, the variable, the table or the path of the notebook; empty when the kind needs no name."""
 
 
-def find_mentions(message: str, signs: str = "@#") -> list[str]:
+def find_mentions(message: str, signs: str = SIGNS) -> list[str]:
     """Return the mentions in a message without their signs, each once, in order.
 
     `signs` are the signs to look for. The mentions are paths (with `:L10-20` if they have lines), addresses, and words

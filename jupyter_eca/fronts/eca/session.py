@@ -21,7 +21,7 @@ from jupyter_eca.fronts.eca.client_ports import LinkEditor, LinkKernel, LinkNote
 from jupyter_eca.fronts.eca.cursor_help import CursorHelp
 from jupyter_eca.fronts.eca.job_view import list_visible
 from jupyter_eca.fronts.eca.projection import merge_subagents, place_flags, project, reset_chat
-from jupyter_eca.fronts.eca.request_params import BEFORE_INITIALIZE, REPLY_LAST, parse_params
+from jupyter_eca.fronts.eca.request_params import BEFORE_INITIALIZE, REPLY_LAST, make_params_error
 from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, add_notice, compact, split_runs
 from jupyter_eca.host.chat.live_chat import NO_CHOICE
 from jupyter_eca.host.subscribers import Again, Notice
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from jupyter_eca.mcp_client.sign_in import Browser
     from jupyter_eca.plugins.tools.base import Tool
     from jupyter_eca.protocol.base import ChatId, Model
+    from jupyter_eca.protocol.methods import Method
     from jupyter_eca.protocol.question import ChatAskQuestionParams
     from jupyter_eca.transport.link import Link
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
@@ -400,7 +401,7 @@ class EcaSession:
             if method not in BEFORE_INITIALIZE:
                 await self.opened.wait()
                 self._join(self.host)
-            result = await handler(self, parse_params(self.dialect, method, params))
+            result = await handler(self, self._parse(row, params))
             if method in REPLY_LAST:
                 await self.catch_up()
         except BusyError as error:
@@ -419,7 +420,7 @@ class EcaSession:
             self._update_dialect(method, params)
             if self._host is not None:
                 self._join(self._host)
-            load_handlers()[method](self, parse_params(self.dialect, method, params))
+            load_handlers()[method](self, self._parse(row, params))
 
     @property
     def _is_ours(self) -> bool:
@@ -433,6 +434,15 @@ class EcaSession:
             self.dialect, self._initialize_params = dialect.detect_dialect(self._initialize_params, params), None
         if not self._is_ours and (learned := dialect.correct_dialect(self.dialect, method)) is not self.dialect:
             self.dialect, self._initialize_params = learned, None
+
+    def _parse(self, row: Method, params: Any) -> Model:
+        """Parse the params of a message of the client. Raises: RemoteError that names the field that is wrong."""
+        # Until `initialize` is read, nobody knows whether the client is one of ours, which need no translation.
+        is_ours = self._is_ours and row.name != "initialize"
+        try:
+            return row.parse(params if is_ours else dialect.translate_incoming(self.dialect, row.name, params))
+        except ValidationError as error:
+            raise make_params_error(row.name, error) from error
 
     @property
     def initialized(self) -> bool:

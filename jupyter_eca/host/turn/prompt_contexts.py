@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.approval.policy import Decision, Policy, decide
-from jupyter_eca.engine.text.mentions import find_mentions
+from jupyter_eca.engine.text.mentions import SIGNS
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.tools.path_resolution import find_call_targets
 from jupyter_eca.host.turn import path_rules
@@ -48,7 +48,8 @@ class PromptContexts:
         """
         changed = await self._services.mcp.read_changed_resources(prompt.chat)
         tells_place = chat.kernel is not None and self._services.config.notebook.place
-        if not (prompt.contexts or changed or tells_place or find_mentions(message)):
+        may_mention = any(sign in message for sign in SIGNS)
+        if not (prompt.contexts or changed or tells_place or may_mention):
             return [], None
         check_reading = partial(self._check_reading, chat, chat.state.setup.policy or Policy())
         surroundings = self._contexts.build_surroundings(
