@@ -84,6 +84,9 @@ $(VENV)/.installed: $(SOURCES) | $(BIN)/uv
 
 $(VENV)/.tested: $(VENV)/.installed
 	$(UV) -e '.[local,test]'
+	@# jsonschema does without it. Its grammar is built on import, which takes two seconds of each process that reads a
+	@# notebook or starts Jupyter.
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip uninstall -q rfc3987-syntax
 	@# As pip would have done; some packages have files for other Pythons.
 	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	@# Collaboration makes a shared document of every notebook: off, but where a test turns it on.
