@@ -17,6 +17,7 @@ from tests.plugins.test_loader import install
 from tests.support.editor_process import Editor, editor, environment
 from tests.support.host_and_client import settings
 from tests.support.processes import have_ended
+from tests.support.samples import sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,7 +121,7 @@ async def test_shutdown_and_exit_end_the_process_with_status_0(workspace: Path) 
         assert await asyncio.wait_for(at.process.wait(), 20) == 0
 
 
-@pytest.mark.parametrize("end", ["exit", "signal"])
+@pytest.mark.parametrize("end", sample(["signal", "exit"], every=2))
 async def test_neither_tool_servers_nor_jobs_outlive_the_process(workspace: Path, end: str) -> None:
     file, pids = workspace / ".eca" / "config.json", [workspace / name for name in ("server", "job")]
     line = f"echo $$ > {pids[1]}; echo up; sleep 1000"

@@ -39,6 +39,7 @@ def sources(name: str) -> Iterator[str]:
     return ("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code")
 
 
+@pytest.mark.nightly
 @pytest.mark.weights
 @pytest.mark.asyncio
 async def test_the_offline_notebook_is_answered_by_the_embedded_model_with_no_network(

@@ -108,6 +108,7 @@ async def test_an_editors_user_signs_in_once_and_out(tmp_path: Path, visited: Pa
         assert len(text(visited).splitlines()) == 1
 
 
+@pytest.mark.nightly
 async def test_a_refusal_is_told_and_an_end_in_mid_sign_in_is_no_hang(tmp_path: Path, visited: Path) -> None:
     async with web(gated=True) as site:
         site.gate.says_no = "not you"

@@ -22,6 +22,7 @@ from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.ports import Files
 from tests.config.files import trusting
 from tests.support.host_and_client import answer, desk, outcomes, said
+from tests.support.samples import sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,7 +71,7 @@ def calling(tool: str, **arguments: Any) -> list[dict[str, Any]]:
 
 @each
 @pytest.mark.parametrize(
-    ("tool", "name"), [("notebook_read", "x.ipynb"), ("read_file", "x.txt"), ("read_file", "x.pdf")]
+    ("tool", "name"), sample([("notebook_read", "x.ipynb"), ("read_file", "x.txt"), ("read_file", "x.pdf")], every=2)
 )
 async def test_a_tool_that_reads_no_plain_file_gets_an_error_and_other_chats_go_on(
     tmp_path: Path, kind: str, tool: str, name: str

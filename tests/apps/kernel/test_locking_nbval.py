@@ -67,6 +67,7 @@ async def recorded(folder: Path, path: Path, *sources: str) -> None:
     await asyncio.to_thread(path.write_text, done)
 
 
+@pytest.mark.nightly
 async def test_nbval_finds_what_was_recorded_with_no_model_no_key_and_no_network_and_misses_what_was_changed(
     tmp_path: Path,
 ) -> None:

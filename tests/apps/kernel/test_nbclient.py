@@ -342,6 +342,7 @@ async def test_a_broken_configuration_is_one_line_that_names_the_file(tmp_path: 
     assert "providers" in line
 
 
+@pytest.mark.nightly
 async def test_papermill_runs_the_same_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     surround(monkeypatch, tmp_path, settings(tmp_path, RULES, **ALLOWED))
     source, target = tmp_path / "in.ipynb", tmp_path / "out.ipynb"

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pytest
+
 from jupyter_eca.protocol.jsonrpc import Message, decode, encode
 from tests.apps.server.cells import PATIENCE
 from tests.apps.server.test_kill import connect, server
@@ -52,6 +54,7 @@ class WebSocketHouse:
                 socket.close()
 
 
+@pytest.mark.nightly
 async def test_the_whole_conversation(tmp_path: Path) -> None:
     folder = tmp_path / "workspace"
     folder.mkdir()

@@ -125,6 +125,7 @@ def test_axe_finds_nothing_wrong_with_the_settings(page: Page, lab: Lab) -> None
     assert not found, "\n".join(f"{complaint} (in: {', '.join(sections)})" for complaint, sections in found.items())
 
 
+@pytest.mark.nightly
 def test_who_wants_no_motion_sees_none_and_a_page_from_right_to_left_has_a_panel_that_is(page: Page, lab: Lab) -> None:
     page.emulate_media(reduced_motion="reduce")
     panel = Panel.open(page, lab)

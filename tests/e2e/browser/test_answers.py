@@ -63,6 +63,7 @@ def test_a_whole_answer_is_copied_as_markdown(page: Page, lab: Lab) -> None:
 NO_CLIPBOARD = "() => Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })"
 
 
+@pytest.mark.nightly
 def test_without_a_clipboard_an_answer_is_copied_and_a_failure_is_said(page: Page, lab: Lab) -> None:
     """A page over plain http has no `navigator.clipboard`."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -96,6 +97,7 @@ def test_no_estimate_is_shown_for_a_command(page: Page, lab: Lab) -> None:
     expect(panel.node.locator(".eca-Estimate")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_code_of_an_answer_in_a_cell_is_copied_and_inserted(page: Page, lab: Lab) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     notebook, cell = ask_in_cell(page, lab)

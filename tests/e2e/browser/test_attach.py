@@ -58,6 +58,7 @@ def test_a_file_of_the_server_is_attached_with_the_keyboard(page: Page, lab: Lab
     panel.sees("A table of people.")
 
 
+@pytest.mark.nightly
 def test_files_and_images_of_the_computer_are_attached(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.button("Attach files or images").click()
@@ -90,6 +91,7 @@ def test_a_file_is_dropped_onto_the_box(page: Page, lab: Lab) -> None:
     panel.sees("A poem.")
 
 
+@pytest.mark.nightly
 def test_a_file_is_dragged_from_labs_list_of_files_onto_the_box(page: Page, lab: Lab) -> None:
     (lab.root / "people.csv").write_text("name,age\nAda,36\n")
     panel = Panel.open(page, lab)

@@ -101,6 +101,7 @@ def test_text_streams_in_a_click_approves_and_the_variable_is_in_the_kernel_and_
     assert "The sum is in" in saved
 
 
+@pytest.mark.nightly
 def test_a_click_on_reject_with_a_reason_runs_nothing_and_tells_the_model(page: Page, lab: Lab) -> None:
     notebook = asking(page, lab, "reject.ipynb", "%%eca\nWhat is the sum?", "print('total' in globals())")
     notebook.run(1)
@@ -115,6 +116,7 @@ def test_a_click_on_reject_with_a_reason_runs_nothing_and_tells_the_model(page: 
     notebook.wait_for_output(2, "False")
 
 
+@pytest.mark.nightly
 def test_a_change_of_a_cell_is_decided_by_its_diff_and_a_question_by_its_options_and_only_text_is_kept(
     page: Page, lab: Lab
 ) -> None:
@@ -146,6 +148,7 @@ def test_a_change_of_a_cell_is_decided_by_its_diff_and_a_question_by_its_options
     assert all(said in markdown_of(cell) for said in ("+price = 11", "rejected", "twelve", "+price = 12", "✓ done"))
 
 
+@pytest.mark.nightly
 def test_a_cell_points_at_the_last_error_of_its_notebook_though_no_panel_was_opened(
     page: Page, lab: Lab, model: LoopbackAnthropic
 ) -> None:
@@ -199,6 +202,7 @@ def test_interrupt_while_approval_is_asked_for_takes_the_buttons_away(page: Page
     notebook.wait_for_output(2, "Hello from the loopback.")
 
 
+@pytest.mark.nightly
 def test_interrupt_ends_code_that_the_assistant_runs(page: Page, lab: Lab) -> None:
     notebook = asking(page, lab, "block.ipynb", "%%eca\nblock", "%eca you there?")
     notebook.run(1)

@@ -87,6 +87,7 @@ def test_a_cell_is_edited_to_order_hunk_by_hunk_while_it_is_written_in(page: Pag
     notebook.wait_for_sources([BEFORE, "y = 2"])
 
 
+@pytest.mark.nightly
 def test_the_selected_lines_are_edited_and_accepted_as_one_step_with_the_keyboard(page: Page, lab: Lab) -> None:
     notebook = Notebook.show(page, lab, [BEFORE])
     notebook.cell(0).locator(".cm-line", has_text="b = 2").click()
@@ -104,6 +105,7 @@ def test_the_selected_lines_are_edited_and_accepted_as_one_step_with_the_keyboar
     notebook.wait_for_sources([BEFORE])
 
 
+@pytest.mark.nightly
 def test_escape_stops_an_edit_and_the_cell_is_as_it_was_and_a_failure_is_told(page: Page, lab: Lab) -> None:
     notebook = Notebook.show(page, lab, [BEFORE])
     notebook.cell(0).locator(".cm-line").first.click()

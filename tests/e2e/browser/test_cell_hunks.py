@@ -44,6 +44,7 @@ def keep(page: Page, name: str, folder: Path) -> None:
     page.screenshot(path=file, animations="disabled")
 
 
+@pytest.mark.nightly
 def test_a_cell_that_the_assistant_deleted_leaves_its_place_and_comes_back_to_it_with_its_output(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:
@@ -81,6 +82,7 @@ def test_a_cell_that_the_assistant_deleted_leaves_its_place_and_comes_back_to_it
     wait_for(page.locator(".eca-CellBar"), 0)
 
 
+@pytest.mark.nightly
 def test_text_that_was_changed_is_read_rendered_and_its_hunks_are_one_click_away(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:

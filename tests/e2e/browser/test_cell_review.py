@@ -57,6 +57,7 @@ def test_edits_are_seen_and_approved_in_the_cells(page: Page, lab: Lab) -> None:
     notebook.wait_for_sources([AFTER, "y = 2 # mine"])
 
 
+@pytest.mark.nightly
 def test_text_shows_its_source_while_a_change_of_it_is_decided(page: Page, lab: Lab) -> None:
     notebook = Notebook.show(page, lab, [TEXT, "x = 1"], "proposed.ipynb", markdown=[0])
     title = notebook.cell(0).get_by_role("heading")
@@ -111,6 +112,7 @@ def test_cells_that_come_go_and_move_are_shown_where_they_do_and_decided_there(p
     wait_for(page.locator(".jp-Cell.eca-mod-changed"), 0)
 
 
+@pytest.mark.nightly
 def test_parts_of_a_change_of_two_cells_are_left_out_in_the_cells_and_approved_in_the_chat(
     page: Page, lab: Lab
 ) -> None:
@@ -140,6 +142,7 @@ def test_parts_of_a_change_of_two_cells_are_left_out_in_the_cells_and_approved_i
     expect(card.locator(".eca-Diff .eca-mod-add .eca-Diff-text")).to_have_text(["added: a = 10"])
 
 
+@pytest.mark.nightly
 def test_several_changes_and_a_run_are_one_card_and_one_key_and_are_undone_together(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:

@@ -54,6 +54,7 @@ def changes(panel: Panel, wanted: str) -> Locator:
     return found
 
 
+@pytest.mark.nightly
 def test_changes_are_kept_and_undone_one_by_one_and_come_back_after_a_reload(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, ["x = 1", "y = 2", "z = 3"])
     notebook.run(0)

@@ -93,6 +93,7 @@ def test_the_panel_shows_the_chat_of_the_notebook_in_front_unless_it_is_pinned(p
     panel.sees("You said: about the second")
 
 
+@pytest.mark.nightly
 def test_a_question_about_one_notebook_is_not_asked_in_the_chat_of_another(page: Page, lab: Lab) -> None:
     lab.write_notebook("later.ipynb", ["y = 2"])
     Notebook.show(page, lab, ["x = 1"], "earlier.ipynb")
@@ -135,6 +136,7 @@ def test_a_chat_is_found_by_a_sentence_of_its_answer(page: Page, lab: Lab) -> No
     panel.sees("So unmatched ROWS are lost.")
 
 
+@pytest.mark.nightly
 def test_chats_are_grouped_by_notebook_by_date_and_by_what_they_are_doing(page: Page, lab: Lab) -> None:
     Notebook.show(page, lab, ["x = 1"], "grouped.ipynb")
     panel = Panel.show(page)

@@ -63,6 +63,7 @@ LARGE: Final = {"model": "scripted/large", "agent": "plan", "reasoning": "high"}
 SMALL: Final = {"model": "scripted/small", "agent": "code", "reasoning": ""}
 
 
+@pytest.mark.nightly
 def test_what_was_chosen_in_a_notebook_is_there_in_its_next_chat_also_after_a_reload_and_a_restart(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:
@@ -121,6 +122,7 @@ def test_another_browser_finds_the_choice_and_a_renamed_notebook_keeps_it(page: 
         expect_choice(Panel.show(other), **SMALL)
 
 
+@pytest.mark.nightly
 def test_cells_and_the_panel_use_the_same_choice(page: Page, lab: Lab) -> None:
     sources = ["%load_ext jupyter_eca", "%eca status", "%eca use scripted/small"]
     notebook = Notebook.open(page, lab, sources, "cells.ipynb")
@@ -136,6 +138,7 @@ def test_cells_and_the_panel_use_the_same_choice(page: Page, lab: Lab) -> None:
     expect_choice(panel, model="scripted/small", agent="plan", reasoning="")
 
 
+@pytest.mark.nightly
 def test_a_default_that_is_set_later_is_the_newer_decision(page: Page, lab: Lab, tmp_path: Path) -> None:
     Notebook.show(page, lab, ["x = 1"], "default.ipynb")
     panel = Panel.show(page)

@@ -215,6 +215,7 @@ def test_what_was_typed_in_a_page_that_is_closed_by_now_is_in_the_notebook_with_
         again.wait_for_output(4, "21")
 
 
+@pytest.mark.nightly
 def test_hunks_are_decided_in_one_page_while_another_types_in_the_same_cell_and_both_agree(
     browser: Browser, lab: Lab
 ) -> None:

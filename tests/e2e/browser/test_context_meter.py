@@ -30,6 +30,7 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     return LabSettings(eca={"defaultModel": "scripted/meter", "providers": {"scripted": {"models": models}}})
 
 
+@pytest.mark.nightly
 def test_a_click_on_the_meter_shows_what_fills_the_context_and_compacts_it(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     (lab.root / "notes.md").write_text("Some notes. " * 300)

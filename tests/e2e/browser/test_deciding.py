@@ -82,6 +82,7 @@ def test_all_that_waits_is_approved_at_once_and_what_comes_later_is_asked_again(
     assert not (lab.root / "later.txt").exists()
 
 
+@pytest.mark.nightly
 def test_a_key_is_for_the_call_that_shows_it(page: Page, lab: Lab, tmp_path: Path) -> None:
     panel = Panel.open(page, lab)
     panel.ask("two")

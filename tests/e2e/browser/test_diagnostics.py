@@ -43,6 +43,7 @@ def edit(notebook: Notebook, n: int, source: str) -> None:
     notebook.page.evaluate(f"([n, source]) => {cells}[n].model.sharedModel.setSource(source)", [n, source])
 
 
+@pytest.mark.nightly
 def test_what_is_not_saved_and_what_only_the_kernel_has_is_told(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, ["gone = kept = 1", "print(gone)", "unknown"])
     for n in (0, 1):

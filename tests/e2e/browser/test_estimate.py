@@ -29,6 +29,7 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     return LabSettings(eca={"defaultModel": "scripted/paid", "providers": {"scripted": {"models": models}}})
 
 
+@pytest.mark.nightly
 def test_what_a_message_would_send_is_told_before_it_is_sent(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     line = panel.node.locator(".eca-Estimate p")

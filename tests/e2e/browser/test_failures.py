@@ -53,6 +53,7 @@ def test_a_refused_key_is_a_red_card_that_leads_to_the_sign_in(page: Page, lab: 
     expect(page.get_by_role("tab", name="Providers and keys")).to_have_attribute("aria-selected", "true")
 
 
+@pytest.mark.nightly
 def test_another_model_is_chosen_and_the_question_is_asked_again(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("again")
@@ -73,6 +74,7 @@ def test_a_failure_of_an_unknown_kind_is_shown_in_the_servers_words(page: Page, 
     expect(card(panel).get_by_text("The server said: teapot.")).to_be_visible(timeout=SECONDS * 1000)
 
 
+@pytest.mark.nightly
 def test_a_cell_that_got_no_answer_has_the_buttons_that_help(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, ["%load_ext jupyter_eca", "%eca secret"])
     notebook.run(0)

@@ -142,6 +142,7 @@ def hold_providers(page: Page) -> Callable[[], None]:
     return release
 
 
+@pytest.mark.nightly
 def test_who_signs_in_before_the_providers_are_known_comes_to_the_sign_in_page(page: Page, lab: Lab) -> None:
     release = hold_providers(page)
     steps = first_steps(Panel.open(page, lab))
@@ -152,6 +153,7 @@ def test_who_signs_in_before_the_providers_are_known_comes_to_the_sign_in_page(p
     steps.get_by_role("button", name="Cancel").click()
 
 
+@pytest.mark.nightly
 def test_the_provider_is_found_of_a_key_that_was_pasted_before_the_providers_were_known(page: Page, lab: Lab) -> None:
     release = hold_providers(page)
     steps = first_steps(Panel.open(page, lab))

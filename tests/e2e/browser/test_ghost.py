@@ -132,6 +132,7 @@ def test_what_could_come_next_is_shown_and_taken_with_tab_and_is_off_until_switc
     expect(ghost).to_have_text("width * height", timeout=SECONDS * 1000)
 
 
+@pytest.mark.nightly
 def test_a_key_takes_the_question_back_and_a_failure_is_told_once_and_quietly(
     page: Page, lab: Lab, settings: Path
 ) -> None:

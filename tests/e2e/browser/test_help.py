@@ -38,6 +38,7 @@ def help_of(notebook: Notebook) -> Locator:
     return notebook.page.locator(".jp-Cell .eca-Help")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("button", "answer"), [("Fix", "Divide by one."), ("Explain", "Nothing can be.")])
 def test_one_click_below_an_error_asks_about_it(page: Page, lab: Lab, button: str, answer: str) -> None:
     notebook = Notebook.open(page, lab, ["x = 1", "1 / 0", "x"])

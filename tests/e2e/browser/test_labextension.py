@@ -28,6 +28,7 @@ def test_asking_opens_a_cell_below_to_type_into(page: Page, lab: Lab) -> None:
     assert notebook.cursor() == (2, "edit", 1)
 
 
+@pytest.mark.nightly
 def test_what_is_typed_after_asking_is_the_question(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, [LOAD])
     notebook.execute("eca:ask")
@@ -35,6 +36,7 @@ def test_what_is_typed_after_asking_is_the_question(page: Page, lab: Lab) -> Non
     assert notebook.sources() == [LOAD, QUESTION + "Why?"]
 
 
+@pytest.mark.nightly
 def test_the_magic_is_loaded_first_where_no_cell_loads_it(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, ["x = 1"])
     notebook.execute("eca:ask")
@@ -92,6 +94,7 @@ def test_nothing_connects_before_it_is_asked_to(page: Page, lab: Lab) -> None:
     assert not [url for url in opened if "/eca/" in url]
 
 
+@pytest.mark.nightly
 def test_stopping_an_assistant_that_is_not_busy_says_so(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, [LOAD])
     notebook.execute("eca:stop")

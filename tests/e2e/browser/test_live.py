@@ -151,6 +151,7 @@ def test_an_edit_of_what_the_user_changed_meanwhile_changes_nothing(page: Page, 
     assert notebook.sources() == ["x = 1", "y = 20"]
 
 
+@pytest.mark.nightly
 def test_a_mark_goes_when_the_user_runs_or_edits_the_cell(page: Page, lab: Lab) -> None:
     wire, notebook = opened(page, lab, ["x = 1", "y = 2", "z = 3"])
     wire.edit(
@@ -206,6 +207,7 @@ def test_a_notebook_that_cannot_be_written_is_not_edited(page: Page, lab: Lab) -
     assert notebook.sources() == ["x = 1"]
 
 
+@pytest.mark.nightly
 def test_cells_run_as_by_hand_up_to_the_first_that_fails(page: Page, lab: Lab) -> None:
     wire, notebook = opened(page, lab, ["print('one')", "1 / 0", "print('three')"])
     editor = notebook.cell(2).locator(".cm-content")
@@ -237,6 +239,7 @@ def test_a_run_that_is_taken_back_interrupts_the_kernel(page: Page, lab: Lab) ->
     assert wire.run("c1").status is RunStatus.OK
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_taken_back_in_the_queue_leaves_the_cell_of_the_user_alone(page: Page, lab: Lab) -> None:
     wait = (
         "import os, time\nprint('begun', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.05)\nprint('went')"

@@ -85,6 +85,7 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     )
 
 
+@pytest.mark.nightly
 def test_code_can_be_read_in_every_theme_of_lab(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("many colours")
@@ -98,6 +99,7 @@ def test_code_can_be_read_in_every_theme_of_lab(page: Page, lab: Lab) -> None:
     assert found == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("width", [*(pytest.param(width, marks=pytest.mark.nightly) for width in (1000, 880)), 840])
 def test_the_buttons_of_a_change_in_the_first_line_are_not_covered(page: Page, lab: Lab, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 700})
@@ -119,6 +121,7 @@ def test_the_buttons_of_a_change_in_the_first_line_are_not_covered(page: Page, l
         ), name
 
 
+@pytest.mark.nightly
 def test_lab_s_toolbar_is_hidden_only_while_a_change_stands_in_the_first_lines(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, ["x = 1\ny = 2\nz = 3", "other"], "buttons.ipynb")
     toolbars = [notebook.cell(n).locator(".jp-cell-toolbar") for n in (0, 1)]
@@ -137,6 +140,7 @@ def test_lab_s_toolbar_is_hidden_only_while_a_change_stands_in_the_first_lines(p
     expect(toolbars[0]).to_be_visible(timeout=SECONDS * 1000)
 
 
+@pytest.mark.nightly
 def test_a_progress_bar_that_is_drawn_over_is_followed(page: Page, lab: Lab) -> None:
     Notebook.open(page, lab, [BAR], "bar.ipynb")
     panel = Panel.show(page)

@@ -39,6 +39,7 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory, listener: Listener) -
     return LabSettings(eca={"defaultModel": "scripted/m", "providers": {"scripted": {"models": models}}})
 
 
+@pytest.mark.nightly
 def test_a_markdown_cell_loads_nothing_before_the_user_has_approved_what_it_loads(
     page: Page, lab: Lab, listener: Listener
 ) -> None:

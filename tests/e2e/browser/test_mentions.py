@@ -143,6 +143,7 @@ def test_the_keyboard_treats_a_chip_as_one_letter(page: Page, lab: Lab) -> None:
     expect(panel.mentions).to_have_text(["@cell:2", "@cell:2", "@cell:1"])
 
 
+@pytest.mark.nightly
 def test_a_word_is_composed_beside_a_chip(page: Page, lab: Lab) -> None:
     panel = open_notebook(page, lab, "compose.ipynb")
     choose(panel, "@cell:2", "orbits = [1, 2, 3]")
@@ -173,6 +174,7 @@ def test_a_draft_keeps_its_chips_in_the_list_of_chats_and_over_a_reload(page: Pa
     assert [context["cell"] for context in sent[0] if context["type"] == "cell"][-1:] == ["c1"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("width", [260, 420])
 def test_the_chips_lie_below_their_words_where_lines_wrap_and_scroll(page: Page, lab: Lab, width: int) -> None:
     panel = open_notebook(page, lab, f"wrap{width}.ipynb")
@@ -231,6 +233,7 @@ def test_a_table_of_a_connection_is_chosen_and_its_rows_are_sent(page: Page, lab
     panel.sees("row 1: 7, 'Ada'")
 
 
+@pytest.mark.nightly
 def test_variables_are_said_to_be_missing_while_the_kernel_is_busy_and_are_listed_when_it_is_free(
     page: Page, lab: Lab
 ) -> None:

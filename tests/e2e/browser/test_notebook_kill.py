@@ -152,6 +152,7 @@ def killable(settings: LabSettings, folder: Path) -> Generator[tuple[Lab, Callab
                     process.kill()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("message", "fate"), points("server"))
 def test_a_server_that_is_killed_in_mid_edit_leaves_before_or_after(
     page: Page, tmp_path: Path, lab_settings: LabSettings, message: str, fate: str
@@ -167,6 +168,7 @@ def test_a_server_that_is_killed_in_mid_edit_leaves_before_or_after(
         assert on_disk(notebook) == BEFORE
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "message", ["request", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("approval", "answer"))]
 )

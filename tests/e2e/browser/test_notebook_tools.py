@@ -73,6 +73,7 @@ def test_an_error_is_fixed_in_the_notebook_and_the_fix_is_run(page: Page, lab: L
     expect(page.locator(".eca-Help")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_going_back_in_the_chat_takes_the_edit_in_the_notebook_back(page: Page, lab: Lab) -> None:
     notebook, panel = broken(page, lab)
     approve(panel)

@@ -161,6 +161,7 @@ def test_the_panel_loads_nothing_of_an_answer_and_shows_diagrams_as_code(
     expect(panel.node.locator(".eca-Code", has_text="/label").first).to_contain_text("graph TD")
 
 
+@pytest.mark.nightly
 def test_the_panel_loads_nothing_of_a_title_a_tool_call_and_its_result(
     page: Page, lab: Lab, listener: Listener
 ) -> None:

@@ -67,6 +67,7 @@ def prompts(page: Page) -> list[list[dict[str, Any]]]:
     return sent
 
 
+@pytest.mark.nightly
 def test_a_file_that_a_tool_changes_is_fresh_in_its_editor_and_unsaved_words_are_kept(page: Page, lab: Lab) -> None:
     sent = prompts(page)
     (lab.root / "plan.py").write_text("first = 1\nsecond = 2\n")

@@ -95,6 +95,7 @@ def test_a_call_that_is_approved_runs(page: Page, lab: Lab) -> None:
     (lab.root / "poem.txt").unlink()
 
 
+@pytest.mark.nightly
 def test_a_call_that_is_rejected_with_a_reason_does_not_run_and_the_model_is_told(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("Write a poem")
@@ -233,6 +234,7 @@ def test_where_the_user_is_goes_along_until_it_is_switched_off(page: Page, lab: 
     assert "contexts" not in sent[1]
 
 
+@pytest.mark.nightly
 def test_the_transcript_follows_until_the_reader_scrolls_away(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("many paragraphs")
@@ -268,6 +270,7 @@ def test_a_chat_is_deleted_after_a_second_word(page: Page, lab: Lab) -> None:
     expect(panel.node.locator(".eca-Chats-open", has_text="walrus")).to_have_count(1)
 
 
+@pytest.mark.nightly
 def test_a_long_answer_does_not_hold_up_the_page(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     page.evaluate(
@@ -321,6 +324,7 @@ def test_one_goes_on_from_a_message_in_another_chat(page: Page, lab: Lab) -> Non
     panel.sees("You said: third")
 
 
+@pytest.mark.nightly
 def test_one_goes_back_to_before_a_message_and_its_changes(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("Hello")

@@ -81,6 +81,7 @@ def test_a_chat_is_changed_asked_again_exported_renamed_found_and_deleted(page: 
     expect(panel.node.locator(".eca-Chats-open")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_two_tabs_agree_and_a_question_waits_for_the_end_of_the_answer(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("numbers for two tabs")

@@ -54,6 +54,7 @@ def test_enter_runs_the_command_that_is_typed_in_full(page: Page, lab: Lab) -> N
     expect(panel.message("/go")).to_have_count(1)
 
 
+@pytest.mark.nightly
 def test_a_command_that_is_typed_faster_than_the_list_comes_is_the_one_that_runs(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.box.press_sequentially("/")
@@ -158,6 +159,7 @@ def test_the_focus_stays_in_the_panel_after_a_decision_and_after_stop(page: Page
     (lab.root / "lines.txt").unlink()
 
 
+@pytest.mark.nightly
 def test_the_pencil_gives_the_box_the_focus_and_cancelling_brings_back_what_was_typed(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     ask(panel, "once")
@@ -179,6 +181,7 @@ def test_the_pencil_gives_the_box_the_focus_and_cancelling_brings_back_what_was_
     expect(panel.box).to_have_value("for later")
 
 
+@pytest.mark.nightly
 def test_a_message_that_is_being_changed_is_left_when_the_chat_goes_back_before_it(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     ask(panel, "first")
@@ -196,6 +199,7 @@ def test_a_message_that_is_being_changed_is_left_when_the_chat_goes_back_before_
     panel.sees("You said: first")
 
 
+@pytest.mark.nightly
 def test_who_asks_while_reading_further_up_sees_the_new_question_and_its_answer(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("many paragraphs")

@@ -36,6 +36,7 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     return LabSettings(eca={"providers": {"scripted": {"models": models}}, "defaultModel": "scripted/test"})
 
 
+@pytest.mark.nightly
 def test_a_prompt_is_answered_its_code_approved_and_its_variables_are_those_of_the_cells_of_code(
     page: Page, lab: Lab
 ) -> None:

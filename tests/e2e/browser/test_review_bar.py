@@ -91,6 +91,7 @@ def test_keys_go_from_change_to_change_and_keep_one_of_them(
     expect(words).to_have_text("Change 2 of 2")
 
 
+@pytest.mark.nightly
 def test_all_changes_are_undone_at_once_and_the_notebook_has_the_focus(page: Page, lab: Lab, tmp_path: Path) -> None:
     notebook = show_changed(page, lab, "undo.ipynb", "contentVisibility")
     assert complaints(page, ".eca-ReviewBar") == []
@@ -105,6 +106,7 @@ def test_all_changes_are_undone_at_once_and_the_notebook_has_the_focus(page: Pag
     expect(page.locator(".jp-Notebook:focus-within")).to_have_count(1)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("windowing", ["full", pytest.param("contentVisibility", marks=pytest.mark.nightly)])
 def test_each_changed_cell_has_a_mark_beside_the_scroll_bar_that_leads_to_it(
     page: Page, lab: Lab, windowing: str

@@ -103,6 +103,7 @@ def test_before_i_approve_what_i_see_part_by_part_and_am_not_asked_again(page: P
     wait_for(page.locator(".jp-Cell.eca-mod-changed"), 0)
 
 
+@pytest.mark.nightly
 def test_after_edits_are_made_at_once_and_i_keep_or_undo_them_hunk_by_hunk(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:
@@ -140,6 +141,7 @@ def test_after_edits_are_made_at_once_and_i_keep_or_undo_them_hunk_by_hunk(
     panel.wait_until_idle()
 
 
+@pytest.mark.nightly
 def test_never_i_am_not_asked_and_can_undo(page: Page, lab: Lab, tmp_path: Path) -> None:
     choose(page, lab, "never", tmp_path)
     notebook = Notebook.show(page, lab, [BEFORE, "y = 2"], "never.ipynb")

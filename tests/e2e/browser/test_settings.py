@@ -240,6 +240,7 @@ def test_a_key_is_typed_in_the_provider_becomes_usable_and_the_page_keeps_nothin
     expect(card.locator(".eca-Badge")).not_to_have_text("signed in", timeout=SECONDS * 1000)
 
 
+@pytest.mark.nightly
 def test_a_user_signs_in_at_the_vendors_own_page_and_the_settings_tell_when_it_went_well_and_when_not(
     page: Page, lab: Lab, router: Router, tmp_path: Path
 ) -> None:
@@ -279,6 +280,7 @@ def test_a_user_signs_in_at_the_vendors_own_page_and_the_settings_tell_when_it_w
     expect(card.locator(".eca-Badge")).not_to_have_text("signed in", timeout=SECONDS * 1000)
 
 
+@pytest.mark.nightly
 def test_always_writes_a_rule_and_the_next_call_is_not_asked_and_a_job_is_seen_and_ended(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:
@@ -326,6 +328,7 @@ def test_always_writes_a_rule_and_the_next_call_is_not_asked_and_a_job_is_seen_a
     expect(costs.get_by_role("row", name="This chat")).to_be_visible(timeout=SECONDS * 1000)
 
 
+@pytest.mark.nightly
 def test_labs_own_settings_choose_side_key_and_chips_and_a_message_is_flagged(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:

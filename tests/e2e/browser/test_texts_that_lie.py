@@ -119,6 +119,7 @@ def test_the_end_of_a_command_is_not_moved_out_of_sight(page: Page, lab: Lab, wo
     panel.button("Stop").click()
 
 
+@pytest.mark.nightly
 def test_the_end_of_a_changed_line_is_not_moved_out_of_sight_and_a_foreign_letter_in_a_path_has_a_name(
     page: Page, lab: Lab
 ) -> None:
@@ -140,6 +141,7 @@ def test_what_is_proposed_in_a_notebook_hides_nothing_there(page: Page, lab: Lab
     panel.button("Stop").click()
 
 
+@pytest.mark.nightly
 def test_the_button_for_the_session_shows_all_of_what_it_remembers(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     card = waiting(panel, "remember")
@@ -150,6 +152,7 @@ def test_the_button_for_the_session_shows_all_of_what_it_remembers(page: Page, l
     panel.button("Stop").click()
 
 
+@pytest.mark.nightly
 def test_an_answer_lies_over_nothing_and_has_no_buttons_that_look_like_ours(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("overlay")

@@ -36,6 +36,7 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory, listener: Listener) -
     return LabSettings(eca={"defaultModel": "scripted/texts", "providers": {"scripted": {"models": models}}})
 
 
+@pytest.mark.nightly
 def test_formulas_are_drawn_and_load_nothing_and_an_exported_chat_is_named(
     page: Page, lab: Lab, listener: Listener
 ) -> None:

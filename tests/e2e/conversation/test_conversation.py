@@ -9,6 +9,7 @@ import pytest
 from tests.e2e.conversation.script import MORE, RULES
 from tests.e2e.conversation.story import tell
 from tests.e2e.conversation.wire import MemoryHouse, ProcessHouse, Setting
+from tests.support.samples import sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 
-@pytest.mark.parametrize("house", [MemoryHouse, ProcessHouse])
+@pytest.mark.parametrize("house", sample([ProcessHouse, MemoryHouse], every=2))
 async def test_the_whole_conversation(tmp_path: Path, house: type[MemoryHouse] | type[ProcessHouse]) -> None:
     folder = tmp_path / "workspace"
     folder.mkdir()

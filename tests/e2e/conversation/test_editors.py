@@ -18,6 +18,7 @@ from tests.e2e.conversation.script import MORE, RULES
 from tests.e2e.conversation.wire import Setting
 from tests.requirements.test_eca import TABLE, faults, shapes_in
 from tests.support.editor_process import PATIENCE, editor, environment
+from tests.support.samples import sample
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -29,7 +30,7 @@ LOOK: dict[str, Any] = {"message": "^look", "reply": [{"tool": "editor_diagnosti
 # `string` is the content of a file, in the schema of a tool; the older seed ignores the configuration, which it does
 # not know: it has been given all of it in the reply to `initialize`.
 NOT_ITS_OWN = {"content string", "config/updated params"}
-EVERY = pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+EVERY = pytest.mark.parametrize("client", sample(CLIENTS, every=2), ids=lambda client: client.name)
 
 
 @pytest.fixture

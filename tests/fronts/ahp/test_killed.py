@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.fronts.ahp.place import place
+from tests.support.samples import sample
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ pytestmark = pytest.mark.asyncio
 S = "eca:/s1"
 
 
-@pytest.mark.parametrize("what", ["prompt", "new prompt", "rename", "new rename", "queue", "new queue"])
+@pytest.mark.parametrize(
+    "what", sample(["new prompt", "prompt", "new rename", "rename", "queue", "new queue"], every=2)
+)
 async def test_what_was_echoed_survives_a_kill_right_after_it(tmp_path: Path, what: str) -> None:
     command = [sys.executable, "-m", "tests.fronts.ahp.killed", str(tmp_path), what]
     done = await asyncio.to_thread(subprocess.run, command, check=False, timeout=PATIENCE * 3, capture_output=True)

@@ -18,6 +18,7 @@ import pytest
 from tests.fronts.mcp.programs import START, Served, environment, on_http, on_stdio
 from tests.fronts.mcp.room import LEGACY, MODERN, User, call, ok
 from tests.support.host_and_client import settings
+from tests.support.samples import sample
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -58,16 +59,15 @@ async def test_without_anybody_to_ask_it_says_what_to_do(folder: Path) -> None:
     assert not any("JupyterLab" in one for one in data["suggestions"])
 
 
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        (r'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\ud83d"}}', -32700),
-        (r'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":NaN}}}', -32700),
-        (r'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600),
-        ("{oops", -32700),
-    ],
-)
-def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(folder: Path, line: str, code: int) -> None:
+NO_MESSAGES = {
+    r'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\ud83d"}}': -32700,
+    r'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":NaN}}}': -32700,
+    r'{"jsonrpc":"2.0","id":1.5,"method":"ping"}': -32600,
+    "{oops": -32700,
+}
+
+
+def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(folder: Path) -> None:
     command = [sys.executable, "-m", "jupyter_eca", "mcp"]
     hello = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     good = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "initialize", "params": hello})
@@ -77,17 +77,19 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(folder: Pa
         assert process.stdout is not None
         gives_up = threading.Timer(START, process.kill)
         gives_up.start()
-        process.stdin.write(f"{line}\n\n{good}\n")
+        for line in NO_MESSAGES:
+            process.stdin.write(f"{line}\n\n")
+        process.stdin.write(f"{good}\n")
         process.stdin.flush()
-        # The program ends with its input, so the input stays open until both are answered.
-        replies = [json.loads(process.stdout.readline()) for _ in range(2)]
+        # The program ends with its input, so the input stays open until all are answered.
+        replies = [json.loads(process.stdout.readline()) for _ in range(len(NO_MESSAGES) + 1)]
         gives_up.cancel()
-    refused = next(reply for reply in replies if "error" in reply)
-    assert (refused["id"], refused["error"]["code"]) == (None, code)
+    refused = [(reply["id"], reply["error"]["code"]) for reply in replies if "error" in reply]
+    assert refused == [(None, code) for code in NO_MESSAGES.values()]
     assert any(reply.get("id") == 2 and "result" in reply for reply in replies)
 
 
-@pytest.mark.parametrize("how", ["end of stdin", "signal"])
+@pytest.mark.parametrize("how", sample(["end of stdin", "signal"], every=2))
 def test_it_ends_with_its_client_and_takes_its_kernel_along(folder: Path, how: str) -> None:
     command = [sys.executable, "-m", "jupyter_eca", "mcp"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -160,7 +162,7 @@ def test_an_environment_that_makes_no_sense_is_named(folder: Path, name: str, va
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("backend", ["eca", "opencode"])
+@pytest.mark.parametrize("backend", sample(["eca", "opencode"], every=2))
 def test_a_port_that_is_in_use_is_told_in_one_line(folder: Path, backend: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         where = environment(folder, MCP_TRANSPORT="http", MCP_HTTP_PORT=str(taken.getsockname()[1]))

@@ -8,6 +8,7 @@ import pytest
 
 from tests.fronts.rest.served import running, talking
 from tests.host.outside.talking import fake
+from tests.support.samples import sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 
-@pytest.mark.parametrize("approve", ["rules", "allow"])
+@pytest.mark.parametrize("approve", sample(["rules", "allow"], every=2))
 async def test_an_outside_agent_answers_where_it_is_chosen_and_runs_only_what_a_rule_allows(
     tmp_path: Path, approve: str
 ) -> None:

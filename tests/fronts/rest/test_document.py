@@ -12,6 +12,7 @@ import pytest
 
 from tests.fronts.rest.served import Running, running
 from tests.mcp_client.house import raw
+from tests.support.samples import sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +35,7 @@ def test_the_page_needs_nothing_from_elsewhere(process: Running) -> None:
     assert all(path in answer.text for path in document["paths"])
 
 
-@pytest.mark.parametrize(("examples", "together"), [(4, 20), pytest.param(180, 1000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(("examples", "together"), sample([(2, 10), (180, 1000)], every=2))
 def test_made_up_requests_find_no_answer_that_the_document_does_not_foresee(
     process: Running, tmp_path: Path, examples: int, together: int
 ) -> None:

@@ -19,6 +19,7 @@ import pytest_asyncio
 
 from tests.fronts.rest.served import PATIENCE, ROOT, RULES, Running, Served, running, said, talking
 from tests.mcp_client.house import raw, sdk
+from tests.support.samples import sample
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -77,7 +78,7 @@ async def ended(at: Served, chat: str) -> None:
 
 
 @pytest.mark.skipif(not PARSER.exists(), reason="`npm --prefix labextension ci` was not run")
-@pytest.mark.parametrize("message", ["add", "twice", "break", "long", "hello", "/help"])
+@pytest.mark.parametrize("message", sample(["add", "twice", "break", "long", "hello", "/help"], every=3))
 async def test_two_independent_parsers_understand_a_stream_alike(at: Served, message: str) -> None:
     await at.post("/connect/tour")
     asked = await at.client.post("/chat/stream", json={"message": message}, headers={"Accept": "text/event-stream"})
@@ -133,7 +134,7 @@ async def test_a_killed_tool_server_fails_its_call_alone_and_comes_back(at: Serv
     assert said(await at.events("add", "killed")) == "It said: 5"
 
 
-@pytest.mark.parametrize("streams", [50, pytest.param(200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("streams", sample([20, 50, 200], every=3))
 async def test_many_streams_at_once_keep_every_event_in_order_and_the_memory_flat(
     process: Running, at: Served, streams: int
 ) -> None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tests.support.host_and_client import Desk
     from tests.support.raw_client import SessionClient
 
-SAMPLE, NIGHTLY = 42, 600
+SAMPLE, NIGHTLY = 14, 600
 
 pytestmark = pytest.mark.asyncio
 

@@ -19,6 +19,7 @@ from jupyter_eca.protocol.content import (
 )
 from tests.host.turn.killed import RULES
 from tests.support.host_and_client import answer, desk, outcomes, said
+from tests.support.samples import sample
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 
-@pytest.mark.parametrize("moment", ["reply", "waiting", "queued", "running", "rejected"])
+@pytest.mark.parametrize("moment", sample(["reply", "waiting", "running", "queued", "rejected"], every=2))
 async def test_after_a_kill_the_prompt_is_there_and_each_call_has_one_end(tmp_path: Path, moment: str) -> None:
     command = [sys.executable, "-m", "tests.host.turn.killed", str(tmp_path), moment]
     done = await asyncio.to_thread(subprocess.run, command, check=False, timeout=PATIENCE * 3, capture_output=True)

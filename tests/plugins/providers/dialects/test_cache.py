@@ -13,6 +13,7 @@ from jupyter_eca.plugins.providers.scripted import Script
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.plugins.providers.dialects.speaking import DIALECTS, Speaking
 from tests.support.host_and_client import answer, desk, outcomes
+from tests.support.samples import sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ def sent(body: dict[str, Any]) -> tuple[str, str]:
     return before, json.dumps(body.get("messages") or body.get("input"))[:-1]
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", sample(DIALECTS, every=2))
 async def test_a_long_chat_is_read_from_the_cache(
     tmp_path: Path, dialect: str, record_property: Callable[[str, object], None]
 ) -> None:
