@@ -53,10 +53,7 @@ _SERVER_STARTING: Final = "The MCP server `{name}` is still starting. Its tools 
 _HELD_BACK: Final = (
     "Settings of `{folder}` are not used until you trust the folder: {summary}. The panel asks you about it."
 )
-_HOME_IN_WORKSPACE: Final = (
-    "Commands in the sandbox are asked about, although `toolCall.sandbox.mode` is `auto`: your home folder is in the "
-    "workspace. Start Jupyter in the folder of a project."
-)
+_ASKED_IN_SANDBOX: Final = "Commands in the sandbox are asked about all the same. {reason}"
 _KEY_PROBLEMS: Final = {
     TrialOutcome.REFUSED: "{label} has refused the key ({source}). Replace it there, or sign in with `/login`.",
     TrialOutcome.NO_CREDIT: "The account of the key for {label} ({source}) has no credit left.",
@@ -170,8 +167,8 @@ def _find_sandbox_problems(services: Services) -> Iterator[str]:
         return
     if not find_engine():
         yield f"{explain_missing()} Commands run without it, and are asked about. Install it, or switch it off."
-    elif mode is SandboxMode.AUTO and not Sandbox(tuple(services.workspace.files.roots)).is_safe:
-        yield _HOME_IN_WORKSPACE
+    elif mode is SandboxMode.AUTO and (reason := Sandbox(tuple(services.workspace.files.roots)).explain_unsafe()):
+        yield _ASKED_IN_SANDBOX.format(reason=reason)
 
 
 # -- what works

@@ -94,6 +94,7 @@ if TYPE_CHECKING:
         RunStatus,
     )
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
+    from jupyter_eca.workspace.jobs.sandbox import SandboxRun
     from jupyter_eca.workspace.kernels.run_history import KernelCount, KernelHistory
     from jupyter_eca.workspace.uri_templates import PartialUri, ResourceTemplate
 
@@ -509,9 +510,9 @@ class Jobs(Protocol):
     """The background jobs, at most ten at a time: shell commands, and code in kernels."""
 
     async def start(
-        self, chat: str, command: str, folder: Path, label: str, call: str = "", prefix: Sequence[str] = ()
+        self, chat: str, command: str, folder: Path, label: str, call: str = "", sandbox: SandboxRun | None = None
     ) -> Job:
-        """Start a shell command. `prefix` are the arguments that start a sandbox, see `Sandbox.build_prefix`.
+        """Start a shell command, in `sandbox` if that is given.
 
         Raises: ToolError when it cannot be started, or too many jobs run.
         """

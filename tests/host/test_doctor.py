@@ -107,4 +107,4 @@ async def test_it_says_why_commands_in_the_sandbox_are_asked_about_in_the_home_f
     monkeypatch.setattr(doctor, "find_engine", lambda: "bwrap")
     monkeypatch.setenv("HOME", str(tmp_path))
     async with desk(tmp_path, [], toolCall={"sandbox": {"mode": "auto"}}) as table:
-        assert "your home folder is in the workspace" in await report(table.host.services, "here")
+        assert "Your home folder is in the workspace" in await report(table.host.services, "here")

@@ -35,6 +35,8 @@ FILES: Final = frozenset(
 # Folders of the user's own configuration, wherever the home folder is.
 _USER_FOLDERS: Final = frozenset((".config", name) for name in ("eca", "fish", "git", "opencode"))
 
+# The last part of each protected path has one of these names.
+_LAST_NAMES: Final = FOLDERS | FILES | {name for _, name in _USER_FOLDERS}
 _NAMES: Final = "|".join(map(re.escape, (*sorted(FOLDERS), *sorted(FILES), *sorted(map("/".join, _USER_FOLDERS)))))
 # Finds a protected name in code, or in a command that cannot be parsed. `x.git` and `.gitignore` are other names.
 _IN_TEXT: Final = re.compile(rf"(?<![\w.)\]-])(?:{_NAMES})(?![\w-]|\.\w)", re.IGNORECASE)
@@ -53,6 +55,12 @@ def is_protected(path: str) -> bool:
     parts = [_normalize(part) for part in re.split(r"[/\\]", path) if part not in {"", "."}]
     in_user_folder = not _USER_FOLDERS.isdisjoint(pairwise(parts))
     return bool(parts) and (parts[-1] in FILES or in_user_folder or not FOLDERS.isdisjoint(parts))
+
+
+def may_be_protected(name: str) -> bool:
+    """Return whether the name of a file or folder may be that of a protected one. This is much faster than
+    `is_protected`, which must be asked afterwards, with the whole path."""
+    return not name.isascii() or name.lower().partition(":")[0].rstrip(" .") in _LAST_NAMES
 
 
 def find_in_text(text: str) -> str:

@@ -23,12 +23,11 @@ from jupyter_eca.protocol.content import SandboxState, ShellCommandDetails, Shel
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.jobs import shell
-from jupyter_eca.workspace.jobs.sandbox import find_engine
+from jupyter_eca.workspace.jobs.sandbox import SandboxRun, find_engine
 from jupyter_eca.workspace.ports import JobEnding, NewJob
 from jupyter_eca.workspace.tool_result import Report, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from jupyter_eca.workspace.ports import Files, Jobs
@@ -70,22 +69,23 @@ def _choose_sandbox_state(context: ToolContext, *, outside: bool) -> SandboxStat
         return SandboxState.MISSING
     if outside:
         return SandboxState.OUTSIDE
-    return SandboxState.TRUSTED if context.trusts_sandbox and sandbox.is_safe else SandboxState.INSIDE
+    return SandboxState.TRUSTED if context.trusts_sandbox and not sandbox.explain_unsafe() else SandboxState.INSIDE
 
 
-async def find_sandbox(context: ToolContext, *, outside: bool = False) -> tuple[SandboxState | None, list[str]]:
-    """Return whether a command runs in the sandbox, and the arguments that start it there. It runs as the user was
-    shown it, also if the settings have changed since then. Raises: ToolError when it cannot run so any more."""
+async def find_sandbox(context: ToolContext, *, outside: bool = False) -> tuple[SandboxState | None, SandboxRun | None]:
+    """Return whether a command runs in the sandbox, and how it is started there; None for a start without it. It runs
+    as the user was shown it, also if the settings have changed since then. Raises: ToolError when it cannot run so any
+    more."""
     announced = context.announced
     if isinstance(announced, ShellCommandDetails):
         state = announced.sandbox
     else:
         state = await run_read(_choose_sandbox_state, context, outside=outside)
     if state not in {SandboxState.INSIDE, SandboxState.TRUSTED}:
-        return state, []
+        return state, None
     if context.sandbox is None:
         raise ToolError("The sandbox was switched off after this call was shown; it did not run.", "Call it again.")
-    return state, await run_read(context.sandbox.build_prefix)
+    return state, await run_read(context.sandbox.prepare)
 
 
 def _make_details(
@@ -129,12 +129,12 @@ async def shell_command(
     search or change files use the tools for that.
     """
     folder = await run_read(_resolve_folder, context.files, working_directory)
-    state, prefix = await find_sandbox(context, outside=outside)
+    state, sandbox = await find_sandbox(context, outside=outside)
     details = _make_details(context, command, background=background, sandbox=state)
     if background:
-        job = await _get_jobs(context).start(context.chat, command, folder, _make_label(command), context.call, prefix)
+        job = await _get_jobs(context).start(context.chat, command, folder, _make_label(command), context.call, sandbox)
         return ToolResult(STARTED.format(job.id), details=details)
-    run = ShellCommandRun(command, folder, min(timeout, MAX_SECONDS), context.chat, prefix)
+    run = ShellCommandRun(command, folder, min(timeout, MAX_SECONDS), context.chat, sandbox)
     watch = RunWatch(clock=context.clock)
     watch("", run.read_end)
     finishing = asyncio.ensure_future(run.finish())
@@ -146,7 +146,7 @@ async def shell_command(
     if isinstance(done, Job):
         run.lift_limit()
         return ToolResult(describe_job(done, watch, background=False), details=details)
-    text = f"{done.text}\n{_IN_SANDBOX}" if prefix and done.error else done.text
+    text = f"{done.text}\n{_IN_SANDBOX}" if sandbox and done.error else done.text
     return ToolResult(text, error=done.error, details=details)
 
 
@@ -197,8 +197,8 @@ TOOLS = (shell_command, bg_job)
 _BY_USER: Final = "[ended by the user]"
 
 _IN_SANDBOX: Final = (
-    "[It ran in the sandbox: it can change only the workspace and /tmp, sees no keys, and may have no network. If that "
-    "is why it failed, `outside` runs it outside, which the user must approve.]"
+    "[It ran in the sandbox: it can change only the workspace without .git, and /tmp, sees no keys, and may have no "
+    "network. If that is why it failed, `outside` runs it outside, which the user must approve.]"
 )
 
 
@@ -215,10 +215,12 @@ class ShellRun:
 class ShellCommandRun:
     """A command that runs to its end, and what it has printed so far."""
 
-    def __init__(self, command: str, folder: Path, seconds: float, chat: str = "", prefix: Sequence[str] = ()) -> None:
-        """After `seconds` the command is killed. `chat` is the chat that runs it. `prefix` are the arguments that start
-        a sandbox."""
-        self._prefix = prefix
+    def __init__(
+        self, command: str, folder: Path, seconds: float, chat: str = "", sandbox: SandboxRun | None = None
+    ) -> None:
+        """After `seconds` the command is killed. `chat` is the chat that runs it. It runs in `sandbox`, if that is
+        given."""
+        self._sandbox = sandbox
         self._command = command
         self._folder = folder
         self._seconds: float | None = seconds
@@ -239,7 +241,7 @@ class ShellCommandRun:
     async def finish(self) -> ShellRun:
         """Run the command to its end. If it runs for too long, or the turn is stopped, it is killed with all that it
         started. Even then, what it has printed is returned."""
-        process, note = await _start(self._command, self._folder, self._chat, self._prefix)
+        process, note = await _start(self._command, self._folder, self._chat, self._sandbox)
         transcript, seconds = self._transcript, self._seconds
         async with asyncio.TaskGroup() as tasks:
             reader = tasks.create_task(_feed_output(process.output, transcript))
@@ -257,19 +259,20 @@ class ShellCommandRun:
             was_running = await process.kill()
             await process.close(reader)
         # All processes in a sandbox end with the command: what is still there is the sandbox itself.
-        if was_running and not note and not self._prefix:
+        if was_running and not note and self._sandbox is None:
             note = "[what it left running was ended: use background for that]"
         await asyncio.to_thread(transcript.close)
+        changes = "" if self._sandbox is None else await run_read(self._sandbox.describe_changes)
         code = process.code
         ending = note if note.startswith("[ended") else _describe_exit(code)
-        parts = (transcript.text().rstrip("\n"), "" if note == ending else note, ending)
+        parts = (transcript.text().rstrip("\n"), "" if note == ending else note, changes, ending)
         return ShellRun("\n".join(part for part in parts if part) or "(no output)", error=ending != "")
 
 
-async def _start(command: str, folder: Path, chat: str, prefix: Sequence[str]) -> tuple[shell.ShellProcess, str]:
+async def _start(command: str, folder: Path, chat: str, sandbox: SandboxRun | None) -> tuple[shell.ShellProcess, str]:
     """Start a command, and return a note, "" for none. If the turn is stopped meanwhile, the note says so: the process
     is then ended at once, but what it has printed counts."""
-    starting = asyncio.ensure_future(shell.start(command, folder, chat=chat, prefix=prefix))
+    starting = asyncio.ensure_future(shell.start(command, folder, chat=chat, prefix=sandbox.prefix if sandbox else ()))
     try:
         return await asyncio.shield(starting), ""
     except asyncio.CancelledError:

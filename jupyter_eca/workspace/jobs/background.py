@@ -18,12 +18,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.job import Job, JobLine, JobsReadOutputResult, JobStatus
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.jobs import shell
 from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine
     from pathlib import Path
+
+    from jupyter_eca.workspace.jobs.sandbox import SandboxRun
 
 _log = logging.getLogger(__name__)
 
@@ -120,18 +123,19 @@ class BackgroundJobs:
         self._closed = False
 
     async def start(
-        self, chat: str, command: str, folder: Path, label: str, call: str = "", prefix: Sequence[str] = ()
+        self, chat: str, command: str, folder: Path, label: str, call: str = "", sandbox: SandboxRun | None = None
     ) -> Job:
-        """Start a shell command as a job. `prefix` are the arguments that start a sandbox.
+        """Start a shell command as a job, in `sandbox` if that is given.
 
         Raises: ToolError when it cannot be started, or too many jobs run.
         """
         async with self._starting:
             self._check_capacity()
+            prefix = sandbox.prefix if sandbox else ()
             process = await shell.start(command, folder, separate_errors=True, chat=chat, prefix=prefix)
             spec, output = NewJob(chat, label, command, call), _JobOutput()
             entry = _JobEntry(_make_job(spec), spec, output.lines, process.kill)
-            return self._track(entry, self._watch_process(entry, process, output))
+            return self._track(entry, self._watch_process(entry, process, output, sandbox))
 
     def adopt(
         self,
@@ -237,10 +241,13 @@ class BackgroundJobs:
         finally:
             work.cancel()
 
-    async def _watch_process(self, entry: _JobEntry, process: shell.ShellProcess, output: _JobOutput) -> None:
+    async def _watch_process(
+        self, entry: _JobEntry, process: shell.ShellProcess, output: _JobOutput, sandbox: SandboxRun | None
+    ) -> None:
         """Watch a process until it has ended and no other process has its output open any more. So `server &` is a
         running job for as long as the server runs."""
         streams = {"stdout": process.output, "stderr": process.errors}
+        changes = ""
         try:
             async with asyncio.TaskGroup() as tasks:
                 reading = {
@@ -257,10 +264,13 @@ class BackgroundJobs:
                 killed.cancel()
                 await process.kill()
                 await process.close(*reading)
+            if sandbox is not None:
+                changes = await run_read(sandbox.describe_changes)
         finally:
             code = process.code
             printed = [line.text for line in output.lines() if line.text.strip()]
             note = " ".join(part for part in (f"exit code {code}.", *printed[-1:]) if part) if code else ""
+            note = " ".join(filter(None, (note, changes)))
             self._end(entry, JobStatus.COMPLETED if code == 0 else JobStatus.FAILED, note, code)
 
     def _end(self, entry: _JobEntry, status: JobStatus, note: str = "", code: int | None = None) -> None:

@@ -1,23 +1,26 @@
 """Builds the sandbox for a command: it may change the workspace and nothing else, sees no keys, and has no network.
 
 The platform makes the sandbox: bubblewrap on Linux, `sandbox-exec` on macOS. This module only decides what is in it. It
-must not start a command: its neighbour `shell` does, with the arguments that `Sandbox.build_prefix` returns.
+must not start a command: its neighbour `shell` does, with the arguments that `Sandbox.prepare` returns.
 
 What a command in the sandbox can do:
 
 | place | on Linux | on macOS |
 |---|---|---|
 | the folders of the workspace, and those of `toolCall.sandbox.writable` | read and change | read and change |
-| in them, the files that decide what may run (`protected_paths`), down to `_DEPTH` folders | read | read |
+| in them, the files that decide what may run (`protected_files`), with all of `.git` | read | read |
+| in them, the environment and the programs that this process uses | read | read |
 | keys and sign-ins (`_SECRETS`), our own data, and `toolCall.sandbox.hidden` | nothing | nothing |
 | `/tmp` | a folder that all commands of this process share | a folder of its own, in `TMPDIR` |
-| `/run`, where other programs have their sockets | empty | no sockets |
+| `/run`, and the sockets of other programs | nothing | nothing |
 | the rest of the disk | read | read |
 | other processes | nothing | nothing but their names |
 | the network | only with `toolCall.sandbox.network` | only with `toolCall.sandbox.network` |
 
-A protected file that does not exist yet can be made, because a mount needs a place: for example `.git/hooks` in a new
-repository. A repository that exists is safe: if it has no hooks, the whole `.git` is read-only.
+All of `.git` is read-only, because git runs the programs that many files in it name, also some that do not exist yet.
+
+A protected file that does not exist yet can be made, because a mount needs a place: for example `.git` in a new folder.
+It is told when the command ends (`SandboxRun.describe_changes`).
 """
 
 from __future__ import annotations
@@ -32,9 +35,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.approval import protected_paths
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.jobs.process_folder import make_process_folder
+from jupyter_eca.workspace.jobs.protected_files import ProtectedFiles, find_protected_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,13 +55,13 @@ _SOCKET_VARIABLES: Final = ("SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER
 # In `/proc`, what changes the kernel of this machine. Root may write it without any capability, and bubblewrap leaves
 # it writable: a program that is written to `/proc/sys/kernel/core_pattern` would run outside of the sandbox.
 _KERNEL_SETTINGS: Final = ("sys", "sysrq-trigger", "mtrr", "fs", "acpi", "scsi", "driver", "dynamic_debug")
-# What a repository needs so that git runs no program of a command's: a mount needs a place.
-_GIT_FILES: Final = ("hooks", "config")
+# Where the kernel lists the sockets in files, and the folders whose sockets a command does not see anyway.
+_SOCKETS: Final = Path("/proc/net/unix")
+_REPLACED: Final = ("/run/", "/var/run/", "/tmp/", "/dev/")  # noqa: S108  # names to compare with
 
-# How many folders deep protected files are looked for, and how many files and folders are looked at.
-_DEPTH: Final = 4
-_MOST_ENTRIES: Final = 20_000
-_SKIPPED: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", "site-packages"})
+# The protected and hidden files that a command moved to where they are not found any more. Their new places are neither
+# protected nor hidden, so commands in their folders are asked about until this process ends.
+_LOST: Final[set[Path]] = set()
 
 _PROBE_SECONDS: Final = 10.0
 
@@ -76,24 +79,87 @@ class Sandbox:
     network: bool = False
     """Whether it has the network of this machine."""
 
-    @property
-    def is_safe(self) -> bool:
-        """Whether nothing that a command changes in it can run outside of it later without somebody's doing. That is
-        not so if the home folder is in the workspace: shells run files of the home folder by their names."""
-        return not any(Path.home().resolve().is_relative_to(root.resolve()) for root in self.roots)
+    def explain_unsafe(self) -> str:
+        """Return why something that a command changes in it could run outside of it later without somebody's doing; ""
+        if nothing can. This looks at the disk."""
+        changeable = self._list_changeable()
+        if any(Path.home().resolve().is_relative_to(root) for root in changeable):
+            return (
+                "Your home folder is in the workspace, and shells run files of it by their names. Start Jupyter in the "
+                "folder of a project."
+            )
+        if any(root.is_relative_to(folder) for folder in _list_program_folders() for root in changeable):
+            return "The workspace is in a folder where this program finds other programs."
+        if moved := [path for path in _LOST for root in changeable if path.is_relative_to(root)]:
+            return f"A protected file was deleted or moved while a command ran in the sandbox: {moved[0]}."
+        if not find_protected_files(changeable).is_complete:
+            return "The workspace has too many files to find those that decide what may run."
+        return ""
 
-    def build_prefix(self) -> list[str]:
-        """Return the arguments that stand before a command so that it runs in the sandbox. This looks at the disk.
+    def prepare(self) -> SandboxRun:
+        """Look at the disk, and return how a command is started in the sandbox now.
 
         Raises: ToolError when this machine has no sandbox.
         """
+        changeable = self._list_changeable()
+        hidden = [path for path in _list_existing(self.hidden) if any(map(path.is_relative_to, changeable))]
+        protected = find_protected_files(changeable, hidden)
         match find_engine():
             case "":
                 raise ToolError(explain_missing(), "The user can install it, or switch `toolCall.sandbox` off.")
             case engine if engine.endswith("sandbox-exec"):
-                return [engine, "-p", build_seatbelt_profile(self, Path.home()), *_forget_sockets(("/usr/bin/env",))]
+                profile = build_seatbelt_profile(self, Path.home(), protected)
+                prefix = [engine, "-p", profile, *_forget_sockets(("/usr/bin/env",))]
             case engine:
-                return [engine, *build_bubblewrap_arguments(self, Path.home(), _make_temporary_folder())]
+                folder = _make_temporary_folder()
+                prefix = [engine, *build_bubblewrap_arguments(self, Path.home(), folder, protected)]
+        return SandboxRun(tuple(prefix), tuple(changeable), tuple(hidden), protected)
+
+    def _list_changeable(self) -> list[Path]:
+        """Return the folders that a command may change."""
+        return _list_existing((*self.roots, *self.writable))
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxRun:
+    """How a command is started in the sandbox, and what was protected at that moment."""
+
+    prefix: tuple[str, ...]
+    """The arguments that stand before the command."""
+    changeable: tuple[Path, ...]
+    """The folders that the command may change."""
+    hidden: tuple[Path, ...]
+    """What it cannot read in them."""
+    protected: ProtectedFiles
+    """The protected and hidden files in them."""
+
+    def describe_changes(self) -> str:
+        """Return a note about protected files that were made or moved since then, for the model and the user; "" if
+        there are none. This looks at the disk."""
+        now = find_protected_files(self.changeable, self.hidden)
+        lost = now.list_lost(self.protected, self.hidden)
+        _LOST.update(lost)
+        changed = now.list_changed(self.protected)
+        notes = [_MADE.format(_name_some(changed))] * bool(changed) + [_MOVED.format(_name_some(lost))] * bool(lost)
+        return "\n".join(notes)
+
+
+# How many files a note names.
+_MOST_NAMED: Final = 5
+_MADE: Final = (
+    "[While it ran in the sandbox, files appeared that decide what may run outside of it: {}. Tell the user to look at "
+    "them before any program uses them.]"
+)
+_MOVED: Final = (
+    "[While it ran in the sandbox, protected files were deleted or moved: {}. From now on commands in the sandbox need "
+    "approval here, until the server is started anew.]"
+)
+
+
+def _name_some(paths: list[Path]) -> str:
+    """Return the first of some paths, and how many more there are."""
+    names = ", ".join(map(str, paths[:_MOST_NAMED]))
+    return f"{names} and {more} more" if (more := len(paths) - _MOST_NAMED) > 0 else names
 
 
 def explain_missing() -> str:
@@ -126,7 +192,7 @@ def _make_temporary_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="sandbox-", dir=make_process_folder()))
 
 
-def build_bubblewrap_arguments(sandbox: Sandbox, home: Path, temporary: Path) -> list[str]:
+def build_bubblewrap_arguments(sandbox: Sandbox, home: Path, temporary: Path, protected: ProtectedFiles) -> list[str]:
     """Return the arguments of bubblewrap. A later one covers what earlier ones show."""
     # Without dropping them, a command of root could unmount what protects the files.
     arguments = [
@@ -146,8 +212,11 @@ def build_bubblewrap_arguments(sandbox: Sandbox, home: Path, temporary: Path) ->
     changeable = _list_existing((*sandbox.roots, *sandbox.writable))
     for path in changeable:
         arguments += ["--bind", str(path), str(path)]
-    for path in changeable:
-        arguments += _protect(path)
+    # Each folder is mounted itself: otherwise a command could rename it, and make another one in its place.
+    for path in _list_read_only(changeable, protected):
+        arguments += ["--ro-bind", str(path), str(path)]
+    for path in _list_sockets():
+        arguments += ["--ro-bind", "/dev/null", path]
     for path in _list_existing((*(home / name for name in _SECRETS), *_list_own_folders(), *sandbox.hidden)):
         arguments += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
     for name in _SOCKET_VARIABLES:
@@ -169,54 +238,37 @@ def _list_own_folders() -> Iterator[Path]:
         yield Path(value)
 
 
-def _protect(root: Path) -> list[str]:
-    """Return the arguments that make the protected files in a folder read-only.
-
-    Each folder is mounted itself: otherwise a command could rename it, and make another one in its place.
-    """
-    arguments: list[str] = []
-    for path in _find_protected(root):
-        parts = [path / name for name in _GIT_FILES]
-        if path.name == ".git" and path.is_dir() and all(part.exists() for part in parts):
-            # git itself must be able to write the rest.
-            arguments += ["--bind", str(path), str(path)]
-            arguments += [argument for part in parts for argument in ("--ro-bind", str(part), str(part))]
-        else:
-            arguments += ["--ro-bind", str(path), str(path)]
-    return arguments
+def _list_read_only(changeable: list[Path], protected: ProtectedFiles) -> list[Path]:
+    """Return what a command cannot change in the folders that it may change. A link is followed: what it leads to is
+    read-only too."""
+    paths = _list_existing((*protected.found, *_list_program_folders()))
+    return [path for path in paths if any(path.is_relative_to(root) and path != root for root in changeable)]
 
 
-def _find_protected(root: Path) -> Iterator[Path]:
-    """Yield the protected files and folders in a folder, down to `_DEPTH` folders."""
-    seen = 0
-    waiting = [(root, 0)]
-    while waiting:
-        folder, depth = waiting.pop()
-        try:
-            entries = list(os.scandir(folder))
-        except OSError:
-            continue
-        for entry in entries:
-            seen += 1
-            if seen > _MOST_ENTRIES:
-                return
-            path = Path(entry.path)
-            if protected_paths.is_protected(path.relative_to(root).as_posix()):
-                # A link leads elsewhere: what it leads to is read-only already, or protected where it is.
-                if not entry.is_symlink():
-                    yield path
-            elif depth < _DEPTH and entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False):
-                waiting.append((path, depth + 1))
+def _list_program_folders() -> list[Path]:
+    """Return the environment of this process, and the folders where it finds programs. It starts programs from there
+    outside of the sandbox, and kernels too."""
+    return _list_existing((Path(sys.prefix), *map(Path, filter(os.path.isabs, os.get_exec_path()))))
+
+
+def _list_sockets() -> list[str]:
+    """Return the sockets in files on which other programs of this machine wait. A command could connect to them without
+    any network."""
+    try:
+        lines = _SOCKETS.read_text(errors="surrogateescape").splitlines()[1:]
+    except OSError:
+        return []
+    paths = dict.fromkeys(line.split(maxsplit=7)[7] for line in lines if line.count(" /") == 1)
+    return [path for path in paths if not path.startswith(_REPLACED) and Path(path).is_socket()]
 
 
 def _forget_sockets(env: tuple[str, ...]) -> list[str]:
     return [*env, *(argument for name in _SOCKET_VARIABLES for argument in ("-u", name))]
 
 
-def build_seatbelt_profile(sandbox: Sandbox, home: Path) -> str:
+def build_seatbelt_profile(sandbox: Sandbox, home: Path, protected: ProtectedFiles) -> str:
     """Return the profile for `sandbox-exec`. The last rule that fits decides."""
     changeable = _list_existing((*sandbox.roots, *sandbox.writable))
-    protected = [path for root in changeable for path in _find_protected(root)]
     secrets = _list_existing((*(home / name for name in _SECRETS), *_list_own_folders(), *sandbox.hidden))
     lines = [
         "(version 1)",
@@ -224,7 +276,7 @@ def build_seatbelt_profile(sandbox: Sandbox, home: Path) -> str:
         "(deny file-write*)",
         '(allow file-write* (subpath "/dev") (subpath "/private/var/folders") (subpath "/private/tmp"))',
         *(f"(allow file-write* (subpath {_quote(path)}))" for path in changeable),
-        *(f"(deny file-write* (subpath {_quote(path)}))" for path in protected),
+        *(f"(deny file-write* (subpath {_quote(path)}))" for path in _list_read_only(changeable, protected)),
         *(f"(deny file-read* file-write* (subpath {_quote(path)}))" for path in secrets),
         "(deny process-info* (target others))",
         "(deny signal (target others))",

@@ -115,7 +115,7 @@ async def start(
 
     `separate_errors` gives stderr its own stream. `input_data` is what the command reads from stdin. `shell` is the
     shell to use in place of the user's. `chat` is the chat that gets a message if our program is killed while the
-    command runs. `prefix` are the arguments that start a sandbox, see `Sandbox.build_prefix`.
+    command runs. `prefix` are the arguments that start a sandbox, see `Sandbox.prepare`.
 
     Raises: ToolError when the command cannot be started.
     """

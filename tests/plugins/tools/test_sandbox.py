@@ -7,6 +7,7 @@ import asyncio
 import os
 import socket
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,9 @@ from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.plugins.tools.shell import shell_command
 from jupyter_eca.protocol.content import SandboxState, ShellCommandDetails, ToolCallRunContent
 from jupyter_eca.transport.eca_client import CallDecision
+from jupyter_eca.workspace.jobs import protected_files
+from jupyter_eca.workspace.jobs.background import BackgroundJobs
+from jupyter_eca.workspace.jobs.protected_files import find_protected_files
 from jupyter_eca.workspace.jobs.sandbox import Sandbox, build_seatbelt_profile, find_engine
 from jupyter_eca.workspace.ports import Files
 from tests.support.host_and_client import answer, desk, said
@@ -66,6 +70,9 @@ def workspace(place: Path, home: Path) -> Path:  # noqa: ARG001  # the home fold
     (folder / ".eca").mkdir()
     (folder / ".eca" / "config.json").write_text("{}")
     (folder / "AGENTS.md").write_text("Be kind.")
+    (folder / "docs").mkdir()
+    (folder / "docs" / "agents.md").write_text("Be kind.")
+    (folder / "CLAUDE.md").symlink_to("docs/agents.md")
     return folder
 
 
@@ -84,10 +91,11 @@ async def run(workspace: Path, command: str, **more: Any) -> ToolResult:
 def snapshot(folder: Path) -> dict[str, str]:
     """All files that a command in the sandbox must not change."""
     guarded = [
-        *folder.rglob(".git/config"),
+        *folder.rglob(".git/*"),
         *folder.rglob(".git/hooks/*"),
         *folder.rglob(".eca/*"),
         folder / "AGENTS.md",
+        folder / "docs" / "agents.md",
     ]
     return {str(path): path.read_text() for path in guarded if path.is_file()}
 
@@ -112,7 +120,13 @@ def snapshot(folder: Path) -> dict[str, str]:
         "echo x > AGENTS.md",
         "rm AGENTS.md; echo x > AGENTS.md",
         "mount -o remount,rw / ; umount .git/config; echo x >> .git/config",
-        "unshare -Urm sh -c 'umount -l .git/config; echo x >> .git/config'",
+        "unshare -Urm sh -c 'umount -l .git; echo x >> .git/config'",
+        # What git reads beside its configuration, also where it does not exist yet.
+        "echo $HOME/evil > .git/commondir",
+        "echo x > .git/config.worktree",
+        "mkdir -p .git/modules/m && echo x > .git/modules/m/config",
+        # A link that is read as a protected file.
+        "echo x > docs/agents.md",
     ],
 )
 async def test_a_command_changes_nothing_outside_and_nothing_that_decides_what_may_run(
@@ -164,14 +178,84 @@ async def test_a_command_changes_no_setting_of_the_kernel_though_the_server_runs
     assert (result.error, "written" in result.text) == (True, False)
 
 
+async def test_a_command_changes_no_program_that_the_server_starts(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = workspace / "tools"
+    tools.mkdir()
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    result = await run(workspace, "echo x > tools/rg")
+    assert (result.error, list(tools.iterdir())) == (True, [])
+
+
+async def test_a_command_reaches_no_program_by_a_socket_in_a_file(workspace: Path, home: Path) -> None:
+    path = home / "agent.sock"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen()
+        connect = f"import socket; socket.socket(socket.AF_UNIX).connect({str(path)!r}); print('connected')"
+        result = await run(workspace, f'{sys.executable} -c "{connect}"')
+    assert (result.error, "connected" in result.text) == (True, False)
+
+
+MAKES = ["git init -q new", "mkdir -p deep/a/b/c/d/.vscode", "echo x > sub/CLAUDE.md", "cp -r sub other"]
+
+
+@pytest.mark.parametrize("command", MAKES)
+async def test_a_protected_file_that_a_command_makes_is_told_when_it_ends(workspace: Path, command: str) -> None:
+    result = await run(workspace, command)
+    assert "files appeared that decide what may run outside of it" in result.text
+    quiet = await run(workspace, "echo x > plain.txt; mkdir -p one; mv one two")
+    assert quiet.text == "(no output)"
+
+
+async def test_a_protected_file_that_a_job_makes_is_told_at_its_end(workspace: Path) -> None:
+    notes: list[str] = []
+    jobs = BackgroundJobs(on_end=lambda _, note: notes.append(note))
+    context = ToolContext("chat", Files((workspace,)), sandbox=Sandbox((workspace,)), trusts_sandbox=True, jobs=jobs)
+    await shell_command.run(context, {"command": "git init -q new", "background": True})
+    await jobs.wait(jobs.list()[0].id)
+    assert [str(workspace / "new" / ".git") in note for note in notes] == [True]
+    await jobs.close()
+
+
+@pytest.mark.parametrize("how", ["", "; mkdir -p sub/.git secrets; echo x > secrets/key"])
+@pytest.mark.parametrize("moved", ["sub", "secrets"])
+async def test_after_a_command_has_moved_what_is_protected_or_hidden_commands_are_asked_about(
+    workspace: Path, moved: str, how: str
+) -> None:
+    (workspace / "node_modules").mkdir()  # nobody looks for repositories there
+    (workspace / "secrets").mkdir()
+    (workspace / "secrets" / "key").write_text("the secret")
+    sandbox = Sandbox((workspace,), hidden=(workspace / "secrets" / "key",))
+    assert sandbox.explain_unsafe() == ""
+    result = await run(workspace, f"mv {moved} node_modules/{how}", hidden=sandbox.hidden)
+    assert "protected files were deleted or moved" in result.text
+    assert str(workspace / moved) in sandbox.explain_unsafe()
+
+
+async def test_where_not_all_files_can_be_looked_at_commands_are_asked_about(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (workspace / "data").mkdir()
+    monkeypatch.setattr(protected_files, "_MOST_ENTRIES", 5)
+    assert "too many files" in Sandbox((workspace,)).explain_unsafe()
+
+
+async def test_where_the_workspace_is_among_the_programs_commands_are_asked_about(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{workspace}:{os.environ['PATH']}")
+    assert "finds other programs" in Sandbox((workspace,)).explain_unsafe()
+
+
 async def test_a_command_works_in_the_workspace_and_commands_share_a_folder_for_temporary_files(
     workspace: Path,
 ) -> None:
-    identity = "-c user.name=me -c user.email=me@example.org"
-    made = await run(workspace, f"echo 1 > a.txt && git add a.txt && git {identity} commit -qm one && echo 2 > /tmp/b")
+    made = await run(workspace, "echo 1 > a.txt && echo 2 > /tmp/b")
     assert (made.text, made.error) == ("(no output)", False)
-    read = await run(workspace, "cat a.txt /tmp/b && git log --oneline | wc -l && cat $HOME/notes.txt")
-    assert read.text.split() == ["1", "2", "1", "the", "notes"]
+    read = await run(workspace, "cat a.txt /tmp/b && git status --short a.txt && cat $HOME/notes.txt")
+    assert read.text.split() == ["1", "2", "??", "a.txt", "the", "notes"]
     extra = workspace.parent / "extra"
     extra.mkdir()
     assert not (await run(workspace, f"echo 3 > {extra}/c", writable=(extra,))).error
@@ -288,7 +372,7 @@ async def test_the_model_is_told_of_the_sandbox_only_where_there_is_one(tmp_path
 
 
 async def test_the_profile_for_macos_denies_what_bubblewrap_hides(workspace: Path, home: Path) -> None:
-    profile = build_seatbelt_profile(Sandbox((workspace,)), home).splitlines()
+    profile = build_seatbelt_profile(Sandbox((workspace,)), home, find_protected_files([workspace])).splitlines()
     assert f'(allow file-write* (subpath "{workspace}"))' in profile
     assert f'(deny file-write* (subpath "{workspace / ".eca"}"))' in profile
     assert f'(deny file-read* file-write* (subpath "{home / ".ssh"}"))' in profile

@@ -96,8 +96,8 @@ class CustomTool(Plain):
         # ECA's variables, by which a program finds out that an agent runs it, and in which chat.
         environment = f"export ECA_AGENT=1 ECA_CHAT_ID={shlex.quote(context.chat)}"
         command = f"{environment}; exec {shlex.quote(bash)} -c {shlex.quote(line)}"
-        state, prefix = await find_sandbox(context)
-        run = await ShellCommandRun(command, folder, self.config.timeout_seconds, prefix=prefix).finish()
+        state, sandbox = await find_sandbox(context)
+        run = await ShellCommandRun(command, folder, self.config.timeout_seconds, sandbox=sandbox).finish()
         return ToolResult(run.text, error=run.error, details=_make_details(line, state))
 
     def _build_line(self, arguments: dict[str, Any]) -> str:

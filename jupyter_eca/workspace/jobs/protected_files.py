@@ -1,0 +1,84 @@
+"""Finds the protected files in the workspace, and tells what became of them while a command ran in the sandbox.
+
+Protected files decide what may run; their names are in `engine/approval/protected_paths.py`. `sandbox` makes those that
+exist read-only. A mount needs a place, so a command can still make new ones, and it can move a folder that has one.
+This module must not know how a sandbox is made.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from jupyter_eca.engine.approval import protected_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+# How many files and folders are looked at.
+_MOST_ENTRIES: Final = 200_000
+# Folders with many files that others wrote. A repository in one of them is not protected.
+_SKIPPED: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", "site-packages"})
+
+_Identity: TypeAlias = tuple[int, int, bool]
+"""The device and the inode of a file, which it keeps when it is moved, and whether it is a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedFiles:
+    """The protected files and folders in some folders at one moment."""
+
+    found: Mapping[Path, _Identity]
+    """By path. A link is not followed: it has an identity of its own."""
+    is_complete: bool
+    """Whether all files and folders were looked at."""
+
+    def list_changed(self, before: ProtectedFiles) -> list[Path]:
+        """Return the paths that are new or belong to another file than before, but for files that were only moved."""
+        moved = frozenset(before.found.values())
+        return [path for path, identity in self.found.items() if identity not in moved]
+
+    def list_lost(self, before: ProtectedFiles, hidden: Collection[Path]) -> list[Path]:
+        """Return the earlier paths of what cannot be found any more. A file in whose place there is another one does
+        not count, because editors save so, unless it is one of the `hidden` ones."""
+        known = frozenset(self.found.values())
+        lost = [path for path, identity in before.found.items() if identity not in known]
+        return [path for path in lost if path not in self.found or path in hidden or before.found[path][2]]
+
+
+def find_protected_files(roots: Iterable[Path], others: Iterable[Path] = ()) -> ProtectedFiles:
+    """Look for protected files in some folders, the upper folders first. `others` are files and folders that count as
+    protected where they exist. This blocks."""
+    found: dict[Path, _Identity] = {}
+    waiting = deque((str(root), str(root)) for root in roots)
+    remaining = _MOST_ENTRIES
+    while waiting and remaining > 0:
+        root, folder = waiting.popleft()
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        remaining -= len(entries)
+        for entry in entries:
+            if protected_paths.may_be_protected(entry.name) and protected_paths.is_protected(
+                os.path.relpath(entry.path, root)
+            ):
+                _add(found, Path(entry.path))
+            elif entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False):
+                waiting.append((root, entry.path))
+    for path in others:
+        _add(found, path)
+    return ProtectedFiles(found, is_complete=not waiting)
+
+
+def _add(found: dict[Path, _Identity], path: Path) -> None:
+    """Add a path, if it still exists."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return
+    found[path] = (status.st_dev, status.st_ino, stat.S_ISDIR(status.st_mode))
