@@ -270,7 +270,10 @@ async def test_a_second_reader_keeps_an_answer_going_that_the_first_has_left(tmp
             await second.get()
             leave_one()
             await one
-            told = [(await second.get())["body"] for _ in range(20)]
+            told: list[bytes] = []
+            while len(told) < 20:
+                body: bytes = (await second.get())["body"]
+                told += [body] * (b"id: " in body)  # silence is filled with messages that have none
             assert watch.outcomes == []
             leave_other()
             await other
