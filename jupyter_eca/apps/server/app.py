@@ -94,9 +94,11 @@ class EcaServer:
         host = Host(settings, workspace, find_database(), read, trusted)
         running = self._host_task = asyncio.get_running_loop().create_task(host.run())
         await _wait_until_ready(host.ready, running)
+        from jupyter_eca.apps.server.activity import report_activity
         from jupyter_eca.apps.server.file_events import FileEventEmitter
 
         FileEventEmitter(app.event_logger).follow(host)
+        self.start_child(report_activity(host, app.web_app.settings["last_activity_times"]))
         self.agents = host.outside_agents.endpoint = AgentEndpoint(host, self._find_agent_address, self.start_child)
         if self.on_host is not None:
             await self.on_host(host)

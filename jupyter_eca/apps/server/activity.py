@@ -1,0 +1,45 @@
+"""Tells Jupyter that the server is in use while the assistant works. Jupyter can be set to end a server without
+activity, and the idle culler of a JupyterHub does so: a turn or a background job would be lost when no page is open.
+
+It must not know who ends servers. A chat that waits for its user does not count: otherwise one forgotten question would
+keep a server for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.engine.tool_call import ToolCallStatus
+from jupyter_eca.protocol.job import JobStatus
+
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
+    from jupyter_eca.host.host import Host
+
+# Our entry in Jupyter's table of activities.
+NAME: Final = "jupyter_eca"
+
+# Seconds between two looks. Hubs end idle servers after many minutes.
+_INTERVAL: Final = 10.0
+
+
+def is_working(host: Host) -> bool:
+    """Return whether a tool or a background job runs, or a chat has a turn that does not wait for its user."""
+    chats = host.chats
+    for chat in chats.all_live():
+        runs = any(call.status is ToolCallStatus.RUNNING for call in chat.state.calls)
+        if chat.busy and (runs or not chats.is_waiting(chat.state.id)):
+            return True
+    return any(job.status is JobStatus.RUNNING for job in host.jobs.list())
+
+
+async def report_activity(host: Host, times: MutableMapping[str, datetime]) -> None:
+    """Note the time as long as the assistant works, until this is cancelled. `times` is Jupyter's setting
+    `last_activity_times`: the newest of all its times is the last activity of the server."""
+    while True:
+        if is_working(host):
+            times[NAME] = datetime.now(UTC)
+        await asyncio.sleep(_INTERVAL)
