@@ -14,6 +14,8 @@ from tests.e2e.browser.notebook import Notebook
 from tests.e2e.browser.test_outside import prompts
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.sync_api import Page
 
     from tests.e2e.browser.lab import Lab
@@ -49,9 +51,11 @@ def choose(panel: Panel, typed: str, option: str) -> None:
     expect(chosen).to_have_count(0)
 
 
-def test_a_cell_that_is_chosen_by_its_heading_is_a_chip_in_the_text_and_in_the_chat(page: Page, lab: Lab) -> None:
+def test_a_cell_that_is_chosen_by_its_heading_is_a_chip_in_the_text_and_in_the_chat(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
     sent = prompts(page)
-    panel = open_notebook(page, lab, "heading.ipynb")
+    panel = open_notebook(page, lab, f"{tmp_path.name}.ipynb")  # when it is tried again, it has another chat
     choose(panel, "Explain @orbits", "Load the orbits")
     expect(panel.box).to_have_value("Explain @cell:1 ")
     chip = panel.node.locator(".eca-Prompt").get_by_role("img", name="@cell:1: # Load the orbits")
