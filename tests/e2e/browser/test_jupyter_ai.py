@@ -1,4 +1,4 @@
-"""Our agent in the chat of Jupyter AI, which starts `jupyter-eca acp` for a persona that a user writes."""
+"""Our agent in the chat of Jupyter AI, which starts `jupyter-eca acp` for the persona of our documentation."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.browser.lab import LabSettings
+from tests.support.docs_pages import blocks
+from tests.support.docs_pages import page as page_text
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -23,32 +25,15 @@ pytestmark = [pytest.mark.browser, pytest.mark.nightly]
 # It starts a server, a page and an agent of others, each of which takes seconds.
 SECONDS = 120
 
+# Jupyter AI adds sentences of its own to a message.
 RULES: list[dict[str, Any]] = [
     {"result": "", "reply": [{"text": "It is written."}]},
-    {"message": "write", "reply": [{"tool": "write_file", "arguments": {"path": "new.txt", "content": "one\n"}}]},
-    {"message": "", "reply": [{"text": "You said: {message}"}]},
+    {
+        "message": "store the number",
+        "reply": [{"tool": "write_file", "arguments": {"path": "new.txt", "content": "one\n"}}],
+    },
+    {"message": "", "reply": [{"text": "Good day."}]},
 ]
-
-# Jupyter AI loads it from the folder `.jupyter/personas` beside the chat.
-PERSONA = """
-from pathlib import Path
-
-import jupyter_ai_acp_client
-from jupyter_ai_acp_client.base_acp_persona import BaseAcpPersona
-from jupyter_ai_persona_manager import PersonaDefaults
-
-
-class JupyterEcaPersona(BaseAcpPersona):
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, executable=COMMAND, **kwargs)
-
-    @property
-    def defaults(self):
-        picture = next(Path(jupyter_ai_acp_client.__file__).parent.glob("static/*.svg"))
-        return PersonaDefaults(
-            name="Jupyter ECA", description="ECA", avatar_path=str(picture), system_prompt="none"
-        )
-"""
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +59,12 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory, python: Path) -> LabS
 def test_a_persona_of_jupyter_ai_answers_and_its_change_is_approved_there(page: Page, lab: Lab) -> None:
     folder = lab.root / ".jupyter" / "personas"
     folder.mkdir(parents=True)
-    command = [sys.executable, "-m", "jupyter_eca", "acp"]
-    (folder / "eca_persona.py").write_text(PERSONA.replace("COMMAND", repr(command)))
+    ((_, example),) = blocks(page_text("use-this-agent-elsewhere.md"), "python")
+    command = repr([sys.executable, "-m", "jupyter_eca", "acp"])
+    (folder / "eca_persona.py").write_text(example.replace('["jupyter-eca", "acp"]', command))
     (lab.root / "talk.chat").write_text("{}")
     page.goto(lab.address(""))
-    page.wait_for_function("window.jupyterapp", timeout=SECONDS * 1000)
+    page.wait_for_function("window.jupyterapp?.commands.hasCommand('jupyterlab-chat:open')", timeout=SECONDS * 1000)
     page.evaluate("window.jupyterapp.commands.execute('jupyterlab-chat:open', {filepath: 'talk.chat'})")
 
     # Whom messages are for is chosen beside the box.
@@ -88,9 +74,9 @@ def test_a_persona_of_jupyter_ai_answers_and_its_change_is_approved_there(page: 
     send = box.locator(".jp-chat-send-button")
     box.get_by_role("combobox").press_sequentially("hello")
     send.click()
-    expect(messages.filter(has_text="You said: hello")).to_be_visible(timeout=SECONDS * 1000)
+    expect(messages.filter(has_text="Good day.")).to_be_visible(timeout=SECONDS * 1000)
 
-    box.get_by_role("combobox").press_sequentially("write")
+    box.get_by_role("combobox").press_sequentially("store the number")
     send.click()
     allow = page.get_by_role("button", name="Allow", exact=True)
     expect(allow).to_be_enabled(timeout=SECONDS * 1000)
