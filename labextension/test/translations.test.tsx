@@ -196,16 +196,19 @@ test('changes, the status line and the list of chats show no untranslated word',
     lastMessageCost: '1',
     limit: { context: 10, output: 10 }
   };
-  const lines = (['connecting', 'open', 'lost', 'absent'] as readonly Connection[]).map(connection => (
-    <StatusLine
-      key={connection}
-      connection={connection}
-      usage={usage}
-      onReconnect={nothing}
-      onCompact={nothing}
-      estimate={() => Promise.resolve(undefined)}
-    />
-  ));
+  const lines = (['connecting', 'open', 'lost', 'absent', 'signed-out', 'stopped'] as readonly Connection[]).map(
+    connection => (
+      <StatusLine
+        key={connection}
+        connection={connection}
+        usage={usage}
+        onReconnect={nothing}
+        onReload={nothing}
+        onCompact={nothing}
+        estimate={() => Promise.resolve(undefined)}
+      />
+    )
+  );
   const row = { id: '1', title: '1', status: 'idle', createdAt: 0, updatedAt: 0, current: false };
   const list = (
     <ChatList

@@ -38,9 +38,11 @@ import {
   Chat,
   createState,
   createChat,
+  isGone,
   isUnused,
   isUrgent,
   listMarkedCalls,
+  Outage,
   reduce,
   Selection,
   State
@@ -54,6 +56,8 @@ export interface SessionEnvironment {
   readonly initialChat?: ChatId;
   /** Opens a new link to the server. */
   open(): Promise<Link>;
+  /** Finds out why there is no link any more. Without this function, the reason is unknown. */
+  findOutage?(): Promise<Outage>;
   /** Returns an id for a new chat. */
   createId(): string;
   /** Calls `call` once, after `ms` milliseconds. The returned function cancels the call. */
@@ -173,15 +177,26 @@ export class Session implements Attendant {
       return;
     }
     const { connection } = this.state;
-    this.dispatch({
-      type: 'connection',
-      connection: connection === 'lost' || connection === 'open' ? 'lost' : 'absent'
-    });
+    if (!isGone(connection)) {
+      this.dispatch({ type: 'connection', connection: connection === 'open' ? 'lost' : 'absent' });
+    }
     if (error instanceof LinkError) {
       this.retry();
+      void this.explainOutage();
     } else {
       // The server answered and refused, for a wrong configuration for example: it would refuse again in a second.
       this.showError(error);
+    }
+  }
+
+  /** Find out why a connection that was open cannot be opened again. */
+  private async explainOutage(): Promise<void> {
+    if (!isGone(this.state.connection)) {
+      return;
+    }
+    const outage = await this.environment.findOutage?.();
+    if (outage !== undefined && !this.closed && isGone(this.state.connection)) {
+      this.dispatch({ type: 'connection', connection: outage });
     }
   }
 

@@ -29,10 +29,21 @@ import { EMPTY_TRANSCRIPT, applyContent, Transcript, pickTranscript } from './tr
 import type { Change, HistoryPage, QueuedMessage } from './types';
 
 /**
- * The state of the connection. `lost`: there was a connection, and the session tries to connect again. `absent`: no
- * attempt to connect has succeeded so far.
+ * Why a connection is gone, as far as the page can find out. `lost`: unknown. `signed-out`: the server does not know the
+ * user any more. `stopped`: the server is not running, for example because a hub has ended it.
  */
-export type Connection = 'connecting' | 'open' | 'lost' | 'absent';
+export type Outage = 'lost' | 'signed-out' | 'stopped';
+
+/**
+ * The state of the connection. While it is gone, the session tries to connect again. `absent`: no attempt to connect has
+ * succeeded so far.
+ */
+export type Connection = 'connecting' | 'open' | 'absent' | Outage;
+
+/** Return whether there was a connection that is gone. */
+export function isGone(connection: Connection): connection is Outage {
+  return connection === 'lost' || connection === 'signed-out' || connection === 'stopped';
+}
 
 /** A question of the assistant that waits for an answer. */
 export interface Question extends ChatAskQuestionParams {

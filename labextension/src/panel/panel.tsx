@@ -23,7 +23,7 @@ import { NotebookFollower } from '../chats/notebook_chats';
 import { watchRenames } from '../notebook/renames';
 import { findLinkedPath } from '../render/sanitize';
 import { ActiveInstructions } from '../notebook/instructions';
-import { openLink } from '../wire/link';
+import { findOutage, openLink } from '../wire/link';
 import type { IDocumentManager } from '@jupyterlab/docmanager';
 import { ServerAttachments } from './attachments';
 import type { LabParts, LiveNotebooks } from '../notebook/live_notebooks';
@@ -142,6 +142,7 @@ export class AssistantPanel extends ReactWidget {
         firstLink = undefined;
         return opened;
       },
+      findOutage: () => findOutage(settings),
       ...(initialChat !== undefined && { initialChat }),
       createId: () => UUID.uuid4(),
       callLater: (call, ms) => {

@@ -188,6 +188,9 @@ export function App({
         connection={state.connection}
         usage={chat.usage}
         onReconnect={() => void session.connect()}
+        onReload={() => {
+          window.location.reload();
+        }}
         onCompact={chat.status === 'idle' ? () => void session.prompt('/compact', []) : undefined}
         estimate={() => estimatePrompt(session, '', [])}
       />

@@ -19,6 +19,8 @@ interface Props {
   readonly usage: UsageContent | null;
   /** Tries to connect now. */
   readonly onReconnect: () => void;
+  /** Reloads the page, which leads to where one signs in or starts the server. */
+  readonly onReload: () => void;
   /** Replaces the messages of the chat by a summary. Undefined while that is not possible. */
   readonly onCompact: (() => void) | undefined;
   /** Estimates the tokens and the cost of the next request, as if the message of the user were empty. */
@@ -26,12 +28,21 @@ interface Props {
 }
 
 /** The line. Without a connection, it shows only the state of the connection. */
-export function StatusLine({ connection, usage, onReconnect, onCompact, estimate }: Props): React.ReactElement {
+export function StatusLine({
+  connection,
+  usage,
+  onReconnect,
+  onReload,
+  onCompact,
+  estimate
+}: Props): React.ReactElement {
   const { trans } = useEnv();
   const texts: Readonly<Record<Connection, string>> = {
     connecting: trans.__('Connecting…'),
     open: trans.__('Connected'),
     lost: trans.__('Connection lost, trying again…'),
+    'signed-out': trans.__('You are signed out.'),
+    stopped: trans.__('The server is not running.'),
     absent: trans.__('No assistant on this server')
   };
   return (
@@ -47,6 +58,11 @@ export function StatusLine({ connection, usage, onReconnect, onCompact, estimate
       {(connection === 'lost' || connection === 'absent') && (
         <button type="button" className="eca-Link" onClick={onReconnect}>
           {trans.__('Try now')}
+        </button>
+      )}
+      {(connection === 'signed-out' || connection === 'stopped') && (
+        <button type="button" className="eca-Link" onClick={onReload}>
+          {trans.__('Reload the page')}
         </button>
       )}
     </div>

@@ -9,13 +9,13 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { ToolBlock } from '../chat/blocks';
-import { Chat, State } from '../chat/state';
+import { Chat, isGone, Outage, State } from '../chat/state';
 import { describeFailure } from './transcript/failure_text';
 
 /** Return the line for the present state; empty when there is nothing to say. */
 export function describeForScreenReader({ connection }: State, chat: Chat, trans: TranslationBundle): string {
-  if (connection === 'lost') {
-    return trans.__('The connection to the server is lost. Trying again.');
+  if (isGone(connection)) {
+    return describeOutage(connection, trans);
   }
   const question = chat.questions.at(-1);
   if (question !== undefined) {
@@ -38,4 +38,15 @@ export function describeForScreenReader({ connection }: State, chat: Chat, trans
     return trans.__('The assistant could not answer: %1', describeFailure(last.failure, trans));
   }
   return chat.blocks.length > 0 ? trans.__('The assistant is done.') : '';
+}
+
+function describeOutage(outage: Outage, trans: TranslationBundle): string {
+  switch (outage) {
+    case 'lost':
+      return trans.__('The connection to the server is lost. Trying again.');
+    case 'signed-out':
+      return trans.__('You are signed out. Reload the page.');
+    case 'stopped':
+      return trans.__('The server is not running. Reload the page.');
+  }
 }

@@ -27,6 +27,29 @@ export function openLink(settings: ServerConnection.ISettings): Promise<Link> {
   });
 }
 
+/** What a hub adds to all of its answers. The address of a server that a hub has ended leads to the hub. */
+const HUB_HEADER = 'x-jupyterhub-version';
+
+/**
+ * Find out why there is no WebSocket: ask the server for something small over HTTP, whose answers a page can read.
+ */
+export async function findOutage(settings: ServerConnection.ISettings): Promise<'lost' | 'signed-out' | 'stopped'> {
+  try {
+    const url = URLExt.join(settings.baseUrl, 'api', 'status');
+    const { status, redirected, headers } = await ServerConnection.makeRequest(url, {}, settings);
+    const isOfHub = headers.has(HUB_HEADER);
+    // 424 is the answer of a hub for a server that is not running, 503 that of a proxy.
+    if (status === 424 || status === 503 || (isOfHub && status === 404)) {
+      return 'stopped';
+    }
+    // A server that does not know the user refuses, or leads to the page where one signs in.
+    return status === 401 || status === 403 || redirected ? 'signed-out' : 'lost';
+  } catch {
+    // The network is down, or nobody listens there.
+    return 'lost';
+  }
+}
+
 /**
  * Return the address of the WebSocket. A page cannot set headers on a WebSocket, so without cookies the token is a part
  * of the address, as in Lab's own URLs.

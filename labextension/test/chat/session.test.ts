@@ -306,6 +306,23 @@ test('a missing server is tried again, and connected when it appears', async () 
   await until(() => session.state.connection === 'open');
 });
 
+test('a connection that is not open again says why, and is tried again all the same', async () => {
+  const [session, world] = await connected();
+  const outages = ['stopped', 'signed-out'] as const;
+  Object.assign(world, { findOutage: () => Promise.resolve(outages[asked++]) });
+  let asked = 0;
+  world.refuses = true;
+  world.server.peer.close();
+  await until(() => session.state.connection === 'lost');
+  for (const outage of outages) {
+    expect(world.tick()).toBe(true);
+    await until(() => session.state.connection === outage);
+  }
+  world.refuses = false;
+  expect(world.tick()).toBe(true);
+  await until(() => session.state.connection === 'open');
+});
+
 test('a closed panel does not connect again', async () => {
   const [session, world] = await connected();
   session.close();

@@ -355,7 +355,9 @@ test('the status line shows the cost and how full the context is', () => {
     sessionCost: '0.0123',
     limit: { context: 20_000, output: 100 }
   } as const;
-  const html = shown(<StatusLine connection="open" usage={usage} onReconnect={nothing} {...meter} />);
+  const html = shown(
+    <StatusLine connection="open" usage={usage} onReconnect={nothing} onReload={nothing} {...meter} />
+  );
   expect(html).toContain('0.012 USD');
   expect(html).toContain('25%');
 });
@@ -363,7 +365,15 @@ test('the status line shows the cost and how full the context is', () => {
 test('the cost of one request is never shown as the cost of the chat', () => {
   const usage = { type: 'usage', sessionTokens: 5000, messageInputTokens: 1200, messageOutputTokens: 30 } as const;
   const draw = (costs: Partial<UsageContent>): string =>
-    shown(<StatusLine connection="open" usage={{ ...usage, ...costs }} onReconnect={nothing} {...meter} />);
+    shown(
+      <StatusLine
+        connection="open"
+        usage={{ ...usage, ...costs }}
+        onReconnect={nothing}
+        onReload={nothing}
+        {...meter}
+      />
+    );
   expect(draw({ sessionCost: '0.0123', lastMessageCost: '0.0010' })).toContain(
     '<span title="This chat: 0.012 USD">0.012 USD</span>'
   );
@@ -400,9 +410,21 @@ test('what fills the context is shown in words, tokens and shares of the window'
 });
 
 test('a lost connection is shown and can be retried at once', () => {
-  const html = shown(<StatusLine connection="lost" usage={null} onReconnect={nothing} {...meter} />);
+  const html = shown(<StatusLine connection="lost" usage={null} onReconnect={nothing} onReload={nothing} {...meter} />);
   expect(html).toContain('trying again');
   expect(html).toContain('Try now');
+});
+
+test.each([
+  ['signed-out', 'You are signed out.'],
+  ['stopped', 'The server is not running.']
+] as const)('where only a new page helps, it is offered: %s', (connection, words) => {
+  const html = shown(
+    <StatusLine connection={connection} usage={null} onReconnect={nothing} onReload={nothing} {...meter} />
+  );
+  expect(html).toContain(words);
+  expect(html).toContain('Reload the page');
+  expect(html).not.toContain('Try now');
 });
 
 test('the place in the notebook is named, and whether it is sent', () => {
