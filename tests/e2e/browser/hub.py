@@ -1,0 +1,171 @@
+"""A real JupyterHub with its proxy and its idle culler, on loopback. Knows no browser and no test."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import urllib.error
+import urllib.request
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+    from pathlib import Path
+
+USER: Final = "ada"
+PASSWORD: Final = "pw"  # noqa: S105  # of a hub that only this machine reaches, while a test runs
+_TOKEN: Final = "a-token-of-the-tests-0123456789"  # noqa: S105  # the same
+
+# A hub and a server of a user each start within it on a busy machine.
+START_SECONDS: Final = 120
+STOP_SECONDS: Final = 20
+
+# A base URL on purpose: links must not begin at the root.
+_CONFIGURATION: Final = """
+import os, sys
+from pathlib import Path
+
+folder = Path(os.environ["HUB_FOLDER"])
+proxy_port, hub_port, api_port = json.loads(os.environ["HUB_PORTS"])
+c.JupyterHub.bind_url = f"http://127.0.0.1:{proxy_port}/base/"
+c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{hub_port}"
+c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{api_port}"
+c.ConfigurableHTTPProxy.command = [os.environ["HUB_PROXY"]]
+c.ConfigurableHTTPProxy.auth_token = "proxy-secret-for-tests"
+c.JupyterHub.db_url = f"sqlite:///{folder}/hub.sqlite"
+c.JupyterHub.cookie_secret_file = f"{folder}/cookie_secret"
+c.JupyterHub.pid_file = f"{folder}/hub.pid"
+c.ConfigurableHTTPProxy.pid_file = f"{folder}/proxy.pid"
+c.JupyterHub.authenticator_class = "dummy"
+c.DummyAuthenticator.password = os.environ["HUB_PASSWORD"]
+c.Authenticator.allowed_users = {os.environ["HUB_USER"]}
+c.JupyterHub.spawner_class = "simple"
+c.SimpleLocalProcessSpawner.home_dir_template = f"{folder}/users/{{username}}"
+c.Spawner.cmd = [f"{sys.prefix}/bin/jupyterhub-singleuser"]
+c.Spawner.args = ["--allow-root", "--LabApp.expose_app_in_browser=True"]
+c.Spawner.default_url = "/lab"
+c.Spawner.start_timeout = c.Spawner.http_timeout = 120
+home = f"{folder}/users/" + os.environ["HUB_USER"]
+c.Spawner.environment = {
+    "XDG_CONFIG_HOME": f"{home}/.config",
+    "JUPYTER_DATA_DIR": f"{home}/.local/share/jupyter",
+    "JUPYTER_CONFIG_DIR": f"{home}/.jupyter",
+    "JUPYTER_RUNTIME_DIR": f"{home}/.run",
+    "IPYTHONDIR": f"{home}/.ipython",
+    "JUPYTERHUB_ACTIVITY_INTERVAL": "5",
+}
+c.JupyterHub.last_activity_interval = 5
+seconds = os.environ["HUB_CULLS_AFTER"]
+culler = [sys.executable, "-m", "jupyterhub_idle_culler", f"--timeout={seconds}", "--cull-every=5"]
+c.JupyterHub.services = [
+    {"name": "tester", "api_token": os.environ["HUB_TOKEN"]},
+    *([{"name": "culler", "command": culler}] if seconds else []),
+]
+c.JupyterHub.load_roles = [
+    {"name": "tester", "services": ["tester"], "scopes": ["admin:users", "admin:servers"]},
+    {
+        "name": "culler",
+        "services": ["culler"] if seconds else [],
+        "scopes": ["list:users", "read:users:activity", "read:servers", "delete:servers"],
+    },
+]
+"""
+
+
+@dataclass(frozen=True)
+class Hub:
+    """`url` ends with a slash; `home` is the folder of the user, which their server shows."""
+
+    url: str
+    home: Path
+
+    def start_server(self) -> None:
+        """Start the server of the user, and wait until it is ready."""
+        self._ask("POST", f"users/{USER}/server")
+        wait_until(self.is_running, START_SECONDS)
+
+    def stop_server(self) -> None:
+        self._ask("DELETE", f"users/{USER}/server")
+        wait_until(lambda: not self.is_running(), START_SECONDS)
+
+    def is_running(self) -> bool:
+        """Whether the server of the user can be used."""
+        server = self._ask("GET", f"users/{USER}")["servers"].get("")
+        return server is not None and bool(server["ready"])
+
+    def _ask(self, method: str, path: str) -> Any:
+        request = urllib.request.Request(  # noqa: S310  # our own hub's address
+            f"{self.url}hub/api/{path}", method=method, headers={"Authorization": f"token {_TOKEN}"}
+        )
+        with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310  # the same
+            text = response.read()
+        return json.loads(text) if text else None
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> None:
+    """Raises: TimeoutError."""
+    deadline = monotonic() + seconds
+    while not condition():
+        if monotonic() > deadline:
+            raise TimeoutError
+        sleep(0.3)
+
+
+@contextmanager
+def running_hub(python: Path, proxy: Path, folder: Path, eca: Mapping[str, Any], culls_after: str) -> Generator[Hub]:
+    """Run a hub with the packages of this Python and this proxy. `eca` is the configuration of the user. Servers are
+    ended after so many idle seconds; "" for never."""
+    home = folder / "users" / USER
+    (home / ".config" / "eca").mkdir(parents=True)
+    (home / ".config" / "eca" / "config.json").write_text(json.dumps(eca))
+    configuration = folder / "jupyterhub_config.py"
+    configuration.write_text(f"import json\n{_CONFIGURATION}")
+    ports = _find_ports(3)
+    environment = {
+        **os.environ,
+        "HUB_FOLDER": str(folder),
+        "HUB_PORTS": json.dumps(ports),
+        "HUB_PROXY": str(proxy),
+        "HUB_TOKEN": _TOKEN,
+        "HUB_USER": USER,
+        "HUB_PASSWORD": PASSWORD,
+        "HUB_CULLS_AFTER": culls_after,
+    }
+    url = f"http://127.0.0.1:{ports[0]}/base/"
+    with (folder / "hub.log").open("wb") as log:
+        command = [str(python.with_name("jupyterhub")), "-f", str(configuration)]
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            hub = Hub(url, home)
+            wait_until(lambda: process.poll() is not None or _answers(f"{url}hub/api/"), START_SECONDS)
+            if process.poll() is not None:
+                raise RuntimeError((folder / "hub.log").read_text(errors="replace"))
+            yield hub
+        finally:
+            # A hub that is asked takes its proxy and its servers along.
+            process.terminate()
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _answers(url: str) -> bool:
+    with suppress(OSError, urllib.error.URLError), urllib.request.urlopen(url, timeout=5) as response:  # noqa: S310  # ours
+        return bool(response.status == 200)
+    return False
+
+
+def _find_ports(count: int) -> list[int]:
+    """Return ports that are free now."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports

@@ -1,0 +1,104 @@
+"""A server of a JupyterHub: what the assistant does in it keeps it running, and a page says when it was ended."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.browser.assistant import Panel
+from tests.e2e.browser.hub import PASSWORD, START_SECONDS, USER, running_hub, wait_until
+from tests.e2e.browser.oldest_lab import build_environment
+from tests.support.host_and_client import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+    from tests.e2e.browser.hub import Hub
+
+pytestmark = [pytest.mark.browser, pytest.mark.nightly]
+
+PROXY = "configurable-http-proxy@5"
+
+# Longer than the idle time after which the hub ends a server.
+WORK = "sleep 60; touch done"
+CULLS_AFTER = "25"
+
+RULES: list[dict[str, Any]] = [
+    {"result": "", "reply": [{"text": "It has worked."}]},
+    {"message": "work", "reply": [{"tool": "shell_command", "arguments": {"command": WORK, "timeout": 300}}]},
+    {"message": "wait", "reply": [{"tool": "write_file", "arguments": {"path": "a", "content": ""}}]},
+    {"message": "", "reply": [{"text": "Good day."}]},
+]
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    packages = ("jupyterhub>=5,<6", "jupyterhub-idle-culler", "jupyterlab>=4.6,<5")
+    return build_environment(tmp_path_factory.mktemp("hub-environment") / "venv", *packages)
+
+
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("proxy")
+    subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), PROXY], check=True)  # noqa: S607  # npm as it is found
+    return folder / "node_modules" / ".bin" / "configurable-http-proxy"
+
+
+@pytest.fixture
+def culls_after() -> str:
+    return ""
+
+
+@pytest.fixture
+def hub(python: Path, proxy: Path, tmp_path: Path, culls_after: str) -> Iterator[Hub]:
+    folder = tmp_path / "hub"
+    folder.mkdir()
+    eca = settings(folder, RULES, toolCall={"approval": {"allow": {"shell_command": {}}}})
+    with running_hub(python, proxy, folder, eca, culls_after) as hub:
+        yield hub
+
+
+def open_panel(page: Page, hub: Hub) -> Panel:
+    hub.start_server()
+    page.goto(f"{hub.url}hub/login?next=/base/user/{USER}/lab%3Freset")
+    page.locator("#username_input").fill(USER)
+    page.locator("#password_input").fill(PASSWORD)
+    page.locator("#login_submit").click()
+    panel = Panel.show(page)
+    # Lab's question about news lies over the panel.
+    page.get_by_role("button", name="No", exact=True).click()
+    return panel
+
+
+@pytest.mark.parametrize("culls_after", [CULLS_AFTER])
+@pytest.mark.parametrize("message", ["work", "wait"])
+def test_a_turn_that_works_keeps_the_server_and_one_that_waits_does_not(page: Page, hub: Hub, message: str) -> None:
+    panel = open_panel(page, hub)
+    panel.ask(message)
+    expect(panel.call("running" if message == "work" else "waiting")).to_have_count(1)
+    page.goto("about:blank")
+    wait_until(lambda: not hub.is_running(), START_SECONDS * 2)
+    assert (hub.home / "done").exists() is (message == "work")
+
+
+def test_a_page_whose_server_was_ended_says_so_and_leads_back(page: Page, hub: Hub) -> None:
+    panel = open_panel(page, hub)
+    panel.ask("hello")
+    panel.sees("Good day.")
+    hub.stop_server()
+    status = panel.node.locator(".eca-Status")
+    expect(status).to_contain_text("The server is not running.", timeout=START_SECONDS * 1000)
+    hub.start_server()
+    # The hub has forgotten what the page could sign in with.
+    expect(status).to_contain_text("You are signed out.", timeout=START_SECONDS * 1000)
+    # Lab itself offers to start the server anew.
+    page.get_by_role("dialog").get_by_role("button", name="Dismiss").click()
+    panel.button("Reload the page").click()
+    panel = Panel.show(page)
+    panel.sees("Good day.")
