@@ -20,8 +20,10 @@ CLEAN = env -u PYTHONDONTWRITEBYTECODE $(addprefix -u ,$(addsuffix _API_KEY,ANTH
 # is printed.
 AGAIN = --reruns 1 -rR
 # How many processes share the tests; 0 runs them in one, as is best with a debugger. Each has servers, kernels and a
-# browser of its own.
-WORKERS ?= 2
+# browser of its own. Three, because many tests wait for a process: two leave a third of two cores idle. A browser keeps
+# a core busy.
+WORKERS ?= 3
+BROWSERS ?= 2
 # A worker that is done takes tests from the other. The browser's are shared by files: many start a server of their own.
 SHARED = -n $(WORKERS) --dist worksteal
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly") $(AGAIN) $(if $(RESULTS),--junitxml=$(RESULTS)/$@.xml)
@@ -118,7 +120,7 @@ server: $(VENV)/.tested
 	$(PYTEST) $(SHARED) tests/apps/server
 
 browser: $(VENV)/.tested
-	$(PYTEST) -n $(WORKERS) --dist loadfile tests/e2e/browser
+	$(PYTEST) -n $(BROWSERS) --dist loadfile tests/e2e/browser
 
 notebooks: $(VENV)/.tested
 	$(NBVAL) --nbval $(filter-out notebooks/02_%,$(wildcard notebooks/0*.ipynb))
