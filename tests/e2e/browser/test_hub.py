@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 from playwright.sync_api import expect
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import websocket_connect
 
+from tests.apps.server.test_websocket import START, reply, until_method
 from tests.e2e.browser.assistant import Panel
 from tests.e2e.browser.hub import PASSWORD, START_SECONDS, USER, running_hub, wait_until
 from tests.e2e.browser.oldest_lab import build_environment
@@ -85,6 +92,45 @@ def test_a_turn_that_works_keeps_the_server_and_one_that_waits_does_not(page: Pa
     page.goto("about:blank")
     wait_until(lambda: not hub.is_running(), START_SECONDS * 2)
     assert (hub.home / "done").exists() is (message == "work")
+
+
+async def approve_what_waits(address: str, token: str) -> list[str]:
+    """Approve the calls that wait in all chats, as a program with this token. Return the ids of the calls."""
+    request = HTTPRequest(address, headers={"Authorization": f"token {token}"})
+    socket = await websocket_connect(request)
+    assert "result" in await reply(socket, START)
+    ask = {"jsonrpc": "2.0", "id": 2, "method": "chat/list", "params": {}}
+    (chat,) = (await reply(socket, ask))["result"]["chats"]
+    opening = {"jsonrpc": "2.0", "id": 3, "method": "chat/open", "params": {"chatId": chat["id"]}}
+    await socket.write_message(json.dumps(opening))
+    async with asyncio.timeout(START_SECONDS):
+        while (content := (await until_method(socket, "chat/contentReceived"))["content"])["type"] != "toolCallRun":
+            pass
+    told = {"chatId": chat["id"], "toolCallId": content["id"]}
+    await socket.write_message(json.dumps({"jsonrpc": "2.0", "method": "chat/toolCallApprove", "params": told}))
+    assert "result" in await reply(socket, {**ask, "id": 4})  # everything before it has been handled
+    socket.close()
+    return [content["id"]]
+
+
+def read_own_token() -> str:
+    """The token of the user's server, which each of its kernels can read."""
+    (server,) = (p for p in psutil.process_iter() if "jupyterhub-singleuser" in " ".join(p.cmdline()))
+    return server.environ()["JUPYTERHUB_API_TOKEN"]
+
+
+def test_code_with_the_token_of_the_server_approves_nothing_and_the_user_does(page: Page, hub: Hub) -> None:
+    panel = open_panel(page, hub)
+    panel.ask("wait")
+    expect(panel.call("waiting")).to_have_count(1)
+    address = f"{hub.url.replace('http', 'ws', 1)}user/{USER}/eca/ws"
+    with ThreadPoolExecutor() as pool:  # a loop runs in this thread already
+        assert pool.submit(asyncio.run, approve_what_waits(address, read_own_token())).result()
+    expect(panel.call("waiting")).to_have_count(1)
+    assert not (hub.home / "a").exists()
+    panel.button("Approve").click()
+    panel.sees("It has worked.")
+    assert (hub.home / "a").exists()
 
 
 def test_a_page_whose_server_was_ended_says_so_and_leads_back(page: Page, hub: Hub) -> None:
