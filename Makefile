@@ -91,7 +91,8 @@ $(VENV)/.tested: $(VENV)/.installed
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip uninstall -q rfc3987-syntax
 	@# As pip would have done; some packages have files for other Pythons.
 	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
-	@# Collaboration makes a shared document of every notebook: off, but where a test turns it on.
+	@# Collaboration makes a shared document of every notebook: off, but where a test turns it on. Each page asks whether
+	@# JupyterLab must be built anew, which takes the server most of a second. No test needs it, so it is off, too.
 	cp -r tests/fixtures/jupyter/. $(VENV)/etc/jupyter/
 	@test labextension/node_modules/.package-lock.json -nt labextension/package-lock.json || npm --prefix labextension ci --no-audit --no-fund
 	@test tests/npm/node_modules/.package-lock.json -nt tests/npm/package-lock.json || npm --prefix tests/npm ci --no-audit --no-fund --ignore-scripts
