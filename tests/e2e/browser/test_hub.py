@@ -99,7 +99,7 @@ async def approve_what_waits(address: str, token: str) -> list[str]:
     request = HTTPRequest(address, headers={"Authorization": f"token {token}"})
     socket = await websocket_connect(request)
     assert "result" in await reply(socket, START)
-    ask = {"jsonrpc": "2.0", "id": 2, "method": "chat/list", "params": {}}
+    ask: dict[str, Any] = {"jsonrpc": "2.0", "id": 2, "method": "chat/list", "params": {}}
     (chat,) = (await reply(socket, ask))["result"]["chats"]
     opening = {"jsonrpc": "2.0", "id": 3, "method": "chat/open", "params": {"chatId": chat["id"]}}
     await socket.write_message(json.dumps(opening))
