@@ -21,7 +21,7 @@ from jupyter_eca.fronts.eca.client_ports import LinkEditor, LinkKernel, LinkNote
 from jupyter_eca.fronts.eca.cursor_help import CursorHelp
 from jupyter_eca.fronts.eca.job_view import list_visible
 from jupyter_eca.fronts.eca.projection import merge_subagents, place_flags, project, reset_chat
-from jupyter_eca.fronts.eca.request_params import BEFORE_INITIALIZE, REPLY_LAST, make_params_error
+from jupyter_eca.fronts.eca.request_rules import BEFORE_INITIALIZE, REPLY_LAST, make_params_error
 from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, add_notice, compact, split_runs
 from jupyter_eca.host.chat.live_chat import NO_CHOICE
 from jupyter_eca.host.subscribers import Again, Notice
