@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from playwright.sync_api import expect
 from tests.e2e.browser.lab import LabSettings
 from tests.support.docs_pages import blocks
 from tests.support.docs_pages import page as page_text
+from tests.support.host_and_client import settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -49,11 +49,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def lab_settings(tmp_path_factory: pytest.TempPathFactory, python: Path) -> LabSettings:
-    script = tmp_path_factory.mktemp("script") / "persona.json"
-    script.write_text(json.dumps({"rules": RULES}))
-    models = {"persona": {"script": str(script)}}
-    eca = {"defaultModel": "scripted/persona", "providers": {"scripted": {"models": models}}}
-    return LabSettings(eca=eca, python=str(python))
+    return LabSettings(eca=settings(tmp_path_factory.mktemp("script"), RULES), python=str(python))
 
 
 def test_a_persona_of_jupyter_ai_answers_and_its_change_is_approved_there(page: Page, lab: Lab) -> None:
