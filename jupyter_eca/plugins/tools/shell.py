@@ -272,7 +272,7 @@ class ShellCommandRun:
 async def _start(command: str, folder: Path, chat: str, sandbox: SandboxRun | None) -> tuple[shell.ShellProcess, str]:
     """Start a command, and return a note, "" for none. If the turn is stopped meanwhile, the note says so: the process
     is then ended at once, but what it has printed counts."""
-    starting = asyncio.ensure_future(shell.start(command, folder, chat=chat, prefix=sandbox.prefix if sandbox else ()))
+    starting = asyncio.ensure_future(shell.start(command, folder, chat=chat, sandbox=sandbox))
     try:
         return await asyncio.shield(starting), ""
     except asyncio.CancelledError:

@@ -131,8 +131,7 @@ class BackgroundJobs:
         """
         async with self._starting:
             self._check_capacity()
-            prefix = sandbox.prefix if sandbox else ()
-            process = await shell.start(command, folder, separate_errors=True, chat=chat, prefix=prefix)
+            process = await shell.start(command, folder, separate_errors=True, chat=chat, sandbox=sandbox)
             spec, output = NewJob(chat, label, command, call), _JobOutput()
             entry = _JobEntry(_make_job(spec), spec, output.lines, process.kill)
             return self._track(entry, self._watch_process(entry, process, output, sandbox))

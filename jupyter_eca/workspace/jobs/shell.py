@@ -23,7 +23,7 @@ from jupyter_eca.workspace.git_settings import add_variables
 from jupyter_eca.workspace.jobs.process_records import MARK, ProcessRecord, kill_processes, signal_processes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from jupyter_eca.workspace.jobs.sandbox import SandboxRun
 
 # Shells with the quoting rules of POSIX. No other shell may be used, because approval rules are applied to the command
 # as `engine/approval/shell_parser.py` parses it, with these quoting rules.
@@ -109,13 +109,13 @@ async def start(
     input_data: bytes | None = None,
     shell: str = "",
     chat: str = "",
-    prefix: Sequence[str] = (),
+    sandbox: SandboxRun | None = None,
 ) -> ShellProcess:
     """Start a command in a shell.
 
     `separate_errors` gives stderr its own stream. `input_data` is what the command reads from stdin. `shell` is the
     shell to use in place of the user's. `chat` is the chat that gets a message if our program is killed while the
-    command runs. `prefix` are the arguments that start a sandbox, see `Sandbox.prepare`.
+    command runs. It runs in `sandbox`, if that is given.
 
     Raises: ToolError when the command cannot be started.
     """
@@ -127,7 +127,7 @@ async def start(
     starting = asyncio.ensure_future(
         asyncio.get_running_loop().subprocess_exec(
             _Protocol,
-            *prefix,
+            *(sandbox.prefix if sandbox else ()),
             shell,
             "-c",
             command,
