@@ -55,9 +55,9 @@ _SOCKET_VARIABLES: Final = ("SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER
 # In `/proc`, what changes the kernel of this machine. Root may write it without any capability, and bubblewrap leaves
 # it writable: a program that is written to `/proc/sys/kernel/core_pattern` would run outside of the sandbox.
 _KERNEL_SETTINGS: Final = ("sys", "sysrq-trigger", "mtrr", "fs", "acpi", "scsi", "driver", "dynamic_debug")
-# Where the kernel lists the sockets in files, and the folders whose sockets a command does not see anyway.
+# Where the kernel lists the sockets in files, and the folders of which a command sees others in their place.
 _SOCKETS: Final = Path("/proc/net/unix")
-_REPLACED: Final = ("/run/", "/var/run/", "/tmp/", "/dev/")  # noqa: S108  # names to compare with
+_REPLACED: Final = ("/run", "/var/run", "/tmp", "/dev")  # noqa: S108  # names to compare with
 
 # The protected and hidden files that a command moved to where they are not found any more. Their new places are neither
 # protected nor hidden, so commands in their folders are asked about until this process ends.
@@ -137,7 +137,9 @@ class SandboxRun:
         """Return a note about protected files that were made or moved since then, for the model and the user; "" if
         there are none. This looks at the disk."""
         now = find_protected_files(self.changeable, self.hidden)
-        lost = now.list_lost(self.protected, self.hidden)
+        # What an incomplete look has not found may still be there. Then commands are asked about anyway.
+        is_complete = self.protected.is_complete and now.is_complete
+        lost = now.list_lost(self.protected, self.hidden) if is_complete else []
         _LOST.update(lost)
         changed = now.list_changed(self.protected)
         notes = [_MADE.format(_name_some(changed))] * bool(changed) + [_MOVED.format(_name_some(lost))] * bool(lost)
@@ -215,8 +217,8 @@ def build_bubblewrap_arguments(sandbox: Sandbox, home: Path, temporary: Path, pr
     # Each folder is mounted itself: otherwise a command could rename it, and make another one in its place.
     for path in _list_read_only(changeable, protected):
         arguments += ["--ro-bind", str(path), str(path)]
-    for path in _list_sockets():
-        arguments += ["--ro-bind", "/dev/null", path]
+    for path in _list_sockets(changeable):
+        arguments += ["--ro-bind", "/dev/null", str(path)]
     for path in _list_existing((*(home / name for name in _SECRETS), *_list_own_folders(), *sandbox.hidden)):
         arguments += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
     for name in _SOCKET_VARIABLES:
@@ -225,8 +227,9 @@ def build_bubblewrap_arguments(sandbox: Sandbox, home: Path, temporary: Path, pr
 
 
 def _list_existing(paths: tuple[Path, ...]) -> list[Path]:
-    """Return the real paths of those that exist, in their order, each once."""
-    return list(dict.fromkeys(path.resolve() for path in paths if path.exists()))
+    """Return the real paths of those that exist, in their order, each once. One in a folder that this user may not
+    enter counts as missing."""
+    return list(dict.fromkeys(path.resolve() for path in paths if os.path.exists(path)))  # noqa: PTH110  # Path.exists raises
 
 
 def _list_own_folders() -> Iterator[Path]:
@@ -251,15 +254,21 @@ def _list_program_folders() -> list[Path]:
     return _list_existing((Path(sys.prefix), *map(Path, filter(os.path.isabs, os.get_exec_path()))))
 
 
-def _list_sockets() -> list[str]:
-    """Return the sockets in files on which other programs of this machine wait. A command could connect to them without
-    any network."""
+def _list_sockets(changeable: list[Path]) -> list[Path]:
+    """Return the sockets in files on which other programs of this machine wait, and to which this user may connect. A
+    command could do so without any network."""
     try:
         lines = _SOCKETS.read_text(errors="surrogateescape").splitlines()[1:]
     except OSError:
         return []
-    paths = dict.fromkeys(line.split(maxsplit=7)[7] for line in lines if line.count(" /") == 1)
-    return [path for path in paths if not path.startswith(_REPLACED) and Path(path).is_socket()]
+    rows = [line.split(maxsplit=7) for line in lines]  # the path comes last, and most sockets have none
+    paths = dict.fromkeys(Path(row[7]) for row in rows if len(row) > 7 and row[7].startswith("/"))
+    seen = (
+        path
+        for path in paths
+        if not any(map(path.is_relative_to, _REPLACED)) or any(map(path.is_relative_to, changeable))
+    )
+    return [path for path in seen if os.access(path, os.W_OK) and path.is_socket()]
 
 
 def _forget_sockets(env: tuple[str, ...]) -> list[str]:

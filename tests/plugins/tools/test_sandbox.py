@@ -198,6 +198,43 @@ async def test_a_command_reaches_no_program_by_a_socket_in_a_file(workspace: Pat
     assert (result.error, "connected" in result.text) == (True, False)
 
 
+async def test_a_socket_in_a_workspace_below_tmp_is_not_reached(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s"))
+        server.listen()
+        connect = "import socket; socket.socket(socket.AF_UNIX).connect('s'); print('connected')"
+        result = await run(tmp_path, f'{sys.executable} -c "{connect}"')
+    assert (result.error, "connected" in result.text) == (True, False)
+
+
+# As a user who may not enter a folder that is on the `PATH`; root may enter each.
+AS_ANOTHER_USER = """
+import os, sys
+from pathlib import Path
+from jupyter_eca.workspace.jobs.sandbox import Sandbox, find_engine
+find_engine()  # where only root may make sandboxes, it is remembered
+Path("locked/bin").mkdir(parents=True)
+Path("locked").chmod(0)
+os.environ["PATH"] += f":{Path.cwd() / 'locked' / 'bin'}"
+if os.getuid() == 0:
+    os.seteuid(65534)
+sandbox = Sandbox((Path.cwd() / "workspace",))
+print([sandbox.explain_unsafe(), bool(sandbox.prepare().prefix)])
+"""
+
+
+async def test_a_folder_on_the_path_that_may_not_be_entered_does_no_harm(place: Path, workspace: Path) -> None:
+    for folder in (place, workspace):
+        folder.chmod(0o755)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    command = [sys.executable, "-c", AS_ANOTHER_USER]
+    done = await asyncio.to_thread(
+        subprocess.run, command, cwd=place, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "['', True]\n", done.stderr
+    (place / "locked").chmod(0o755)
+
+
 MAKES = ["git init -q new", "mkdir -p deep/a/b/c/d/.vscode", "echo x > sub/CLAUDE.md", "cp -r sub other"]
 
 
