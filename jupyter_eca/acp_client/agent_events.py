@@ -89,6 +89,11 @@ class ModeChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class OptionsChanged:
+    """The session has other options, or other values of them. `AgentSession.options` has them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Remarked:
     """Something that the user should know."""
 
@@ -112,6 +117,7 @@ AgentEvent = (
     | AgentUsageChanged
     | AgentTitleChanged
     | ModeChanged
+    | OptionsChanged
     | Remarked
     | PromptEnded
 )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from jupyter_eca._version import __version__
 from jupyter_eca.acp_client.agent_events import PermissionAsked, PromptEnded, Remarked
+from jupyter_eca.acp_client.config_options import ON, read_config_options
 from jupyter_eca.acp_client.permission import CANCELLED, can_allow, choose_answer, read_options
 from jupyter_eca.acp_client.process import AgentProcess
 from jupyter_eca.acp_client.updates import UpdateReader, find_mode
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from jupyter_eca.acp_client.agent_events import AgentEvent
     from jupyter_eca.acp_client.permission import PermissionOption
     from jupyter_eca.protocol.jsonrpc import Message
+    from jupyter_eca.protocol.lifecycle import AgentOption
     from jupyter_eca.transport.link import Link
 
 _log = logging.getLogger(__name__)
@@ -178,6 +180,11 @@ class AgentSession:
         return self._reader.commands
 
     @property
+    def options(self) -> tuple[AgentOption, ...]:
+        """The options of the session, for example its model. The mode is none of them."""
+        return self._reader.options
+
+    @property
     def can_see(self) -> bool:
         """Whether the agent takes images."""
         found = self.capabilities.get("promptCapabilities")
@@ -264,6 +271,7 @@ class AgentSession:
             "fs": {"readTextFile": True, "writeTextFile": True},
             "terminal": False,
             "elicitation": {"form": {}, "url": {}},
+            "session": {"configOptions": {"boolean": {}}},
         }
         info = {"name": "jupyter-eca", "title": "Jupyter ECA", "version": __version__}
         greeting = {"protocolVersion": VERSION, "clientCapabilities": capabilities, "clientInfo": info}
@@ -290,6 +298,7 @@ class AgentSession:
             self.id = str(opened.get("sessionId") or "")
         if not self.id:
             raise AgentError(f"{self.launch.title} has started a session without an id.")
+        self._reader.options = read_config_options(opened)
         await self._set_mode(opened)
         return was_resumed
 
@@ -355,6 +364,7 @@ class AgentSession:
         if option:
             params = {"sessionId": self.id, "configId": option, "value": wanted}
             changed = await self._request("session/set_config_option", params, self.launch.start_seconds)
+            self._reader.options = read_config_options(changed) or self._reader.options
             self.mode = find_mode(changed)[0] or self.mode
         else:
             await self._request("session/set_mode", {"sessionId": self.id, "modeId": wanted}, self.launch.start_seconds)
@@ -363,6 +373,29 @@ class AgentSession:
         if self.mode != wanted:
             raise AgentError(f"{self.launch.title} did not take the mode {wanted!r}: it works in {self.mode!r}.")
         self._reader.mode = self.mode
+
+    async def set_option(self, id: str, value: str) -> None:
+        """Set an option of the session, and check that the agent has taken it. One choice may change other options.
+
+        Raises: AgentError when there is no such option or value, or the agent refuses it.
+        """
+        title = self.launch.title
+        option = next((option for option in self.options if option.id == id), None)
+        if option is None or not option.can_choose:
+            names = ", ".join(option.id for option in self.options if option.can_choose) or "none"
+            raise AgentError(f"{title} has no option {id!r} that can be chosen here. Those that can: {names}.")
+        if value not in (known.value for known in option.values):
+            values = ", ".join(known.value for known in option.values)
+            raise AgentError(f"{title} has no {value!r} for the option {id!r}. Its values are {values}.")
+        setting: dict[str, Any] = {"type": "boolean", "value": value == ON} if option.is_switch else {"value": value}
+        params = {"sessionId": self.id, "configId": id, **setting}
+        changed = await self._request("session/set_config_option", params, self.launch.start_seconds)
+        # The answer has all options. An agent that sends none is believed to have taken the value.
+        self._reader.options = read_config_options(changed) or tuple(
+            known.model_copy(update={"value": value}) if known.id == id else known for known in self.options
+        )
+        if value not in (known.value for known in self.options if known.id == id):
+            raise AgentError(f"{title} did not take {value!r} for the option {id!r}.")
 
     async def prompt(self, blocks: list[dict[str, Any]]) -> AsyncIterator[AgentEvent]:
         """Send a prompt, and yield the events up to its end. Raises: AgentError when the agent fails or leaves.

@@ -16,14 +16,17 @@ from jupyter_eca.acp_client.agent_events import (
     CallDescribed,
     ImageShown,
     ModeChanged,
+    OptionsChanged,
     PlanChanged,
     Remarked,
     TextSaid,
     Thought,
 )
+from jupyter_eca.acp_client.config_options import MODE, list_objects, list_values, read_config_options
 
 if TYPE_CHECKING:
     from jupyter_eca.acp_client.agent_events import AgentEvent
+    from jupyter_eca.protocol.lifecycle import AgentOption
 
 Json = Mapping[str, Any]
 
@@ -36,6 +39,8 @@ class UpdateReader:
         """The calls of the turn by their ids."""
         self.mode = ""
         """The mode of the session, as far as it is known."""
+        self.options: tuple[AgentOption, ...] = ()
+        """The options of the session without the mode, as far as they are known."""
         self.commands: tuple[tuple[str, str], ...] = ()
         """The name and the description of each `/` command of the agent."""
 
@@ -90,6 +95,12 @@ class UpdateReader:
             self.mode = mode
             yield ModeChanged(mode)
 
+    def read_options(self, fields: Json) -> Iterator[AgentEvent]:
+        yield from self.read_mode(fields)
+        if (options := read_config_options(fields)) != self.options:
+            self.options = options
+            yield OptionsChanged()
+
     def read_commands(self, fields: Json) -> Iterator[AgentEvent]:
         self.commands = _read_commands(fields.get("availableCommands"))
         yield from ()
@@ -102,25 +113,16 @@ class UpdateReader:
 def find_mode(opened: Json) -> tuple[str, frozenset[str], str]:
     """Return the mode of a session that was opened, the modes that can be set, and the id of the option by which they
     are set; "" if they are set by `session/set_mode`. If an agent sends both ways, the options count."""
-    for option in _list_objects(opened.get("configOptions")):
-        if option.get("category") == "mode" and isinstance(option.get("id"), str):
-            values = {str(value.get("value")) for value in _list_values(option.get("options"))}
+    for option in list_objects(opened.get("configOptions")):
+        if option.get("category") == MODE and isinstance(option.get("id"), str):
+            values = {str(value.get("value")) for value in list_values(option.get("options"))}
             return str(option.get("currentValue") or ""), frozenset(values), str(option["id"])
     modes = opened.get("modes")
     if not isinstance(modes, Mapping):
         return "", frozenset(), ""
     fields = cast("Json", modes)
-    ids = {str(mode.get("id")) for mode in _list_objects(fields.get("availableModes"))}
+    ids = {str(mode.get("id")) for mode in list_objects(fields.get("availableModes"))}
     return str(fields.get("currentModeId") or ""), frozenset(ids), ""
-
-
-def _list_values(options: Any) -> Iterator[Json]:
-    """Yield the values of an option, which may be in groups."""
-    for item in _list_objects(options):
-        if "options" in item:
-            yield from _list_objects(item["options"])
-        else:
-            yield item
 
 
 def _read_usage(fields: Json) -> AgentUsageChanged:
@@ -148,21 +150,16 @@ def _read_count(value: Any) -> int:
 
 def _read_entries(entries: Any) -> tuple[tuple[str, str], ...]:
     return tuple(
-        (str(entry.get("content") or ""), str(entry.get("status") or "pending")) for entry in _list_objects(entries)
+        (str(entry.get("content") or ""), str(entry.get("status") or "pending")) for entry in list_objects(entries)
     )
 
 
 def _read_commands(commands: Any) -> tuple[tuple[str, str], ...]:
     return tuple(
         (str(command["name"]), str(command.get("description") or ""))
-        for command in _list_objects(commands)
+        for command in list_objects(commands)
         if isinstance(command.get("name"), str)
     )
-
-
-def _list_objects(value: Any) -> list[Json]:
-    items = cast("list[Any]", value) if isinstance(value, list) else []
-    return [cast("Json", item) for item in items if isinstance(item, Mapping)]
 
 
 _READERS: Final[Mapping[str, Callable[[UpdateReader, Json], Iterator[AgentEvent]]]] = {
@@ -174,7 +171,7 @@ _READERS: Final[Mapping[str, Callable[[UpdateReader, Json], Iterator[AgentEvent]
     "usage_update": UpdateReader.read_usage,
     "session_info_update": UpdateReader.read_info,
     "current_mode_update": UpdateReader.read_mode,
-    "config_option_update": UpdateReader.read_mode,
+    "config_option_update": UpdateReader.read_options,
     "available_commands_update": UpdateReader.read_commands,
     "notice": UpdateReader.read_notice,
 }

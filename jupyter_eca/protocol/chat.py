@@ -217,6 +217,15 @@ class ChatSelectedAgentChangedParams(Model):
     """Not in ECA: see `ChatSelectedModelChangedParams`."""
 
 
+class ChatSelectedOptionChangedParams(Model):
+    """The user has chosen a value of an option of the chat's outside agent. Not in ECA."""
+
+    chat_id: ChatId
+    option: str
+    """The id of the option."""
+    value: str
+
+
 class ChatSelectedBehaviorChangedParams(Model):
     """The older form of `ChatSelectedAgentChangedParams`."""
 

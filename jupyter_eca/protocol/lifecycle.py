@@ -145,6 +145,32 @@ class CancelParams(Model):
     """The id of the request."""
 
 
+class AgentOptionValue(Model):
+    """A value of an option."""
+
+    value: str
+    name: str
+    """The name of the value for the user."""
+
+
+class AgentOption(Model):
+    """An option of the session of an outside agent, for example its model. Not in ECA."""
+
+    id: str
+    name: str
+    """The name of the option for the user."""
+    description: str = ""
+    category: str = ""
+    """`model`, `model_config`, `thought_level` or another word of the Agent Client Protocol; empty for none."""
+    value: str
+    """The value now. That of a switch is `true` or `false`."""
+    values: tuple[AgentOptionValue, ...]
+    is_switch: bool = False
+    can_choose: bool = False
+    """Whether the user can choose a value here. Others are set in the agent's own configuration, because they may
+    decide what the agent asks about."""
+
+
 class ChatConfig(Model):
     """The settings of chats. An absent field is unchanged. `behaviors`, `select_behavior` and the fields `default_...`
     are older names of the others."""
@@ -153,6 +179,8 @@ class ChatConfig(Model):
     agents: tuple[str, ...] | None = None
     outside_agents: tuple[str, ...] | None = None
     """Those of the agents that are programs of their own. They choose their model themselves."""
+    agent_options: tuple[AgentOption, ...] | None = None
+    """Not in ECA: the options of the chat's outside agent. They are known while the agent runs."""
     behaviors: tuple[str, ...] | None = None
     select_model: str | None = None
     select_agent: str | None = None

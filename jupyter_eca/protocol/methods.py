@@ -90,6 +90,7 @@ METHODS: Final = _index_by_name(
     Method("chat/toolCallProgress", SERVER, chat.ChatToolCallProgressParams),
     Method("chat/selectedModelChanged", CLIENT, chat.ChatSelectedModelChangedParams),
     Method("chat/selectedAgentChanged", CLIENT, chat.ChatSelectedAgentChangedParams),
+    Method("chat/selectedOptionChanged", CLIENT, chat.ChatSelectedOptionChangedParams),
     Method("chat/selectedBehaviorChanged", CLIENT, chat.ChatSelectedBehaviorChangedParams),
     Method("chat/selection", CLIENT, chats.ChatSelectionParams, chats.ChatSelection),
     Method("chat/contentReceived", SERVER, chat.ChatContentReceivedParams),

@@ -53,6 +53,7 @@ class FakeAgent:
         self.folder = ""
         self.servers: list[Json] = []
         self.mode = "auto"
+        self.values: Json = {"model": "small", "effort": "low", "web": False, "unasked": False}
         self.cost = 0.0
         self.cancelled = False
         self.calls = 0
@@ -127,6 +128,8 @@ class FakeAgent:
                 if "keeps mode" in self.quirks:
                     self.update("current_mode_update", currentModeId="bypass")
                 self.send({"id": id, "result": {}})
+            elif method == "session/set_config_option":
+                self.set_option(id, params)
             elif method == "session/prompt":
                 self.prompt(id, params)
             elif method == "session/list":
@@ -167,6 +170,8 @@ class FakeAgent:
         self.folder, self.servers = params["cwd"], params.get("mcpServers") or []
         modes = [{"id": name, "name": name} for name in ("auto", "default", "bypass")]
         result: Json = {"modes": {"currentModeId": self.mode, "availableModes": modes}}
+        if "options" in self.quirks:
+            result["configOptions"] = self.list_options()
         if method == "session/load":
             self.update("user_message_chunk", content={"type": "text", "text": "an earlier prompt"})
             self.update("agent_message_chunk", content={"type": "text", "text": "an earlier answer"})
@@ -175,6 +180,54 @@ class FakeAgent:
         self.send({"id": id, "result": result})
         commands = [{"name": "review", "description": "Reviews the changes"}]
         self.update("available_commands_update", availableCommands=commands)
+
+    def list_options(self) -> list[Json]:
+        """The options. Only the large model can think hard."""
+        models = [
+            {"group": "ours", "name": "Ours", "options": [{"value": "small", "name": "Small one"}]},
+            {"group": "theirs", "name": "Theirs", "options": [{"value": "large", "name": "Large one"}]},
+        ]
+        modes = [{"value": name, "name": name} for name in ("auto", "default", "bypass")]
+        efforts = [{"value": name, "name": name} for name in ("low", "high")]
+        efforts = efforts[: 2 if self.values["model"] == "large" else 1]
+        options: list[Json] = [
+            {
+                "id": "permissions",
+                "name": "Permissions",
+                "category": "mode",
+                "currentValue": self.mode,
+                "options": modes,
+            },
+            {"id": "model", "name": "Model", "category": "model", "options": models},
+            {"id": "effort", "name": "Effort", "category": "thought_level", "options": efforts},
+        ]
+        for option in options[1:]:
+            option["currentValue"] = self.values[option["id"]]
+        for option in options:
+            option["type"] = "select"
+        switches = (("web", "Search the web", "model_config"), ("unasked", "Never ask", "other"))
+        return options + [
+            {"id": id, "name": name, "category": category, "type": "boolean", "currentValue": self.values[id]}
+            for id, name, category in switches
+        ]
+
+    def set_option(self, id: Any, params: Json) -> None:
+        if params["configId"] == "permissions":
+            self.mode = params["value"]
+        elif "keeps options" not in self.quirks:
+            self.values[params["configId"]] = params["value"]
+        if self.values["model"] == "small":
+            self.values["effort"] = "low"
+        self.send({"id": id, "result": {"configOptions": self.list_options()}})
+
+    def do_set(self, words: str) -> None:
+        """Change an option without being asked."""
+        name, _, value = words.partition(" ")
+        self.values[name] = value
+        self.update("config_option_update", configOptions=self.list_options())
+
+    def do_values(self, _: str) -> None:
+        self.do_say(f"model {self.values['model']}, effort {self.values['effort']}, web {self.values['web']}")
 
     def list_sessions(self, id: Any, params: Json) -> None:
         """Two pages of one session each. The second session has neither a title nor a time."""

@@ -55,6 +55,7 @@ _OF_CHAT: Final = {
     "notes": "notesOfClients",
     "asked_in": "notebooks",
     "agent_sessions": "sessionsOfOutsideAgents",
+    "agent_options": "optionsOfOutsideAgents",
     "cell_checkpoints": "changesOfCells",
 }
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from jupyter_eca import redaction
+from jupyter_eca.acp_client.agent_events import OptionsChanged
 from jupyter_eca.acp_client.process import choose_environment
 from jupyter_eca.acp_client.session import CANCEL_SECONDS, START_SECONDS, AgentSession, Launch, ListedSession
 from jupyter_eca.engine import inputs
@@ -28,9 +29,10 @@ from jupyter_eca.host.outside.agent_turn import AgentTurn
 from jupyter_eca.host.outside.prompt_blocks import Place, find_place, make_blocks, make_text
 from jupyter_eca.host.outside.turn_files import TurnFiles
 from jupyter_eca.host.store.rows import AgentSessionRow
-from jupyter_eca.host.subscribers import ChatQuestions
+from jupyter_eca.host.subscribers import ChatQuestions, Notice
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.jsonrpc import ErrorCode
+from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams
 from jupyter_eca.workspace.environment import inherit_environment
 from jupyter_eca.workspace.tool_result import ToolResult
 
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.tool_context import ToolContexts
     from jupyter_eca.plugins.tools.base import Tool
+    from jupyter_eca.protocol.lifecycle import AgentOption
 
 _log = logging.getLogger(__name__)
 
@@ -206,6 +209,8 @@ class OutsideAgents:
             self._chats.feed(chat, inputs.Streamed(now(), effect.number, Remark(remark)))
         try:
             async for event in session.prompt(blocks):
+                if isinstance(event, OptionsChanged):
+                    self._announce_options(live)
                 await agent_turn.handle(event)
         except asyncio.CancelledError:
             live.stopping = self._tasks.start_unnamed(id, "stop agent", self._stop(live, agent_turn))
@@ -270,6 +275,7 @@ class OutsideAgents:
         self._tasks.start_unnamed(id, "agent", live.session.run())
         try:
             resumed = await self._open(id, live, earlier.session if earlier is not None and can_resume else "")
+            await self._set_chosen_options(chat, live)
         except BaseException:
             self._close(id, live)
             raise
@@ -287,6 +293,61 @@ class OutsideAgents:
         await live.session.greet()
         servers = self.endpoint.open(id, live.session.capabilities) if self.endpoint is not None else []
         return await live.session.open(servers, resumed)
+
+    # -- the options
+
+    def list_options(self, id: str) -> tuple[AgentOption, ...]:
+        """Return the options of a chat's agent. They are known while it runs: without it, there are none."""
+        live = self._agents.get(id)
+        return () if live is None or live.session.has_ended else live.session.options
+
+    def is_running(self, id: str) -> bool:
+        """Return whether the agent of a chat has a session now."""
+        live = self._agents.get(id)
+        return live is not None and bool(live.session.id) and not live.session.has_ended
+
+    async def choose_option(self, chat: LiveChat, agent: Agent, option: str, value: str) -> None:
+        """Set an option of a chat's agent, now and whenever it starts for this chat. If it does not run, it gets the
+        value when it starts.
+
+        Raises: AgentError when the agent does not take the value. NotSaved.
+        """
+        id = chat.state.id
+        live = self._agents.get(id)
+        if live is not None and live.agent.name == agent.name and self.is_running(id):
+            try:
+                await live.session.set_option(option, value)
+            finally:
+                self._announce_options(live)
+        await self._services.store.do(lambda tables: tables.save_agent_option(id, agent.name, option, value))
+
+    async def _set_chosen_options(self, chat: LiveChat, live: LiveAgent) -> None:
+        """Set what the user has chosen for the options of a session that was opened. What the agent does not take is
+        told, and the turn goes on. Raises: AgentError when the agent has ended."""
+        id = chat.state.id
+        try:
+            chosen = await self._services.store.do(lambda tables: tables.read_agent_options(id, live.agent.name))
+        except NotSaved as error:
+            _log.warning("The options of the agent of chat %s cannot be read: %s", id, error)
+            chosen = {}
+        for option, value in chosen.items():
+            if value in (known.value for known in live.session.options if known.id == option):
+                continue
+            try:
+                await live.session.set_option(option, value)
+            except AgentError as error:
+                if live.session.has_ended:
+                    raise
+                remark = Remark(redaction.redact(str(error)))
+                self._chats.feed(chat, inputs.Streamed(now(), chat.state.request, remark), late=True)
+        self._announce_options(live)
+
+    def _announce_options(self, live: LiveAgent) -> None:
+        """Tell the clients of a chat the options of its agent."""
+        config = ConfigUpdatedParams(chat=ChatConfig(agent_options=live.session.options))
+        self._services.subscribers.tell(Notice("config/updated", config, live.launch.chat))
+
+    # -- earlier sessions
 
     async def list_sessions(self, chat: LiveChat, agent: Agent) -> tuple[ListedSession, ...] | None:
         """Return the sessions that an agent has kept for the working directory of a chat, also those that were begun

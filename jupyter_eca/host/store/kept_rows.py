@@ -74,6 +74,7 @@ OWNERSHIP: Final = {
     "notes": Ownership("notes of clients", chat="chat", workspace="workspace"),
     "asked_in": Ownership("links to notebooks", chat="chat", workspace="workspace"),
     "agent_sessions": Ownership("sessions of outside agents", chat="chat"),
+    "agent_options": Ownership("options of outside agents", chat="chat"),
     # A row stays when its chat is deleted in the usual way. Then only the path of its notebook says where it belongs.
     "spending": Ownership("costs of requests", chat="chat", path="notebook"),
     "notebook_ids": Ownership("ids of notebooks", workspace="workspace"),

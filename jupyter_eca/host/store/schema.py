@@ -162,6 +162,13 @@ MIGRATIONS: Final = (
     INSERT INTO notebook_ids SELECT workspace, notebook, lower(hex(randomblob(8))) FROM chats
         WHERE notebook LIKE '%.ipynb' GROUP BY workspace, notebook;
     """,
+    # 18. What the user has chosen in a chat for the options of an outside agent.
+    """
+    CREATE TABLE agent_options (
+        chat TEXT NOT NULL, agent TEXT NOT NULL, option TEXT NOT NULL, value TEXT NOT NULL,
+        PRIMARY KEY (chat, agent, option)
+    );
+    """,
 )
 """Each migration runs once on each file, in this order. `PRAGMA user_version` counts those that have run. Never change
 one that was released."""

@@ -324,6 +324,7 @@ class Tables:
                 "DELETE FROM asked_in WHERE chat = ?",
                 "DELETE FROM system_prompts WHERE chat = ?",
                 "DELETE FROM agent_sessions WHERE chat = ?",
+                "DELETE FROM agent_options WHERE chat = ?",
                 "DELETE FROM chats WHERE id = ?",
             ):
                 self._db.execute(statement, (chat,))
@@ -392,6 +393,15 @@ class Tables:
             return None
         agent, folder, session, messages, parts, cost = row
         return AgentSessionRow(agent, folder, session, None if messages is None else (messages, parts), cost)
+
+    def save_agent_option(self, chat: str, agent: str, option: str, value: str) -> None:
+        """Save the value that the user has chosen in a chat for an option of an outside agent."""
+        self._db.execute("INSERT OR REPLACE INTO agent_options VALUES (?, ?, ?, ?)", (chat, agent, option, value))
+
+    def read_agent_options(self, chat: str, agent: str) -> dict[str, str]:
+        """Return what the user has chosen in a chat for the options of an outside agent, in the order of choosing."""
+        query = "SELECT option, value FROM agent_options WHERE chat = ? AND agent = ? ORDER BY rowid"
+        return dict(self._db.execute(query, (chat, agent)).fetchall())
 
     # -- costs
 

@@ -524,6 +524,11 @@ export class Session implements Attendant {
     }
   }
 
+  /** Set an option of the outside agent of the chat that is shown. The server sends back what the agent has taken. */
+  chooseOption(option: string, value: string): void {
+    this.client?.notify('chat/selectedOptionChanged', { chatId: this.chat.id, option, value });
+  }
+
   /** Send a request and return the answer. When it fails, show the error and return undefined. See `request`. */
   async ask<K extends Requests<ClientMethods>>(
     method: K,

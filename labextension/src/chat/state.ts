@@ -13,6 +13,7 @@
 import { Blocks, setLeftOut, setProgress } from './blocks';
 import { prependPage } from './pages';
 import {
+  AgentOption,
   ChatAskQuestionParams,
   ChatConfig,
   ChatContentReceivedParams,
@@ -76,6 +77,8 @@ export interface Chat extends Transcript {
   readonly queue?: readonly QueuedMessage[];
   /** What was chosen in this chat. It takes precedence over `State.selection`. */
   readonly selection: Partial<Selection>;
+  /** The options of the outside agent that answers in this chat, while it runs. */
+  readonly agentOptions?: readonly AgentOption[];
   /** Changes that are neither kept nor undone. */
   readonly changes?: readonly Change[];
   /**
@@ -464,7 +467,11 @@ function applyConfig(state: State, { chat, chatId }: ConfigUpdatedParams): State
   }
   const selection = readSelection(chat);
   if (chatId !== undefined) {
-    return changeChat(state, chatId, before => ({ ...before, selection: { ...before.selection, ...selection } }));
+    return changeChat(state, chatId, before => ({
+      ...before,
+      selection: { ...before.selection, ...selection },
+      ...(chat.agentOptions !== undefined && { agentOptions: chat.agentOptions })
+    }));
   }
   return {
     ...state,

@@ -520,6 +520,10 @@ function ChatView(props: ChatViewProps): React.ReactElement {
           models={state.models}
           agents={state.agents}
           outsideAgents={state.outsideAgents}
+          agentOptions={chat.agentOptions ?? []}
+          onChooseOption={(option, value) => {
+            session.chooseOption(option, value);
+          }}
           onChoose={selection => {
             session.choose(selection);
           }}

@@ -29,7 +29,8 @@ PROGRAM = Path(__file__).parents[2] / "support/fake_agent.py"
 def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     script = tmp_path_factory.mktemp("script") / "outside.json"
     script.write_text(json.dumps({"rules": [{"message": "", "reply": [{"text": "Ours."}]}]}))
-    agents = {"fake": {"command": sys.executable, "args": [str(PROGRAM)], "description": "A scripted agent."}}
+    fake = {"command": sys.executable, "args": [str(PROGRAM)], "description": "A scripted agent."}
+    agents = {"fake": fake, "chooser": {**fake, "args": [str(PROGRAM), "--quirk", "options"]}}
     models = {"outside": {"script": str(script)}}
     allowed: dict[str, Any] = {"approval": {"allow": {"notebook_read": {}}}}
     return LabSettings(
@@ -80,3 +81,27 @@ def test_an_outside_agent_changes_a_live_cell_that_was_approved_and_the_change_i
     panel.wait_until_idle()
     panel.ask("/undo all")
     notebook.wait_for_sources(["x = 1"])
+
+
+def test_the_options_of_an_outside_agent_are_chosen_beside_its_name(page: Page, lab: Lab, tmp_path: Path) -> None:
+    Notebook.show(page, lab, ["x = 1"], "options.ipynb")
+    panel = Panel.show(page)
+    panel.node.get_by_role("combobox", name="Agent", exact=True).select_option("chooser")
+    panel.ask("DO: say Hello")
+    panel.sees("Hello")
+    panel.wait_until_idle()
+    model = panel.node.get_by_role("combobox", name="Model", exact=True)
+    expect(model).to_have_value("small", timeout=SECONDS * 1000)
+    expect(panel.node.get_by_role("combobox", name="Effort", exact=True)).to_have_count(0)
+    expect(panel.node.get_by_role("combobox", name="Never ask", exact=True)).to_have_count(0)
+    model.select_option(label="Large one")
+    effort = panel.node.get_by_role("combobox", name="Effort", exact=True)
+    effort.select_option("high")
+    expect(effort).to_have_value("high")
+    keep(page, "3-options", tmp_path)
+    page.reload()
+    expect(Panel(page).node.get_by_role("combobox", name="Model", exact=True)).to_have_value(
+        "large", timeout=SECONDS * 1000
+    )
+    Panel(page).ask("DO: values")
+    Panel(page).sees("model large, effort high")

@@ -185,6 +185,21 @@ def select_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParam
     session.start(_log_failure(_remember_agent(session, params)))
 
 
+def select_option(session: EcaSession, params: chat.ChatSelectedOptionChangedParams) -> None:
+    """Set an option of the outside agent of a chat. Warn the client if the agent does not take the value."""
+    session.start(_select_option(session, session.find_chat(params.chat_id), params.option, params.value))
+
+
+async def _select_option(session: EcaSession, id: str, option: str, value: str) -> None:
+    host = session.host
+    live = await host.chats.load(id)
+    try:
+        agent = host.current.resolved.agent(live.choice.agent)
+        await host.outside_agents.choose_option(live, agent, option, value)
+    except EcaError as error:
+        _warn(session, str(error))
+
+
 def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChangedParams) -> None:
     """Select the agent of a chat, for a client of an older revision of ECA, which calls it a behavior."""
     _select_agent(session, params.chat_id, params.behavior)
@@ -263,6 +278,7 @@ HANDLERS: Final = {
     "chat/toolCallBackground": move_to_background,
     "chat/toolOutput": read_output,
     "chat/selectedModelChanged": select_model,
+    "chat/selectedOptionChanged": select_option,
     "chat/selectedAgentChanged": select_agent,
     "chat/selectedBehaviorChanged": select_behavior,
 }

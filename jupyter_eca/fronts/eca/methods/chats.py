@@ -62,6 +62,9 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
         live = session.host.chats.live(id)
         selection = _make_selection(session, live.choice if live else get_stored_choice(row))
         await _notify_selection(session, id, title, selection)
+        if options := session.host.outside_agents.list_options(id):
+            config = lifecycle.ChatConfig(agent_options=options)
+            await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config), id)
         if unsaved := session.host.notices.describe_unsaved(id):
             await session.notify("$/showMessage", unsaved, id)
     return chats.ChatOpenResult(

@@ -1,6 +1,7 @@
 /**
  * Shows the pickers for the agent, the model and the variant of the next turn. A picker is a button that opens a list.
- * A variant is a way in which the model works, for example how much it reasons.
+ * A variant is a way in which the model works, for example how much it reasons. An outside agent has options of its own
+ * in their place.
  *
  * This module knows no session: `App.tsx` passes the choice on.
  */
@@ -8,6 +9,7 @@
 import * as React from 'react';
 
 import { Selection } from '../../chat/state';
+import { AgentOption } from '../../wire/protocol';
 import { useEnv } from '../common/env';
 
 interface Props {
@@ -19,6 +21,10 @@ interface Props {
   readonly agents: readonly string[];
   /** Those of the agents that choose their model themselves. */
   readonly outsideAgents: readonly string[];
+  /** The options of the outside agent of the chat. */
+  readonly agentOptions: readonly AgentOption[];
+  /** Called with the id and the value of an option that the user has chosen. */
+  readonly onChooseOption: (option: string, value: string) => void;
   /** Called with what the user has chosen. */
   readonly onChoose: (selection: Partial<Selection>) => void;
 }
@@ -35,9 +41,11 @@ export function openModelPicker(frame: HTMLDivElement | null): void {
 }
 
 /** The pickers. One with nothing to choose from is not shown. */
-export function Pickers({ frame, selection, models, agents, outsideAgents, onChoose }: Props): React.ReactElement {
+export function Pickers(props: Props): React.ReactElement {
+  const { frame, selection, models, agents, outsideAgents, agentOptions, onChooseOption, onChoose } = props;
   const { trans } = useEnv();
   const hasModel = !outsideAgents.includes(selection.agent);
+  const options = hasModel ? [] : agentOptions.filter(option => option.canChoose && option.values.length > 1);
   return (
     <div className="eca-Pickers" ref={frame}>
       {agents.length > 1 && (
@@ -71,6 +79,18 @@ export function Pickers({ frame, selection, models, agents, outsideAgents, onCho
           }}
         />
       )}
+      {options.map(option => (
+        <Picker
+          key={option.id}
+          name={option.name}
+          value={option.value}
+          options={option.values.map(({ value }) => value)}
+          labels={new Map(option.values.map(({ value, name }) => [value, name]))}
+          onChange={value => {
+            onChooseOption(option.id, value);
+          }}
+        />
+      ))}
     </div>
   );
 }
@@ -83,18 +103,21 @@ interface PickerProps {
   /** What is chosen; empty for the default. */
   readonly value: string;
   readonly options: readonly string[];
+  /** The names of the values for the user. A value without one is shown itself. */
+  readonly labels?: ReadonlyMap<string, string>;
   readonly onChange: (value: string) => void;
 }
 
 /** A menu with one value chosen. It is a `select` of the browser, which works with every keyboard and screen reader. */
-function Picker({ name, mark, value, options, onChange }: PickerProps): React.ReactElement {
+function Picker({ name, mark, value, options, labels, onChange }: PickerProps): React.ReactElement {
   const { trans } = useEnv();
   // The chosen value is in the list even when it cannot be chosen any more.
   const all = options.includes(value) ? options : [value, ...options];
   // There is only room for the name without the provider. The list has the full name.
-  const shown = value.slice(value.lastIndexOf('/') + 1) || trans.__('default');
+  const label = labels?.get(value);
+  const shown = label ?? (value.slice(value.lastIndexOf('/') + 1) || trans.__('default'));
   return (
-    <label className="eca-Picker" title={`${name}: ${value || trans.__('default')}`}>
+    <label className="eca-Picker" title={`${name}: ${(label ?? value) || trans.__('default')}`}>
       <span aria-hidden="true">{shown}</span>
       <select
         aria-label={name}
@@ -106,7 +129,7 @@ function Picker({ name, mark, value, options, onChange }: PickerProps): React.Re
       >
         {all.map(option => (
           <option key={option} value={option}>
-            {option || trans.__('default')}
+            {(labels?.get(option) ?? option) || trans.__('default')}
           </option>
         ))}
       </select>

@@ -1,0 +1,85 @@
+"""The command `/options`: shows the options of the outside agent of a chat, such as its model, and sets one of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.errors import AgentError
+from jupyter_eca.host.chat.ports import CommandAnswer
+from jupyter_eca.host.commands.base import NativeCommand
+from jupyter_eca.protocol.command import CommandArgument
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.text.slash_commands import CommandCall
+    from jupyter_eca.host.commands.base import CommandPlace
+    from jupyter_eca.protocol.lifecycle import AgentOption
+
+_NOT_OUTSIDE: Final = (
+    "`/options` is for outside agents, such as Claude Code. Choose one as the agent of this chat. `/config` shows the "
+    "settings."
+)
+_NONE: Final = "{title} has no options that it tells to other programs."
+_NOT_RUNNING: Final = (
+    "{title} does not run yet, so its options are not known. Ask it something first, or set an option for its next "
+    "answer: `/options NAME VALUE`."
+)
+_FROM_NEXT: Final = "{title} gets {option} = `{value}` when it starts, with your next message."
+_CHOSEN: Final = "{title} works with {option} = `{value}` in this chat from now on."
+_FIXED: Final = "set in the agent's own configuration"
+_HELP: Final = "`/options NAME VALUE` sets one."
+_NO_VALUE: Final = "Say which value {option} should have: {values}."
+
+
+async def options(place: CommandPlace, call: CommandCall) -> CommandAnswer:
+    """Show the options of the chat's agent, or set one of them."""
+    chat = await place.host.chats.load(place.chat)
+    agent = place.host.current.resolved.agent(chat.choice.agent)
+    if agent.outside is None:
+        return CommandAnswer(_NOT_OUTSIDE)
+    title, agents = agent.outside.title, place.host.outside_agents
+    known, is_running = agents.list_options(place.chat), agents.is_running(place.chat)
+    name, _, wanted = call.text.partition(" ")
+    if not name:
+        if not known:
+            return CommandAnswer((_NONE if is_running else _NOT_RUNNING).format(title=title))
+        return CommandAnswer("\n".join([*map(_describe, known), "", _HELP]))
+    option = next((option for option in known if name.casefold() in _list_names(option.id, option.name)), None)
+    if not wanted.strip():
+        values = ", ".join(f"`{value.value}`" for value in option.values) if option else "`VALUE`"
+        return CommandAnswer(_NO_VALUE.format(option=f"`{name}`", values=values))
+    id, value = (name, wanted.strip()) if option is None else (option.id, _find_value(option, wanted.strip()))
+    try:
+        await agents.choose_option(chat, agent, id, value)
+    except AgentError as error:
+        return CommandAnswer(str(error))
+    text = _CHOSEN if is_running else _FROM_NEXT
+    return CommandAnswer(text.format(title=title, option=f"`{id}`", value=value))
+
+
+def _list_names(*names: str) -> set[str]:
+    return {name.casefold() for name in names}
+
+
+def _find_value(option: AgentOption, wanted: str) -> str:
+    """Return the value of an option that has this value or name; what was typed, if none has."""
+    names = ((known.value, _list_names(known.value, known.name)) for known in option.values)
+    return next((value for value, known in names if wanted.casefold() in known), wanted)
+
+
+def _describe(option: AgentOption) -> str:
+    """Return the line of an option: ``- `model` (Model): **opus**, or sonnet``."""
+    others = [f"`{known.value}`" for known in option.values if known.value != option.value]
+    rest = f" ({_FIXED})" if not option.can_choose else f"; also {', '.join(others)}" if others else ""
+    return f"- `{option.id}` ({option.name}): **{option.value}**{rest}"
+
+
+COMMANDS: Final = {
+    "options": NativeCommand(
+        options,
+        "Show the options of an outside agent, such as its model, or set one",
+        (
+            CommandArgument(name="name", description="the option to set"),
+            CommandArgument(name="value", description="its new value"),
+        ),
+    )
+}
