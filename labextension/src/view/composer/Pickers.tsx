@@ -85,7 +85,7 @@ export function Pickers(props: Props): React.ReactElement {
           name={option.name}
           value={option.value}
           options={option.values.map(({ value }) => value)}
-          labels={new Map(option.values.map(({ value, name }) => [value, name]))}
+          labels={nameValues(option)}
           onChange={value => {
             onChooseOption(option.id, value);
           }}
@@ -93,6 +93,11 @@ export function Pickers(props: Props): React.ReactElement {
       ))}
     </div>
   );
+}
+
+/** Return the names of the values of an option. A switch needs its own name beside them, because "on" says nothing. */
+function nameValues({ name, values, isSwitch }: AgentOption): ReadonlyMap<string, string> {
+  return new Map(values.map(value => [value.value, isSwitch ? `${name}: ${value.name}` : value.name]));
 }
 
 interface PickerProps {
