@@ -21,6 +21,7 @@ from jupyter_eca import config
 from jupyter_eca.apps.python_tools import LENT_TOOLS
 from jupyter_eca.config.trust import TrustedFolders, open_trusted_folders
 from jupyter_eca.errors import ConfigError
+from jupyter_eca.fronts.client_access import FULL_ACCESS
 from jupyter_eca.fronts.eca import trust
 from jupyter_eca.fronts.eca.session import EcaSession, load_handlers
 from jupyter_eca.fronts.mcp.agent_endpoint import serve_agents
@@ -116,7 +117,7 @@ class ProcessDoor:
     client_chooses_folders = True
     browser = Loopback()
     kernel = None
-    approves = True
+    access = FULL_ACCESS
     may_trust = True
 
     def __init__(self, folder: Path, config_file: Path | None, until: str = "", *, trust_folder: bool = False) -> None:

@@ -12,7 +12,7 @@ answers to what a session may see and do, and which host it uses (`eca/door.py`)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     import argparse
@@ -22,26 +22,24 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
+    from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.host.host import Host
     from jupyter_eca.transport.link import Link
 
 T = TypeVar("T")
-
-MAY_NOT_APPROVE: Final = (
-    "This connection may ask, but not approve: it came with a token that programs in kernels can find. Approve in "
-    "JupyterLab, or have the server started with `EcaApp.approve_with_token = True`."
-)
-"""The error that a client gets if it tries to approve something and may not."""
 
 
 @runtime_checkable
 class Front(Protocol):
     """A plug whose clients send HTTP requests to `<base_url>eca/NAME/`.
 
-    Jupyter has authenticated and authorised each request before the front gets it. So the client has the rights of a
-    user of Jupyter, who may run code in kernels. But not each such client may approve what the model does. It may
-    approve tool calls and answer questions only if `approves` in the ASGI scope of its request is not False (see
-    `Door.approves` in `eca/door.py`).
+    Jupyter has authenticated each request before the front gets it, and its authorizer has allowed the user to read the
+    chats. What else the client may do is in the ASGI scope: `client_access.read_access(scope)`. The front must not let
+    a client approve tool calls and answer questions that may not.
+
+    A client that may only read can send requests with GET and HEAD, and no others. If clients of the front read by
+    other methods too, the plug has the attribute `checks_access = True`. Then it gets all requests, and must refuse
+    those that ask for anything.
     """
 
     def application(self, host: Host) -> ASGIApp | AbstractAsyncContextManager[ASGIApp]:
@@ -64,12 +62,12 @@ class LinkFront(Protocol[T]):
         """
         ...
 
-    async def serve(self, link: Link, shared: Callable[[], Awaitable[T]], *, approves: bool) -> None:
+    async def serve(self, link: Link, shared: Callable[[], Awaitable[T]], *, access: ClientAccess) -> None:
         """Serve one client until it leaves.
 
         `shared` returns the object that `open` yielded. It raises ConfigError if there is no host; then the front
-        should send the error to the client. `approves` says whether the client may approve tool calls and answer
-        questions (see `Door.approves` in `eca/door.py`).
+        should send the error to the client. `access` says what the client may do. The front must
+        refuse everything else, with the reason that `access` has.
         """
         ...
 

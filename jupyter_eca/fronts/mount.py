@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from jupyter_eca.fronts.base import Shells
+    from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.host.host import Host
     from jupyter_eca.transport.link import Link
 
@@ -51,14 +52,18 @@ class FrontMount:
             raise UnknownFront(f"There is no front {name!r}.")
         return await self._open_once(name, front.application)
 
-    async def serve(self, name: str, link: Link, *, approves: bool) -> None:
-        """Serve one client of a front until it leaves. See `LinkFront` for `approves`. Raises: UnknownFront."""
+    async def checks_access(self, name: str) -> bool:
+        """Return whether a front itself refuses what a client may not do. See `Front`."""
+        return getattr(await self._find(name), "checks_access", False) is True
+
+    async def serve(self, name: str, link: Link, *, access: ClientAccess) -> None:
+        """Serve one client of a front until it leaves. See `LinkFront` for `access`. Raises: UnknownFront."""
         front = await self._find(name)
         if not isinstance(front, LinkFront):
             raise UnknownFront(f"There is no front {name!r}.")
         plug = cast("LinkFront[Any]", front)
         await plug.serve(
-            link, lambda: self._open_once(name, lambda host: plug.open(host, self._shells())), approves=approves
+            link, lambda: self._open_once(name, lambda host: plug.open(host, self._shells())), access=access
         )
 
     async def close(self) -> None:

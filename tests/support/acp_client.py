@@ -13,6 +13,7 @@ import pytest
 
 from jupyter_eca.fronts.acp.connection import AcpConnection
 from jupyter_eca.fronts.acp.hosts import SharedHost
+from jupyter_eca.fronts.client_access import FULL_ACCESS, ClientAccess
 from jupyter_eca.protocol.acp.json_lines import LineReader, encode_line
 from jupyter_eca.protocol.jsonrpc import Notification, Request, Result
 from jupyter_eca.transport.memory import make_link_pair
@@ -154,14 +155,14 @@ def get_session(message: Message) -> str:
 
 
 @asynccontextmanager
-async def unconnected(table: Desk, *, approves: bool = True) -> AsyncGenerator[AcpTestClient]:
+async def unconnected(table: Desk, *, access: ClientAccess = FULL_ACCESS) -> AsyncGenerator[AcpTestClient]:
     """A client of a host in this process that has said nothing yet."""
     ours, theirs = make_link_pair()
 
     async def find() -> Host:
         return table.host
 
-    serving = table.tasks.create_task(AcpConnection(theirs, SharedHost(find), approves=approves).run())
+    serving = table.tasks.create_task(AcpConnection(theirs, SharedHost(find), access=access).run())
     client = AcpTestClient(MemoryWire(ours), table.folder)
     try:
         yield client
@@ -172,9 +173,11 @@ async def unconnected(table: Desk, *, approves: bool = True) -> AsyncGenerator[A
 
 
 @asynccontextmanager
-async def connected(table: Desk, can: Json | None = None, *, approves: bool = True) -> AsyncGenerator[AcpTestClient]:
+async def connected(
+    table: Desk, can: Json | None = None, *, access: ClientAccess = FULL_ACCESS
+) -> AsyncGenerator[AcpTestClient]:
     """A client of a host in this process, which has initialized and has a session."""
-    async with unconnected(table, approves=approves) as client:
+    async with unconnected(table, access=access) as client:
         await client.initialize(can)
         await client.open()
         yield client
@@ -182,10 +185,10 @@ async def connected(table: Desk, can: Json | None = None, *, approves: bool = Tr
 
 @asynccontextmanager
 async def chatting_with(
-    folder: Path, rules: list[Json], can: Json | None = None, *, approves: bool = True, **more: Any
+    folder: Path, rules: list[Json], can: Json | None = None, *, access: ClientAccess = FULL_ACCESS, **more: Any
 ) -> AsyncGenerator[AcpTestClient]:
     """A client of a host whose model follows these rules."""
-    async with desk(folder, rules, **more) as table, connected(table, can, approves=approves) as client:
+    async with desk(folder, rules, **more) as table, connected(table, can, access=access) as client:
         yield client
 
 

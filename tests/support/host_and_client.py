@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.config import Config
+from jupyter_eca.fronts.client_access import FULL_ACCESS, ClientAccess
 from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.host.host import Host
 from jupyter_eca.mcp_client.loopback_browser import Loopback
@@ -57,7 +58,7 @@ class Door:
     opened: Host
     sees_all: bool = True
     client_chooses_folders: bool = True
-    approves: bool = True
+    access: ClientAccess = FULL_ACCESS
     may_trust: bool = True
     kernel: str | None = None
     interrupted: asyncio.Event = field(default_factory=asyncio.Event)
@@ -87,11 +88,11 @@ class Desk:
         unattended: bool = False,
         sees_all: bool = True,
         review: bool = False,
-        approves: bool = True,
+        access: ClientAccess = FULL_ACCESS,
     ) -> EcaClient:
         """With `review` the client shows changes with Keep and Undo, as the page of JupyterLab does."""
         ours, theirs = make_link_pair()
-        session = EcaSession(theirs, Door(self.host, sees_all, approves=approves))
+        session = EcaSession(theirs, Door(self.host, sees_all, access=access))
         self.tasks.create_task(session.run())
         client = EcaClient(ours, "test", notebook)
         self.tasks.create_task(client.run())

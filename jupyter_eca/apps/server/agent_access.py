@@ -6,15 +6,19 @@ It must not know the tools or the tokens: `fronts/mcp/agent_endpoint.py` does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jupyter_server.auth.decorator import allow_unauthenticated
 from tornado.web import HTTPError
 
 from jupyter_eca.apps.server.asgi import AsgiHandler
+from jupyter_eca.fronts.client_access import AccessLevel, ClientAccess
 
 if TYPE_CHECKING:
     from jupyter_eca.apps.server.app import EcaServer
+
+# An agent never approves its own calls.
+_ACCESS: Final = ClientAccess(AccessLevel.ASK, "An agent does not approve its own calls.")
 
 
 class AgentAccessHandler(AsgiHandler):
@@ -24,6 +28,7 @@ class AgentAccessHandler(AsgiHandler):
         """Called by Tornado with the arguments of the route."""
         super().initialize(eca_server.fronts)
         self._eca_server = eca_server
+        self._access = _ACCESS
 
     def check_xsrf_cookie(self) -> None:
         """Check nothing: the token is in a header, which a browser sends for no page of another origin."""
@@ -50,8 +55,3 @@ class AgentAccessHandler(AsgiHandler):
     def _user_name(self) -> str:
         """The endpoint replaces the name by that of the session."""
         return ""
-
-    @property
-    def _may_approve(self) -> bool:
-        """An agent never approves its own calls."""
-        return False

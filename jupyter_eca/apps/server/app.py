@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca.fronts.client_access import FULL_ACCESS
 from jupyter_eca.fronts.mcp.agent_endpoint import AgentEndpoint
 from jupyter_eca.fronts.mount import FrontMount
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.apps.server.notebook_chats import KernelChats
     from jupyter_eca.fronts.base import Shells
+    from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.host.host import Host
     from jupyter_eca.mcp_client.sign_in import Landing, WaitingSignIns
     from jupyter_eca.protocol.lifecycle import InitializeParams
@@ -147,21 +149,21 @@ class EcaServer:
         chats: Callable[[], Awaitable[KernelChats]] | None = None,
         *,
         quiet: bool = False,
-        approves: bool = True,
+        access: ClientAccess = FULL_ACCESS,
     ) -> None:
         """Serve a session over a link, until the session ends.
 
         Three arguments are for a session of a kernel only: `interrupt()` interrupts the kernel, `kernel` is its id, and
         `chats()` returns the chats of its notebook. The session sees no other chats. `origin` is the scheme, host and
         port by which the user's browser reaches this server, or None if they are not known. `quiet`: the client gets
-        fewer messages, because it shows no panel. `approves`: the client may approve tool calls.
+        fewer messages, because it shows no panel. `access`: what the client may do.
         """
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca.session")
         from jupyter_eca.fronts.eca.session import EcaSession
 
         base = origin + self._serverapp.base_url if origin else self._serverapp.connection_url
         notebook_chats = await chats() if chats is not None else None
-        door = ServerDoor(self, interrupt, kernel, base + CALLBACK, approves=approves)
+        door = ServerDoor(self, interrupt, kernel, base + CALLBACK, access=access)
         await EcaSession(link, door, notebook_chats, quiet=quiet).run()
 
     def start(
@@ -173,10 +175,10 @@ class EcaServer:
         chats: Callable[[], Awaitable[KernelChats]] | None = None,
         *,
         quiet: bool = False,
-        approves: bool = True,
+        access: ClientAccess = FULL_ACCESS,
     ) -> None:
         """Serve a session as a task, until the session or the server ends. See `serve`."""
-        self.start_child(self.serve(link, interrupt, kernel, origin, chats, quiet=quiet, approves=approves))
+        self.start_child(self.serve(link, interrupt, kernel, origin, chats, quiet=quiet, access=access))
 
     def start_child(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run a coroutine as a task, which is cancelled when the server ends."""
@@ -245,7 +247,7 @@ class ServerDoor:
         kernel: str | None,
         address: str,
         *,
-        approves: bool,
+        access: ClientAccess,
     ) -> None:
         """`interrupt` and `kernel` are None for a client that is no kernel. `address` is the URL that a browser comes
         back to after a sign-in."""
@@ -254,9 +256,9 @@ class ServerDoor:
         self.browser = ServerBrowser(eca_server, address)
         self.kernel = kernel
         self.sees_all = interrupt is None
-        self.approves = approves
+        self.access = access
         # A session of a kernel must not trust a folder: code in the kernel could answer for the user.
-        self.may_trust = approves and interrupt is None
+        self.may_trust = access.approves and interrupt is None
         self.client_chooses_folders = False
 
     async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # all clients share one host, so none may configure it

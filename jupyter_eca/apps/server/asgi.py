@@ -12,19 +12,20 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-from jupyter_core.utils import ensure_async
 from jupyter_server.auth.identity import IdentityProvider
 from jupyter_server.base.handlers import APIHandler
 from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
-from jupyter_eca.apps.server.websockets import may_approve
+from jupyter_eca.apps.server.authorization import RESOURCE, find_access
 from jupyter_eca.errors import ConfigError
+from jupyter_eca.fronts.client_access import put_access
 from jupyter_eca.fronts.mount import UnknownFront
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
+    from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.fronts.mount import FrontMount
 
     Message = MutableMapping[str, Any]
@@ -34,6 +35,9 @@ _NO_USER: Final = (
     "Jupyter does not know you. Send its token as `Authorization: token TOKEN`; `jupyter server list` shows it."
 )
 
+# The methods that change nothing.
+_READING: Final = frozenset({"GET", "HEAD"})
+
 
 class AsgiHandler(APIHandler):
     """One HTTP request to an ASGI application.
@@ -42,7 +46,8 @@ class AsgiHandler(APIHandler):
     receives `http.disconnect`.
     """
 
-    auth_resource = "eca"
+    auth_resource = RESOURCE
+    _access: ClientAccess  # set by `prepare`
 
     def initialize(self, fronts: FrontMount) -> None:
         """Called by Tornado with the arguments of the route."""
@@ -51,23 +56,24 @@ class AsgiHandler(APIHandler):
         self._body: bytes | None = self.request.body  # None after the application has received it
 
     async def prepare(self) -> None:
-        """Check that the user may use the assistant."""
+        """Check that the user may read the chats, and find out what else the user may do."""
         await super().prepare()
         if self.request.method == "OPTIONS":
             return
         # Jupyter does not require a user by default: each handler must check that.
         if not self.current_user:
             raise HTTPError(403)
-        # The action is "execute", as for the WebSocket, because a user who may chat can run tools.
-        if not await ensure_async(
-            self.authorizer.is_authorized(self, self.current_user, "execute", self.auth_resource)
-        ):
+        access = await find_access(self)
+        if access is None:
             raise HTTPError(403)
+        self._access = access
 
     async def get(self, front: str, *_args: str, **_kwargs: str) -> None:
         """Run the application of a front for this request."""
         try:
             application = await self._fronts.application(front)
+            if not await self._fronts.checks_access(front):
+                self._check_method()
         except UnknownFront as error:
             raise HTTPError(404, str(error)) from error
         except ConfigError as error:
@@ -76,6 +82,11 @@ class AsgiHandler(APIHandler):
         await application(self._build_scope(front), self._receive, self._send)
 
     head = post = put = patch = delete = get
+
+    def _check_method(self) -> None:
+        """Refuse a request that may change something, if the user may only read."""
+        if not self._access.asks and self.request.method not in _READING:
+            raise HTTPError(403, self._access.reason.replace("%", "%%"))  # Tornado formats the message
 
     def on_connection_close(self) -> None:
         """Remember that the client has left. Called by Tornado."""
@@ -115,7 +126,7 @@ class AsgiHandler(APIHandler):
             "client": (request.remote_ip or "", 0),
             "server": (host or request.host, int(port) if port.isdigit() else None),
             "user": self._user_name,
-            "approves": self._may_approve,
+            **put_access(self._access),
         }
 
     @property
@@ -125,16 +136,8 @@ class AsgiHandler(APIHandler):
         If a token is all that is needed to use the server, Jupyter invents a new user for each request. All of these
         users are the same "owner".
         """
-        provider = type(self.identity_provider)
-        is_invented = provider.get_user is IdentityProvider.get_user and _get_user_hook(provider) is _get_user_hook(
-            IdentityProvider
-        )
+        is_invented = _list_user_hooks(type(self.identity_provider)) == _list_user_hooks(IdentityProvider)
         return "owner" if is_invented else self.current_user.username
-
-    @property
-    def _may_approve(self) -> bool:
-        """Whether the client may approve what the assistant does."""
-        return may_approve(self)
 
     async def _receive(self) -> Message:
         """Return the next message for the application: first the body, then that the client has left."""
@@ -176,6 +179,7 @@ class AsgiHandler(APIHandler):
             self.set_header("Content-Encoding", "identity")
 
 
-def _get_user_hook(provider: type[IdentityProvider]) -> object:
-    """Return the method that JupyterHub's provider overrides to find the user. It is private in Jupyter."""
-    return provider._get_user  # pyright: ignore[reportPrivateUsage]
+def _list_user_hooks(provider: type[IdentityProvider]) -> tuple[object, ...]:
+    """Return the methods that providers override to find the user. JupyterHub's overrides one that is private in
+    Jupyter."""
+    return provider.get_user, provider._get_user, provider.get_user_token  # pyright: ignore[reportPrivateUsage]

@@ -13,7 +13,7 @@ from jupyter_server.auth.decorator import allow_unauthenticated
 from jupyter_server.base.handlers import JupyterHandler
 from tornado.web import HTTPError, authenticated
 
-from jupyter_eca.apps.server.websockets import may_execute
+from jupyter_eca.apps.server.authorization import RESOURCE, find_access
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ class SignInCallback(JupyterHandler):
     """Handles `<base_url>eca/oauth/callback`. A browser that is not logged in to Jupyter is redirected to Jupyter's
     login page, which sends it back here."""
 
-    auth_resource = "eca"
+    auth_resource = RESOURCE
 
     def initialize(self, eca_server: EcaServer) -> None:
         """Called by Tornado with the arguments of the route."""
@@ -49,8 +49,9 @@ class SignInCallback(JupyterHandler):
     @authenticated  # It redirects a browser without a login, and then returns None.
     async def _answer(self, waiting_sign_ins: WaitingSignIns, parameters: Mapping[str, str]) -> None:
         """Pass the parameters to the sign-in, and show its page."""
-        if not await may_execute(self):
-            raise HTTPError(403)
+        access = await find_access(self)
+        if access is None or not access.asks:
+            raise HTTPError(403, access.reason if access else None)
         page = await waiting_sign_ins.arrive(parameters)
         self.set_status(page.status)
         self.set_header("Cache-Control", "no-store")

@@ -6,7 +6,6 @@ It must not know the protocols: `app.py` serves ECA, `fronts/mount.py` serves th
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -17,11 +16,10 @@ from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
+from jupyter_eca.apps.server.authorization import RESOURCE, find_access
 from jupyter_eca.transport.websocket import WebSocketLink
 
 if TYPE_CHECKING:
-    from jupyter_server.auth.identity import IdentityProvider
-
     from jupyter_eca.apps.server.app import EcaServer
 
 
@@ -30,42 +28,12 @@ if TYPE_CHECKING:
 LARGEST_FRAME = 48 * 1024 * 1024
 
 
-async def may_execute(handler: JupyterHandler) -> bool:
-    """Return whether Jupyter's authorizer allows the user to run code, which the assistant can do."""
-    from jupyter_core.utils import ensure_async
-
-    return await ensure_async(
-        handler.authorizer.is_authorized(handler, handler.current_user, "execute", EcaWebSocket.auth_resource)
-    )
-
-
-def may_approve(handler: JupyterHandler) -> bool:
-    """Return whether the client may approve tool calls. Without this right, a client can still ask questions.
-
-    A browser sends a cookie, and may approve. A program sends a token. Code in a kernel can find the server's own
-    token: in its environment (JupyterHub sets `JUPYTERHUB_API_TOKEN`), or in the file that Jupyter writes for `jupyter
-    server list`. A model may have written that code, and must not be able to approve its own calls. So a program with
-    the server's own token may not approve. A token that only a person has, for example one that JupyterHub made for an
-    editor, is as good as a cookie.
-    """
-    if not handler.token_authenticated or handler.settings["jupyter_eca_config"].approve_with_token:
-        return True
-    provider = handler.identity_provider
-    return not is_own_token(provider, provider.get_token(handler))
-
-
-def is_own_token(provider: IdentityProvider, token: str | None) -> bool:
-    """Return whether a token is the server's own. None means that the client sent it in a way that we do not know. To
-    be safe, it counts as the server's own."""
-    return token is None or token in {provider.token, *os.environ.values()}
-
-
 # The order of bases is jupyter-server's own; its mixin is meant to override `check_origin`.
 class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright: ignore[reportIncompatibleMethodOverride]
     """Handles `<base_url>eca/ws`. Jupyter checks the token or cookie, and the origin of pages. Then its authorizer
     decides."""
 
-    auth_resource = "eca"
+    auth_resource = RESOURCE
 
     def initialize(self, eca_server: EcaServer) -> None:
         """Called by Tornado with the arguments of the route."""
@@ -77,9 +45,11 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
 
     @ws_authenticated
     async def get(self, *args: Any, **kwargs: Any) -> None:
-        """Answer the handshake, if the user may run code."""
-        if not await may_execute(self):
+        """Answer the handshake, if the user may read the chats. What else the user may do is decided here too."""
+        access = await find_access(self)
+        if access is None:
             raise HTTPError(403)
+        self._access = access
         await super().get(*args, **kwargs)
 
     def open(self, *_args: str, **_kwargs: str) -> None:
@@ -89,7 +59,7 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
 
     def _start_session(self) -> None:
         """Serve the link. A subclass may serve another protocol."""
-        self._eca_server.start(self._link, origin=self._find_origin(), approves=may_approve(self))
+        self._eca_server.start(self._link, origin=self._find_origin(), access=self._access)
 
     def _find_origin(self) -> str:
         """Return the scheme, host and port by which the user's browser reaches this server. The header `Origin` is read
@@ -134,6 +104,4 @@ class FrontWebSocket(EcaWebSocket):  # pyright: ignore[reportIncompatibleMethodO
     `EcaWebSocket`."""
 
     def _start_session(self) -> None:
-        self._eca_server.start_child(
-            self._eca_server.fronts.serve(self.path_args[0], self._link, approves=may_approve(self))
-        )
+        self._eca_server.start_child(self._eca_server.fronts.serve(self.path_args[0], self._link, access=self._access))

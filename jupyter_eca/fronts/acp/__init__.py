@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.fronts.base import Shells, StartHost
+    from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.host.host import Host
     from jupyter_eca.transport.link import Link
 
@@ -46,14 +47,14 @@ class AcpPlug:
         """Yield what all clients of a Jupyter server share: the host."""
         yield host
 
-    async def serve(self, link: Link, shared: Callable[[], Awaitable[Host]], *, approves: bool) -> None:
-        """Serve one client of a Jupyter server until it leaves. `shared` returns the host. `approves` says whether the
-        client may approve tool calls and answer questions."""
+    async def serve(self, link: Link, shared: Callable[[], Awaitable[Host]], *, access: ClientAccess) -> None:
+        """Serve one client of a Jupyter server until it leaves. `shared` returns the host. `access` says what the
+        client may do."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.acp.connection")
         from jupyter_eca.fronts.acp.connection import AcpConnection
         from jupyter_eca.fronts.acp.hosts import SharedHost
 
-        await AcpConnection(link, SharedHost(shared), approves=approves).run()
+        await AcpConnection(link, SharedHost(shared), access=access).run()
 
     async def run(self, options: argparse.Namespace, folder: Path, start_host: StartHost) -> None:  # noqa: ARG002  # there are none
         """Serve the program that has started us over stdin and stdout, until it leaves or the process gets a signal."""

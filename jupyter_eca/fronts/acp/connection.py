@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from jupyter_eca._version import __version__
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.acp.outbox import Outbox
+from jupyter_eca.fronts.client_access import FULL_ACCESS
 from jupyter_eca.fronts.guarded_work import GuardedWork
 from jupyter_eca.protocol.acp import CANCELLATION, VERSION, requests
 from jupyter_eca.protocol.acp.content import TextBlock
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.acp.hosts import Hosts
     from jupyter_eca.fronts.acp.outbox import Item
     from jupyter_eca.fronts.acp.sessions import AcpSessions
+    from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.protocol.acp.updates import SessionUpdate
     from jupyter_eca.protocol.base import Model
     from jupyter_eca.protocol.event import Event
@@ -45,13 +47,16 @@ CAPABILITIES: Final[dict[str, Any]] = {
 }
 """What the client may use. Everything that is not listed is not supported."""
 
+# The requests about sessions that a client may send which may only read.
+_READING: Final = frozenset({"session/close", "session/list", "session/load", "session/resume"})
+
 
 class AcpConnection:
     """One client."""
 
-    def __init__(self, link: Link, hosts: Hosts, *, approves: bool = True) -> None:
-        """`approves` says whether the client may approve tool calls and answer questions."""
-        self.approves = approves
+    def __init__(self, link: Link, hosts: Hosts, *, access: ClientAccess = FULL_ACCESS) -> None:
+        self.access = access
+        """What the client may do."""
         self.capabilities = requests.AcpCapabilities()
         """What the client can do. It says so in `initialize`."""
         self._link = link
@@ -152,6 +157,8 @@ class AcpConnection:
             case requests.AuthenticateRequest():
                 # We list no ways to sign in, but some clients send this request without asking.
                 return requests.DONE.wire()
+            case _ if not self.access.asks and method not in _READING:
+                raise RemoteError(self.access.reason, ErrorCode.REFUSED)
             case parsed:
                 sessions = self._sessions or await self._load_sessions()
         try:

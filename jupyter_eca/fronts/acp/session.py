@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.fronts.acp.client_servers import ClientServers
     from jupyter_eca.fronts.acp.tool_calls import CallKey
+    from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.acp.content import ContentBlock
     from jupyter_eca.protocol.acp.updates import SessionUpdate
@@ -68,7 +69,7 @@ _MAX_READ_BYTES: Final = 4_000_000
 class SessionClient(Protocol):
     """What a session needs of its connection."""
 
-    approves: bool
+    access: ClientAccess
     """Whether the client may approve tool calls."""
 
     def queue(self, update: SessionUpdateParams) -> None:
@@ -400,7 +401,7 @@ class AcpSession:
             case ToolCallRunContent(manual_approval=True) as call:
                 if self.is_silent:
                     self._reject_unanswered(event.chat, call.id)
-                elif self._client.approves and (event.chat, call.id) not in self._asking:
+                elif self._client.access.approves and (event.chat, call.id) not in self._asking:
                     self._asking[event.chat, call.id] = self._client.start(self._ask(event.chat, call))
             case ToolCallPrepareContent():
                 pass

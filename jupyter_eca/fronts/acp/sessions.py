@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from jupyter_eca.fronts.acp.hosts import Hosts
+    from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.host.host import Host
     from jupyter_eca.host.store import ChatRow
     from jupyter_eca.protocol.acp.updates import SessionUpdate, SessionUpdateParams
@@ -44,7 +45,7 @@ _NO_SERVERS: Final = "The MCP servers of this session are not started: this conn
 class AcpClient(Protocol):
     """The client, as sessions and subscribers need it. `AcpConnection` implements it."""
 
-    approves: bool
+    access: ClientAccess
     """Whether the client may approve tool calls and answer questions."""
     capabilities: requests.AcpCapabilities
 
@@ -234,7 +235,7 @@ class AcpSessions:
         opened = await session.describe()
         self.open_sessions[session.id] = session
         warnings = self._warnings.setdefault(session.id, [])
-        if params.mcp_servers and not self._client.approves:
+        if params.mcp_servers and not self._client.access.approves:
             warnings.append(_NO_SERVERS)
         elif params.mcp_servers:
             warn = partial(self._client.warn, session=session.id)

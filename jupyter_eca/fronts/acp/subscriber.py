@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jupyter_eca.fronts.acp.session import AcpSession
+    from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.host.host import Host
     from jupyter_eca.host.subscribers import Again, Notice
     from jupyter_eca.protocol.base import Model
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 class AskingClient(Protocol):
     """What a subscriber needs of the connection."""
 
-    approves: bool
+    access: ClientAccess
     capabilities: AcpCapabilities
 
     def show(self, event: Event) -> None:
@@ -67,7 +68,7 @@ class AcpSubscriber:
     def approves(self, chat: str) -> bool:
         """Return whether the client can ask its user about calls of the chat, and has answered until now."""
         session = self._find_session(chat)
-        return self._client.approves and session is not None and not session.is_silent
+        return self._client.access.approves and session is not None and not session.is_silent
 
     def answers(self, chat: str) -> bool:
         """Return whether the client can ask its user a question."""

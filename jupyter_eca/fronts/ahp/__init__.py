@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.fronts.ahp.front import AhpFront
     from jupyter_eca.fronts.base import Shells
+    from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.host.host import Host
     from jupyter_eca.transport.link import Link
 
@@ -47,13 +48,13 @@ class AhpPlug:
         async with front.run():
             yield front
 
-    async def serve(self, link: Link, shared: Callable[[], Awaitable[AhpFront]], *, approves: bool) -> None:
-        """Serve one client until it leaves. `shared` returns the front that `open` yielded. `approves` says whether the
-        client may approve tool calls and answer questions."""
+    async def serve(self, link: Link, shared: Callable[[], Awaitable[AhpFront]], *, access: ClientAccess) -> None:
+        """Serve one client until it leaves. `shared` returns the front that `open` yielded. `access` says what the
+        client may do."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.ahp.connection")
         from jupyter_eca.fronts.ahp.connection import AhpConnection
 
-        await AhpConnection(link, shared, approves=approves).run()
+        await AhpConnection(link, shared, access=access).run()
 
 
 FRONT = AhpPlug()

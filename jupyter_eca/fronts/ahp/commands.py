@@ -20,7 +20,6 @@ from jupyter_eca.fronts.ahp.reducers.base import get_list, get_object
 from jupyter_eca.fronts.ahp.resources.folders import find_folder
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.fronts.ahp.session.action_rules import refuse_config
-from jupyter_eca.fronts.base import MAY_NOT_APPROVE
 from jupyter_eca.protocol.ahp import PROVIDER, actions
 from jupyter_eca.protocol.ahp import commands as requests
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.front import AhpFront
     from jupyter_eca.fronts.ahp.reducers.base import Json
     from jupyter_eca.fronts.ahp.session.session import AhpSession
+    from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.protocol.ahp.base import Ahp
 
 # The number of turns on one page: the default, and the limit. The protocol's own host uses the same numbers.
@@ -51,8 +51,8 @@ class CommandCaller(Protocol):
         ...
 
     @property
-    def approves(self) -> bool:
-        """Whether the client may approve tool calls and answer questions."""
+    def access(self) -> ClientAccess:
+        """What the client may do."""
         ...
 
     @property
@@ -91,6 +91,9 @@ class AhpCommand:
 
     order: CommandOrder = CommandOrder.IN_TURN
     """Which earlier messages the command waits for."""
+
+    reads: bool = False
+    """Whether a client may send it that may only read the chats."""
 
 
 async def _find_session(front: AhpFront, uri: str) -> AhpSession:
@@ -134,8 +137,8 @@ async def create_session(caller: CommandCaller, params: requests.CreateSession) 
     schema = config.describe_schema(front.host, params.model.id if params.model else "")
     if params.config and (reason := refuse_config({"schema": schema}, params.config)):
         raise RemoteError(reason, AhpErrorCode.INVALID_PARAMS)
-    if not caller.approves and (params.config or {}).get("approval") == config.AUTO:
-        raise RemoteError(MAY_NOT_APPROVE, AhpErrorCode.INVALID_PARAMS)
+    if not caller.access.approves and (params.config or {}).get("approval") == config.AUTO:
+        raise RemoteError(caller.access.reason, AhpErrorCode.INVALID_PARAMS)
     if params.fork is not None:
         await _fork(front, params.fork, chat, folder)
     session = await _find_session(front, uri) if params.fork else await front.create(params, folder)
@@ -220,8 +223,8 @@ async def authenticate(caller: CommandCaller, params: requests.Authenticate) -> 
 def _check_may_approve(caller: CommandCaller) -> None:
     """Raises: RemoteError for a client that may not approve tool calls. Such a client may not use terminals either,
     because a shell runs every command without approval."""
-    if not caller.approves:
-        raise RemoteError(MAY_NOT_APPROVE, AhpErrorCode.PERMISSION_DENIED)
+    if not caller.access.approves:
+        raise RemoteError(caller.access.reason, AhpErrorCode.PERMISSION_DENIED)
 
 
 async def create_terminal(caller: CommandCaller, params: requests.CreateTerminal) -> None:
@@ -239,7 +242,7 @@ async def read_resource(caller: CommandCaller, params: requests.ResourceRead) ->
 
 
 async def write_resource(caller: CommandCaller, params: requests.ResourceWrite) -> Json:
-    return await caller.front.resources.write(params, caller.client, approves=caller.approves)
+    return await caller.front.resources.write(params, caller.client, access=caller.access)
 
 
 async def list_resource(caller: CommandCaller, params: requests.ResourceList) -> Json:
@@ -247,15 +250,15 @@ async def list_resource(caller: CommandCaller, params: requests.ResourceList) ->
 
 
 async def copy_resource(caller: CommandCaller, params: requests.ResourceCopy) -> Json:
-    return await caller.front.resources.copy(params, caller.client, approves=caller.approves)
+    return await caller.front.resources.copy(params, caller.client, access=caller.access)
 
 
 async def move_resource(caller: CommandCaller, params: requests.ResourceMove) -> Json:
-    return await caller.front.resources.move(params, caller.client, approves=caller.approves)
+    return await caller.front.resources.move(params, caller.client, access=caller.access)
 
 
 async def delete_resource(caller: CommandCaller, params: requests.ResourceDelete) -> Json:
-    return await caller.front.resources.delete(params, caller.client, approves=caller.approves)
+    return await caller.front.resources.delete(params, caller.client, access=caller.access)
 
 
 async def request_resource(caller: CommandCaller, params: requests.ResourceRequest) -> Json:
@@ -263,15 +266,17 @@ async def request_resource(caller: CommandCaller, params: requests.ResourceReque
 
 
 COMMANDS: Final[Mapping[str, AhpCommand]] = {
-    "subscribe": AhpCommand(requests.Subscribe, subscribe),
+    "subscribe": AhpCommand(requests.Subscribe, subscribe, reads=True),
     "createSession": AhpCommand(requests.CreateSession, create_session),
     "disposeSession": AhpCommand(requests.DisposeSession, dispose_session),
-    "listSessions": AhpCommand(requests.ListSessions, list_sessions),
-    "fetchTurns": AhpCommand(requests.FetchTurns, fetch_turns),
-    "completions": AhpCommand(requests.Completions, complete_message, CommandOrder.AT_ONCE),
-    "resolveSessionConfig": AhpCommand(requests.ResolveSessionConfig, resolve_config, CommandOrder.AT_ONCE),
-    "sessionConfigCompletions": AhpCommand(requests.SessionConfigCompletions, complete_config, CommandOrder.AT_ONCE),
-    "authenticate": AhpCommand(requests.Authenticate, authenticate),
+    "listSessions": AhpCommand(requests.ListSessions, list_sessions, reads=True),
+    "fetchTurns": AhpCommand(requests.FetchTurns, fetch_turns, reads=True),
+    "completions": AhpCommand(requests.Completions, complete_message, CommandOrder.AT_ONCE, reads=True),
+    "resolveSessionConfig": AhpCommand(requests.ResolveSessionConfig, resolve_config, CommandOrder.AT_ONCE, reads=True),
+    "sessionConfigCompletions": AhpCommand(
+        requests.SessionConfigCompletions, complete_config, CommandOrder.AT_ONCE, reads=True
+    ),
+    "authenticate": AhpCommand(requests.Authenticate, authenticate, reads=True),
     "createTerminal": AhpCommand(requests.CreateTerminal, create_terminal),
     "disposeTerminal": AhpCommand(requests.DisposeTerminal, dispose_terminal),
     "resourceRead": AhpCommand(requests.ResourceRead, read_resource, CommandOrder.AMONG_FILES),

@@ -22,7 +22,7 @@ from jupyter_eca.fronts.ahp.commands import COMMANDS, CommandOrder
 from jupyter_eca.fronts.ahp.completions import TRIGGERS
 from jupyter_eca.fronts.ahp.hub import ActionOrigin, Envelope
 from jupyter_eca.fronts.ahp.session.action_rules import is_approval
-from jupyter_eca.fronts.base import MAY_NOT_APPROVE
+from jupyter_eca.fronts.client_access import FULL_ACCESS
 from jupyter_eca.protocol.ahp import ROOT, VERSION, actions
 from jupyter_eca.protocol.ahp import commands as requests
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.fronts.ahp.front import AhpFront
     from jupyter_eca.fronts.ahp.reducers.base import Json
+    from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.protocol.ahp.base import Ahp
     from jupyter_eca.transport.link import Link
 
@@ -62,11 +63,13 @@ class AhpConnection:
     `open_front` returns the front that all clients share. The first call by any client opens the front.
     """
 
-    def __init__(self, link: Link, open_front: Callable[[], Awaitable[AhpFront]], *, approves: bool = True) -> None:
+    def __init__(
+        self, link: Link, open_front: Callable[[], Awaitable[AhpFront]], *, access: ClientAccess = FULL_ACCESS
+    ) -> None:
         self.client = ""
         """The id that the client gave in `initialize` or `reconnect`; "" before that."""
-        self.approves = approves
-        """Whether the client may approve tool calls: see `fronts.base.LinkFront`."""
+        self.access = access
+        """What the client may do."""
         self.subscriptions: set[str] = set()
         """The URIs of the resources that the client is subscribed to."""
         self._link = link
@@ -254,6 +257,8 @@ class AhpConnection:
                 return self._reconnect(_parse_params(requests.Reconnect, values))
             case method if self.front and method in COMMANDS:  # `front` raises an error before `initialize`
                 command = COMMANDS[method]
+                if not (self.access.asks or command.reads):
+                    raise RemoteError(self.access.reason, AhpErrorCode.PERMISSION_DENIED)
                 return command.run(self, _parse_params(command.params, values))
             case method:
                 raise RemoteError(f"There is no request {method!r}.", AhpErrorCode.METHOD_NOT_FOUND)
@@ -262,19 +267,18 @@ class AhpConnection:
         """Register the client with the front, and end its earlier connection.
 
         Files that a user has granted to a client, and tool calls that a client runs, belong to the client's id. So a
-        client that may not approve cannot take the id of a client that may, even if that client has left.
+        client cannot take the id of a client that may do more, even if that client has left.
 
         Raises: RemoteError for such an id, or when this connection has registered before.
         """
         if self._front is not None:
             raise RemoteError("This connection is open already.", AhpErrorCode.INVALID_REQUEST)
         front = await self._open_front()
-        if self.approves:
-            front.approvers.add(client)
-        elif client in front.approvers:
+        if self.access.level < front.levels.setdefault(client, self.access.level):
             raise RemoteError(
                 "That is the id of a client with more rights. Choose another id.", AhpErrorCode.PERMISSION_DENIED
             )
+        front.levels[client] = self.access.level
         self.client = client
         before = front.hub.join(self)
         if isinstance(before, AhpConnection):
@@ -398,15 +402,17 @@ class AhpConnection:
                 front.hub.refuse(uri, raw, origin, _describe_error(raw, error))
             return
         match action:
+            case _ if not self.access.asks:
+                front.hub.refuse(uri, raw, origin, self.access.reason)
             case actions.RootConfigChanged():
                 front.hub.refuse(ROOT, raw, origin, "There is nothing to configure here.")
-            case actions.TerminalScoped() if front.terminals.has(uri) and not self.approves:
-                front.hub.refuse(uri, raw, origin, MAY_NOT_APPROVE)
+            case actions.TerminalScoped() if front.terminals.has(uri) and not self.access.approves:
+                front.hub.refuse(uri, raw, origin, self.access.reason)
             case actions.TerminalScoped() if front.terminals.has(uri):
                 front.terminals.handle(raw, action, origin)
             case actions.SessionScoped() if session := front.sessions.get(uri):
-                if not self.approves and is_approval(action):
-                    front.hub.refuse(uri, raw, origin, MAY_NOT_APPROVE)
+                if not self.access.approves and is_approval(action):
+                    front.hub.refuse(uri, raw, origin, self.access.reason)
                 else:
                     await session.save_before_echo(raw, action, self.client)
                     session.handle(raw, action, origin)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.fronts.ahp.ports import NotedSession
     from jupyter_eca.fronts.base import Shells
+    from jupyter_eca.fronts.client_access import AccessLevel
     from jupyter_eca.host.host import Host
     from jupyter_eca.host.store import ChatRow
     from jupyter_eca.host.subscribers import Again
@@ -69,8 +70,8 @@ class AhpFront:
         self.host = host
         self.sessions: dict[str, AhpSession] = {}
         """The sessions in memory, by their URIs."""
-        self.approvers: set[str] = set()
-        """The ids that clients which may approve have had."""
+        self.levels: dict[str, AccessLevel] = {}
+        """The ids that clients have had, with the most that a client of this id may do."""
         self.last_client_seqs: dict[str, int] = {}
         """For each client, the number of its last action that was handled."""
         self.languages: dict[str, str] = {}

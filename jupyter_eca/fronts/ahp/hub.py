@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from jupyter_eca.fronts.ahp.reducers.base import Json, Reducer
+    from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.protocol.ahp.actions import AhpAction
 
 # How many envelopes are kept for clients that reconnect. The protocol's own host keeps 1,000.
@@ -107,8 +108,8 @@ class HubClient(Protocol):
         ...
 
     @property
-    def approves(self) -> bool:
-        """Whether the client may approve tool calls and answer questions."""
+    def access(self) -> ClientAccess:
+        """What the client may do."""
         ...
 
     def send(self, envelope: Envelope) -> None:
@@ -213,7 +214,9 @@ class Hub:
 
     def has_approver(self, uri: str) -> bool:
         """Return whether a client that may approve tool calls is subscribed to a state."""
-        return any(uri in connection.subscriptions and connection.approves for connection in self._connections.values())
+        return any(
+            uri in connection.subscriptions and connection.access.approves for connection in self._connections.values()
+        )
 
     def find_language(self, uri: str) -> str | None:
         """Return the language of the newest subscriber of a state; None without subscribers. All subscribers share one

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.mcp_servers import ConfigSources
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.fronts.base import MAY_NOT_APPROVE
 from jupyter_eca.protocol.jsonrpc import ErrorCode
 
 if TYPE_CHECKING:
@@ -21,8 +20,8 @@ _NOT_ALLOWED: Final = "only a client of the user's may change the configuration"
 
 def check_may_approve(session: EcaSession) -> None:
     """Raise RemoteError if the client may not approve tool calls."""
-    if not session.door.approves:
-        raise RemoteError(MAY_NOT_APPROVE, ErrorCode.REFUSED)
+    if not session.door.access.approves:
+        raise RemoteError(session.door.access.reason, ErrorCode.REFUSED)
 
 
 def find_sources(host: Host) -> ConfigSources:
@@ -36,5 +35,5 @@ def check_may_change_config(session: EcaSession) -> None:
     Code in a cell can send requests over the link of its kernel, or with a token that it finds in the kernel. A model
     may have written this code. So a kernel must not be able to change the approval rules, which apply to the model.
     """
-    if not session.door.sees_all or not session.door.approves or session.capabilities.unattended:
+    if not session.door.sees_all or not session.door.access.approves or session.capabilities.unattended:
         raise RemoteError(_NOT_ALLOWED, ErrorCode.REFUSED)

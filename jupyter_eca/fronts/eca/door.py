@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.host.host import Host
     from jupyter_eca.mcp_client.sign_in import Browser
     from jupyter_eca.protocol.lifecycle import InitializeParams
@@ -30,9 +31,8 @@ class Door(Protocol):
         ...
 
     @property
-    def approves(self) -> bool:
-        """Whether the client may approve tool calls. Code in a kernel can find the token of the server. So a client
-        that shows only this token may be code that a model wrote. It may prompt, but not approve."""
+    def access(self) -> ClientAccess:
+        """What the client may do."""
         ...
 
     @property

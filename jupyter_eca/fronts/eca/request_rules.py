@@ -1,5 +1,5 @@
-"""Owns two properties of methods, which a client may send first and which are answered last, and the error for params
-that are wrong.
+"""Owns three properties of methods, which a client may send first, which it may send although it may only read, and
+which are answered last. It also owns the error for params that are wrong.
 
 It must not know what a method does. The table of methods is in `protocol/methods.py`.
 """
@@ -16,6 +16,28 @@ if TYPE_CHECKING:
 
 # The methods that a client may send before it is initialized. An editor that gives up early still sends `shutdown`.
 BEFORE_INITIALIZE: Final = frozenset({"initialize", "shutdown"})
+
+# The methods that a client may send which may only read. Every other method, also one that is added later, asks for
+# something: it changes a chat or the set-up, costs money, or runs code.
+READING: Final = BEFORE_INITIALIZE | {
+    "approvals/list",
+    "chat/changes",
+    "chat/costs",
+    "chat/history",
+    "chat/list",
+    "chat/open",
+    "chat/queryCommands",
+    "chat/selection",
+    "chat/toolOutput",
+    "config/defaults",
+    "exit",
+    "initialized",
+    "jobs/list",
+    "jobs/readOutput",
+    "mcp/serverLog",
+    "providers/list",
+    "workspace/doctor",
+}
 
 # For these methods, the reply is sent after the notifications that they cause. Emacs waits for the reply, and drops
 # everything that comes after it in the same piece of data.

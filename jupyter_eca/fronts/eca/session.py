@@ -21,7 +21,7 @@ from jupyter_eca.fronts.eca.client_ports import LinkEditor, LinkKernel, LinkNote
 from jupyter_eca.fronts.eca.cursor_help import CursorHelp
 from jupyter_eca.fronts.eca.job_view import list_visible
 from jupyter_eca.fronts.eca.projection import merge_subagents, place_flags, project, reset_chat
-from jupyter_eca.fronts.eca.request_rules import BEFORE_INITIALIZE, REPLY_LAST, make_params_error
+from jupyter_eca.fronts.eca.request_rules import BEFORE_INITIALIZE, READING, REPLY_LAST, make_params_error
 from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, add_notice, compact, split_runs
 from jupyter_eca.host.chat.live_chat import NO_CHOICE
 from jupyter_eca.host.subscribers import Again, Notice
@@ -184,7 +184,7 @@ class EcaSession:
 
     def approves(self, chat: str) -> bool:
         """Return whether a user can approve tool calls at this client."""
-        return self.sees(chat) and self.door.approves and not self.capabilities.unattended
+        return self.sees(chat) and self.door.access.approves and not self.capabilities.unattended
 
     def reviews(self, chat: str) -> bool:
         """Return whether a user can keep and undo changes at this client, after they were made."""
@@ -194,7 +194,7 @@ class EcaSession:
     def is_reviewed(self) -> bool:
         """Whether what the client's prompts change may be reviewed afterwards. Whoever may not approve must not be able
         to change anything unasked."""
-        return self.door.approves and self.capabilities.review
+        return self.door.access.approves and self.capabilities.review
 
     def answers(self, chat: str) -> bool:
         """Return whether a user can answer questions at this client."""
@@ -397,6 +397,8 @@ class EcaSession:
         if row is None or row.sender is not Sender.CLIENT or row.result is None or handler is None:
             raise RemoteError(f"there is no request {method!r}", ErrorCode.METHOD_NOT_FOUND)
         self._update_dialect(method, params)
+        if not self._is_allowed(method):
+            raise RemoteError(self.door.access.reason, ErrorCode.REFUSED)
         try:
             if method not in BEFORE_INITIALIZE:
                 await self.opened.wait()
@@ -420,7 +422,14 @@ class EcaSession:
             self._update_dialect(method, params)
             if self._host is not None:
                 self._join(self._host)
+            if not self._is_allowed(method):
+                self.say(lifecycle.MessageType.WARNING, self.door.access.reason)
+                return
             load_handlers()[method](self, self._parse(row, params))
+
+    def _is_allowed(self, method: str) -> bool:
+        """Return whether the client may send a method. A client that may only read is refused all others."""
+        return self.door.access.asks or method in READING
 
     @property
     def _is_ours(self) -> bool:
@@ -484,11 +493,13 @@ class EcaSession:
         self.capabilities = params.capabilities.code_assistant
         self.dialect, self._initialize_params = dialect.detect_dialect(params), params
         self._message_limit = dialect.get_message_limit(params)
-        if self.capabilities.kernel:
+        # What a client offers to the model could change an answer. So a client that may only read can offer nothing.
+        may_offer = self.door.access.asks
+        if may_offer and self.capabilities.kernel:
             self.kernel = LinkKernel(self.peer, self.door.interrupt, self.catch_up, self.door.kernel)
-        if self.capabilities.notebook:
+        if may_offer and self.capabilities.notebook:
             self.notebooks = LinkNotebooks(self.peer)
-        if any(self.capabilities.editor.model_dump().values()):
+        if may_offer and any(self.capabilities.editor.model_dump().values()):
             self.editor = LinkEditor(
                 self.peer, self.capabilities.editor, lambda: self.dialect, in_jupyter=self.capabilities.notebook
             )

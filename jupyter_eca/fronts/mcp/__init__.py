@@ -32,6 +32,8 @@ class McpPlug:
     """The plug, a `base.Front` and a `base.ProgramFront`. It imports the other modules only when the first client
     comes, because the import of the SDK takes half a second."""
 
+    checks_access = True
+
     @asynccontextmanager
     async def application(self, host: Host) -> AsyncGenerator[ASGIApp]:
         """Open the application that serves the assistant of a Jupyter server over streamable HTTP."""

@@ -120,7 +120,8 @@ def _make_offer(tool: Tool, names: ToolNames) -> Offer:
     hints = Hints.READS if tool.reads else Hints.CREATES if name in _CREATING else Hints.WRITES
     values = _list_enums(tool.spec.parameters)
     description = names.translate(tool.spec.description, values)
-    return Offer(names.offered[name], description, names.translate_schema(tool.spec.parameters, values), hints, run)
+    schema = names.translate_schema(tool.spec.parameters, values)
+    return Offer(names.offered[name], description, schema, hints, run, starts_turn=True)
 
 
 def _list_enums(schema: Any) -> frozenset[str]:

@@ -157,6 +157,14 @@ class Offer:
     """Whether the approval rules decide if a call runs. It is true for tools that can change the user's data and are
     not native tools, which are always governed."""
 
+    starts_turn: bool = False
+    """Whether each call is a turn in a chat, as it is for native tools."""
+
+    @property
+    def needs_asking(self) -> bool:
+        """Whether a client must not call it that may only read the chats."""
+        return self.starts_turn or self.hints is not Hints.READS
+
 
 def offer(
     name: str, hints: Hints, *, governed: bool = False, parameters: dict[str, Any] | None = None
@@ -216,6 +224,15 @@ class PolledShelf(Protocol):
     async def fingerprint(self, backend: Any, uri: str, /) -> str | None:
         """Return a value that is different after each change of the resource. Return None for a resource that is not of
         this kind, or whose changes are announced."""
+        ...
+
+
+@runtime_checkable
+class GuardedShelf(Protocol):
+    """A `ResourceShelf` with resources that are no chats. A client that may only read the chats cannot read them."""
+
+    def needs_asking(self, uri: str, /) -> bool:
+        """Return whether a resource is of this kind and is no chat."""
         ...
 
 

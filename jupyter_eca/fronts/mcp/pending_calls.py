@@ -18,12 +18,15 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from jupyter_eca.fronts.client_access import FULL_ACCESS, read_access
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from mcp.server.context import ServerRequestContext
     from pydantic import BaseModel
 
+    from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.fronts.mcp.offers_base import Outcome
 
     Context = ServerRequestContext[Any, Any]
@@ -35,9 +38,9 @@ PATIENCE: Final = 300.0
 _QUESTION: Final = "question"
 
 
-def _may_approve(context: Context) -> bool:
-    """Return whether the client may approve tool calls and answer questions. See `fronts.base.Front`."""
-    return context.request is None or context.request.scope.get("approves") is not False
+def find_access(context: Context) -> ClientAccess:
+    """Return what the client of a request may do. Over stdio there is no HTTP request, and the client may do all."""
+    return FULL_ACCESS if context.request is None else read_access(context.request.scope)
 
 
 class CallInProgress:
@@ -70,7 +73,7 @@ class CallInProgress:
     def can_ask(self) -> bool:
         """Whether the client can ask its user a question, and the answer counts as the user's."""
         capabilities = self.context.session.client_capabilities
-        if capabilities is None or capabilities.elicitation is None or not _may_approve(self.context):
+        if capabilities is None or capabilities.elicitation is None or not find_access(self.context).approves:
             return False
         # A client that declares neither forms nor URLs supports forms: these were the only kind in the first version.
         has_forms = capabilities.elicitation.form is not None or capabilities.elicitation.url is None

@@ -26,8 +26,8 @@ from mcp.shared.exceptions import MCPError
 from jupyter_eca._version import __version__
 from jupyter_eca.errors import EcaError, ToolError
 from jupyter_eca.fronts.mcp import answers, offers_base
-from jupyter_eca.fronts.mcp.offers_base import OfferCall, PolledShelf, ToolAnswer
-from jupyter_eca.fronts.mcp.pending_calls import PATIENCE, CallsInProgress
+from jupyter_eca.fronts.mcp.offers_base import GuardedShelf, OfferCall, PolledShelf, RefusedCall, ToolAnswer
+from jupyter_eca.fronts.mcp.pending_calls import PATIENCE, CallsInProgress, find_access
 from jupyter_eca.fronts.mcp.watched_resources import WatchedResources
 from jupyter_eca.protocol.base import find_fault
 
@@ -123,6 +123,9 @@ class McpFront:
         offer = next((offered for offered in self._offers.tools if offered.name == params.name), None)
         if offer is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
+        access = find_access(context)
+        if offer.needs_asking and not access.asks:
+            return answers.describe_error(RefusedCall(access.reason), context.protocol_version)
 
         async def work(pending: CallInProgress) -> Outcome:
             return await self._backend.call(
@@ -167,9 +170,11 @@ class McpFront:
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         """Return a resource. Raises: MCPError when there is none with this URI."""
-        del context
         _check_text(params.uri)
+        access = find_access(context)
         for shelf in self._offers.shelves:
+            if not access.asks and isinstance(shelf, GuardedShelf) and shelf.needs_asking(params.uri):
+                raise MCPError(types.INVALID_PARAMS, access.reason, {"uri": params.uri})
             try:
                 result = await shelf.read(self._backend, params.uri)
             except EcaError as error:

@@ -42,6 +42,8 @@ class RestPlug:
     """The plug, a `base.Front` and a `base.ProgramFront`. It imports the other modules only when it is used, because
     the imports take a quarter of a second: `application` when the first client comes, and `run` when it starts."""
 
+    checks_access = True
+
     @asynccontextmanager
     async def application(self, host: Host) -> AsyncGenerator[ASGIApp]:
         """Open the application of one front that all clients share, as the contract requires."""

@@ -20,6 +20,7 @@ from starlette.routing import Route as StarletteRoute
 
 from jupyter_eca._version import __version__
 from jupyter_eca.errors import BusyError, EcaError, UnknownChat
+from jupyter_eca.fronts.client_access import read_access
 from jupyter_eca.fronts.rest.document import Operation, make_openapi, write_page
 from jupyter_eca.fronts.rest.front import HELD_CHARACTERS, NotConnected, UnknownAgent, UnknownServer
 from jupyter_eca.fronts.rest.projection import TurnFailed
@@ -27,7 +28,7 @@ from jupyter_eca.fronts.rest.stream import EventStream, cancel_when_client_leave
 from jupyter_eca.protocol import rest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from starlette.requests import Request
 
@@ -116,6 +117,7 @@ class Handlers:
         chat = chat_request.chat_id or self._front.default_chat
         after = request.headers.get("last-event-id", "")
         if not after:
+            _check_may_ask(request)
             asked, agent = chat_request.message, chat_request.agent
             return await self._front.ask(asked, chat, agent, held_characters=held_characters)
         if not (after.isascii() and after.isdigit() and len(after) < 19):
@@ -166,6 +168,7 @@ def list_operations(handlers: Handlers) -> Sequence[Operation]:
             body=rest.ChatRequest,
             errors={**chat, **resume},
             streams=True,
+            reads=True,
         ),
         Operation(
             "POST",
@@ -175,6 +178,7 @@ def list_operations(handlers: Handlers) -> Sequence[Operation]:
             "Send a message, and get the whole answer. It is stopped when the client leaves.",
             body=rest.ChatRequest,
             errors={**chat, **resume, 502: "The answer failed, or was stopped."},
+            reads=True,
         ),
         Operation("GET", "/chats", handlers.list_chats, list[rest.RestChat], "List the conversations of this API."),
         Operation(
@@ -210,13 +214,34 @@ def application(front: RestFront) -> Starlette:
         return HTMLResponse(write_page(description), headers={"content-security-policy": policy})
 
     routes = [
-        StarletteRoute(operation.path, operation.answer, methods=[operation.method]) for operation in listed_operations
+        StarletteRoute(operation.path, _choose_endpoint(operation), methods=[operation.method])
+        for operation in listed_operations
     ]
     routes += [StarletteRoute("/openapi.json", document), StarletteRoute("/", read), StarletteRoute("/docs", read)]
     return Starlette(
         routes=routes,
         exception_handlers={HTTPException: _answer_problem, EcaError: _answer_problem, Exception: _answer_problem},
     )
+
+
+def _choose_endpoint(operation: Operation) -> Callable[[Request], Awaitable[Response]]:
+    """Return the function that answers the requests of an operation. It first refuses clients that may only read, if
+    the operation is not for them."""
+    if operation.method == "GET" or operation.reads:
+        return operation.answer
+
+    async def answer(request: Request) -> Response:
+        _check_may_ask(request)
+        return await operation.answer(request)
+
+    return answer
+
+
+def _check_may_ask(request: Request) -> None:
+    """Raises: HTTPException for a client that may only read."""
+    access = read_access(request.scope)
+    if not access.asks:
+        raise HTTPException(403, access.reason)
 
 
 async def _answer_problem(_: Request, error: Exception) -> Response:

@@ -57,7 +57,9 @@ _STYLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation of the API."""
+    """One operation of the API.
+
+    A client that may only read can send those with GET and those with `reads`."""
 
     method: str
     """The HTTP method, in capitals."""
@@ -82,6 +84,10 @@ class Operation:
 
     streams: bool = False
     """Whether the response is a stream of server-sent events."""
+
+    reads: bool = False
+    """Whether it may be sent by a client that may only read. Then its function refuses what such a client may not
+    do."""
 
     @property
     def shown_path(self) -> str:

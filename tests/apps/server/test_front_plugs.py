@@ -45,3 +45,21 @@ async def test_a_front_of_another_package_is_served_behind_jupyters_own_door(jp_
     assert missing.value.code == 404
     assert missing.value.response is not None
     assert json.loads(missing.value.response.body) == {"detail": "There is no front 'nothing'."}
+
+
+async def test_a_front_of_another_package_gets_no_request_to_change_from_who_may_only_read(
+    jp_serverapp: Any, jp_fetch: Fetch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def may(_handler: Any, _user: Any, action: str, _resource: str) -> bool:
+        return action == "read"
+
+    with pytest.raises(HTTPClientError) as unknown:
+        await jp_fetch("eca", "titles/", method="POST", body="{}")
+    assert unknown.value.code == 405  # the front's own answer
+    monkeypatch.setattr(jp_serverapp.authorizer, "is_authorized", may)
+    assert (await jp_fetch("eca", "titles/")).code == 200
+    with pytest.raises(HTTPClientError) as refused:
+        await jp_fetch("eca", "titles/", method="POST", body="{}")
+    assert refused.value.code == 403
+    assert refused.value.response is not None
+    assert "may read the chats" in json.loads(refused.value.response.body)["detail"]

@@ -121,7 +121,7 @@ async def test_an_authorizer_that_says_no_keeps_a_user_out(
     with pytest.raises(HTTPClientError) as refused:
         await jp_fetch("eca", "rest", "status")
     assert refused.value.code == 403
-    assert asked == [("execute", "eca")]
+    assert asked == [("read", "eca")]
 
 
 async def test_a_page_that_jupyter_allows_may_read_with_its_token(jp_fetch: Fetch) -> None:

@@ -110,7 +110,7 @@ async def test_code_with_the_token_cannot_loosen_the_rules(
 async def test_a_token_of_the_environment_is_the_servers_own_and_another_one_is_a_persons(
     jp_serverapp: Any, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    from jupyter_eca.apps.server.websockets import is_own_token
+    from jupyter_eca.apps.server.authorization import is_own_token
 
     provider = jp_serverapp.identity_provider
     monkeypatch.setenv(name, "of-the-hub")

@@ -85,7 +85,7 @@ async def test_an_authorizer_that_says_no_keeps_a_user_out(
     with pytest.raises(HTTPClientError) as refused:
         await jp_ws_fetch("eca", "ws")
     assert refused.value.code == 403
-    assert asked == [("execute", "eca")]
+    assert asked == [("read", "eca")]
 
 
 async def test_a_question_is_answered_one_message_a_frame(jp_ws_fetch: Fetch) -> None:

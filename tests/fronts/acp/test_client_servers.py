@@ -10,6 +10,7 @@ import pytest
 from tests.fronts.acp.script import RULES
 from tests.mcp_client.house import raw
 from tests.mcp_client.web import web
+from tests.support.access import ASKER
 from tests.support.acp_client import CAPABILITIES, chatting_with, needs_schema
 from tests.support.processes import have_ended
 
@@ -97,7 +98,7 @@ async def test_a_server_that_does_not_start_is_named_and_the_session_works(tmp_p
 
 
 async def test_a_connection_that_may_not_approve_starts_no_server(tmp_path: Path) -> None:
-    async with chatting_with(tmp_path, STORY, approves=False) as client:
+    async with chatting_with(tmp_path, STORY, access=ASKER) as client:
         await client.open(program(tmp_path / "log"))
         assert "not started" in (await client.update("notice"))["title"]
         await client.prompt("work")

@@ -16,6 +16,7 @@ from jupyter_eca.workspace.ports import Files
 from tests.apps.kernel.markdown_judges import COMMONMARK
 from tests.fronts.acp.script import RULES, Json
 from tests.mcp_client.web import web
+from tests.support.access import ASKER
 from tests.support.acp_client import chatting_with, connected, needs_schema
 from tests.support.host_and_client import answer, desk, said
 from tests.support.processes import have_ended
@@ -338,7 +339,7 @@ async def test_an_approval_in_the_panel_withdraws_the_question(tmp_path: Path) -
 
 
 async def test_a_connection_that_may_not_approve_asks_nobody(tmp_path: Path) -> None:
-    async with chatting_with(tmp_path, RULES, approves=False) as client:
+    async with chatting_with(tmp_path, RULES, access=ASKER) as client:
         assert await client.prompt("write new.txt hello") == "end_turn"
         assert not (tmp_path / "new.txt").exists()
         assert not [m for m in client.heard if getattr(m, "method", "") == "session/request_permission"]

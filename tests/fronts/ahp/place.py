@@ -13,6 +13,7 @@ from jupyter_eca.config import Config
 from jupyter_eca.fronts.ahp.connection import AhpConnection
 from jupyter_eca.fronts.ahp.front import AhpFront
 from jupyter_eca.fronts.ahp.reducers import reduce_root, reduce_session, reduce_terminal
+from jupyter_eca.fronts.client_access import FULL_ACCESS, ClientAccess
 from jupyter_eca.host.host import Host
 from jupyter_eca.protocol.ahp import ROOT, VERSION
 from jupyter_eca.protocol.jsonrpc import ErrorResponse, Notification, Request, Result
@@ -245,14 +246,14 @@ def text_of(turn: Json) -> str:
 class Place(Desk):
     front: AhpFront = field(kw_only=True)
 
-    async def open(self, id: str = "one", *, approves: bool = True) -> Client:
+    async def open(self, id: str = "one", *, access: ClientAccess = FULL_ACCESS) -> Client:
         """A connection that has said nothing yet."""
         ours, theirs = make_link_pair()
 
         async def front() -> AhpFront:
             return self.front
 
-        self.serving.append(self.tasks.create_task(AhpConnection(theirs, front, approves=approves).run()))
+        self.serving.append(self.tasks.create_task(AhpConnection(theirs, front, access=access).run()))
         client = Client(id, ours)
         self.tasks.create_task(client.run())
         self.links.append(client)
@@ -261,8 +262,8 @@ class Place(Desk):
     links: list[Client] = field(default_factory=list[Client])
     serving: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
-    async def connect(self, id: str = "one", *subscriptions: str, approves: bool = True) -> Client:
-        client = await self.open(id, approves=approves)
+    async def connect(self, id: str = "one", *subscriptions: str, access: ClientAccess = FULL_ACCESS) -> Client:
+        client = await self.open(id, access=access)
         await client.initialize(*subscriptions)
         return client
 

@@ -11,6 +11,7 @@ from jupyter_eca.protocol.ahp import VERSION
 from tests.fronts.ahp.place import Client, fails, place
 from tests.fronts.ahp.test_lent import S
 from tests.fronts.ahp.test_terminals import Shells
+from tests.support.access import ASKER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,7 @@ async def test_a_client_that_may_not_approve_cannot_have_the_id_of_one_that_may(
         if has_left:
             await client.close()
             await at.serving[0]
-        other = await at.open("editor", approves=False)
+        other = await at.open("editor", access=ASKER)
         for method, params in (
             ("initialize", {"protocolVersions": [VERSION]}),
             ("reconnect", {"lastSeenServerSeq": 0, "subscriptions": [S]}),
@@ -53,7 +54,7 @@ async def test_a_client_that_may_not_approve_cannot_change_what_may_run(tmp_path
     uri = {name: (tmp_path / name).as_uri() for name in ("a.txt", "b.txt", ".eca", ".eca/config.json", "AGENTS.md")}
     wide = {"data": '{"toolCall": {"approval": {"byDefault": "allow"}}}', "encoding": "utf-8"}
     async with place(tmp_path) as at:
-        kernel, editor = await at.connect("kernel", approves=False), await at.connect("editor")
+        kernel, editor = await at.connect("kernel", access=ASKER), await at.connect("editor")
         for method, params in (
             ("resourceWrite", {"uri": uri[".eca/config.json"], **wide}),
             ("resourceWrite", {"uri": f"{tmp_path.as_uri()}/x/../.eca/config.json", **wide}),
@@ -73,7 +74,7 @@ async def test_a_client_that_may_not_approve_cannot_change_what_may_run(tmp_path
 
 async def test_a_client_that_may_not_approve_has_no_terminal(tmp_path: Path) -> None:
     async with place(tmp_path, shells=Shells()) as at:
-        kernel, editor = await at.connect("kernel", approves=False), await at.connect("editor")
+        kernel, editor = await at.connect("kernel", access=ASKER), await at.connect("editor")
         claim = {"kind": "client", "clientId": "kernel"}
         assert (await fails(kernel, "createTerminal", terminal="term:/1", claim=claim)).code == -32009
         await editor.request("createTerminal", terminal="term:/2", claim={"kind": "client", "clientId": "editor"})

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import RemoteError
+from jupyter_eca.fronts.client_access import FULL_ACCESS, ClientAccess
 from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.protocol.jsonrpc import ErrorCode
 from jupyter_eca.transport.memory import MemoryLink, make_link_pair
@@ -125,13 +126,13 @@ def _joined(numbered: tuple[int, str]) -> int:
 
 @asynccontextmanager
 async def book(
-    table: Desk, *, sees_all: bool = True, may_approve: bool = True, kernel_id: str | None = None, **can: Any
+    table: Desk, *, sees_all: bool = True, access: ClientAccess = FULL_ACCESS, kernel_id: str | None = None, **can: Any
 ) -> AsyncGenerator[Book]:
     """A client with these capabilities that has been told of the set-up."""
     ours, theirs = make_link_pair()
     made = Book(ours)
     session = table.tasks.create_task(
-        EcaSession(theirs, Door(table.host, sees_all, approves=may_approve, kernel=kernel_id)).run()
+        EcaSession(theirs, Door(table.host, sees_all, access=access, kernel=kernel_id)).run()
     )
     serving = table.tasks.create_task(made.peer.run())
     try:

@@ -15,6 +15,7 @@ from jupyter_eca.host.host import Host
 from jupyter_eca.workspace.ports import Files, RunningKernel, Workspace
 from tests.fronts.eca.editor_client import Book, book
 from tests.fronts.eca.test_approvals import filed, mine
+from tests.support.access import ASKER
 from tests.support.host_and_client import Desk, desk_of, settings
 
 if TYPE_CHECKING:
@@ -263,7 +264,7 @@ async def test_code_in_a_kernel_cannot_choose_the_agent_of_new_chats(tmp_path: P
 
 async def test_a_client_that_may_not_approve_makes_no_choice_for_the_user(tmp_path: Path) -> None:
     async with opened(tmp_path) as table, panel(table) as client:
-        async with panel(table, may_approve=False) as stranger:
+        async with panel(table, access=ASKER) as stranger:
             await choose_model(stranger, OTHER, "a.ipynb")
             await choose_agent(stranger, "plan", "a.ipynb")
             await begin(stranger, "a.ipynb")

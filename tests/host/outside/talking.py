@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca.fronts.client_access import FULL_ACCESS, ClientAccess
 from jupyter_eca.protocol.jsonrpc import from_json
 from tests.support import acp_schema
 from tests.support.host_and_client import answer, desk
@@ -82,13 +83,13 @@ async def talking(
     notebooks: Notebooks | None = None,
     settings: Json | None = None,
     rules: list[Json] | None = None,
-    approves: bool = True,
+    access: ClientAccess = FULL_ACCESS,
     **more: Any,
 ) -> AsyncGenerator[Talking]:
     """A host with the agent. `settings` are further settings of the agent, `more` keys of the configuration."""
     agents = fake(folder, *quirks, **(settings or {}))
     async with desk(folder, rules or [], notebooks, acpAgents=agents, **more) as table:
-        client = await table.client(approves=approves)
+        client = await table.client(access=access)
         talk = Talking(table, client, folder.parent / f"{folder.name}-frames.jsonl")
         yield talk
     if acp_schema.FILE.exists() and talk.checks_frames:

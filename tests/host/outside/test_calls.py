@@ -16,6 +16,7 @@ from jupyter_eca.protocol.content import (
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.host.hooks.written import hook, says
 from tests.host.outside.talking import talking
+from tests.support.access import ASKER
 from tests.support.host_and_client import outcomes, said, tool_states
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ async def test_nothing_is_allowed_where_the_agent_only_offers_to_allow_more(tmp_
 
 
 async def test_nobody_is_there_so_nothing_is_allowed(tmp_path: Path) -> None:
-    async with talking(tmp_path, approves=False) as talk:
+    async with talking(tmp_path, access=ASKER) as talk:
         received = await talk.ask("opencode_write new.txt")
         assert outcomes(received) == ["completed"]
         assert tool_states(received) == REJECTED

@@ -18,6 +18,7 @@ from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.ports import Files, Workspace
 from tests.host.turn.test_approval_attacks import rejections, results
 from tests.host.turn.test_protected_paths import Person, asked, call, plays, project
+from tests.support.access import ASKER
 from tests.support.host_and_client import Notebook, answer, desk_of
 from tests.support.notebook_page import PATH, Room, code, room, script, text
 from tests.support.samples import sample
@@ -302,7 +303,7 @@ async def test_a_prompt_of_another_protocol_is_asked_about(tmp_path: Path, setti
 async def test_a_client_that_may_not_approve_changes_nothing_unasked(tmp_path: Path, setting: str) -> None:
     """Code in a kernel that has found a token can prompt, and can claim to be a page."""
     async with project(tmp_path, plays(call("write_file", path="a.txt", content="x")), review=setting) as table:
-        page, thief = await table.client(review=True), await table.client(review=True, approves=False)
+        page, thief = await table.client(review=True), await table.client(review=True, access=ASKER)
         assert page is not thief
         await answer(thief, "write", lambda _: table.host.turns.stop("chat"))
         assert not (table.folder / "a.txt").exists()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca import config
 from jupyter_eca.apps.kernel.engine.executed_notebook import ExecutedNotebooks
 from jupyter_eca.config.trust import open_trusted_folders
+from jupyter_eca.fronts.client_access import FULL_ACCESS
 from jupyter_eca.host.doctor import report
 from jupyter_eca.host.host import Host
 from jupyter_eca.mcp_client.loopback_browser import Loopback
@@ -32,7 +33,7 @@ class EmbeddedDoor:
     also runs the host. See `fronts/eca/door.py` for the meaning of the attributes."""
 
     sees_all = False
-    approves = True
+    access = FULL_ACCESS
     # The host has the rights of this kernel, so the user of the kernel may trust folders.
     may_trust = True
     client_chooses_folders = False

@@ -25,7 +25,6 @@ from jupyter_eca.engine.text.exact_text import as_exact_text
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none
 from jupyter_eca.fronts.ahp.resources import contents
-from jupyter_eca.fronts.base import MAY_NOT_APPROVE
 from jupyter_eca.host.tools.path_resolution import find_protected
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
@@ -36,6 +35,7 @@ from jupyter_eca.workspace.paths import parse_file_uri
 if TYPE_CHECKING:
     from _typeshed import StrPath
 
+    from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.ahp import commands
 
@@ -76,16 +76,16 @@ class Resources:
         data, kind = content
         return omit_none(**_encode(data, params.encoding, kind), contentType=kind or None)
 
-    # The methods that change files have the argument `approves`: whether the client may approve tool calls. The result
+    # The methods that change files have the argument `access`: what the client may do. The result
     # {} says that the change was made.
 
-    async def write(self, params: commands.ResourceWrite, client: str, *, approves: bool) -> Json:
+    async def write(self, params: commands.ResourceWrite, client: str, *, access: ClientAccess) -> Json:
         """Write a file. Raises: RemoteError."""
         if len(params.data) > MAX_FILE * 4 // 3 + 4:  # base64 has 4 characters for 3 bytes
             raise RemoteError(f"The content has more than {MAX_FILE} bytes.", AhpErrorCode.INVALID_PARAMS)
         path = self._resolve_allowed(params.uri, client, write=True)
         data = _decode(params.data, params.encoding)
-        await self._check_rights(path, approves=approves)
+        await self._check_rights(path, access=access)
         await asyncio.to_thread(_write, path, data, params.uri, create_only=params.create_only)
         self._host.index.mark_stale()  # the list of the workspace's files is made again before its next use
         return {}
@@ -94,24 +94,24 @@ class Resources:
         """Return the entries of a folder. Raises: RemoteError."""
         return {"entries": await run_read(_list_folder, self._resolve_allowed(params.uri, client), params.uri)}
 
-    async def copy(self, params: commands.ResourceCopy, client: str, *, approves: bool) -> Json:
-        return await self._transfer(params, client, approves=approves, move=False)
+    async def copy(self, params: commands.ResourceCopy, client: str, *, access: ClientAccess) -> Json:
+        return await self._transfer(params, client, access=access, move=False)
 
-    async def move(self, params: commands.ResourceMove, client: str, *, approves: bool) -> Json:
-        return await self._transfer(params, client, approves=approves, move=True)
+    async def move(self, params: commands.ResourceMove, client: str, *, access: ClientAccess) -> Json:
+        return await self._transfer(params, client, access=access, move=True)
 
-    async def _transfer(self, params: commands.ResourceCopy, client: str, *, approves: bool, move: bool) -> Json:
+    async def _transfer(self, params: commands.ResourceCopy, client: str, *, access: ClientAccess, move: bool) -> Json:
         # A copy follows a symbolic link and copies its target. A move moves the link itself.
         source = self._resolve_entry(params.source, client) if move else self._resolve_allowed(params.source, client)
         destination = self._resolve_entry(params.destination, client)
-        await self._check_rights(*((source, destination) if move else (destination,)), approves=approves)
+        await self._check_rights(*((source, destination) if move else (destination,)), access=access)
         await asyncio.to_thread(_transfer_entry, source, destination, params, move=move)
         self._host.index.mark_stale()
         return {}
 
-    async def delete(self, params: commands.ResourceDelete, client: str, *, approves: bool) -> Json:
+    async def delete(self, params: commands.ResourceDelete, client: str, *, access: ClientAccess) -> Json:
         path = self._resolve_entry(params.uri, client)
-        await self._check_rights(path, approves=approves)
+        await self._check_rights(path, access=access)
         await asyncio.to_thread(_delete, path, params)
         self._host.index.mark_stale()
         return {}
@@ -140,11 +140,11 @@ class Resources:
         question = ChatAskQuestionParams(chat_id=chat, question=words, options=options, allow_freeform=False)
         return (await self._host.subscribers.ask(chat, question)).answer == _ALLOW
 
-    async def _check_rights(self, *paths: Path, approves: bool) -> None:
+    async def _check_rights(self, *paths: Path, access: ClientAccess) -> None:
         """Check that the client may change these paths. Some files, such as the configuration, decide which tools may
         run without approval. Raises: RemoteError when a client that may not approve would change such a file."""
-        if not approves and (path := await find_protected(self._host.workspace.files, self._host.config, paths)):
-            raise RemoteError(f"{path} decides what may run. {MAY_NOT_APPROVE}", AhpErrorCode.PERMISSION_DENIED)
+        if not access.approves and (path := await find_protected(self._host.workspace.files, self._host.config, paths)):
+            raise RemoteError(f"{path} decides what may run. {access.reason}", AhpErrorCode.PERMISSION_DENIED)
 
     # -- paths
 

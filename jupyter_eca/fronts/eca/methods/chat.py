@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.config.schema import ALIASES
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import BusyError, EcaError, LocalError, RemoteError, ToolError
-from jupyter_eca.fronts.base import MAY_NOT_APPROVE
 from jupyter_eca.fronts.eca import choices, trust
 from jupyter_eca.fronts.eca.config_rights import check_may_approve
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt
@@ -107,8 +106,8 @@ def remove_steering_message(session: EcaSession, params: chat.ChatPromptSteerRem
 
 def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None:
     """Approve a tool call. Warn the client if another client has rejected the call before."""
-    if not session.door.approves:
-        session.say(lifecycle.MessageType.WARNING, MAY_NOT_APPROVE)
+    if not session.door.access.approves:
+        session.say(lifecycle.MessageType.WARNING, session.door.access.reason)
         return
     id = session.find_chat(params.chat_id)
     try:

@@ -43,7 +43,8 @@ _ADDRESS: Final = re.compile(r"eca://(?P<kind>notebook|kernel|chat)/(?P<name>[^/
 
 
 class NotebookShelf:
-    """The resources, as a `ResourceShelf` and a `PolledShelf`. In a URI, the `/` of a path is written as %2F."""
+    """The resources, as a `ResourceShelf`, a `PolledShelf` and a `GuardedShelf`. In a URI, the `/` of a path is written
+    as %2F."""
 
     async def list(self, backend: Assistant) -> list[types.Resource]:
         """Return the open notebooks, their kernels, and the chats of the workspace."""
@@ -113,6 +114,11 @@ class NotebookShelf:
                 kernel = await kernels.find(path) if kernels is not None else backend.host.workspace.kernel
                 parts.append((await kernel.state()).wire() if kernel is not None else None)
         return hashlib.sha256(answers.as_json({"parts": parts}).encode("utf-8", "replace")).hexdigest()
+
+    def needs_asking(self, uri: str) -> bool:
+        """Return whether a resource is a notebook or a kernel. To read a kernel, code runs in it."""
+        match = _ADDRESS.fullmatch(uri)
+        return match is not None and match["kind"] != "chat"
 
     async def read(self, backend: Assistant, uri: str) -> types.ReadResourceResult | None:
         """Return the resource with this URI; None for a URI of another form. Raises: ToolError."""

@@ -1,0 +1,68 @@
+"""Owns what a client of a front may do: read the chats, ask the assistant, or approve what it wants to do.
+
+The application that a client connects to decides it once, when the connection or the request comes. Each front then
+refuses what goes beyond it, with the reason that the application gives. This module must not know how the decision is
+made: for a Jupyter server, `apps/server/authorization.py` does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class AccessLevel(IntEnum):
+    """How much a client may do. Each level includes the ones before it."""
+
+    READ = 1
+    """The client sees the chats and their events."""
+
+    ASK = 2
+    """The client may prompt, steer, stop and delete, and do everything else that no user has to approve."""
+
+    APPROVE = 3
+    """The client may approve tool calls, answer questions and change the rules of approval."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientAccess:
+    """What a client may do."""
+
+    level: AccessLevel = AccessLevel.APPROVE
+
+    reason: str = ""
+    """The sentence for a client that tries to do more than it may. It says who can do that instead. "" at the highest
+    level."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether the client may ask."""
+        return self.level >= AccessLevel.ASK
+
+    @property
+    def approves(self) -> bool:
+        """Whether the client may approve. Code in a kernel can find the token of the server. So a client that shows
+        only this token may be code that a model wrote. It may ask, but not approve."""
+        return self.level >= AccessLevel.APPROVE
+
+
+FULL_ACCESS: Final = ClientAccess()
+"""The access of a client whose user owns the whole process, for example an editor that has started it."""
+
+_SCOPE_KEY: Final = "access"
+
+
+def put_access(access: ClientAccess) -> Mapping[str, Any]:
+    """Return what is added to the ASGI scope of a request, so that `read_access` finds the access there."""
+    return {_SCOPE_KEY: access}
+
+
+def read_access(scope: Mapping[str, Any]) -> ClientAccess:
+    """Return the access of the client that sent a request, from the ASGI scope. A process without a Jupyter server puts
+    none there: whoever knows its token may do everything."""
+    access = scope.get(_SCOPE_KEY)
+    return access if isinstance(access, ClientAccess) else FULL_ACCESS
