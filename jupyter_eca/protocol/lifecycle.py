@@ -101,14 +101,28 @@ class InitializeParams(Model):
         return value or {}
 
 
+class ClientRights(Model):
+    """What the client may do, if it may not do everything. It may read all chats that it sees."""
+
+    asks: bool
+    """Whether it may ask. If not, the server refuses every request that does not only read."""
+    approves: bool
+    """Whether it may approve tool calls and answer questions."""
+    reason: str
+    """A sentence for the user: what is not allowed, and who decides that."""
+
+
 class InitializeResult(Model):
-    """The first answer of the server. Only clients of the older revision read these fields; they harm nobody else."""
+    """The first answer of the server. Only clients of the older revision read these fields, except for `rights`; they
+    harm nobody else."""
 
     models: tuple[str, ...] = ()
     chat_default_model: str = ""
     chat_behaviors: tuple[str, ...] = ()
     chat_default_behavior: str = ""
     chat_welcome_message: str = ""
+    rights: ClientRights | None = None
+    """Not in ECA: what the client may do. It is absent if it may do everything, and for clients that are not ours."""
 
 
 class MessageType(StrEnum):

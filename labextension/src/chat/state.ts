@@ -19,6 +19,7 @@ import {
   ChatContentReceivedParams,
   ChatId,
   ChatSummary,
+  ClientRights,
   ConfigUpdatedParams,
   Job,
   ProviderStatus,
@@ -99,6 +100,8 @@ export interface Message {
 /** All that the panel shows. */
 export interface State {
   readonly connection: Connection;
+  /** What the user may do on this server; undefined if everything. */
+  readonly rights?: ClientRights | undefined;
   /** Whether the server has sent its list of models, which may be empty. */
   readonly configured: boolean;
   /** The chat that is shown. */
@@ -138,6 +141,8 @@ export type Action =
   | ({ readonly type: 'notification' } & ServerNotification)
   /** The state of the connection has changed. */
   | { readonly type: 'connection'; readonly connection: Connection }
+  /** The server has said what the user may do. */
+  | { readonly type: 'allowed'; readonly rights: ClientRights | undefined }
   /** The list of all chats was fetched. */
   | { readonly type: 'listed'; readonly chats: readonly ChatSummary[] }
   /** The user opens a chat. It begins empty when it was not shown before. */
@@ -214,6 +219,8 @@ export function reduce(state: State, action: Action): State {
         connection: action.connection,
         ...(action.connection !== 'open' && { chats: dropQuestions(state) })
       };
+    case 'allowed':
+      return { ...state, rights: action.rights };
     case 'listed':
       return { ...state, list: action.chats };
     case 'shown': {

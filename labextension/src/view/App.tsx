@@ -40,6 +40,7 @@ import { IconButton } from './common/Icon';
 import { Instructions, InstructionsSource } from './Instructions';
 import { useKeptFocus } from './common/kept_focus';
 import { Messages } from './common/Messages';
+import { Rights } from './common/rights';
 import { openModelPicker, Pickers } from './composer/Pickers';
 import { ApproveAll, approveShown } from './tools/ApproveAll';
 import {
@@ -111,7 +112,7 @@ export function App({
       ref={panel}
       className="eca-Panel"
       onKeyDownCapture={event => {
-        decideWithKey(session, waiting, event);
+        decideWithKey(session, state.rights?.approves === false ? [] : waiting, event);
       }}
       onKeyDown={event => {
         if (event.key === 'Escape' && listing) {
@@ -171,17 +172,19 @@ export function App({
             onDelete={id => void deleteChat(session, id)}
           />
         ) : (
-          <NextDecision.Provider value={waiting[0] === undefined ? '' : nameCallInChat(waiting[0])}>
-            <ChatView
-              session={session}
-              drafts={drafts}
-              state={state}
-              chat={chat}
-              waiting={waiting}
-              surroundings={surroundings}
-              instructions={instructions}
-            />
-          </NextDecision.Provider>
+          <Rights.Provider value={state.rights}>
+            <NextDecision.Provider value={waiting[0] === undefined ? '' : nameCallInChat(waiting[0])}>
+              <ChatView
+                session={session}
+                drafts={drafts}
+                state={state}
+                chat={chat}
+                waiting={waiting}
+                surroundings={surroundings}
+                instructions={instructions}
+              />
+            </NextDecision.Provider>
+          </Rights.Provider>
         )}
       </Boundary>
       <StatusLine
@@ -400,6 +403,48 @@ function ChatView(props: ChatViewProps): React.ReactElement {
     }
     return accepted;
   };
+  const composer = (
+    <Composer
+      busy={busy}
+      connected={state.connection === 'open'}
+      editing={edited !== undefined}
+      insertedText={insertedText}
+      unsent={drafts.get(chat.id)}
+      onUnsent={onUnsent}
+      place={place}
+      query={query}
+      estimates={estimates}
+      onSend={send}
+      onStop={() => {
+        session.stop();
+      }}
+      onCancelEdit={onCancelEdit}
+      onEditLast={() => {
+        const last = chat.blocks.findLast((block): block is UserBlock => block.kind === 'user');
+        if (last !== undefined) {
+          onEdit(last);
+        }
+      }}
+      onWarning={text => {
+        session.showMessage('warning', text);
+      }}
+    >
+      <Pickers
+        frame={pickers}
+        selection={{ ...state.selection, ...chat.selection }}
+        models={state.models}
+        agents={state.agents}
+        outsideAgents={state.outsideAgents}
+        agentOptions={chat.agentOptions ?? []}
+        onChooseOption={(option, value) => {
+          session.chooseOption(option, value);
+        }}
+        onChoose={selection => {
+          session.choose(selection);
+        }}
+      />
+    </Composer>
+  );
   return (
     <>
       {chat.blocks.length === 0 && !busy ? (
@@ -489,46 +534,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
       />
       {plan !== undefined && <Plan details={plan} />}
       <Instructions source={instructions} />
-      <Composer
-        busy={busy}
-        connected={state.connection === 'open'}
-        editing={edited !== undefined}
-        insertedText={insertedText}
-        unsent={drafts.get(chat.id)}
-        onUnsent={onUnsent}
-        place={place}
-        query={query}
-        estimates={estimates}
-        onSend={send}
-        onStop={() => {
-          session.stop();
-        }}
-        onCancelEdit={onCancelEdit}
-        onEditLast={() => {
-          const last = chat.blocks.findLast((block): block is UserBlock => block.kind === 'user');
-          if (last !== undefined) {
-            onEdit(last);
-          }
-        }}
-        onWarning={text => {
-          session.showMessage('warning', text);
-        }}
-      >
-        <Pickers
-          frame={pickers}
-          selection={{ ...state.selection, ...chat.selection }}
-          models={state.models}
-          agents={state.agents}
-          outsideAgents={state.outsideAgents}
-          agentOptions={chat.agentOptions ?? []}
-          onChooseOption={(option, value) => {
-            session.chooseOption(option, value);
-          }}
-          onChoose={selection => {
-            session.choose(selection);
-          }}
-        />
-      </Composer>
+      {state.rights?.asks === false ? <p className="eca-Note">{state.rights.reason}</p> : composer}
     </>
   );
 }

@@ -13,6 +13,7 @@ import {
   ChatListResult,
   ChatSummary,
   ClientMethods,
+  ClientRights,
   CodeAssistant,
   Done,
   EditorGetDiagnosticsParams,
@@ -100,7 +101,11 @@ const REVIEW: CodeAssistant = { review: true };
 
 /** The client on one link. `connect` and the functions after it create one for different purposes. */
 export class Client {
-  private constructor(private readonly peer: Peer<ClientMethods, ServerMethods>) {}
+  private constructor(
+    private readonly peer: Peer<ClientMethods, ServerMethods>,
+    /** What this client may do; undefined if it may do everything. */
+    readonly rights?: ClientRights
+  ) {}
 
   /** Connect to the server. Without `attendant`, tool calls cannot be approved here. Throws: LinkError, RpcError. */
   static async connect(link: Link, attendant?: Attendant, notebooks?: NotebookHost): Promise<Client> {
@@ -123,8 +128,7 @@ export class Client {
     }
     const reviewed = attendant !== undefined && notebooks !== undefined;
     const capabilities = attendant === undefined ? UNATTENDED : { ...ATTENDED, ...(reviewed && REVIEW) };
-    await initialize(peer, { ...capabilities, ...(notebooks !== undefined && NOTEBOOKS) });
-    return new Client(peer);
+    return new Client(peer, await initialize(peer, { ...capabilities, ...(notebooks !== undefined && NOTEBOOKS) }));
   }
 
   /**
@@ -205,8 +209,18 @@ function serveNotebooks(peer: Peer<ClientMethods, ServerMethods>, notebooks: Not
   });
 }
 
-/** Begin the conversation, as ECA demands it. `codeAssistant` has the capabilities of the client. */
-async function initialize(peer: Peer<ClientMethods, ServerMethods>, codeAssistant: CodeAssistant): Promise<void> {
-  await peer.request('initialize', { clientInfo: { name: 'jupyter-eca' }, capabilities: { codeAssistant } });
+/**
+ * Begin the conversation, as ECA demands it. `codeAssistant` has the capabilities of the client. Return what the client
+ * may do; undefined if it may do everything.
+ */
+async function initialize(
+  peer: Peer<ClientMethods, ServerMethods>,
+  codeAssistant: CodeAssistant
+): Promise<ClientRights | undefined> {
+  const result = await peer.request('initialize', {
+    clientInfo: { name: 'jupyter-eca' },
+    capabilities: { codeAssistant }
+  });
   peer.notify('initialized', {});
+  return result.rights ?? undefined;
 }

@@ -817,6 +817,16 @@ export interface ClientInfo {
   readonly version?: string;
 }
 
+/** What the client may do, if it may not do everything. It may read all chats that it sees. */
+export interface ClientRights {
+  /** Whether it may ask. If not, the server refuses every request that does not only read. */
+  readonly asks: boolean;
+  /** Whether it may approve tool calls and answer questions. */
+  readonly approves: boolean;
+  /** A sentence for the user: what is not allowed, and who decides that. */
+  readonly reason: string;
+}
+
 /** What the client can do. ECA's own values are not only booleans: some clients send an empty object for "yes". */
 export interface CodeAssistant {
   readonly chat?: unknown;
@@ -1231,13 +1241,18 @@ export interface InitializeParams {
   readonly workspaceFolders?: readonly WorkspaceFolder[];
 }
 
-/** The first answer of the server. Only clients of the older revision read these fields; they harm nobody else. */
+/**
+ * The first answer of the server. Only clients of the older revision read these fields, except for `rights`; they
+ * harm nobody else.
+ */
 export interface InitializeResult {
   readonly models: readonly string[];
   readonly chatDefaultModel: string;
   readonly chatBehaviors: readonly string[];
   readonly chatDefaultBehavior: string;
   readonly chatWelcomeMessage: string;
+  /** Not in ECA: what the client may do. It is absent if it may do everything, and for clients that are not ours. */
+  readonly rights?: ClientRights;
 }
 
 /** Insert a new cell. */

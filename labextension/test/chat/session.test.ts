@@ -8,6 +8,7 @@ import {
   ChatContentReceivedParams,
   ChatSelection,
   ClientMethods,
+  ClientRights,
   Content,
   Role,
   ServerMethods
@@ -27,7 +28,8 @@ class Server {
   readonly peer: Peer<ServerMethods, ClientMethods>;
   constructor(
     link: Link,
-    private readonly chats: readonly { id: string; status: 'running' | 'idle' }[] = []
+    private readonly chats: readonly { id: string; status: 'running' | 'idle' }[] = [],
+    private readonly rights?: ClientRights
   ) {
     this.peer = new Peer(link);
     const note = <K extends keyof ClientMethods>(
@@ -40,6 +42,7 @@ class Server {
       });
     };
     note('initialize', () => ({
+      ...(this.rights !== undefined && { rights: this.rights }),
       models: [],
       chatDefaultModel: '',
       chatBehaviors: [],
@@ -83,6 +86,8 @@ class TestWorld implements SessionEnvironment {
   readonly servers: Server[] = [];
   readonly chats: { id: string; status: 'running' | 'idle' }[] = [];
   refuses = false;
+  /** What the user may do; undefined if everything. */
+  rights?: ClientRights;
   private readonly waiting = new Set<() => void>();
   private ids = 0;
   /** The notebooks of the page; undefined as long as it has none. */
@@ -93,7 +98,7 @@ class TestWorld implements SessionEnvironment {
       return Promise.reject(new LinkError('refused'));
     }
     const [left, right] = createLinks();
-    this.servers.push(new Server(right, this.chats));
+    this.servers.push(new Server(right, this.chats, this.rights));
     return Promise.resolve(left);
   }
 
@@ -158,6 +163,16 @@ test('the panel connects as a client that approves calls and answers questions',
     { capabilities: { codeAssistant: { chat: true, envelope: true, chatCapabilities: { askQuestion: true } } } }
   ]);
   expect(JSON.stringify(world.server.of('initialize'))).not.toContain('unattended');
+});
+
+test('the session knows what the user may do, also after the server has changed it', async () => {
+  const [session, world] = await connected();
+  expect(session.state.rights).toBeUndefined();
+  world.rights = { asks: false, approves: false, reason: 'Ada asks here.' };
+  session.handleClose();
+  world.tick();
+  await until(() => session.state.connection === 'open');
+  expect(session.state.rights).toEqual(world.rights);
 });
 
 test('a prompt goes to the chat that is shown, with the chosen model and agent', async () => {

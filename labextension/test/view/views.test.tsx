@@ -6,7 +6,7 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
 import { Block, ToolBlock } from '../../src/chat/blocks';
-import { TaskDetails, ToolCallDetails, UsageContent } from '../../src/wire/protocol';
+import { ClientRights, TaskDetails, ToolCallDetails, UsageContent } from '../../src/wire/protocol';
 import { FirstSteps } from '../../src/view/first_run/first_steps';
 import { Session } from '../../src/chat/session';
 import { createChat, createState } from '../../src/chat/state';
@@ -18,6 +18,7 @@ import { Chips } from '../../src/view/composer/Chips';
 import { Completion } from '../../src/view/composer/Completion';
 import { Breakdown } from '../../src/view/ContextMeter';
 import { Env, EnvProvider } from '../../src/view/common/env';
+import { Rights } from '../../src/view/common/rights';
 import { CarryOut, Plan } from '../../src/view/tools/Plan';
 import { Question } from '../../src/view/transcript/Question';
 import { describeCall } from '../../src/view/tools/describe_call';
@@ -569,4 +570,22 @@ test('the line of a call names the kernel that Lab shows', () => {
   const withRun = { ...change, details: { ...details, runs: cells } };
   expect(describeCall(withRun, notebooks, trans)).toBe('Change 1 cell of a.ipynb, add 1, run 2 in Python 3');
   expect(describeCall({ ...change, details }, notebooks, trans)).toBe('Change 1 cell of a.ipynb, add 1, run 2');
+});
+
+test('who may not approve reads why in place of the buttons, and can reject only where they may ask', () => {
+  const decide = { chatId: 'c', onApprove: nothing, onReject: nothing, onBackground: nothing };
+  const card = (rights: ClientRights | undefined): string =>
+    shown(
+      <Rights.Provider value={rights}>
+        <ToolCard block={CALL} {...decide} />
+      </Rights.Provider>
+    );
+  expect(card(undefined)).toContain('>Approve');
+  const asker = card({ asks: true, approves: false, reason: 'Ada approves here.' });
+  expect(asker).toContain('Ada approves here.');
+  expect(asker).not.toContain('>Approve');
+  expect(asker).toContain('>Reject');
+  const reader = card({ asks: false, approves: false, reason: 'You may read.' });
+  expect(reader).toContain('You may read.');
+  expect(reader).not.toContain('>Reject');
 });

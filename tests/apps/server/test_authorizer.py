@@ -135,6 +135,19 @@ async def test_who_may_not_approve_asks_and_waits_for_someone_who_may(
         assert (jp_root_dir / "new.txt").read_text() == "one"
 
 
+async def test_a_panel_is_told_what_its_user_may_do(jp_ws_fetch: Fetch) -> None:
+    ours = {"capabilities": {"codeAssistant": {"envelope": True}}}
+    for name, may in (("ada", None), ("ben", (True, False, MAY_NOT_APPROVE)), ("cy", (False, False, MAY_NOT_ASK))):
+        async with connected(jp_ws_fetch, name, "ws") as socket:
+            rights = (await reply(socket, {**START, "params": ours}))["result"].get("rights")
+            assert (rights is None) is (may is None)
+            if may is not None:
+                assert (rights["asks"], rights["approves"]) == may[:2]
+                assert may[2] in rights["reason"]
+        async with connected(jp_ws_fetch, name, "ws") as editor:  # of another maker
+            assert "rights" not in (await reply(editor, START))["result"]
+
+
 async def test_a_call_is_denied_where_nobody_is_who_may_approve(jp_ws_fetch: Fetch, jp_root_dir: Path) -> None:
     async with panel(jp_ws_fetch, "ben") as ben, panel(jp_ws_fetch, "cy"):
         assert "result" in await reply(ben, prompt("write"))

@@ -51,7 +51,16 @@ async def initialize(session: EcaSession, params: lifecycle.InitializeParams) ->
         chat_behaviors=resolved.list_selectable(session.default_agent),
         chat_default_behavior=resolved.agent(session.default_agent).name,
         chat_welcome_message=resolved.config.welcome_message,
+        rights=_describe_rights(session),
     )
+
+
+def _describe_rights(session: EcaSession) -> lifecycle.ClientRights | None:
+    """Return what a client of ours may do; None if it may do everything."""
+    access = session.door.access
+    if access.approves or session.dialect is not Dialect.OWN:
+        return None
+    return lifecycle.ClientRights(asks=access.asks, approves=False, reason=access.reason)
 
 
 def _use_client_agent(session: EcaSession, wanted: object) -> None:

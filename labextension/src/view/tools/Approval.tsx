@@ -12,6 +12,7 @@ import type { PartCount } from '../../chat/blocks';
 import { ChatId } from '../../wire/protocol';
 import { RuleForm } from './RuleProposal';
 import { useEnv } from '../common/env';
+import { Rights } from '../common/rights';
 import { DECISION_KEYS, NextDecision } from './decision_keys';
 import { toExactText } from '../../render/format';
 
@@ -59,6 +60,7 @@ export function Approval({
   const { trans, approvalRules } = useEnv();
   // The call that a key would decide about; undefined where there are no keys.
   const next = React.useContext(NextDecision);
+  const rights = React.useContext(Rights);
   const [proposing, setProposing] = React.useState(false);
   const [rejecting, setRejecting] = React.useState(draftReasons.has(nameCall(chatId, id)));
   if (proposing && approvalRules !== undefined) {
@@ -83,6 +85,31 @@ export function Approval({
           setRejecting(false);
         }}
       />
+    );
+  }
+  const rejectButton = (hasKey: boolean): React.ReactElement => (
+    <button
+      type="button"
+      className="eca-Button"
+      aria-keyshortcuts={hasKey ? 'Control+Backspace' : undefined}
+      title={
+        hasKey ? trans.__('%1, outside of the prompt box, rejects without a reason', DECISION_KEYS.reject) : undefined
+      }
+      onClick={() => {
+        draftReasons.set(nameCall(chatId, id), { reason: '', focused: true });
+        setRejecting(true);
+      }}
+    >
+      {trans.__('Reject…')}
+      {hasKey && <kbd aria-hidden="true">{DECISION_KEYS.reject}</kbd>}
+    </button>
+  );
+  if (rights?.approves === false) {
+    return (
+      <div className="eca-Approval" role="group" aria-label={trans.__('May this run?')}>
+        <p className="eca-Note">{rights.reason}</p>
+        {rights.asks && rejectButton(false)}
+      </div>
     );
   }
   return (
@@ -127,23 +154,7 @@ export function Approval({
           {trans.__('Always…')}
         </button>
       )}
-      <button
-        type="button"
-        className="eca-Button"
-        aria-keyshortcuts={next === undefined ? undefined : 'Control+Backspace'}
-        title={
-          next === undefined
-            ? undefined
-            : trans.__('%1, outside of the prompt box, rejects without a reason', DECISION_KEYS.reject)
-        }
-        onClick={() => {
-          draftReasons.set(nameCall(chatId, id), { reason: '', focused: true });
-          setRejecting(true);
-        }}
-      >
-        {trans.__('Reject…')}
-        {next !== undefined && <kbd aria-hidden="true">{DECISION_KEYS.reject}</kbd>}
-      </button>
+      {rejectButton(next !== undefined)}
     </div>
   );
 }

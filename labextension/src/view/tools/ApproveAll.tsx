@@ -8,6 +8,7 @@ import * as React from 'react';
 
 import { Session } from '../../chat/session';
 import { useEnv } from '../common/env';
+import { Rights } from '../common/rights';
 import { CallInChat, DECISION_KEYS, NextDecision, selectUnchanged } from './decision_keys';
 
 /** Approve the calls that were shown. A call that was decided or has changed since it was shown is left out. */
@@ -24,11 +25,12 @@ interface Props {
   readonly onApproveAll: (calls: readonly CallInChat[]) => void;
 }
 
-/** The button; nothing when fewer than two calls wait. */
+/** The button; nothing when fewer than two calls wait, or when the user may not approve. */
 export function ApproveAll({ calls, onApproveAll }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   const hasKeys = React.useContext(NextDecision) !== undefined;
-  return calls.length < 2 ? null : (
+  const mayApprove = React.useContext(Rights)?.approves ?? true;
+  return calls.length < 2 || !mayApprove ? null : (
     <div className="eca-ApproveAll" role="group" aria-label={trans.__('All calls that wait')}>
       <button
         type="button"
