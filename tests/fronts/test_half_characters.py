@@ -20,7 +20,7 @@ from mcp.shared.exceptions import MCPError
 from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.fronts.mcp.assistant import Assistant
 from jupyter_eca.fronts.mcp.server import McpFront
-from jupyter_eca.fronts.mcp.stdio import parse_line
+from jupyter_eca.fronts.mcp.stdio import Refusal, parse_line
 from jupyter_eca.fronts.rest.app import application
 from jupyter_eca.fronts.rest.front import RestFront
 from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Request, to_json
@@ -128,8 +128,8 @@ async def attack_mcp(table: Place, half: str) -> None:
             await client.call_tool("eca_run", {"prompt": half})
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": half}}).encode()
     refused = parse_line(line)
-    assert isinstance(refused, types.JSONRPCError)
-    assert refused.error.code == types.PARSE_ERROR
+    assert isinstance(refused, Refusal)
+    assert refused.error.error.code == types.PARSE_ERROR
 
 
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

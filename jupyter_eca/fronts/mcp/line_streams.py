@@ -12,11 +12,10 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
-import mcp_types as types
 from mcp.shared.message import SessionMessage
 
 from jupyter_eca.fronts.mcp.server import McpFront
-from jupyter_eca.fronts.mcp.stdio import Incoming, encode_message, parse_line
+from jupyter_eca.fronts.mcp.stdio import Incoming, Refusal, encode_message, parse_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -84,8 +83,8 @@ async def _read(
             if not line.strip():
                 continue
             match parse_line(line):
-                case types.JSONRPCError() as refusal:
-                    await refusals.send(SessionMessage(refusal))
+                case Refusal(error=error):
+                    await refusals.send(SessionMessage(error))
                 case message:
                     await incoming.send(SessionMessage(message))
 

@@ -1,8 +1,8 @@
 """Owns the transport of MCP (Model Context Protocol) over stdin and stdout, in the form of the two streams that the MCP
 SDK expects. Each message is one line.
 
-We do not use the SDK's own transport, because a signal cannot end its streams. It must not know what a message means:
-`server.py` does.
+We do not use the SDK's own transport, because a signal cannot end its streams. This module must not know what a
+message means: `server.py` does.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import io
 import math
 import threading
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
@@ -34,24 +35,32 @@ if TYPE_CHECKING:
 Incoming = SessionMessage | Exception
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The answer to a line that is not a message. It is no `JSONRPCError`: that is also what a client sends, when it
+    cannot answer a request of ours."""
+
+    error: types.JSONRPCError
+
+
 @asynccontextmanager
 async def open_streams() -> AsyncGenerator[Streams]:
     """Yield the stream of incoming messages and the stream for outgoing messages. The first one ends when stdin
     ends."""
     stdin, stdout = claim_streams()
-    incoming, reader = anyio.create_memory_object_stream[Incoming](math.inf)
-    outgoing, writer = anyio.create_memory_object_stream[SessionMessage](0)
+    incoming_sender, incoming = anyio.create_memory_object_stream[Incoming](math.inf)
+    outgoing, outgoing_receiver = anyio.create_memory_object_stream[SessionMessage](0)
     refusals = asyncio.Queue[types.JSONRPCError]()
     loop = asyncio.get_running_loop()
 
     def read() -> None:  # runs in a thread
         for line in filter(bytes.strip, io.BufferedReader(stdin)):
             match parse_line(line):
-                case types.JSONRPCError() as refusal:
-                    loop.call_soon_threadsafe(refusals.put_nowait, refusal)
+                case Refusal(error=error):
+                    loop.call_soon_threadsafe(refusals.put_nowait, error)
                 case message:
-                    loop.call_soon_threadsafe(incoming.send_nowait, SessionMessage(message))
-        loop.call_soon_threadsafe(incoming.close)
+                    loop.call_soon_threadsafe(incoming_sender.send_nowait, SessionMessage(message))
+        loop.call_soon_threadsafe(incoming_sender.close)
 
     async def refuse(sender: MemoryObjectSendStream[SessionMessage]) -> None:
         with sender:
@@ -61,25 +70,25 @@ async def open_streams() -> AsyncGenerator[Streams]:
     # A blocking read cannot be cancelled on any platform. So this is a daemon thread, which ends with the process.
     threading.Thread(target=read, name="eca-stdin", daemon=True).start()
     async with asyncio.TaskGroup() as tasks:
-        writing = tasks.create_task(_write(writer, stdout))
+        writing = tasks.create_task(_write(outgoing_receiver, stdout))
         refusing = tasks.create_task(refuse(outgoing.clone()))
         try:
-            with incoming, reader, outgoing:
-                yield reader, outgoing
+            with incoming_sender, incoming, outgoing:
+                yield incoming, outgoing
         finally:
             writing.cancel()
             refusing.cancel()
 
 
-def parse_line(line: bytes) -> types.JSONRPCMessage:
-    """Return the message in a line. If the line is not a message, return the error to send as the answer: the SDK would
-    only drop the line, and the client would wait for ever."""
+def parse_line(line: bytes) -> types.JSONRPCMessage | Refusal:
+    """Return the message in a line, or what to answer if the line is none: the SDK would only drop the line, and the
+    client would wait for ever."""
     try:
         data = parse_json(line)
         if fault := find_fault(data):
             raise ValueError(fault)
     except (ValueError, RecursionError) as error:
-        return _make_error(types.PARSE_ERROR, f"not JSON: {error}")
+        return _refuse(types.PARSE_ERROR, f"not JSON: {error}")
     try:
         # The SDK would treat a request with another kind of id as a notification, and send no answer.
         if isinstance(data, dict) and not isinstance(cast("dict[str, Any]", data).get("id"), str | int | None):
@@ -87,12 +96,12 @@ def parse_line(line: bytes) -> types.JSONRPCMessage:
         return types.jsonrpc_message_adapter.validate_python(data, by_name=False)
     except (ValidationError, TypeError) as error:
         reason = "" if isinstance(error, ValidationError) else f": {error}"
-        return _make_error(types.INVALID_REQUEST, f"not a JSON-RPC 2.0 message{reason}")
+        return _refuse(types.INVALID_REQUEST, f"not a JSON-RPC 2.0 message{reason}")
 
 
-def _make_error(code: int, message: str) -> types.JSONRPCError:
+def _refuse(code: int, message: str) -> Refusal:
     """Make the answer to a line that is not a message, and so has no id."""
-    return types.JSONRPCError(jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=message))
+    return Refusal(types.JSONRPCError(jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=message)))
 
 
 def encode_message(message: SessionMessage) -> bytes:
@@ -100,10 +109,10 @@ def encode_message(message: SessionMessage) -> bytes:
     return message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
 
 
-async def _write(writer: MemoryObjectReceiveStream[SessionMessage], stdout: BinaryIO) -> None:
+async def _write(messages: MemoryObjectReceiveStream[SessionMessage], stdout: BinaryIO) -> None:
     """Write the outgoing messages to stdout, one in each line."""
-    with writer:
-        async for message in writer:
+    with messages:
+        async for message in messages:
             try:
                 await asyncio.to_thread(_write_bytes, stdout, encode_message(message))
             except BrokenPipeError:

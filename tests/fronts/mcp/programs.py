@@ -18,6 +18,8 @@ from tests.support import editor_process
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Mapping
 
+    from mcp.client.session import ElicitationFnT
+
     from tests.fronts.mcp.room import User
 
 ROOT = Path(__file__).parents[3]
@@ -28,12 +30,18 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     return {**editor_process.environment(folder), "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error", **more}
 
 
-def on_stdio(folder: Path, *arguments: str, user: User | None = None, more: Mapping[str, str] | None = None) -> Client:
+def on_stdio(
+    folder: Path,
+    *arguments: str,
+    user: User | ElicitationFnT | None = None,
+    more: Mapping[str, str] | None = None,
+    mode: str = "auto",
+) -> Client:
     command = ["-m", "jupyter_eca", "mcp", *arguments]
     params = StdioServerParameters(
         command=sys.executable, args=command, env=environment(folder, **(more or {})), cwd=str(folder)
     )
-    return Client(params, elicitation_callback=user)
+    return Client(params, elicitation_callback=user, mode=mode)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import httpx2
+import mcp_types as types
 import psutil
 import pytest
 
@@ -65,6 +66,16 @@ NO_MESSAGES = {
     r'{"jsonrpc":"2.0","id":1.5,"method":"ping"}': -32600,
     "{oops": -32700,
 }
+
+
+@pytest.mark.asyncio
+async def test_a_client_that_answers_a_question_with_an_error_gets_the_end_of_the_call(folder: Path) -> None:
+    async def fail(context: object, params: object) -> types.ErrorData:  # noqa: ARG001
+        return types.ErrorData(code=types.INTERNAL_ERROR, message="The window is gone.")
+
+    async with asyncio.timeout(START), on_stdio(folder, user=fail, mode=LEGACY) as client:
+        failed, _ = await call(client, "eca_kernel_run_code", code="1")
+    assert failed
 
 
 def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(folder: Path) -> None:
