@@ -280,7 +280,7 @@ async def ask(
     calls. Return the exit status: 0 if the answer is complete, otherwise 1."""
     from jupyter_eca.apps.kernel.answer.screen import TerminalScreen
     from jupyter_eca.apps.kernel.answer.terminal_approval import ask_decision
-    from jupyter_eca.apps.kernel.answer.terminal_question import ask_answer
+    from jupyter_eca.apps.kernel.answer.terminal_question import ask_question
     from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
     from jupyter_eca.apps.kernel.choice_check import check_choice
     from jupyter_eca.apps.kernel.options import Ask
@@ -289,7 +289,7 @@ async def ask(
     decided: set[str] = set()
 
     async def answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        return ask_answer(question)
+        return ask_question(question)
 
     unattended = not sys.stdin.isatty()
     async with connect(

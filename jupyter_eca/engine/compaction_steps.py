@@ -99,7 +99,7 @@ def handle_model_input(builder: StepBuilder, input: ModelInput) -> TurnSignal | 
             text = SUMMARY + summary.text.strip() + task_plan.format_for_summary(builder.state.tasks)
             # Never local, even in the turn of a command: the model must read the summary.
             builder.emit(TextContent(text=SUMMARISED), Role.SYSTEM, aside=SummaryAside(text=text), local=False)
-            return TurnSignal.CARRIED_OUT if builder.state.local else TurnSignal.SUMMED
+            return TurnSignal.CARRIED_OUT if builder.state.local else TurnSignal.SUMMARY_DONE
         case ModelFinished():
             return _abandon_summary(builder, summary, SUMMARY_EMPTY)
         case ModelFailed(message=message, final=final, kind=kind):
@@ -124,4 +124,4 @@ def _abandon_summary(
     ends = summary.forced or builder.state.local or final
     failure = TurnFailure(kind=kind, model=builder.state.setup.model) if ends else None
     builder.emit(TextContent(text=SUMMARY_FAILED.format(reason), failure=failure), Role.SYSTEM)
-    return TurnSignal.REFUSED if ends else TurnSignal.SUMMED
+    return TurnSignal.REFUSED if ends else TurnSignal.SUMMARY_DONE

@@ -1,4 +1,4 @@
-"""Owns `ChatState`: all that the engine knows about one chat between two steps.
+"""Owns `ChatState`: all that the engine knows about one chat between two inputs.
 
 It must not decide what happens next: `step` computes the next state from it. After a restart, `chat/recovery` rebuilds
 it from the stored events.
@@ -35,7 +35,7 @@ MAX_PAUSES = 5
 
 @dataclass(frozen=True, slots=True)
 class ChatState:
-    """A chat as an immutable value. A step never changes it; it makes a new one."""
+    """A chat as an immutable value. The function `step` never changes it; it makes a new one."""
 
     id: str
     """The id of the chat."""
@@ -46,7 +46,8 @@ class ChatState:
     request: int = 0
     """How many times the model was called in the whole chat. This is also the number of the call under way."""
     steps: int = 0
-    """How many times the model was called in this turn."""
+    """How many steps this turn has begun. A step is a call of the model; a call that is repeated after a failure, or
+    that makes a summary, begins no step."""
     setup: Setup = NO_SETUP
     """The model, the tools and the rules of the turn."""
     local: bool = False
@@ -113,7 +114,8 @@ class ChatState:
     @property
     def is_summary_due(self) -> bool:
         """Whether a summary must be made before the next model call: when the window is at least `setup.compact_at`
-        percent full (never if that is 0), and enough replies have come since the last summary of this turn."""
+        percent full (never if that is 0), enough replies have come since the last summary of this turn, and a
+        summary would free a good part of the window."""
         share, window, last = self.setup.compact_at, self.window, self.summarised_at_step
         if not share or not window.limit or window.used * 100 < window.limit * share:
             return False

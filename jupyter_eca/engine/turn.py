@@ -90,7 +90,7 @@ class TurnSignal(StrEnum):
     EXHAUSTED = "exhausted"
     COMPACT = "compact"
     FULL = "full"
-    SUMMED = "summed"
+    SUMMARY_DONE = "summary done"
     PRUNED = "pruned"
     STOP = "stop"
 
@@ -132,7 +132,7 @@ Status, Signal, Move = TurnStatus, TurnSignal, TurnMove
 # command      the user sends a command of ours, such as `/help`
 # call         a program of the user calls a tool
 # ready        the contexts have been read
-# carried out  a command of ours has succeeded; the model is not called for it
+# carried out  a command of ours has succeeded, and the turn ends
 # refused      a command has failed, or a hook has refused the prompt
 # steer        the user sends a message during the turn; the model reads it before its next step
 # calls        the reply contains tool calls. Only the received calls decide this, not the stop reason that the model's
@@ -148,13 +148,14 @@ Status, Signal, Move = TurnStatus, TurnSignal, TurnMove
 # exhausted    every tool call of the reply has ended, and the agent has no steps left (`maxSteps`)
 # compact      a command requests a summary
 # full         the context window is too full for the next model call, so a summary is made first
-# summed       the turn goes on: with the summary, or without it if the summary failed and there is still some room
+# summary done the turn goes on: with the summary, or without it if the summary failed and there is still some room
 # pruned       a request was refused, and is repeated without the refused part: without old results of tools if it was
 #              too long, or without an image or a document
 # stop         the user stops the turn
 #
 # The moves:
-# gather, cancel gathering, cancel model, wait, cancel wait    add the effect of the same name, see `effects`
+# gather, cancel gathering, cancel model, wait, cancel wait    add the effect of the same name, see `effects`. For a
+#             command, `Gather` runs the command
 # keep steer  no work: `TurnDriver.steer` stores the message
 # call model  call the model for the next step of the turn
 # repeat      call the model again in the same step
@@ -176,7 +177,7 @@ TURNS: Table[TurnStatus, TurnSignal, TurnMove] = Table(
         (Status.COMMANDED, Signal.REFUSED): (Status.IDLE, (Move.FAILED,)),
         (Status.COMMANDED, Signal.COMPACT): (Status.COMPACTING, (Move.SUMMARISE,)),
         (Status.COMMANDED, Signal.STOP): (Status.IDLE, (Move.CANCEL_GATHERING, Move.STOPPED)),
-        (Status.COMPACTING, Signal.SUMMED): (Status.STREAMING, (Move.CALL_MODEL,)),
+        (Status.COMPACTING, Signal.SUMMARY_DONE): (Status.STREAMING, (Move.CALL_MODEL,)),
         (Status.COMPACTING, Signal.CARRIED_OUT): (Status.IDLE, (Move.COMPLETE,)),
         (Status.COMPACTING, Signal.REFUSED): (Status.IDLE, (Move.FAILED,)),
         (Status.COMPACTING, Signal.STEER): (Status.COMPACTING, (Move.KEEP_STEER,)),

@@ -19,7 +19,7 @@ from jupyter_eca.errors import NotSaved
 from jupyter_eca.plugins.providers.base import StandsIn
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.protocol.provider import TrialOutcome
-from jupyter_eca.workspace.jobs.sandbox import Sandbox, explain_missing, find_engine
+from jupyter_eca.workspace.jobs.sandbox import Sandbox, explain_missing, find_sandbox_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -165,7 +165,7 @@ def _find_sandbox_problems(services: Services) -> Iterator[str]:
     mode = services.config.tool_call.sandbox.mode
     if mode is SandboxMode.OFF:
         return
-    if not find_engine():
+    if not find_sandbox_program():
         yield f"{explain_missing()} Commands run without it, and are asked about. Install it, or switch it off."
     elif mode is SandboxMode.AUTO and (reason := Sandbox(tuple(services.workspace.files.roots)).explain_unsafe()):
         yield _ASKED_IN_SANDBOX.format(reason=reason)

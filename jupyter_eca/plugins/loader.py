@@ -1,5 +1,6 @@
 """Owns the loader of plugs. A plug is a module with one named constant. It is found in our own folders, or by an entry
-point of another package. It must not know a kind of plug: `plugins.providers`, `plugins.tools` and others do.
+point of another package, which names the constant itself (`my_tool:TOOLS`). It must not know what plugs do:
+`plugins.providers`, `plugins.tools` and others do.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ def find(kind: str, constant: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for module in pkgutil.iter_modules(package.__path__):
         if module.name != "base":  # it has the protocol of the plugs
-            plug = importlib.import_module(f"{package.__name__}.{module.name}")
-            if hasattr(plug, constant):
-                found[module.name] = getattr(plug, constant)
+            imported = importlib.import_module(f"{package.__name__}.{module.name}")
+            if hasattr(imported, constant):
+                found[module.name] = getattr(imported, constant)
     for entry in _entries(tuple(sys.path)).select(group=f"jupyter_eca.{kind}"):
         try:
             plug = entry.load()

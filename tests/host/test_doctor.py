@@ -93,7 +93,7 @@ async def test_a_hook_with_a_mistake_is_a_problem(tmp_path: Path) -> None:
 async def test_it_says_that_the_machine_has_no_sandbox_where_the_user_wants_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor, "find_engine", lambda: "")
+    monkeypatch.setattr(doctor, "find_sandbox_program", lambda: "")
     async with desk(tmp_path, [], toolCall={"sandbox": {"mode": "ask"}}) as table:
         text = await report(table.host.services, "here")
     assert "There is no sandbox on this machine" in section(text, "What to do")
@@ -104,7 +104,7 @@ async def test_it_says_that_the_machine_has_no_sandbox_where_the_user_wants_one(
 async def test_it_says_why_commands_in_the_sandbox_are_asked_about_in_the_home_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor, "find_engine", lambda: "bwrap")
+    monkeypatch.setattr(doctor, "find_sandbox_program", lambda: "bwrap")
     monkeypatch.setenv("HOME", str(tmp_path))
     async with desk(tmp_path, [], toolCall={"sandbox": {"mode": "auto"}}) as table:
         assert "Your home folder is in the workspace" in await report(table.host.services, "here")

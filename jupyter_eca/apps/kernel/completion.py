@@ -82,9 +82,9 @@ class Completion:
         self._connecting: asyncio.Task[Any] | None = None  # the task that connects to the engine, started by Tab
 
     def install(self) -> None:
-        """Replace the kernel's completion by ours, and add hooks for a terminal."""
+        """Replace the kernel's completion by ours, and add the hooks of `_complete_at_once`."""
         for trigger in (r"%?eca", r"%%eca"):
-            self._shell.set_hook("complete_command", self._complete_in_terminal, re_key=f"^{trigger}.*")
+            self._shell.set_hook("complete_command", self._complete_at_once, re_key=f"^{trigger}.*")
         if (kernel := get_kernel(self._shell)) is not None:
             self._original_do_complete = kernel.do_complete
             kernel.do_complete = self._complete
@@ -147,8 +147,9 @@ class Completion:
             except (EcaError, TimeoutError):
                 return
 
-    def _complete_in_terminal(self, _completer: Any, event: Any) -> list[str]:
-        """Complete a word without waiting. IPython calls this hook for lines that begin with `%eca` or `%%eca`."""
+    def _complete_at_once(self, _completer: Any, event: Any) -> list[str]:
+        """Complete a word without waiting: in a terminal every word, in a kernel only options and our commands. IPython
+        calls this hook for lines that begin with `%eca` or `%%eca`."""
         word = find_word(event.line, len(event.line))
         if word is not None:
             return _adapt_to_symbol(self._suggestions.get(word.mark, ()), word, event.symbol)

@@ -103,24 +103,24 @@ def _convert_cell(cell: Json, source: str) -> Iterator[Json]:
         yield _create_markdown_cell(parsed.message if isinstance(parsed, options.Ask) else source)
         yield from _convert_answer(outputs)
         return
-    code, questions = _remove_our_lines(source)
+    code, questions = _comment_out_our_lines(source)
     if code is None:
         yield from map(_create_markdown_cell, questions)
         yield from _convert_answer(outputs) if questions else ()
         return
-    own_outputs = [output for output in outputs if KEY not in output.get("metadata", {})]
+    code_outputs = [output for output in outputs if KEY not in output.get("metadata", {})]
     old_fields = {"metadata": cell.get("metadata", {}), "execution_count": cell.get("execution_count")}
     # In a notebook of prompts, code begins with `%%python`, which IPython ran as a comment.
-    yield _create_code_cell(code.removeprefix("# %%python\n"), own_outputs) | old_fields
+    yield _create_code_cell(code.removeprefix("# %%python\n"), code_outputs) | old_fields
     if questions:
         yield from _convert_runs(outputs)
 
 
-def _remove_our_lines(source: str) -> tuple[str | None, list[str]]:
-    """Return the code without our lines, and the questions of those lines. The code is None if nothing else is in the
-    cell.
+def _comment_out_our_lines(source: str) -> tuple[str | None, list[str]]:
+    """Return the code with our lines as comments, and the questions of those lines. The code is None if nothing else is
+    in the cell.
 
-    Our lines become comments: "%eca Why?\\nx = 1" -> ("# %eca Why?\\nx = 1", ["Why?"]).
+    An example: "%eca Why?\\nx = 1" -> ("# %eca Why?\\nx = 1", ["Why?"]).
     """
     lines, texts = source.splitlines(), list[str]()
     question_lines = set(find_questions(source.splitlines(keepends=True)))
@@ -152,10 +152,10 @@ def _convert_runs(outputs: list[Json]) -> Iterator[Json]:
     """Yield a code cell for each run of code that the outputs of an answer keep."""
     marks = [(output.get("metadata", {}).get(KEY, {}), output) for output in outputs]
     # The figures that the page has shown, by the number of their run and their number in the run.
-    own_outputs = {(mark["run"], mark["output"]): output for mark, output in marks if "run" in mark}
+    shown_outputs = {(mark["run"], mark["output"]): output for mark, output in marks if "run" in mark}
     for runs in (mark["runs"] for mark, _ in marks if "runs" in mark):
         for number, run in enumerate(runs):
-            run_outputs = [_find_output(number, output, own_outputs) for output in run["outputs"]]
+            run_outputs = [_find_output(number, output, shown_outputs) for output in run["outputs"]]
             cell = _create_code_cell(run["code"], [output for output in run_outputs if output is not None])
             if any(output["output_type"] == "error" for output in cell["outputs"]):
                 # The code failed when the assistant ran it, and will fail again. With this tag, a failure does not stop
@@ -164,14 +164,14 @@ def _convert_runs(outputs: list[Json]) -> Iterator[Json]:
             yield cell
 
 
-def _find_output(run: int, output: Json, own_outputs: dict[tuple[int, int], Json]) -> Json | None:
+def _find_output(run: int, output: Json, shown_outputs: dict[tuple[int, int], Json]) -> Json | None:
     """Return an output of a run as the new notebook has it. `run` is the number of the run, `output` the output as it
-    is saved there. If the page has shown it in an output of its own (`own_outputs`), return that, or None if the user
+    is saved there. If the page has shown it in an output of its own (`shown_outputs`), return that, or None if the user
     has removed it."""
     mark = output.get("metadata", {}).get(KEY)
     if mark is None:
         return output
-    own_output = own_outputs.get((run, mark["output"]))
+    own_output = shown_outputs.get((run, mark["output"]))
     if own_output is None:
         return None
     metadata = {name: value for name, value in own_output["metadata"].items() if name != KEY}

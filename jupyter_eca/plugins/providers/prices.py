@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# What tokens cost that the cache keeps for an hour, as a multiple of the usual price of a write: 2 to 1.25.
+# A write that the cache keeps for an hour costs 2 times the price of input, a usual write 1.25 times: 2 / 1.25.
 _HOUR_FACTOR: Final = 1.6
 
 
@@ -37,7 +37,7 @@ async def add_price(provider: str, model: str, usage: UsageDelta) -> UsageDelta:
 
 
 def apply_own_rates(usage: UsageDelta, model: ModelConfig) -> UsageDelta:
-    """Return `usage` with the rates and limits that the user has configured for a model."""
+    """Return `usage` with the cost by the rates, and with the limits, that the user has configured for a model."""
     if model.cost is not None and not usage.replayed:
         usage = replace(usage, cost=_compute_cost(model.cost, usage))
     if model.limit is not None:

@@ -69,7 +69,9 @@ async def find_notebook_of_kernel(context: ToolContext) -> str:
 
 
 async def _check_free_kernel(context: ToolContext, arguments: dict[str, Any]) -> None:
-    """Return no details. Raises: ToolError when no kernel can run the code."""
+    """Check before the user is asked that a kernel can run the code. There is nothing to preview, so this returns None.
+
+    Raises: ToolError when no kernel can run it."""
     await find_free_kernel(context, str(arguments.get("path", "")))
 
 
@@ -99,11 +101,11 @@ async def run_code(
     label = line if len(line) <= _LABEL_LENGTH else line[: _LABEL_LENGTH - 1] + "…"
     about = NewJob(context.chat, label, code, context.call, CELLS, kernel.id)
     run = kernel.execute(context.chat, code, watch)
-    result = await wait_or_detach(context, run, watch, about, _find_ending, background=background)
+    result = await wait_or_detach(context, run, watch, about, _describe_ending, background=background)
     if isinstance(result, Job):
-        return ToolResult(name_kernel(context, kernel, describe_job(result, watch, background=background)))
+        return ToolResult(add_kernel_name(context, kernel, describe_job(result, watch, background=background)))
     pictures, problems = await run_read(_load_pictures, result.pictures)
-    text = name_kernel(context, kernel, "\n".join((result.text or "(no output)", *problems)))
+    text = add_kernel_name(context, kernel, "\n".join((result.text or "(no output)", *problems)))
     interrupted = result.status is RunStatus.INTERRUPTED
     return ToolResult(text, error=result.status is not RunStatus.OK, images=pictures, interrupted=interrupted)
 
@@ -141,7 +143,7 @@ async def variables(
     if any(choose_disclosure(one, telling) is not VariableDetail.FULL for one in found.variables):
         lines.append(VALUES_WITHHELD)
     pictures = [picture for one in found.variables for picture in load_picture(one, telling)]
-    text = name_kernel(context, kernel, "\n".join(lines) or "The user has no variables yet.")
+    text = add_kernel_name(context, kernel, "\n".join(lines) or "The user has no variables yet.")
     return ToolResult(text, images=tuple(pictures[:MAX_PICTURES]))
 
 
@@ -167,7 +169,7 @@ async def find_free_kernel(context: ToolContext, path: str) -> Kernel:
     return kernel
 
 
-def name_kernel(context: ToolContext, kernel: Kernel, text: str) -> str:
+def add_kernel_name(context: ToolContext, kernel: Kernel, text: str) -> str:
     """Return a result with the name of the kernel's notebook before it. The kernel of the cell that asks is not named,
     because a locked answer must stay the same when its notebook is renamed."""
     own = context.from_cell and kernel is context.kernel
@@ -191,7 +193,8 @@ def _load_pictures(pictures: Sequence[KernelPicture]) -> tuple[tuple[ImagePart, 
     return tuple(loaded), problems
 
 
-def _find_ending(done: KernelExecuteResult) -> JobEnding:
+def _describe_ending(done: KernelExecuteResult) -> JobEnding:
+    """Return whether the code has failed, and with which error."""
     return JobEnding(
         done.status is not RunStatus.OK, "" if done.status is RunStatus.OK else done.text.rpartition("\n")[2]
     )

@@ -12,10 +12,10 @@ from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.kernel import (
+    add_kernel_name,
     find_free_kernel,
     find_kernel,
     find_notebook_of_kernel,
-    name_kernel,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ async def inspect(context: ToolContext, name: Name, path: OtherKernel = "") -> s
     if len(text) > MAX_INSPECTION:
         left_out = len(text) - MAX_INSPECTION
         text = f"{text[:MAX_INSPECTION]}\n[{left_out} more characters: inspect a name inside of it, or read its file]"
-    return name_kernel(context, kernel, text)
+    return add_kernel_name(context, kernel, text)
 
 
 @tool(

@@ -179,7 +179,7 @@ async def run_cells(
     label = f"{_name_cells(document, chosen)} of {document.path}"
     about = NewJob(context.chat, label, label, context.call, CELLS, document.kernel_id, document.path)
     run = notebooks(context).run(context.chat, document.path, ids, watch)
-    done = await wait_or_detach(context, run, watch, about, _find_ending, background=background)
+    done = await wait_or_detach(context, run, watch, about, _describe_ending, background=background)
     if isinstance(done, Job):
         return ToolResult(f"{_capital(label)}: {describe_job(done, watch, background=background)}")
     return await _cells_after_run(context, document, chosen, done.ran, done.status, sources=sources)
@@ -327,7 +327,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _find_ending(done: NotebookRunResult) -> JobEnding:
+def _describe_ending(done: NotebookRunResult) -> JobEnding:
     errors = [output for cell in done.ran for output in cell.outputs if output.get("output_type") == "error"]
     note = f"{errors[-1].get('ename')}: {errors[-1].get('evalue')}" if errors else ""
     match done.status:

@@ -23,7 +23,7 @@ from jupyter_eca.protocol.content import SandboxState, ShellCommandDetails, Shel
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.jobs import shell
-from jupyter_eca.workspace.jobs.sandbox import SandboxRun, find_engine
+from jupyter_eca.workspace.jobs.sandbox import SandboxRun, find_sandbox_program
 from jupyter_eca.workspace.ports import JobEnding, NewJob
 from jupyter_eca.workspace.tool_result import Report, ToolResult
 
@@ -65,7 +65,7 @@ def _choose_sandbox_state(context: ToolContext, *, outside: bool) -> SandboxStat
     sandbox = context.sandbox
     if sandbox is None:
         return None
-    if not find_engine():
+    if not find_sandbox_program():
         return SandboxState.MISSING
     if outside:
         return SandboxState.OUTSIDE
@@ -140,7 +140,7 @@ async def shell_command(
     finishing = asyncio.ensure_future(run.finish())
     new_job = NewJob(context.chat, _make_label(command), command, context.call)
     try:
-        done = await wait_or_detach(context, finishing, watch, new_job, _find_ending, background=False)
+        done = await wait_or_detach(context, finishing, watch, new_job, _describe_ending, background=False)
     except StoppedRunError:
         done = finishing.result()  # it has all that the command had printed
     if isinstance(done, Job):
@@ -156,7 +156,7 @@ def _make_label(command: str) -> str:
     return label if len(label) <= _LABEL_LENGTH else label[: _LABEL_LENGTH - 1] + "…"
 
 
-def _find_ending(run: ShellRun) -> JobEnding:
+def _describe_ending(run: ShellRun) -> JobEnding:
     """Return how a command has ended that was moved to the background."""
     return JobEnding(failed=run.error, note=run.text.rpartition("\n")[2] if run.error else "")
 

@@ -20,7 +20,7 @@ What a command in the sandbox can do:
 All of `.git` is read-only, because git runs the programs that many files in it name, also some that do not exist yet.
 
 A protected file that does not exist yet can be made, because a mount needs a place: for example `.git` in a new folder.
-It is told when the command ends (`SandboxRun.describe_changes`).
+When the command has ended, the model and the user are told of it (`SandboxRun.describe_changes`).
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ _SOCKET_VARIABLES: Final = ("SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER
 # In `/proc`, what changes the kernel of this machine. Root may write it without any capability, and bubblewrap leaves
 # it writable: a program that is written to `/proc/sys/kernel/core_pattern` would run outside of the sandbox.
 _KERNEL_SETTINGS: Final = ("sys", "sysrq-trigger", "mtrr", "fs", "acpi", "scsi", "driver", "dynamic_debug")
-# Where the kernel lists the sockets in files, and the folders of which a command sees others in their place.
+# The kernel's list of Unix sockets.
 _SOCKETS: Final = Path("/proc/net/unix")
+# Folders that the sandbox replaces by its own, so sockets in them cannot be reached.
 _REPLACED: Final = ("/run", "/var/run", "/tmp", "/dev")  # noqa: S108  # names to compare with
 
 # The protected and hidden files that a command moved to where they are not found any more. Their new places are neither
@@ -80,8 +81,8 @@ class Sandbox:
     """Whether it has the network of this machine."""
 
     def explain_unsafe(self) -> str:
-        """Return why something that a command changes in it could run outside of it later without somebody's doing; ""
-        if nothing can. This looks at the disk."""
+        """Return why something that a command changes in it could later run outside of it although nobody started it;
+        "" if nothing can. This looks at the disk."""
         changeable = self._list_changeable()
         if any(Path.home().resolve().is_relative_to(root) for root in changeable):
             return (
@@ -104,7 +105,7 @@ class Sandbox:
         changeable = self._list_changeable()
         hidden = [path for path in _list_existing(self.hidden) if any(map(path.is_relative_to, changeable))]
         protected = find_protected_files(changeable, hidden)
-        match find_engine():
+        match find_sandbox_program():
             case "":
                 raise ToolError(explain_missing(), "The user can install it, or switch `toolCall.sandbox` off.")
             case engine if engine.endswith("sandbox-exec"):
@@ -172,7 +173,7 @@ def explain_missing() -> str:
 
 
 @cache
-def find_engine() -> str:
+def find_sandbox_program() -> str:
     """Return the path of the program that makes sandboxes, "" if there is none that works. The first call tries it."""
     if sys.platform == "darwin":
         return shutil.which("sandbox-exec") or ""
@@ -196,7 +197,7 @@ def _make_temporary_folder() -> Path:
 
 def build_bubblewrap_arguments(sandbox: Sandbox, home: Path, temporary: Path, protected: ProtectedFiles) -> list[str]:
     """Return the arguments of bubblewrap. A later one covers what earlier ones show."""
-    # Without dropping them, a command of root could unmount what protects the files.
+    # All capabilities are dropped. Otherwise a command of root could unmount what protects the files.
     arguments = [
         "--die-with-parent",
         "--cap-drop",

@@ -31,11 +31,10 @@ _LANGUAGE = "python"
 
 
 class LocalKernel:
-    """Implements the interfaces `Kernel` and `Kernels` of `workspace/ports.py` with one kernel for all chats of this
-    process. It runs in the first folder of the workspace.
+    """Implements the interfaces `Kernel` and `Kernels` of `workspace/ports.py` with one kernel for each working
+    directory. The chats of this process that have the same directory share its kernel.
 
-    If a chat has another working directory, it uses another `LocalKernel`, which runs in that directory. All chats with
-    the same directory share it.
+    One such object runs in the first folder of the workspace, and holds the objects for other folders.
     """
 
     description = (
@@ -52,7 +51,7 @@ class LocalKernel:
         # The newest start of the kernel; None before the first one.
         self._start: asyncio.Task[ClientKernel] | None = None
         self._manager: Any = None
-        # The record that ends the kernel if our program is killed.
+        # The file by which the next start of our program finds the kernel and ends it, if this program was killed.
         self._record: ProcessRecord | None = None
         self._kernel: ClientKernel | None = None
         # The kernels in other folders.

@@ -23,7 +23,7 @@ from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.workspace.jobs import protected_files
 from jupyter_eca.workspace.jobs.background import BackgroundJobs
 from jupyter_eca.workspace.jobs.protected_files import find_protected_files
-from jupyter_eca.workspace.jobs.sandbox import Sandbox, build_seatbelt_profile, find_engine
+from jupyter_eca.workspace.jobs.sandbox import Sandbox, build_seatbelt_profile, find_sandbox_program
 from jupyter_eca.workspace.ports import Files
 from tests.support.host_and_client import answer, desk, said
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.asyncio,
     pytest.mark.skipif(
-        not find_engine(), reason="this machine has no sandbox: bubblewrap is missing, or may not be used"
+        not find_sandbox_program(), reason="this machine has no sandbox: bubblewrap is missing, or may not be used"
     ),
 ]
 
@@ -211,8 +211,8 @@ async def test_a_socket_in_a_workspace_below_tmp_is_not_reached(tmp_path: Path) 
 AS_ANOTHER_USER = """
 import os, sys
 from pathlib import Path
-from jupyter_eca.workspace.jobs.sandbox import Sandbox, find_engine
-find_engine()  # where only root may make sandboxes, it is remembered
+from jupyter_eca.workspace.jobs.sandbox import Sandbox, find_sandbox_program
+find_sandbox_program()  # where only root may make sandboxes, it is remembered
 Path("locked/bin").mkdir(parents=True)
 Path("locked").chmod(0)
 os.environ["PATH"] += f":{Path.cwd() / 'locked' / 'bin'}"
@@ -379,7 +379,7 @@ async def test_an_approval_for_the_session_lets_no_command_out_of_the_sandbox(tm
 async def test_where_there_is_no_sandbox_a_command_is_asked_about_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shell_tools, "find_engine", lambda: "")
+    monkeypatch.setattr(shell_tools, "find_sandbox_program", lambda: "")
     (call,) = await ask(tmp_path, rules(), **settings("auto"))
     assert (call.manual_approval, get_state(call)) == (True, SandboxState.MISSING)
 

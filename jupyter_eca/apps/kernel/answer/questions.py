@@ -180,7 +180,7 @@ class CellQuestions:
             return await card.ask(question)
         try:
             if not self._ended:
-                return terminal_question.ask_answer(question)
+                return terminal_question.ask_question(question)
         except KeyboardInterrupt:
             self._interrupt()
         # The user has interrupted. Any answer would let the model continue, so none is returned: when the turn stops,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NO_ANSWER = ChatAskQuestionResult(cancelled=True)
 
 
-def ask_answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+def ask_question(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
     """Ask a question and return the answer. An empty line means that there is no answer. This blocks the loop, as
     `terminal_approval.ask_decision` does.
 

@@ -32,14 +32,15 @@ def build_metadata(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {KEY: {"runs": list(runs)}} if runs else {}
 
 
-def mark_output(run: int, output: int) -> dict[str, Any]:
-    """Return the metadata of an output that the page shows: the number of its run, and its number in the run. With that
-    the run refers to the output, which is saved only once."""
+def build_output_mark(run: int, output: int) -> dict[str, Any]:
+    """Return the metadata of an output that the page shows: the number of its run, and its number in the run. The run
+    keeps an empty output with the same number in its place, so the data are saved only once."""
     return {KEY: {"run": run, "output": output}}
 
 
 def describe_run(code: str, captured: Any, error: BaseException | None) -> dict[str, Any]:
-    """Return a run as it is saved: the code, and its outputs in nbformat. `captured` is IPython's `CapturedIO`."""
+    """Return a run as it is saved: the code, and its outputs in nbformat. An output that the page shows
+    is saved there, and is empty here. `captured` is IPython's `CapturedIO`."""
     outputs: list[dict[str, Any]] = [
         {"output_type": "stream", "name": name, "text": _shorten(text)}
         for name, text in (("stdout", captured.stdout), ("stderr", captured.stderr))
@@ -49,7 +50,7 @@ def describe_run(code: str, captured: Any, error: BaseException | None) -> dict[
         visible = has_own_output(output.data)
         data = {} if visible else {mime: _shorten(str(text)) for mime, text in output.data.items()}
         # An output inside of a run needs no number of its run, so -1 is written.
-        metadata = mark_output(-1, number) if visible else {}
+        metadata = build_output_mark(-1, number) if visible else {}
         outputs.append({"output_type": "display_data", "data": data, "metadata": metadata})
     # An error is saved without its traceback, which names files of this machine.
     if error is not None:

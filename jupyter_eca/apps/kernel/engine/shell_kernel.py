@@ -134,7 +134,7 @@ class ShellKernel:
         outputs.add("stream", {"text": captured.stdout + captured.stderr})
         for number, output in enumerate(cast("list[Any]", captured.outputs)):
             outputs.add("display_data", {"data": output.data})
-            self._show_pictures(output, saved_code.mark_output(len(self._runs), number))
+            self._show_pictures(output, saved_code.build_output_mark(len(self._runs), number))
         if not failures:
             self._runs.append(saved_code.describe_run(code, captured, None))
             return KernelExecuteResult(status=RunStatus.OK, text=outputs.text, pictures=outputs.pictures)

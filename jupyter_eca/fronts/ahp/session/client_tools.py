@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.tools.base import ToolContext
     from jupyter_eca.protocol.ahp import actions, content
 
-# The form of tool names that all vendors of models accept: up to 64 of these characters, with our prefix before it.
+# The form of tool names that all vendors of models accept: up to 64 of these characters, of
+# which our prefix takes 8.
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,55}")
 
 # For how many seconds a call waits when its client has left. The client may come back.
@@ -123,12 +124,12 @@ def make_spec(definition: content.ToolDefinition) -> ToolSpec:
     )
 
 
-def make_declined_result(state: Json, action: actions.ToolCallDenied, client: str) -> content.AhpToolResult | None:
+def make_denied_result(state: Json, action: actions.ToolCallDenied, client: str) -> content.AhpToolResult | None:
     """Make the result of a call that a client denies because it does not know the tool. Return None if the action is
     not such a denial.
 
-    The client denies the call when it is already running. This denial is refused as an action, but it must end the
-    call, because no other client will end it (specification, section 14).
+    The call is already running when the client denies it. So the session ignores the denial, but the call must end all
+    the same, because no other client will end it (specification, section 14).
     """
     turn = get_object(state, "activeTurn")
     # A call is the denied one if it has all of these fields with these values.

@@ -28,7 +28,7 @@ from jupyter_eca.fronts.ahp.resources import client_files
 from jupyter_eca.fronts.ahp.resources.client_files import ClientCustomizations
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.fronts.ahp.session.action_rules import refuse_session_action
-from jupyter_eca.fronts.ahp.session.client_tools import GRACE, ClientTools, make_declined_result
+from jupyter_eca.fronts.ahp.session.client_tools import GRACE, ClientTools, make_denied_result
 from jupyter_eca.fronts.ahp.session.extras import SessionExtras
 from jupyter_eca.fronts.ahp.session.input_requests import InputRequests
 from jupyter_eca.fronts.ahp.session.notes import NOTED_ACTIONS
@@ -328,7 +328,7 @@ class AhpSession:
         if reason := refuse_session_action(self.state, action, origin.client):
             self._front.hub.refuse(self.uri, raw, origin, reason)
             if isinstance(action, actions.ToolCallDenied) and (
-                declined := make_declined_result(self.state, action, origin.client)
+                declined := make_denied_result(self.state, action, origin.client)
             ):
                 turn, call = action.turn_id, action.tool_call_id
                 self.dispatch(
