@@ -21,10 +21,21 @@ class StoreConnection(sqlite3.Connection):
     them too."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        return super().execute(sql, replace_half_surrogates(tuple(parameters)))
+        try:
+            return super().execute(sql, replace_half_surrogates(tuple(parameters)))
+        except UnicodeDecodeError as error:
+            # SQLite quotes a damaged schema in the message of its error, and Python cannot decode that.
+            raise make_damage_error("the file is damaged") from error
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> sqlite3.Cursor:
         return super().executemany(sql, (replace_half_surrogates(tuple(row)) for row in parameters))
+
+
+def make_damage_error(message: str) -> sqlite3.DatabaseError:
+    """Return the error that SQLite raises for a damaged file."""
+    error = sqlite3.DatabaseError(message)
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
 
 
 @contextmanager

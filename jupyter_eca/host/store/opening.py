@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ConfigError, NewerStore
 from jupyter_eca.host.store import schema
+from jupyter_eca.host.store.connection import make_damage_error
 from jupyter_eca.host.store.repair import copy_readable, repair
 from jupyter_eca.host.store.schema import connect
 
@@ -100,18 +101,11 @@ def _connect(path: Path, warning: str = "", temporary: TemporaryDirectory[str] |
     try:
         # A damaged index hides chats without an error. This table is small; `Store.inspect` reads all of them.
         if db.execute("PRAGMA integrity_check(chats)").fetchone() != ("ok",):
-            raise _make_damage_error()
+            raise make_damage_error("the index of the chats is damaged")
     except BaseException:
         db.close()
         raise
     return OpenedStore(db, path, path.stat().st_ino, warning, temporary)
-
-
-def _make_damage_error() -> sqlite3.DatabaseError:
-    """Return the error that SQLite raises for a damaged file."""
-    error = sqlite3.DatabaseError("the index of the chats is damaged")
-    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-    return error
 
 
 def _explain_failure(path: Path, open_other: Callable[[], OpenedStore]) -> OpenedStore:

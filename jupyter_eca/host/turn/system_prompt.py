@@ -15,6 +15,7 @@ composes the sections.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -83,5 +84,8 @@ class SystemPrompts:
         row = await self._store.do(lambda tables: tables.read_system_prompt(chat))
         if row is not None:
             made_for, sections = row
-            live.pinned = PinnedPrompt(made_for, tuple(Section(source, text) for source, text in json.loads(sections)))
+            # A damaged row counts as none: then the prompt is composed again.
+            with suppress(ValueError, TypeError):
+                read = tuple(Section(source, text) for source, text in json.loads(sections))
+                live.pinned = PinnedPrompt(made_for, read)
         return live.pinned
