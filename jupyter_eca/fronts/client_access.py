@@ -7,7 +7,7 @@ made: for a Jupyter server, `apps/server/authorization.py` does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,16 +38,16 @@ class ClientAccess:
     """The sentence for a client that tries to do more than it may. It says who can do that instead. "" at the highest
     level."""
 
-    @property
-    def asks(self) -> bool:
-        """Whether the client may ask."""
-        return self.level >= AccessLevel.ASK
+    asks: bool = field(init=False)
+    """Whether the client may ask."""
 
-    @property
-    def approves(self) -> bool:
-        """Whether the client may approve. Code in a kernel can find the token of the server. So a client that shows
-        only this token may be code that a model wrote. It may ask, but not approve."""
-        return self.level >= AccessLevel.APPROVE
+    approves: bool = field(init=False)
+    """Whether the client may approve. Code in a kernel can find the token of the server. So a client that shows only
+    this token may be code that a model wrote. It may ask, but not approve."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "asks", self.level >= AccessLevel.ASK)
+        object.__setattr__(self, "approves", self.level >= AccessLevel.APPROVE)
 
 
 FULL_ACCESS: Final = ClientAccess()
