@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         UrlContent,
     )
     from jupyter_eca.protocol.context import ChatContext
+    from jupyter_eca.protocol.event import Person
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,8 @@ class Prompted:
     """Whether the message is a command of ours, which the model never reads."""
     contexts: tuple[ChatContext, ...] = ()
     """The contexts that the message names."""
+    by: Person | None = None
+    """Who has sent the prompt, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +183,8 @@ class Steered:
     """Pictures for the model."""
     documents: tuple[DocumentPart, ...] = ()
     """PDF documents for the model."""
+    by: Person | None = None
+    """Who has sent the message, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,6 +415,8 @@ class Approved:
     """Whether similar calls run without approval in this chat from now on. `approval_scope` defines "similar"."""
     narrowed: FileChangeDetails | None = None
     """What is left of the change, when the user has left out some of its parts; else None."""
+    by: Person | None = None
+    """Who has approved the call, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,6 +430,8 @@ class Rejected:
     """Why the call does not run."""
     words: str = ""
     """What the user tells the model about the rejection."""
+    by: Person | None = None
+    """Who has rejected the call, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ the model will read. A restart uses the same function, so it restores exactly th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from jupyter_eca.engine import inputs, reply, tool_calls
@@ -192,9 +193,10 @@ def _handle_call_input(
             driver.stop() if input.stops else driver.advance_turn()
         case inputs.CallProgressed(details=details):
             tool_calls.show_progress(builder, call, details)
-        case inputs.Approved(remember=remember, narrowed=narrowed):
-            tool_calls.approve_call(builder, call, remember=remember, narrowed=narrowed)
+        case inputs.Approved(remember=remember, narrowed=narrowed, by=by):
+            tool_calls.approve_call(builder, replace(call, by=by), remember=remember, narrowed=narrowed)
             tool_calls.start_ready_calls(builder)
-        case inputs.Rejected(reason=reason, words=words):
+        case inputs.Rejected(reason=reason, words=words, by=by):
+            call = replace(call, by=by)
             tool_calls.give_signal(builder, call, ToolCallSignal.REJECT, reason=reason, words=words)
             driver.advance_turn()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.effects import Effect
     from jupyter_eca.engine.model.request import DocumentPart, History
     from jupyter_eca.engine.state import ChatState
-    from jupyter_eca.protocol.event import Aside
+    from jupyter_eca.protocol.event import Aside, Person
 
 
 class StepBuilder:
@@ -48,13 +48,14 @@ class StepBuilder:
         outcome: Outcome | None = None,
         turn: str | None = None,
         local: bool | None = None,
+        by: Person | None = None,
     ) -> None:
         """Add an event to the chat, and add to the conversation of the model what the model must know of it.
 
         `aside` is what only the model reads. `outcome` says how the turn ended; only the last event of a turn has one.
         A `local` event is never read by the model. Without `turn`, the event belongs to the turn under way. With
         `turn=""` it belongs to no turn and is not local. Without `local`, an event of the turn under way is local if
-        the turn is local.
+        the turn is local. `by` is the person whose message or decision it is.
         """
         event = Event(
             chat=self.state.id,
@@ -65,6 +66,7 @@ class StepBuilder:
             aside=aside,
             outcome=outcome,
             local=(self.state.local and turn is None) if local is None else local,
+            by=by,
         )
         self.events.append(event)
         self.set_history(add_event(self.state.history, event))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.approval.call_targets import CallTargets
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.protocol.content import Cause, ToolCallDetails
+    from jupyter_eca.protocol.event import Person
 
 
 class ToolCallStatus(StrEnum):
@@ -150,6 +151,8 @@ class ToolCall:
     approved: bool = False
     """Whether the user has approved exactly this call. False if it runs because of a rule, or because of the approval
     of another call."""
+    by: Person | None = None
+    """Who has approved or rejected the call, if that is known."""
     signature: str = ""
     """The vendor's proof that its model has written the call, which is sent back with it unchanged; empty for none."""
     error: bool = False

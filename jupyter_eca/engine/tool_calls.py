@@ -406,7 +406,7 @@ def show_progress(builder: StepBuilder, call: ToolCall, details: ToolCallDetails
         raise IllegalSignal(f"the tool call {call.id} does not run")
     call = replace(call, details=details)
     builder.update(calls=tuple(call if other.id == call.id else other for other in builder.state.calls))
-    builder.emit(ToolCallRunningContent(**call.build_common_fields(), arguments=call.arguments))
+    builder.emit(ToolCallRunningContent(**call.build_common_fields(), arguments=call.arguments), by=call.by)
 
 
 def give_signal(
@@ -431,7 +431,7 @@ def give_signal(
                 if blocker := call_order.find_blocker(builder.state.calls, call):
                     _show_waiting_for(builder, call, blocker)
             case ToolCallMove.STARTED:
-                builder.emit(ToolCallRunningContent(**call.build_common_fields(), arguments=call.arguments))
+                builder.emit(ToolCallRunningContent(**call.build_common_fields(), arguments=call.arguments), by=call.by)
                 builder.emit(ProgressContent(state="running", text="Calling a tool"), Role.SYSTEM)
             case ToolCallMove.RUN:
                 if call.tool is not None:
@@ -450,7 +450,7 @@ def give_signal(
                 )
                 text = f"{REJECTED[reason]} {words}".strip()
                 aside = RejectionAside(text=text, words=words.strip())
-                builder.emit(content, aside=aside, local=_is_local(call))
+                builder.emit(content, aside=aside, local=_is_local(call), by=call.by)
                 if call.outside:
                     builder.effects.append(RefuseCall(call.id, text))
 
@@ -498,7 +498,7 @@ def _show_waiting_for(builder: StepBuilder, call: ToolCall, blocker: ToolCall) -
     content = ToolCallRunContent(
         **call.build_common_fields(), arguments=call.arguments, manual_approval=False, waits_for=blocker.id
     )
-    builder.emit(content)
+    builder.emit(content, by=call.by)
 
 
 def _show_result(
@@ -529,4 +529,5 @@ def _show_result(
         ),
         aside=aside,
         local=_is_local(call),
+        by=call.by,
     )

@@ -7,6 +7,7 @@ and write into the same `StepBuilder`. `step` decides which method handles an in
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.engine.step_builder import StepBuilder
     from jupyter_eca.protocol.context import ChatContext
+    from jupyter_eca.protocol.event import Person
 
 # How a turn ends after each of the moves that end it.
 _OUTCOMES = {
@@ -140,7 +142,7 @@ class TurnDriver:
         begin = TurnSignal.COMMAND if prompted.local else TurnSignal.PROMPT
         TURNS.look_up(self.state.status, begin)
         self.builder.state = replace(self.state.begin_turn(prompted.turn, prompted.setup), local=prompted.local)
-        self._show_prompt(prompted.message, prompted.content_id, prompted.contexts)
+        self._show_prompt(prompted.message, prompted.content_id, prompted.contexts, prompted.by)
         self.give_signal(begin)
 
     def begin_call_turn(self, requested: CallRequested) -> None:
@@ -158,11 +160,13 @@ class TurnDriver:
         self.give_signal(TurnSignal.CALL)
         self.advance_turn()
 
-    def _show_prompt(self, message: str, content_id: str, contexts: tuple[ChatContext, ...] = ()) -> None:
+    def _show_prompt(
+        self, message: str, content_id: str, contexts: tuple[ChatContext, ...] = (), by: Person | None = None
+    ) -> None:
         """Show the prompt. The first prompt of a chat also gives the chat its title."""
         needs_title = not self.state.history and not self.state.local
         text = TextContent(text=message, content_id=content_id, contexts=contexts or None)
-        self.builder.emit(text, Role.USER)
+        self.builder.emit(text, Role.USER, by=by)
         if needs_title:
             self.builder.emit(MetadataContent(title=make_title(message)), Role.SYSTEM)
 
@@ -254,14 +258,17 @@ class TurnDriver:
             self.builder.emit(progress, Role.USER, aside=NotesSentAside(text=format_notes(notes)))
 
     def _send_steers(self) -> None:
-        """Add the stored messages of `steer` to the conversation, as one message: the model reads them together. Their
-        contexts follow."""
-        if steers := self.state.steers:
+        """Add the stored messages of `steer` to the conversation. Those of one person are one message: the model reads
+        them together. Their contexts follow."""
+        stored = self.state.steers
+        if stored:
             self.builder.update(steers=())
+        for by, group in groupby(stored, key=lambda steer: steer.by):
+            steers = tuple(group)
             text = "\n".join(steer.message for steer in steers)
             contexts = tuple(context for steer in steers for context in steer.contexts)
             content = TextContent(text=text, content_id=steers[0].content_id, contexts=contexts or None)
-            self.builder.emit(content, Role.USER)
+            self.builder.emit(content, Role.USER, by=by)
             for steer in steers:
                 self._add_contexts(steer)
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from jupyter_eca.protocol.event import Person
+
 
 class AccessLevel(IntEnum):
     """How much a client may do. Each level includes the ones before it."""
@@ -37,6 +39,9 @@ class ClientAccess:
     reason: str = ""
     """The sentence for a client that tries to do more than it may. It says who can do that instead. "" at the highest
     level."""
+
+    user: Person | None = None
+    """The user of the client, on a server that tells its users apart."""
 
     asks: bool = field(init=False)
     """Whether the client may ask."""

@@ -15,7 +15,7 @@ from pydantic import Field
 from jupyter_eca.protocol.base import EMPTY_IS_DEFAULT, ChatId, Model
 from jupyter_eca.protocol.content import Content, Role
 from jupyter_eca.protocol.context import ChatContext
-from jupyter_eca.protocol.event import Outcome
+from jupyter_eca.protocol.event import Outcome, Person
 
 # The ids of subagents' chats begin with this. Nobody else may make such an id.
 SUBAGENT: Final = "subagent-"
@@ -81,7 +81,7 @@ class ChatPromptResult(Model):
 
 
 class ChatContentReceivedParams(Model):
-    """One content of a chat. The fields from `turn` to `outcome` are the envelope: only clients with the capability
+    """One content of a chat. The fields from `turn` to `by` are the envelope: only clients with the capability
     `envelope` receive them."""
 
     chat_id: ChatId
@@ -95,6 +95,8 @@ class ChatContentReceivedParams(Model):
     """When the event was recorded, in milliseconds since the epoch."""
     outcome: Outcome | None = None
     """How the turn ended; only with its last content."""
+    by: Person | None = None
+    """Who has sent the message, or has approved or rejected the tool call, on a server with several users."""
     parent_chat_id: ChatId | None = None
     """In a subagent's chat, the chat that spawned it."""
 

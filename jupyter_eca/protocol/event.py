@@ -174,6 +174,15 @@ Aside = Annotated[
 ]
 
 
+class Person(Model):
+    """Who has asked or decided something, as the server's identity provider knows them."""
+
+    username: str
+    """The name by which the server distinguishes its users."""
+    name: str
+    """The name for people."""
+
+
 class Event(Model):
     """A fact about a chat."""
 
@@ -196,6 +205,9 @@ class Event(Model):
     """How the turn ended. Only the last event of a turn has it."""
     local: bool = False
     """Whether the event is only for the user and never for the model, such as a command and its answer."""
+    by: Person | None = None
+    """Who has sent the message, or has approved or rejected the tool call. None where the server does not tell its
+    users apart."""
 
 
 def merge_pieces(events: Iterable[Event]) -> list[Event]:

@@ -12,12 +12,11 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-from jupyter_server.auth.identity import IdentityProvider
 from jupyter_server.base.handlers import APIHandler
 from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
-from jupyter_eca.apps.server.authorization import RESOURCE, find_access
+from jupyter_eca.apps.server.authorization import RESOURCE, find_access, invents_users
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.fronts.client_access import put_access
 from jupyter_eca.fronts.mount import UnknownFront
@@ -136,8 +135,7 @@ class AsgiHandler(APIHandler):
         If a token is all that is needed to use the server, Jupyter invents a new user for each request. All of these
         users are the same "owner".
         """
-        is_invented = _list_user_hooks(type(self.identity_provider)) == _list_user_hooks(IdentityProvider)
-        return "owner" if is_invented else self.current_user.username
+        return "owner" if invents_users(self.identity_provider) else self.current_user.username
 
     async def _receive(self) -> Message:
         """Return the next message for the application: first the body, then that the client has left."""
@@ -177,9 +175,3 @@ class AsgiHandler(APIHandler):
             # A stream must not be compressed, because that would delay it. Tornado does not compress a response that
             # has an encoding.
             self.set_header("Content-Encoding", "identity")
-
-
-def _list_user_hooks(provider: type[IdentityProvider]) -> tuple[object, ...]:
-    """Return the methods that providers override to find the user. JupyterHub's overrides one that is private in
-    Jupyter."""
-    return provider.get_user, provider._get_user, provider.get_user_token  # pyright: ignore[reportPrivateUsage]

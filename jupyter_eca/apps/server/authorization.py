@@ -15,15 +15,18 @@ It must not know the fronts: `websockets.py` and `asgi.py` pass the answer on to
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_core.utils import ensure_async
+from jupyter_server.auth.identity import IdentityProvider
 
 from jupyter_eca.fronts.client_access import FULL_ACCESS, AccessLevel, ClientAccess
 
 if TYPE_CHECKING:
-    from jupyter_server.auth.identity import IdentityProvider
     from jupyter_server.base.handlers import JupyterHandler
+
+    from jupyter_eca.protocol.event import Person
 
 RESOURCE: Final = "eca"
 APPROVAL: Final = "eca:approve"
@@ -45,6 +48,12 @@ _HAS_OWN_TOKEN: Final = ClientAccess(
 
 
 async def find_access(handler: JupyterHandler) -> ClientAccess | None:
+    """Return what the user of a request may do, and who it is; None if not even read the chats."""
+    access = await _find_access(handler)
+    return access and replace(access, user=find_person(handler))
+
+
+async def _find_access(handler: JupyterHandler) -> ClientAccess | None:
     """Return what the user of a request may do; None if not even read the chats."""
     if not await _is_allowed(handler, "read", RESOURCE):
         return None
@@ -53,6 +62,32 @@ async def find_access(handler: JupyterHandler) -> ClientAccess | None:
     if not await _is_allowed(handler, "execute", APPROVAL):
         return _MAY_ASK
     return _HAS_OWN_TOKEN if _shows_own_token(handler) else FULL_ACCESS
+
+
+def find_person(handler: JupyterHandler) -> Person | None:
+    """Return the user of a request; None where the server does not tell its users apart.
+
+    Where a token is all that is needed to use the server, Jupyter invents a user for each browser, and for each request
+    of a program. The invented users of browsers are people only where they see each other: with jupyter-collaboration.
+    """
+    from jupyter_eca.protocol.event import Person  # it needs pydantic, which must not delay the start of Jupyter
+
+    user = handler.current_user
+    shared = handler.serverapp and "jupyter_server_ydoc" in handler.serverapp.extension_manager.extension_apps
+    if invents_users(handler.identity_provider) and (handler.token_authenticated or not shared):
+        return None
+    return Person(username=user.username, name=user.display_name or user.name or user.username)
+
+
+def invents_users(provider: IdentityProvider) -> bool:
+    """Return whether Jupyter invents the users, because nothing distinguishes them but the browser."""
+    return _list_user_hooks(type(provider)) == _list_user_hooks(IdentityProvider)
+
+
+def _list_user_hooks(provider: type[IdentityProvider]) -> tuple[object, ...]:
+    """Return the methods that providers override to find the user. JupyterHub's overrides one that is private in
+    Jupyter."""
+    return provider.get_user, provider._get_user, provider.get_user_token  # pyright: ignore[reportPrivateUsage]
 
 
 async def _is_allowed(handler: JupyterHandler, action: str, resource: str) -> bool:

@@ -238,7 +238,7 @@ class AcpSession:
             return EndedTurn(stop_reason="cancelled")
         self._projection.hide_prompt(run.turn)
         self._begun.add(run.turn)
-        prompt = Prompt(self.id, message, self.choice, contexts, turn=run.turn)
+        prompt = Prompt(self.id, message, self.choice, contexts, turn=run.turn, by=self._client.access.user)
         try:
             await self.host.turns.prompt(prompt)
         except BusyError as error:
@@ -434,11 +434,11 @@ class AcpSession:
         turns = self.host.turns
         match decision:
             case PermissionDecision.ALLOW:
-                turns.approve(chat, call.id, remember=False)
+                turns.approve(chat, call.id, remember=False, by=self._client.access.user)
             case PermissionDecision.ALLOW_IN_CHAT:
-                turns.approve(chat, call.id, remember=True)
+                turns.approve(chat, call.id, remember=True, by=self._client.access.user)
             case PermissionDecision.REJECT:
-                turns.reject(chat, call.id, "")
+                turns.reject(chat, call.id, "", self._client.access.user)
             case PermissionDecision.CANCEL:
                 turns.stop(self.id)
             case PermissionDecision.NONE:

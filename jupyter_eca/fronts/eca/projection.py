@@ -72,11 +72,11 @@ def make_content(
     event: Event, wire_id: ChatId, *, envelope: bool, parent: ChatId | None = None
 ) -> chat.ChatContentReceivedParams:
     """Make the params of `chat/contentReceived` for an event. With `envelope`, they include the turn, the number and
-    the time of the event."""
+    the time of the event, and the person."""
     content = event.content if envelope else _remove_extensions(event.content)
     received = chat.ChatContentReceivedParams(chat_id=wire_id, role=event.role, content=content, parent_chat_id=parent)
     if envelope:
-        turn_fields = {"turn": event.turn, "seq": event.seq, "at": event.at, "outcome": event.outcome}
+        turn_fields = {"turn": event.turn, "seq": event.seq, "at": event.at, "outcome": event.outcome, "by": event.by}
         received = received.model_copy(update=turn_fields)
     return received
 

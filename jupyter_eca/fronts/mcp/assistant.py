@@ -12,7 +12,7 @@ import asyncio
 import uuid
 from collections import defaultdict
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.model.request import ToolSpec
@@ -166,7 +166,7 @@ class Assistant:
         """
         await self.host.mcp.await_started(min(SERVER_PATIENCE, self.host.config.mcp_timeout_seconds))
         with self._listen(prompt.chat, caller) as listener:
-            begun = await self.host.turns.prompt(prompt)
+            begun = await self.host.turns.prompt(replace(prompt, by=caller.user))
             live = self.host.chats.live(prompt.chat)
             result = TurnResult(live.state.turn if live else "")
             draft = self.drafts.pop(prompt.chat, None)
@@ -240,9 +240,10 @@ class Assistant:
             if not self.host.subscribers.has_approver(listener.chat):
                 self.host.turns.reject_unanswered(listener.chat, call.id)
         elif approval.is_approved(answer):
-            self.host.turns.approve(listener.chat, call.id, remember=approval.is_remembered(answer))
+            remember = approval.is_remembered(answer)
+            self.host.turns.approve(listener.chat, call.id, remember=remember, by=listener.caller.user)
         else:
-            self.host.turns.reject(listener.chat, call.id, approval.get_reason(answer))
+            self.host.turns.reject(listener.chat, call.id, approval.get_reason(answer), listener.caller.user)
 
 
 @dataclass(frozen=True, slots=True)

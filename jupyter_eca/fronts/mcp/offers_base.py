@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from jupyter_eca.engine.model.request import ImagePart
+    from jupyter_eca.protocol.event import Person
 
 B = TypeVar("B")  # the class of a backend
 
@@ -82,6 +83,11 @@ class Caller(Protocol):
     @property
     def name(self) -> str:
         """The name of the client's program."""
+        ...
+
+    @property
+    def user(self) -> Person | None:
+        """The user of the client, on a server that tells its users apart."""
         ...
 
     @property

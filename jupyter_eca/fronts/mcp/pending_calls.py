@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.fronts.mcp.offers_base import Outcome
+    from jupyter_eca.protocol.event import Person
 
     Context = ServerRequestContext[Any, Any]
 
@@ -68,6 +69,10 @@ class CallInProgress:
         """The name of the client's program, or ""."""
         client = self.context.session.client_params
         return (client.client_info.title or client.client_info.name) if client else ""
+
+    @property
+    def user(self) -> Person | None:
+        return find_access(self.context).user
 
     @property
     def can_ask(self) -> bool:

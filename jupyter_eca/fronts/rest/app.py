@@ -119,7 +119,8 @@ class Handlers:
         if not after:
             _check_may_ask(request)
             asked, agent = chat_request.message, chat_request.agent
-            return await self._front.ask(asked, chat, agent, held_characters=held_characters)
+            by = read_access(request.scope).user
+            return await self._front.ask(asked, chat, agent, held_characters=held_characters, by=by)
         if not (after.isascii() and after.isdigit() and len(after) < 19):
             raise HTTPException(422, "Last-Event-ID: this is not an id of this server.")
         return await self._front.resume(chat, int(after))

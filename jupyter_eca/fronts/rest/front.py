@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
 
     from jupyter_eca.host.host import Host
+    from jupyter_eca.protocol.event import Person
     from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 
 # The host's ids of chats that belong to this front begin with this prefix. Clients can see and delete only these chats.
@@ -267,16 +268,23 @@ class RestFront:
                 self._host.turns.stop(turn.reader.chat)
 
     async def ask(
-        self, message: str, chat: str, agent: str | None = None, *, held_characters: float = HELD_CHARACTERS
+        self,
+        message: str,
+        chat: str,
+        agent: str | None = None,
+        *,
+        held_characters: float = HELD_CHARACTERS,
+        by: Person | None = None,
     ) -> RestTurn:
         """Prompt, and return the turn. The caller must enter `reading` before it awaits anything. `agent` is the name
-        of the agent that answers; None for that of the chat. See `RestProjection` for `held_characters`.
+        of the agent that answers; None for that of the chat. `by` is the person who asks, if that is known. See
+        `RestProjection` for `held_characters`.
 
         Raises: BusyError when a turn runs in the chat, UnknownAgent, LocalError when the agent must not answer.
         """
         id = PREFIX + chat
         choice = await self._choose_agent(id, agent)
-        await self._host.turns.prompt(Prompt(id, message, choice, bounds=self._bounds))
+        await self._host.turns.prompt(Prompt(id, message, choice, bounds=self._bounds, by=by))
         # Nothing was awaited since the prompt returned, so the reader misses no event of the turn.
         return self._make_turn(id, chat, held_characters=held_characters)
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.tools.base import Tool
     from jupyter_eca.protocol.chat import ChatLock
     from jupyter_eca.protocol.context import ChatContext, CursorContext
+    from jupyter_eca.protocol.event import Person
     from jupyter_eca.workspace.ports import Kernel
 
 
@@ -162,6 +163,8 @@ class Prompt:
     """Whether a new chat begins with what the user has chosen before, where the prompt chooses nothing."""
     is_reviewed: bool = False
     """Whether the client that sent the prompt shows the changes of the turn with Keep and Undo."""
+    by: Person | None = None
+    """Who has sent the prompt, if that is known."""
 
     @property
     def begins_with_slash(self) -> bool:

@@ -169,6 +169,10 @@ MIGRATIONS: Final = (
         PRIMARY KEY (chat, agent, option)
     );
     """,
+    # 19. The `Person` of an event.
+    """
+    ALTER TABLE events ADD COLUMN "by" TEXT;
+    """,
 )
 """Each migration runs once on each file, in this order. `PRAGMA user_version` counts those that have run. Never change
 one that was released."""

@@ -32,7 +32,7 @@ from jupyter_eca.host.store.rows import (
 )
 from jupyter_eca.host.store.spending import add_spending, sum_spending
 from jupyter_eca.protocol.content import Content, MetadataContent, Role
-from jupyter_eca.protocol.event import Aside, Event, Outcome
+from jupyter_eca.protocol.event import Aside, Event, Outcome, Person
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -169,9 +169,11 @@ class Tables:
         """Insert an event, update the row of its chat, and return the event's number."""
         content = _dump_content(event)
         aside = _ASIDE.dump_json(event.aside, by_alias=True).decode() if event.aside else ""
+        by = event.by.model_dump_json(by_alias=True) if event.by else None
         row = self._db.execute(
-            "INSERT INTO events (chat, turn, role, at, content, aside, outcome, local) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (event.chat, event.turn, event.role, event.at, content, aside, event.outcome, event.local),
+            'INSERT INTO events (chat, turn, role, at, content, aside, outcome, local, "by")'
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (event.chat, event.turn, event.role, event.at, content, aside, event.outcome, event.local, by),
         )
         if event.role is Role.USER or isinstance(event.content, MetadataContent) or event.outcome:
             self._update_chat(event)
@@ -216,7 +218,7 @@ class Tables:
         says so. So the rest of the chat is shown. Raises: ValueError in its place if `strict`.
         """
         rows = self._db.execute(
-            "SELECT seq, turn, role, at, content, aside, outcome, local FROM events WHERE chat = ? AND seq > ?"
+            'SELECT seq, turn, role, at, content, aside, outcome, local, "by" FROM events WHERE chat = ? AND seq > ?'
             " AND seq < ? ORDER BY seq",
             (chat, after, before or _MAX_SEQ),
         )
@@ -352,9 +354,9 @@ class Tables:
                 (new, title, at, chat),
             )
             self._db.execute(
-                "INSERT INTO events (chat, turn, role, at, content, aside, outcome, local)"
-                " SELECT ?, turn, role, at, content, aside, outcome, local FROM events WHERE chat = ? AND seq <= ?"
-                " ORDER BY seq",
+                'INSERT INTO events (chat, turn, role, at, content, aside, outcome, local, "by")'
+                ' SELECT ?, turn, role, at, content, aside, outcome, local, "by" FROM events'
+                " WHERE chat = ? AND seq <= ? ORDER BY seq",
                 (new, chat, last),
             )
             self._db.execute(
@@ -638,7 +640,16 @@ def _make_chat_row(row: tuple[Any, ...]) -> ChatRow:
 
 
 def _parse_event(
-    chat: str, seq: int, turn: str, role: str, at: int, content: str, aside: str, outcome: str | None, local: int
+    chat: str,
+    seq: int,
+    turn: str,
+    role: str,
+    at: int,
+    content: str,
+    aside: str,
+    outcome: str | None,
+    local: int,
+    by: str | None,
 ) -> Event:
     """Return an event from the columns of its row. Raises: ValueError."""
     return Event(
@@ -651,20 +662,38 @@ def _parse_event(
         aside=_ASIDE.validate_json(aside) if aside else None,
         outcome=Outcome(outcome) if outcome else None,
         local=bool(local),
+        by=_parse_person(by),
     )
 
 
+def _parse_person(by: object) -> Person | None:
+    """Return the person of an event. If the name cannot be read, because it is damaged, the event has none."""
+    try:
+        return Person.model_validate_json(by) if isinstance(by, str) and by else None
+    except ValueError:
+        return None
+
+
 def _read_event(
-    chat: str, seq: int, turn: str, role: str, at: int, content: str, aside: str, outcome: str | None, local: int
+    chat: str,
+    seq: int,
+    turn: str,
+    role: str,
+    at: int,
+    content: str,
+    aside: str,
+    outcome: str | None,
+    local: int,
+    by: str | None,
 ) -> Event:
     """Return an event from the columns of its row, or a text that it cannot be read."""
     try:
-        return _parse_event(chat, seq, turn, role, at, content, aside, outcome, local)
+        return _parse_event(chat, seq, turn, role, at, content, aside, outcome, local, by)
     except ValueError:
         _log.warning("event %d of the chat %s cannot be read", seq, chat)
         # An end of the turn stays one, so that the chat is not stuck.
         end = outcome if outcome in set(Outcome) else None
-        return _parse_event(chat, seq, turn, Role.SYSTEM, 0, UNREADABLE_EVENT, "", end, 0)
+        return _parse_event(chat, seq, turn, Role.SYSTEM, 0, UNREADABLE_EVENT, "", end, 0, None)
 
 
 def _columns(selected: StoredSelection) -> tuple[str | bool | None, ...]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.tasks import ChatTasks
     from jupyter_eca.host.turn.prompt_contexts import PromptContexts
     from jupyter_eca.protocol.context import ChatContext
+    from jupyter_eca.protocol.event import Person
 
 _log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ class Steering:
         self._tasks = tasks
         self._prompt_contexts = prompt_contexts
 
-    def add(self, id: str, message: str, contexts: tuple[ChatContext, ...]) -> None:
+    def add(self, id: str, message: str, contexts: tuple[ChatContext, ...], by: Person | None = None) -> None:
         """Add a message to the turn of a chat. An empty message takes back those that the model has not read yet."""
         chat = self._chats.live(id)
         if chat is None:
@@ -52,12 +53,12 @@ class Steering:
         waiting = {name: task for name, task in chat.tasks.items() if name.startswith(_TASK)}
         # A model wrote the prompt of a subagent: no context that is mentioned there is read.
         if message and not chat.parent and (waiting or contexts or find_mentions(message)):
-            work = self._read_and_add(chat, content_id, message, contexts, tuple(waiting.values()))
+            work = self._read_and_add(chat, content_id, message, contexts, tuple(waiting.values()), by)
             self._tasks.start(chat, f"{_TASK}{content_id}", work)
             return
         for name in waiting:
             self._tasks.cancel(chat, name)
-        self._feed(chat, inputs.Steered(now(), message, content_id))
+        self._feed(chat, inputs.Steered(now(), message, content_id, by=by))
 
     async def _read_and_add(
         self,
@@ -66,6 +67,7 @@ class Steering:
         message: str,
         contexts: tuple[ChatContext, ...],
         earlier: tuple[asyncio.Task[None], ...],
+        by: Person | None,
     ) -> None:
         """Read the contexts of a message, and add both once the `earlier` messages are added."""
         turn = chat.under_way
@@ -79,7 +81,8 @@ class Steering:
         if turn is None or chat.under_way is not turn:
             return
         text, images, documents = as_model_input(found)
-        steered = inputs.Steered(now(), message, content_id, list_named(contexts, message), text, images, documents)
+        named = list_named(contexts, message)
+        steered = inputs.Steered(now(), message, content_id, named, text, images, documents, by)
         self._feed(chat, steered)
 
     def _feed(self, chat: LiveChat, steered: inputs.Steered) -> None:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.turn.steering import Steering
     from jupyter_eca.host.turn.subagents import Subagents
     from jupyter_eca.protocol.context import ChatContext
+    from jupyter_eca.protocol.event import Person
     from jupyter_eca.workspace.ports import Kernel
 
 _log = logging.getLogger(__name__)
@@ -121,7 +122,7 @@ class Turns:
         message = dialogue.hide_secret(prompt.message) if dialogue else message
         chat.dialogue = dialogue
         named = list_named(prompt.contexts, message) if prompt.contexts else ()
-        prompted = inputs.Prompted(now(), prompt.turn or make_id(), message, make_id(), setup, local, named)
+        prompted = inputs.Prompted(now(), prompt.turn or make_id(), message, make_id(), setup, local, named, prompt.by)
         self._chats.feed(chat, prompted)
         services.store.select(prompt.chat, replace(choice.selection, notebook=notebook or None))
         # The client gets its answer when the prompt is stored. So the prompt is not lost if the server crashes then.
@@ -182,16 +183,27 @@ class Turns:
         except Exception:  # noqa: BLE001  # it is loaded again when somebody asks in it
             _log.exception("the turn of the chat %s cannot be closed", id)
 
-    def approve(self, chat: str, call: str, *, remember: bool, left_out: Collection[int] = ()) -> bool:
+    def approve(
+        self,
+        chat: str,
+        call: str,
+        *,
+        remember: bool,
+        left_out: Collection[int] = (),
+        by: Person | None = None,
+    ) -> bool:
         """Let a tool call run. Return whether this answer counts: a second one, or one that comes after a stop, changes
         nothing.
 
+        `by` is the person who approves it, if that is known.
         `left_out` are the parts of its change that are not approved. An approval with such parts is not remembered.
         Raises: LocalError when the change has no such parts, or when none would remain. The call then still waits.
         """
         narrowed = self._narrow(chat, call, left_out) if left_out else None
         remember = remember and narrowed is None
-        counts = self._chats.feed_late(chat, inputs.Approved(now(), call, remember, narrowed))
+        counts = self._chats.feed_late(chat, inputs.Approved(now(), call, remember, narrowed, by))
+        if counts and by is not None:
+            _log.info("%s has approved the call %s in the chat %s", by.username, call, chat)
         if remember:
             self._subagents.share_remembered(chat)
         return counts
@@ -207,18 +219,21 @@ class Turns:
             raise LocalError("The change was not approved, because it does not have the parts that were left out.")
         return narrowed
 
-    def reject(self, chat: str, call: str, reason: str) -> bool:
+    def reject(self, chat: str, call: str, reason: str, by: Person | None = None) -> bool:
         """Reject a tool call. The model reads the `reason`. Return whether this answer counts, see `approve`."""
-        return self._chats.feed_late(chat, inputs.Rejected(now(), call, RejectReason.USER, reason))
+        counts = self._chats.feed_late(chat, inputs.Rejected(now(), call, RejectReason.USER, reason, by))
+        if counts and by is not None:
+            _log.info("%s has rejected the call %s in the chat %s", by.username, call, chat)
+        return counts
 
     def reject_unanswered(self, chat: str, call: str) -> None:
         """Reject a tool call because nobody is left who could approve it."""
         self._chats.feed_late(chat, inputs.Rejected(now(), call, RejectReason.NOBODY))
 
-    def steer(self, chat: str, message: str, contexts: tuple[ChatContext, ...] = ()) -> None:
+    def steer(self, chat: str, message: str, contexts: tuple[ChatContext, ...] = (), by: Person | None = None) -> None:
         """Add a message with its contexts to the next request to the model. An empty message takes back those that were
         not sent yet. The calls that run are told, see `Steering`."""
-        self._steering.add(chat, message, contexts)
+        self._steering.add(chat, message, contexts, by)
 
     def choose(self, chat: str, choice: Choice) -> None:
         """Choose the model, agent and other settings of the next turns. Trust already counts for the next tool call."""

@@ -363,7 +363,7 @@ export interface ChatConfig {
 }
 
 /**
- * One content of a chat. The fields from `turn` to `outcome` are the envelope: only clients with the capability
+ * One content of a chat. The fields from `turn` to `by` are the envelope: only clients with the capability
  * `envelope` receive them.
  */
 export interface ChatContentReceivedParams {
@@ -378,6 +378,8 @@ export interface ChatContentReceivedParams {
   readonly at?: number;
   /** How the turn ended; only with its last content. */
   readonly outcome?: Outcome;
+  /** Who has sent the message, or has approved or rejected the tool call, on a server with several users. */
+  readonly by?: Person;
   /** In a subagent's chat, the chat that spawned it. */
   readonly parentChatId?: ChatId;
 }
@@ -1712,6 +1714,14 @@ export interface PageMeta {
   readonly compactionCursor?: number | string;
 }
 
+/** Who has asked or decided something, as the server's identity provider knows them. */
+export interface Person {
+  /** The name by which the server distinguishes its users. */
+  readonly username: string;
+  /** The name for people. */
+  readonly name: string;
+}
+
 /**
  * A position in a text. Contexts and diagnostics count from 0. Inline completion, `editor/getDefinition` and
  * `editor/getReferences` count from 1.
@@ -2687,6 +2697,7 @@ export const SHAPES = {
     'seq?': 'n',
     'at?': 'n',
     'outcome?': 's',
+    'by?': 'Person',
     'parentChatId?': 'ChatId'
   },
   ChatDeletedParams: { chatId: 'ChatId' },
@@ -2775,6 +2786,7 @@ export const SHAPES = {
   NotebookContext: { label: 's', description: 's', type: '=notebook', path: 's' },
   OtherContext: { type: 's' },
   OutputContext: { label: 's', description: 's', type: '=output', path: 's', cell: 's' },
+  Person: { username: 's', name: 's' },
   Position: { line: 'n', character: 'n' },
   ProgressContent: { type: '=progress', state: 's', text: 's', 'plan?': 'b' },
   ProgressParams: { type: 's', taskId: 's', title: 's' },

@@ -148,6 +148,34 @@ async def test_a_panel_is_told_what_its_user_may_do(jp_ws_fetch: Fetch) -> None:
             assert "rights" not in (await reply(editor, START))["result"]
 
 
+async def test_events_name_who_asked_and_who_approved_also_when_they_are_read_again(
+    jp_serverapp: Any, jp_ws_fetch: Fetch
+) -> None:
+    ours = {**START, "params": {"capabilities": {"codeAssistant": {"envelope": True}}}}
+    ada_is, ben_is = ({"username": name, "name": NAMES[name]} for name in ("ada", "ben"))
+    async with panel(jp_ws_fetch, "ada") as ada, connected(jp_ws_fetch, "ben", "ws") as ben:
+        watcher = await Watcher.of(jp_serverapp)
+        assert "result" in await reply(ben, ours)
+        assert "result" in await reply(ben, prompt("write"))
+        waiting = (await watcher.until("toolCallRun")).content
+        await tell(ada, "chat/toolCallApprove", chatId="c", toolCallId=getattr(waiting, "id", ""))
+        await watcher.ended()
+        rows = [{"type": content["type"], **content} for content in await until_finished(ada)]
+        assert all("by" not in row for row in rows)  # not a word of ours for another maker's client
+    async with connected(jp_ws_fetch, "cy", "ws") as cy:
+        assert "result" in await reply(cy, ours)
+        await cy.write_message(
+            json.dumps({"jsonrpc": "2.0", "id": 9, "method": "chat/open", "params": {"chatId": "c"}})
+        )
+        named: dict[str, Any] = {}
+        while "toolCalled" not in named:
+            shown = await until_method(cy, "chat/contentReceived")
+            named.setdefault(f"{shown['content']['type']}", shown.get("by"))
+            if shown["role"] == "user":
+                assert shown.get("by") == ben_is
+        assert (named["toolCallRun"], named["toolCallRunning"], named["toolCalled"]) == (None, ada_is, ada_is)
+
+
 async def test_a_call_is_denied_where_nobody_is_who_may_approve(jp_ws_fetch: Fetch, jp_root_dir: Path) -> None:
     async with panel(jp_ws_fetch, "ben") as ben, panel(jp_ws_fetch, "cy"):
         assert "result" in await reply(ben, prompt("write"))

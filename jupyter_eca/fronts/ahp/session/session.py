@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.locales import Wording
     from jupyter_eca.fronts.ahp.ports import SessionFront
     from jupyter_eca.fronts.ahp.resources.client_files import Ask
-    from jupyter_eca.protocol.event import Event
+    from jupyter_eca.protocol.event import Event, Person
 
 _log = logging.getLogger(__name__)
 
@@ -311,6 +311,11 @@ class AhpSession:
         connection = self._front.hub.find_client(client)
         return connection.request if connection else None
 
+    def _find_person(self, client: str) -> Person | None:
+        """Return the user of a client; None if the client is not connected, or its user is not known."""
+        connection = self._front.hub.find_client(client)
+        return connection.access.user if connection else None
+
     # -- from a client
 
     async def save_before_echo(self, raw: Json, action: actions.SessionAction, client: str) -> None:
@@ -343,7 +348,7 @@ class AhpSession:
         # The host decides first, because another client may have decided meanwhile. The events of the decision come
         # after the action was sent to the clients.
         if isinstance(action, actions.ToolCallApproved | actions.ToolCallDenied):
-            is_accepted = self._decide(action)
+            is_accepted = self._decide(action, origin.client)
             # The client that owns the tool starts to run it when it gets the approval. So it must not get the approval
             # before the calls in front of this one have ended. Then the event `ToolCallRunningContent` brings it.
             if self._is_queued(action.tool_call_id) and action.tool_call_id in self._list_client_calls():
@@ -390,15 +395,16 @@ class AhpSession:
             case _:
                 pass
 
-    def _decide(self, action: actions.ToolCallApproved | actions.ToolCallDenied) -> bool:
+    def _decide(self, action: actions.ToolCallApproved | actions.ToolCallDenied, client: str) -> bool:
         """Approve or reject a call. Return False if the host ignored it, because the call does not wait any more."""
         live = self._host.chats.live(self.chat)
         before = live.state if live else None
+        by = self._find_person(client)
         if isinstance(action, actions.ToolCallApproved):
             remember = action.selected_option_id == REMEMBER
-            self._host.turns.approve(self.chat, action.tool_call_id, remember=remember)
+            self._host.turns.approve(self.chat, action.tool_call_id, remember=remember, by=by)
         else:
-            self._host.turns.reject(self.chat, action.tool_call_id, describe_denial(action))
+            self._host.turns.reject(self.chat, action.tool_call_id, describe_denial(action), by)
         return live is not None and live.state is not before
 
     def _is_queued(self, call: str) -> bool:
@@ -494,7 +500,9 @@ class AhpSession:
         if self.turn != turn:
             return False
         bounds, choice = config.make_bounds(self._host, self.state), config.read_choice(self.state)
-        await self._host.turns.prompt(Prompt(self.chat, message.text, choice, contexts, self, bounds, turn=turn))
+        by = self._find_person(client)
+        prompt = Prompt(self.chat, message.text, choice, contexts, self, bounds, turn=turn, by=by)
+        await self._host.turns.prompt(prompt)
         return True
 
     def _cancel_other_starts(self, begun: str) -> None:

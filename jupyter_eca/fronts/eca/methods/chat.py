@@ -68,6 +68,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
         notebook=notebook,
         recalls=session.recalls_choices(params.notebook),
         is_reviewed=session.is_reviewed,
+        by=session.door.access.user,
     )
     session.host.toolbox.lend(id, session.client_tools, session)  # the model can call the tools of this client
     if session.prompted is not None:
@@ -96,7 +97,9 @@ def stop(session: EcaSession, params: chat.ChatPromptStopParams) -> None:
 
 def steer(session: EcaSession, params: chat.ChatPromptSteerParams) -> None:
     """Add a message that the model reads while the turn runs, with its contexts."""
-    session.host.turns.steer(session.find_chat(params.chat_id), params.message, params.contexts)
+    session.host.turns.steer(
+        session.find_chat(params.chat_id), params.message, params.contexts, session.door.access.user
+    )
 
 
 def remove_steering_message(session: EcaSession, params: chat.ChatPromptSteerRemoveParams) -> None:
@@ -112,7 +115,11 @@ def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None
     id = session.find_chat(params.chat_id)
     try:
         is_accepted = session.host.turns.approve(
-            id, params.tool_call_id, remember=params.save == "session", left_out=params.left_out
+            id,
+            params.tool_call_id,
+            remember=params.save == "session",
+            left_out=params.left_out,
+            by=session.door.access.user,
         )
     except LocalError as error:
         _warn(session, str(error))
@@ -124,7 +131,7 @@ def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None
 def reject(session: EcaSession, params: chat.ChatToolCallRejectParams) -> None:
     """Reject a tool call. Warn the client if another client has approved the call before."""
     id = session.find_chat(params.chat_id)
-    is_accepted = session.host.turns.reject(id, params.tool_call_id, params.reason)
+    is_accepted = session.host.turns.reject(id, params.tool_call_id, params.reason, session.door.access.user)
     if not is_accepted and _find_status(session, id, params.tool_call_id) in _APPROVED:
         _warn(session, "Your rejection came too late: the call was approved before it. Stop the answer to end it.")
 
