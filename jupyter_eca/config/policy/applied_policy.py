@@ -6,6 +6,7 @@ It must not change a configuration: its neighbour `enforcement` does.
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,7 @@ from pydantic import Field
 from pydantic.alias_generators import to_snake
 
 from jupyter_eca.config.policy.document import Feature, FeatureState, PatternLists, PolicyDocument
-from jupyter_eca.config.policy.local_address import is_here, make_plain
+from jupyter_eca.config.policy.local_address import is_here, is_unclear, make_plain
 from jupyter_eca.protocol.base import Model
 
 if TYPE_CHECKING:
@@ -78,20 +79,29 @@ class AppliedPolicy(Model):
             return ""
         return self.refuse_model(f"{provider}/{vendors_name}")
 
-    def refuse_url(self, url: str) -> str:
-        """Return why an address cannot be used; "" if it can, or if it is empty."""
+    def refuse_url(self, url: str, path: str = "") -> str:
+        """Return why an address cannot be used; "" if it can, or if it is empty. `path` is what requests add to it: it
+        is allowed with the address, but it may be denied, and it must not lead out of the address."""
         if not url:
             return ""
-        plain, what = make_plain(url), f"the address `{url}`"
-        # A pattern that denies may be written for the address as it is, or for its plain form.
+        whole = f"{url.rstrip('/')}/{path.lstrip('/')}" if path else url
+        plain, what = make_plain(url), f"the address `{whole}`"
+        # A pattern that denies may be written for the address as it is, or for its plain form. For many servers, two
+        # slashes are one.
+        whole_plain = make_plain(whole)
+        forms = (url, plain, whole, whole_plain, re.sub(r"(?<!:)//+", "/", whole_plain))
         for document in self.documents:
-            if document.deny.urls is not None and any(_matches(document.deny.urls, form) for form in (url, plain)):
+            allowed, denied = document.allow.urls, document.deny.urls
+            if denied is not None and any(_matches(denied, form) for form in forms):
                 return explain_refusal(document, what)
-            is_named = document.allow.urls is not None and _allows_url(document.allow.urls, plain)
-            if document.allow.urls is not None and not is_named:
+            is_named = allowed is not None and _allows_url(allowed, plain)
+            if allowed is not None and not is_named:
                 return explain_refusal(document, what)
             if document.offline and not is_named and not is_here(url):
-                return explain_refusal(document, f"the address `{url}`: the assistant is offline")
+                return explain_refusal(document, f"{what}: the assistant is offline")
+            restricts = document.offline or allowed is not None or denied is not None
+            if restricts and is_unclear(whole):
+                return explain_refusal(document, f"{what}: it is not certain where it leads")
         return ""
 
     def refuse_mcp_server(self, command_line: Sequence[str], url: str | None) -> str:

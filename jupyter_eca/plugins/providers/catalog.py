@@ -174,7 +174,8 @@ class Catalog:
             address = plug.find_address(settings) if isinstance(plug, HasAddress) else ""
         if not address and isinstance(plug, Keyed):
             address = UNKNOWN_ADDRESS
-        return self._config.policy.refuse_provider(name) or self._config.policy.refuse_url(address)
+        path = settings.completion_url_relative_path or ""
+        return self._config.policy.refuse_provider(name) or self._config.policy.refuse_url(address, path)
 
     def _list_plug_names(self) -> list[str]:
         """Return the names of the plugs that are also names of a provider."""

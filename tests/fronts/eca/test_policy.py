@@ -79,6 +79,28 @@ async def test_a_project_cannot_lead_an_allowed_provider_to_another_address(
         assert CONTACT in said(received, "system")
 
 
+@pytest.mark.parametrize(
+    ("path", "is_usable"),
+    [
+        (None, True),
+        ("chat", True),
+        ("/v2/chat?version=1", True),
+        ("../admin/chat", False),
+        ("%2e%2e/admin/chat", False),
+        ("..\\admin", False),
+        ("secret/chat", False),
+    ],
+)
+async def test_the_path_of_an_allowed_provider_leads_to_no_other_address(
+    path: str | None, is_usable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urls = ["https://house.example/v1"]
+    impose(monkeypatch, allow={"urls": urls}, deny={"urls": ["https://house.example/v1/secret/*"]})
+    house = {"api": "openai-chat", "url": urls[0], "key": "k", "completionUrlRelativePath": path}
+    async with filed(tmp_path, monkeypatch, providers={"house": house}) as table:
+        assert ("house" in table.host.catalog.names) is is_usable
+
+
 async def test_nobody_signs_in_where_typed_keys_are_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     impose(monkeypatch, features={"typedKeys": "force-off"})
     async with filed(tmp_path, monkeypatch) as table:
