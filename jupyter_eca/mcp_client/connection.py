@@ -104,11 +104,11 @@ def list_attempts(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tup
     """Return the two ways to connect, in the order in which they are tried. The second way is needed for older servers.
     A program may end when it receives a request of a modern version. A URL may speak only the older transport (SSE,
     server-sent events). `auth` signs in to a URL; None for no sign-in."""
-    config = settings.config
+    config, refuse = settings.config, settings.refuse_url
     if config.url:
         return (
-            ConnectionAttempt(lambda watch: transports.open_http(config, auth, watch), is_http=True, is_first=True),
-            ConnectionAttempt(lambda watch: transports.open_sse(config, auth, watch), is_legacy=True, is_http=True),
+            ConnectionAttempt(lambda watch: transports.open_http(config, auth, watch, refuse), is_http=True, is_first=True),
+            ConnectionAttempt(lambda watch: transports.open_sse(config, auth, watch, refuse), is_legacy=True, is_http=True),
         )
     folder = next(iter(settings.get_folders()), None)
 

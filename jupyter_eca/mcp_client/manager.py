@@ -105,7 +105,7 @@ class McpManager:
         self._keep_trust = keep_trust
         self._client_features = client_features
         self._resources = AttachedResources()
-        self._credentials = SignIns(store)
+        self._credentials = SignIns(store, self._refuse_url)
         self._known_lists = KnownLists(lists_folder)
         self._start_queue = StartQueue()
         self._reserved = RESERVED
@@ -436,6 +436,10 @@ class McpManager:
         command_line = (settings.command or "", *settings.args)
         return self._config.policy.refuse_mcp_server(command_line, settings.url)
 
+    def _refuse_url(self, url: str) -> str:
+        """Return why the administrator's policy does not allow a request to an address; "" if it does."""
+        return self._config.policy.refuse_url(url)
+
     def _check_policy(self, settings: McpServerConfig) -> None:
         """Raises: McpRefusal when the administrator's policy does not allow a server."""
         if refusal := self._find_refusal(settings):
@@ -463,6 +467,7 @@ class McpManager:
             self._start_queue,
             self._is_reserved(name),
             self._find_refusal(settings),
+            self._refuse_url,
         )
         self._servers[name] = server
         self._track(self._tasks.create_task(server.run(), name=f"mcp {name}"))

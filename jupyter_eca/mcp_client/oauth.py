@@ -29,6 +29,8 @@ from jupyter_eca.mcp_client import transports
 from jupyter_eca.mcp_client.sign_in_store import StoredSignIn, TokenGrant
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic import BaseModel
 
     from jupyter_eca.config import McpServerConfig
@@ -53,6 +55,7 @@ class ServerSignIn:
     `stored` is what an earlier sign-in left. With an `attempt`, the user may be sent to a browser, once. Without an
     attempt, only the stored tokens are used. `stale` means that the stored tokens must be renewed before they are used.
     `wanted_scope` is the scope that was missing when the server refused a request; None when none was missing.
+    `refuse_url` returns why the administrator's policy does not allow an address, "" if it does.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class ServerSignIn:
         *,
         stale: bool = False,
         wanted_scope: str | None = None,
+        refuse_url: Callable[[str], str] = lambda _: "",
     ) -> None:
         self.url = settings.url or ""
         # The tokens; None until the user has signed in.
@@ -77,6 +81,7 @@ class ServerSignIn:
         self.dropped = False
         self._settings = settings
         self._store = store
+        self._refuse_url = refuse_url
         self._code = ""
         redirect_uri = attempt.landing.address if attempt else "http://127.0.0.1/callback"
         self._client = _make_configured_client(settings, redirect_uri) or self._find_client(stored)
@@ -200,6 +205,8 @@ class ServerSignIn:
             self._refuse(self.refusal or _SIGN_IN_AGAIN)
         if urlsplit(url).scheme not in {"http", "https"}:
             self._refuse(_NO_WEB_ADDRESS)
+        if refusal := self._refuse_url(url):
+            self._refuse(refusal.rstrip("."))
         self._choose_client_authentication()
         self.attempt.send(url)
 

@@ -77,6 +77,8 @@ class McpServer:
     """Whether the name stands for other tools in rules. Then the server never runs, see `tool_names`."""
     refusal: str = ""
     """Why the administrator's policy does not allow the server; "" if it does. Then it never runs."""
+    refuse_url: Callable[[str], str] = lambda _: ""
+    """Returns why the administrator's policy does not allow a request to an address; "" if it does."""
     status: ServerStatus = ServerStatus.STOPPED
     error: str | None = None
     """Why the last session ended, in one line without secrets."""
@@ -259,6 +261,7 @@ class McpServer:
             self.log,
             self.resources,
             self.get_environment,
+            self.refuse_url,
         )
         if self.refusal:
             ending = SessionEnd(self.refusal)

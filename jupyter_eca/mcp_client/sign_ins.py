@@ -16,6 +16,8 @@ from jupyter_eca.mcp_client.sign_in import SignInAttempt
 from jupyter_eca.mcp_client.sign_in_store import SignInStore, StoredSignIn
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic import SecretStr
 
     from jupyter_eca.config import McpServerConfig, credentials
@@ -24,10 +26,12 @@ if TYPE_CHECKING:
 
 
 class SignIns:
-    """The sign-ins of this process. `store` is where keys are stored."""
+    """The sign-ins of this process. `store` is where keys are stored. `refuse_url` returns why the administrator's
+    policy does not allow an address."""
 
-    def __init__(self, store: credentials.KeyStore) -> None:
+    def __init__(self, store: credentials.KeyStore, refuse_url: Callable[[str], str]) -> None:
         self._store = SignInStore(store)
+        self._refuse_url = refuse_url
         self._sign_ins: dict[str, ServerSignIn] = {}
         self._lock = asyncio.Lock()
 
@@ -57,7 +61,12 @@ class SignIns:
                 why = f"The port for the sign-in is not available: {error.strerror}."
                 raise McpRefusal("requires-auth", why) from error
             self._sign_ins[name] = ServerSignIn(
-                settings, self._store, stored, SignInAttempt(name, landing, say), wanted_scope=wanted_scope
+                settings,
+                self._store,
+                stored,
+                SignInAttempt(name, landing, say),
+                wanted_scope=wanted_scope,
+                refuse_url=self._refuse_url,
             )
 
     def get_sign_in(self, name: str, settings: McpServerConfig) -> ServerSignIn | None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import anyio
 import httpx2
 from mcp import StdioServerParameters
+from mcp.client.auth import OAuthFlowError
 from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -237,12 +238,13 @@ def _read_stderr(handle: int, watch: TransportWatch) -> None:
 
 @contextlib.asynccontextmanager
 async def open_http(
-    settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch
+    settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch, refuse_url: Callable[[str], str]
 ) -> AsyncGenerator[TransportStreams]:
-    """Connect to a URL by streamable HTTP. Raises: LocalError when the URL is not one of a server."""
+    """Connect to a URL by streamable HTTP. `refuse_url` returns why a request to an address is not allowed, "" if it
+    is. Raises: LocalError when the URL is not one of a server."""
     _check_url(settings.url)
     async with (
-        _make_client(settings, auth, watch) as client,
+        _make_client(settings, auth, watch, refuse_url) as client,
         watch_messages(streamable_http_client(settings.url or "", http_client=client), watch) as streams,
     ):
         yield streams
@@ -250,12 +252,12 @@ async def open_http(
 
 @contextlib.asynccontextmanager
 async def open_sse(
-    settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch
+    settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch, refuse_url: Callable[[str], str]
 ) -> AsyncGenerator[TransportStreams]:
     """Connect to a URL by SSE, the older transport."""
 
     def make_client(*_: Any, **__: Any) -> httpx2.AsyncClient:
-        return _make_client(settings, auth, watch)
+        return _make_client(settings, auth, watch, refuse_url)
 
     async with watch_messages(sse_client(settings.url or "", httpx_client_factory=make_client), watch) as streams:
         yield streams
@@ -266,6 +268,11 @@ def _check_url(url: str | None) -> None:
     parsed = httpx2.URL(url or "")
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise LocalError(f"{url!r} is no URL of a server: it must start with http:// or https://.")
+
+
+class AddressRefusedError(OAuthFlowError):
+    """The administrator's policy does not allow a request to this address. Like a failed sign-in, it ends the session,
+    and the other transport is not tried."""
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
@@ -292,8 +299,15 @@ class _BoundedStream(httpx2.AsyncByteStream):
         await self._body.aclose()
 
 
-def _make_client(settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch) -> httpx2.AsyncClient:
-    """Return an HTTP client with the headers of the configuration. It limits answers, and notes error statuses."""
+def _make_client(
+    settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch, refuse_url: Callable[[str], str]
+) -> httpx2.AsyncClient:
+    """Return an HTTP client with the headers of the configuration. It limits answers, and notes error statuses. It
+    sends no request to an address that is not allowed: the server chooses the addresses of a sign-in."""
+
+    async def check_request(request: httpx2.Request) -> None:
+        if refusal := refuse_url(str(request.url)):
+            raise AddressRefusedError(refusal.rstrip("."))
 
     async def inspect_response(response: httpx2.Response) -> None:
         is_events = response.headers.get("content-type", "").startswith("text/event-stream")
@@ -307,5 +321,5 @@ def _make_client(settings: McpServerConfig, auth: httpx2.Auth | None, watch: Tra
         headers={name: value.get_secret_value() for name, value in settings.headers.items()},
         auth=auth,
         timeout=httpx2.Timeout(_CONNECT_SECONDS, read=None),
-        event_hooks={"response": [inspect_response]},
+        event_hooks={"request": [check_request], "response": [inspect_response]},
     )

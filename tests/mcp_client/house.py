@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca.config.policy.applied_policy import AppliedPolicy
 from jupyter_eca.config import Config
 from jupyter_eca.config.credentials import KeyStore as Store
 from jupyter_eca.errors import SamplingRefusal
@@ -153,10 +154,12 @@ async def house(
     read: tuple[Path, ...] = (),
     user: User | None = None,
     ring: Ring | NoRing | None = None,
+    policy: AppliedPolicy | None = None,
 ) -> AsyncGenerator[House]:
-    """`ring` is this machine's keyring."""
+    """`ring` is this machine's keyring, and `policy` that of the administrator."""
     built = House(folder, user or User())
     config = Config.model_validate({"mcpServers": servers, "sources": [str(file) for file in read]})
+    config = config.model_copy(update={"policy": policy or AppliedPolicy()})
     built.manager = McpManager(
         config,
         (folder,),

@@ -13,6 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from jupyter_eca import redaction
+from jupyter_eca.config.policy.applied_policy import AppliedPolicy
+from jupyter_eca.config.policy.document import PolicyDocument
 from jupyter_eca.errors import McpRefusal, ToolError
 from jupyter_eca.mcp_client.connection_settings import ConnectionTiming
 from jupyter_eca.mcp_client.loopback_browser import Loopback
@@ -224,6 +226,28 @@ async def test_a_refusal_ends_the_sign_in_at_once_and_says_so_everywhere(tmp_pat
         assert shown.has_auth is False
         site.gate.says_no = ""
         await user.signs_in(at)
+
+
+@pytest.mark.parametrize(
+    ("denied", "registered", "granted"),
+    [("/authorization?*", 1, 0), ("/as/tokens", 1, 0), ("/registration", 0, 0), ("/.well-known/*", 0, 0)],
+)
+async def test_a_sign_in_uses_no_address_that_the_policy_refuses(
+    denied: str, registered: int, granted: int, tmp_path: Path
+) -> None:
+    document = PolicyDocument.model_validate({"deny": {"urls": [f"http://127.0.0.1:*{denied}"]}})
+    policy, user = AppliedPolicy(documents=(document,)), User()
+    async with (
+        web(gated=True) as site,
+        house(tmp_path, {"far": {"url": site.url}}, policy=policy) as at,
+    ):
+        await at.come("far", ServerStatus.REQUIRES_AUTH)
+        await at.manager.connect("far", user, user.say)
+        if denied == "/as/tokens":
+            await visit(await user.sent())
+        await at.until(lambda: "policy of the administrator" in (at.shown("far").error or ""))
+        assert (len(site.gate.registered), len(site.gate.granted)) == (registered, granted)
+        assert user.asked.empty()
 
 
 async def test_a_state_counts_once_and_a_wrong_one_not_at_all(tmp_path: Path) -> None:
