@@ -107,8 +107,12 @@ def list_attempts(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tup
     config, refuse = settings.config, settings.refuse_url
     if config.url:
         return (
-            ConnectionAttempt(lambda watch: transports.open_http(config, auth, watch, refuse), is_http=True, is_first=True),
-            ConnectionAttempt(lambda watch: transports.open_sse(config, auth, watch, refuse), is_legacy=True, is_http=True),
+            ConnectionAttempt(
+                lambda watch: transports.open_http(config, auth, watch, refuse), is_http=True, is_first=True
+            ),
+            ConnectionAttempt(
+                lambda watch: transports.open_sse(config, auth, watch, refuse), is_legacy=True, is_http=True
+            ),
         )
     folder = next(iter(settings.get_folders()), None)
 

@@ -162,7 +162,7 @@ class McpManager:
                 if name not in self._servers:
                     self._add(name, settings)
                     continue
-                server, refusal = self._servers[name], self._find_refusal(settings)
+                server, refusal = self._servers[name], self._find_refusal(name, settings)
                 if (server.settings, server.refusal) != (settings, refusal):
                     server.refusal = refusal
                     server.configure(settings)
@@ -220,7 +220,7 @@ class McpManager:
             if (server.settings.command and params.url) or (server.settings.url and params.command):
                 raise McpRefusal("invalid-server", "A server cannot change from a command to a url; add another one.")
             fields = _drop_unchanged(fields, server.info)
-            self._check_policy(server.settings.model_copy(update=_read_fields(fields)))
+            self._check_policy(params.name, server.settings.model_copy(update=_read_fields(fields)))
             await self._write(params.name, fields)
             new = McpServerConfig.model_validate(fields)
             changed = _read_fields(fields)
@@ -429,20 +429,20 @@ class McpManager:
             raise McpRefusal("already-exists", f"There is a server {name!r} already. Update or remove it.")
         if bool(settings.command) == bool(settings.url):
             raise McpRefusal("invalid-server", "A server needs either a command or a url.")
-        self._check_policy(settings)
+        self._check_policy(name, settings)
 
-    def _find_refusal(self, settings: McpServerConfig) -> str:
+    def _find_refusal(self, name: str, settings: McpServerConfig) -> str:
         """Return why the administrator's policy does not allow a server; "" if it does."""
         command_line = (settings.command or "", *settings.args)
-        return self._config.policy.refuse_mcp_server(command_line, settings.url)
+        return self._config.policy.refuse_mcp_server(command_line, settings.url, name, settings.env)
 
     def _refuse_url(self, url: str) -> str:
         """Return why the administrator's policy does not allow a request to an address; "" if it does."""
         return self._config.policy.refuse_url(url)
 
-    def _check_policy(self, settings: McpServerConfig) -> None:
+    def _check_policy(self, name: str, settings: McpServerConfig) -> None:
         """Raises: McpRefusal when the administrator's policy does not allow a server."""
-        if refusal := self._find_refusal(settings):
+        if refusal := self._find_refusal(name, settings):
             raise McpRefusal("invalid-server", refusal)
 
     def _is_reserved(self, name: str) -> bool:
@@ -466,7 +466,7 @@ class McpManager:
             self._known_lists,
             self._start_queue,
             self._is_reserved(name),
-            self._find_refusal(settings),
+            self._find_refusal(name, settings),
             self._refuse_url,
         )
         self._servers[name] = server

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.config.policy.applied_policy import AppliedPolicy
 from jupyter_eca.config import Config
 from jupyter_eca.config.credentials import KeyStore as Store
+from jupyter_eca.config.policy.applied_policy import AppliedPolicy
 from jupyter_eca.errors import SamplingRefusal
 from jupyter_eca.mcp_client import McpManager
 from jupyter_eca.mcp_client.caller import SamplingRequest, SamplingResult, StopReason

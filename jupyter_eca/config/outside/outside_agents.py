@@ -70,4 +70,8 @@ def combine_outside_agents(
             has_tool_as_title=bool(base and base.has_tool_as_title),
             is_missing=bool(base and base.is_missing and same_program),
         )
-    return {name: agent for name, agent in agents.items() if not policy.refuse_outside_agent(agent.command)}
+    return {
+        name: agent
+        for name, agent in agents.items()
+        if not policy.refuse_outside_agent(agent.command, name, configured[name].env if name in configured else ())
+    }

@@ -7,6 +7,7 @@ It must not change a configuration: its neighbour `enforcement` does.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +19,7 @@ from jupyter_eca.config.policy.local_address import is_here, is_unclear, make_pl
 from jupyter_eca.protocol.base import Model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 UNKNOWN_ADDRESS: Final = "unknown:"
 """Stands for the address of a provider that only its plug knows. No pattern of an address allows it, except `*`."""
@@ -38,6 +39,31 @@ _FEATURES: Final = {
     Feature.COMPLETIONS: "completions at the cursor",
     Feature.SANDBOX: "the sandbox",
 }
+
+
+# A part of a path that goes up.
+_UP: Final = r"""(?<![^/\\\s=:,'"])\.\.(?![^/\\\s'"])"""
+# What begins another command in the line of a shell, or a file to write or read.
+_IN_SHELL: Final = re.compile(rf"[;&|<>()$`\r\n]|{_UP}")
+_IN_PROGRAM: Final = re.compile(_UP)
+# By the field of `PatternLists`: what a `*` in a pattern of `allow` does not stand for.
+_FORBIDDEN: Final = {
+    "hooks": _IN_SHELL,
+    "custom_tools": _IN_SHELL,
+    "mcp_servers": _IN_PROGRAM,
+    "outside_agents": _IN_PROGRAM,
+}
+
+# Environment variables that make a program load other code, or look for programs and packages elsewhere. The list is
+# not complete: each program has its own variables.
+_LEADS_TO_CODE: Final = re.compile(
+    r"PATH|PATHEXT|COMSPEC|SHELL|ENV|BASH_ENV|BASH_FUNC_.*|IFS|ZDOTDIR|HOME|USERPROFILE|XDG_CONFIG_.*|(?:LD|DYLD)_.*"
+    r"|PYTHON(?:PATH|HOME|STARTUP|BREAKPOINT|USERBASE|EXECUTABLE|WARNINGS|PYCACHEPREFIX|INSPECT|PLATLIBDIR)"
+    r"|VIRTUAL_ENV|NODE_(?:OPTIONS|PATH)|(?:NPM|YARN|PNPM|BUN|DENO|UV|PIP|PIPX|CONDA|MAMBA|GIT|CARGO|RUSTUP|DOCKER)_.*"
+    r"|PERL5.*|PERLLIB|RUBY.*|GEM_.*|BUNDLE_.*|LUA_.*|PHP.*|R_.*|JULIA_.*|CLASSPATH|JAVA_.*|_JAVA_OPTIONS"
+    r"|JDK_JAVA_OPTIONS|DOTNET_.*|COR(?:ECLR)?_.*|GCONV_PATH|LOCPATH|EDITOR|VISUAL|PAGER|BROWSER",
+    re.IGNORECASE,
+)
 
 
 def explain_refusal(document: PolicyDocument, what: str) -> str:
@@ -104,21 +130,29 @@ class AppliedPolicy(Model):
                 return explain_refusal(document, f"{what}: it is not certain where it leads")
         return ""
 
-    def refuse_mcp_server(self, command_line: Sequence[str], url: str | None) -> str:
-        """Return why an MCP server cannot run; "" if it can."""
+    def refuse_mcp_server(
+        self, command_line: Sequence[str], url: str | None, name: str = "", variables: Iterable[str] = ()
+    ) -> str:
+        """Return why an MCP server cannot run; "" if it can. `name` is its name in the configuration, and `variables`
+        are the names of the environment variables that the configuration sets for its program."""
         program = " ".join(command_line).strip()
-        names = [name for name in (program, url) if name]  # a file may have both
+        names = [text for text in (program, url) if text]  # a file may have both
+        what = f"the MCP server `{' '.join(names)}`"
         return (
             self.refuse_feature(Feature.MCP_SERVERS)
-            or self._refuse("mcp_servers", names, f"the MCP server `{' '.join(names)}`")
+            or self._refuse("mcp_servers", names, what)
             or self.refuse_url(url or "")
+            or self._refuse_variables("mcp_servers", f"mcpServers.{name}", variables, what)
         )
 
-    def refuse_outside_agent(self, command_line: Sequence[str]) -> str:
-        """Return why an outside agent cannot be used; "" if it can."""
+    def refuse_outside_agent(self, command_line: Sequence[str], name: str = "", variables: Iterable[str] = ()) -> str:
+        """Return why an outside agent cannot be used; "" if it can. `name` and `variables`: as of an MCP server."""
         text = " ".join(command_line)
-        return self.refuse_feature(Feature.OUTSIDE_AGENTS) or self._refuse(
-            "outside_agents", (text,), f"the agent `{text}`"
+        what = f"the agent `{text}`"
+        return (
+            self.refuse_feature(Feature.OUTSIDE_AGENTS)
+            or self._refuse("outside_agents", (text,), what)
+            or self._refuse_variables("outside_agents", f"acpAgents.{name}", variables, what)
         )
 
     def refuse_hook(self, programs: Sequence[str]) -> str:
@@ -145,6 +179,21 @@ class AppliedPolicy(Model):
                     return explain_refusal(document, what)
         return ""
 
+    def _refuse_variables(self, kind: str, key: str, variables: Iterable[str], what: str) -> str:
+        """Return why a program cannot have one of its environment variables; "" if it can. Where a policy says which
+        programs are allowed, a variable must not make an allowed program run others. `key` is the key of the program in
+        the configuration; a variable that the policy itself sets there is not refused."""
+        risky = [
+            variable
+            for variable in variables
+            if _LEADS_TO_CODE.fullmatch(variable) and f"{key}.env.{variable}" not in self.locked
+        ]
+        for document in self.documents if risky else ():
+            allowed: tuple[str, ...] | None = getattr(document.allow, kind)
+            if allowed is not None and "*" not in allowed:
+                return explain_refusal(document, f"the variable `{risky[0]}` for {what}")
+        return ""
+
     def describe(self) -> Iterator[str]:
         """Yield what the documents restrict, for `doctor`: one sentence for each locked key."""
         for key, reason in {**self.locked, **self.limited}.items():
@@ -154,7 +203,22 @@ class AppliedPolicy(Model):
 def _is_refused(allow: PatternLists, deny: PatternLists, kind: str, name: str) -> bool:
     allowed: tuple[str, ...] | None = getattr(allow, kind)
     denied: tuple[str, ...] | None = getattr(deny, kind)
-    return (allowed is not None and not _matches(allowed, name)) or (denied is not None and _matches(denied, name))
+    is_allowed = allowed is None or any(_allows(pattern, name, kind) for pattern in allowed)
+    return not is_allowed or (denied is not None and _matches(denied, name))
+
+
+def _allows(pattern: str, name: str, kind: str) -> bool:
+    """Return whether a pattern of `allow` allows a name. In a command, a `*` stands for no path that goes up and, if a
+    shell runs the command, for no other command: `black *` does not allow `black x; curl y`. Only the pattern `*`
+    allows everything."""
+    if pattern == "*":
+        return True
+    forbidden = _FORBIDDEN.get(kind)
+    if forbidden is not None:
+        written = Counter(forbidden.findall(pattern))
+        if any(count > written[part] for part, count in Counter(forbidden.findall(name)).items()):
+            return False
+    return fnmatchcase(name, pattern)
 
 
 def _matches(patterns: Sequence[str], name: str) -> bool:

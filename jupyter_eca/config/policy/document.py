@@ -104,7 +104,7 @@ class PatternLists(_StrictModel):
     hooks: tuple[str, ...] | None = None
     """The shell command or the script of each action of a hook."""
     custom_tools: tuple[str, ...] | None = None
-    """The command of a custom tool."""
+    """The command of a custom tool. Here and in hooks, a `*` of `allow` stands for no other command."""
 
 
 class BudgetLimits(_StrictModel):

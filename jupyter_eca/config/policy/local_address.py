@@ -57,8 +57,8 @@ def is_unclear(url: str) -> bool:
 
 
 def make_plain(url: str) -> str:
-    """Return the URL as a policy compares it: one form for all URLs that lead to the same place. Upper case, user names,
-    the usual port, a dot after the host, steps that stay in their folder (`/./`) and needless escapes are gone:
+    """Return the URL as a policy compares it: one form for all URLs that lead to the same place. Upper case, user
+    names, the usual port, a dot after the host, steps that stay in their folder (`/./`) and needless escapes are gone:
     `HTTPS://me@Host.example.:443/./%761` -> `https://host.example/v1`. A text that is no URL is returned as it is."""
     try:
         parts = urlsplit(url.strip())

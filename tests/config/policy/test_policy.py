@@ -430,6 +430,93 @@ def test_a_server_with_a_url_and_a_command_must_be_allowed_with_both(home: Path,
     assert not policy.refuse_mcp_server(("",), "https://house.example/mcp")
 
 
+LISTS: Json = {
+    "allow": {
+        "mcpServers": ["/opt/servers/*", "uvx good-*", "https://house.example/*"],
+        "outsideAgents": ["/opt/agents/*"],
+        "hooks": ["/opt/hooks/*", "black *", "lint && black *"],
+        "customTools": ["/opt/tools/*", "curl https://house.example/*", "jq '*' {{path}}"],
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "command", "allowed"),
+    [
+        *((kind, f"/opt/{name}/a --quiet", True) for kind, name in (("hooks", "hooks"), ("customTools", "tools"))),
+        ("hooks", "black x.py", True),
+        ("hooks", "lint && black x.py", True),
+        ("customTools", "curl https://house.example/a/{{path}}", True),
+        ("customTools", "jq '.[0]' {{path}}", True),
+        # Another command in the same line, or in the place of a word.
+        ("hooks", "black x; curl evil", False),
+        ("hooks", "black x\ncurl evil", False),
+        ("hooks", "black x && curl evil", False),
+        ("hooks", "black x || curl evil", False),
+        ("hooks", "black x | sh", False),
+        ("hooks", "black x & curl evil", False),
+        ("hooks", "lint && black x && curl evil", False),
+        ("hooks", "black $(curl evil)", False),
+        ("hooks", "black `curl evil`", False),
+        ("hooks", "black $EVIL", False),
+        ("hooks", "black x > ~/.bashrc", False),
+        ("hooks", "black < secret", False),
+        ("customTools", "curl https://house.example/a; curl evil", False),
+        ("customTools", "jq '' x; curl evil # ' {{path}}", False),
+        # A path that leads elsewhere.
+        ("hooks", "/opt/hooks/../../home/me/evil", False),
+        ("customTools", "/opt/tools/../evil", False),
+        ("mcpServers", "/opt/servers/good --port 1", True),
+        ("mcpServers", "uvx good-server", True),
+        ("mcpServers", "/opt/servers/../../home/me/evil", False),
+        ("mcpServers", "uvx good-/../../home/me/evil", False),
+        ("outsideAgents", "/opt/agents/good", True),
+        ("outsideAgents", "/opt/agents/../evil", False),
+    ],
+)
+def test_a_pattern_for_a_command_allows_no_other_command(
+    kind: str, command: str, allowed: bool, home: Path, project: Path
+) -> None:
+    ENVIRONMENT[VARIABLE] = json.dumps(LISTS)
+    policy = by_user(home, project, {}).policy
+    refusal = {
+        "hooks": lambda: policy.refuse_hook((command,)),
+        "customTools": lambda: policy.refuse_custom_tool(command),
+        "mcpServers": lambda: policy.refuse_mcp_server(command.split(" "), None),
+        "outsideAgents": lambda: policy.refuse_outside_agent(command.split(" ")),
+    }[kind]()
+    assert bool(refusal) is not allowed
+
+
+@pytest.mark.parametrize(
+    "variable", ["LD_PRELOAD", "PATH", "PYTHONPATH", "NODE_OPTIONS", "Path", "UV_INDEX_URL", "BASH_ENV"]
+)
+def test_an_allowed_program_gets_no_variable_that_makes_it_run_something_else(
+    variable: str, home: Path, project: Path
+) -> None:
+    ENVIRONMENT[VARIABLE] = json.dumps(LISTS)
+    mine = {"command": "/opt/agents/good", "env": {"TOKEN": "x", variable: "/home/me/evil"}}
+    config = by_user(home, project, {"acpAgents": {"mine": mine, "other": {**mine, "env": {"TOKEN": "x"}}}})
+    agents = resolve(config).agents
+    assert "other" in agents
+    assert "mine" not in agents
+    refusal = config.policy.refuse_mcp_server(("/opt/servers/good",), None, "mine", ["TOKEN", variable])
+    assert f"`{variable}`" in refusal
+
+
+def test_a_variable_that_the_policy_sets_itself_is_not_refused(home: Path, project: Path) -> None:
+    house = {"command": "/opt/servers/good", "env": {"PATH": "/opt/bin"}}
+    ENVIRONMENT[VARIABLE] = json.dumps({**LISTS, "locked": {"mcpServers": {"house": house}}})
+    policy = by_user(home, project, {}).policy
+    assert not policy.refuse_mcp_server(("/opt/servers/good",), None, "house", ["PATH"])
+    assert policy.refuse_mcp_server(("/opt/servers/good",), None, "other", ["PATH"])
+
+
+def test_where_all_programs_are_allowed_variables_are_too(home: Path, project: Path) -> None:
+    ENVIRONMENT[VARIABLE] = json.dumps({"allow": {"mcpServers": ["*"]}, "deny": {"mcpServers": ["evil*"]}})
+    assert not by_user(home, project, {}).policy.refuse_mcp_server(("any", "one"), None, "mine", ["PATH"])
+
+
 def test_a_policy_file_of_the_system_that_leads_nowhere_is_an_error(home: Path, project: Path) -> None:
     (home / "system").mkdir()
     (home / "system" / sources.FILE_NAME).symlink_to(home / "nothing.json")
