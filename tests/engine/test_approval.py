@@ -503,6 +503,29 @@ def test_one_denied_command_denies_the_line(line: str) -> None:
         *("tar cf x y --checkpoint=1 --checkpoint-action=exec='rm y'", "rsync -e 'rm y' a b:c"),
         *("awk '{print | \"rm y\"}' f", "awk 'BEGIN{\"rm y\" | getline}'", "git -c core.pager='rm y' log"),
         *("printf 'rm y' | sh", "echo rm y | bash -s", "ssh h rm y"),
+        # The words of zsh before a command.
+        *("noglob rm y", "nocorrect rm y", "- rm y", "repeat 2 rm y"),
+        *("echo rm y | at now", "batch < f", "crontab f", "chronic rm y", "ifne rm y", "cpulimit -- rm y"),
+        *("tmux new 'rm y'", "screen -dm rm y", "xterm -e rm y", "socat - EXEC:'rm y'", "ip netns exec x rm y"),
+        *("tini -- rm y", "gosu x rm y", "faketime x rm y", "/lib64/ld-linux-x86-64.so.2 /bin/rm y", "run-parts d"),
+        *("hash -p /bin/rm ls; ls y", "mapfile -C 'rm y' -c 1 a", "enable -f ./x.so x", "compgen -C 'rm y'"),
+        *("git grep -O'rm' x", "git grep --open-files-in-page=rm x", "git fetch --upload-pack='rm y' ."),
+        *("git push --receive-p='rm y' .", "git fetch ext::'rm y'", "git --exec-path=. x", "git -c include.path=x log"),
+        *(
+            "git -c core.gitProxy=rm fetch",
+            "git -c merge.x.driver='rm y' merge b",
+            "git -c tar.x.command='rm y' archive",
+        ),
+        *("git -c interactive.diffFilter='rm y' add -p", "git -c submodule.x.update='!rm y' submodule update"),
+        *(
+            "git -c gpg.ssh.program=x log",
+            "git -c uploadpack.packObjectsHook='rm y' fetch",
+            "git -cdiff.x.textconv=rm log",
+        ),
+        *("tar cf x y --use-compress-prog='rm y'", "tar xf x --to-comm='rm y'", "tar -cIrm -f x y", "tar xf x -F rm"),
+        *("sort --compress-prog rm y", "split --filter='rm y' x", "zip x y -T -TT 'rm y'", "rg --pre rm x"),
+        *("sqlite3 x '.shell rm y'", "scp -S ./x a b:c", "man -P 'rm y' x", "less '+!rm y' f", "vim -c '!rm y' f"),
+        *("vi '+!rm y' f", "awk '{print |& c}' f", "awk '{print $1 | c}' f", "sed '1e' f", "sed 's/x/rm y/e' f"),
     ],
 )
 def test_a_line_that_cannot_be_parsed_is_asked_about_where_a_command_is_denied(line: str) -> None:
@@ -521,6 +544,10 @@ def test_a_line_that_cannot_be_parsed_is_asked_about_where_a_command_is_denied(l
         *("ls *.py", "bash build.sh", "find . -name rm", "make CC=gcc", "git rm y", "source .venv/bin/activate"),
         *("git -c user.name=me commit -m 'rm y'", "awk -F '|' '{print $1}' f", "sed -n 's/e /x/p' f", "sed -e 1d f"),
         *("tar xzf x.tgz -C out", "rsync -av a b", "git clean -fdx", "uv run pytest"),
+        *("git push -u origin main", "git -c color.ui=never log --oneline", "git grep -n x", "git log -p"),
+        *("awk '$1 || $2 {print}' f", "sed 's/e/x/g' f", "sed '/e/d' f", "sed p e"),
+        *("sort -k 2 f", "split -l 10 f", "zip -r x.zip y", "rg -n x", "sqlite3 x 'select 1'", "scp a b:c", "less f"),
+        *("echo - x", "tar --exclude=x -cf a b", "tar -czf a b", "hash -r", "enable", "mapfile -t a"),
     ],
 )
 def test_any_other_line_runs_where_a_command_is_denied(line: str) -> None:

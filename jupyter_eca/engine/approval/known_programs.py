@@ -167,29 +167,61 @@ RUNNERS: Final = frozenset(
         *("prlimit", "proot", "rlwrap", "runuser", "script", "setarch", "setpriv", "setsid", "sg", "ssh"),
         *("start-stop-daemon", "stdbuf", "strace", "su", "sudo", "systemd-run", "taskset", "time", "timeout"),
         *("toybox", "trap", "unbuffer", "unshare", "valgrind", "watch", "xargs", "xvfb-run"),
+        # Words of zsh before a command: `noglob rm x`.
+        *("-", "nocorrect", "noglob", "repeat"),
+        *("annotate-output", "at", "batch", "catchsegv", "chpst", "choom", "chronic", "cpulimit", "crontab"),
+        *("dbus-launch", "dumb-init", "eatmydata", "envdir", "faketime", "flatpak-spawn", "gosu", "ifne", "mosh"),
+        *("ncat", "rsh", "run-parts", "screen", "setlock", "socat", "softlimit", "sshpass", "su-exec", "tini", "tmux"),
+        *("ld.so", "ld-linux.so.2", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "xterm"),
     }
 )
 # Shells. Without the name of a script they run the text that they read: `echo rm x | sh`.
 SHELLS: Final = frozenset({"sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh"})
 
-# The settings of git whose value is a program: `git -c core.pager=x log`.
+# The settings of git whose value is a program, or a file with such settings: `git -c core.pager=x log`.
 _GIT_SETTINGS: Final = (
-    r"(?:alias|pager|credential|filter|difftool|mergetool)\..+"
-    r"|(?:core\.(?:askpass|editor|fsmonitor|hookspath|pager|sshcommand)|diff\.external|gpg\.program|sequence\.editor)"
+    r"(?:alias|pager|credential|filter|difftool|mergetool|include|includeif|protocol|trailer)\..+"
+    r"|core\.(?:askpass|editor|fsmonitor|gitproxy|hookspath|pager|sshcommand)"
+    r"|(?:init\.templatedir|interactive\.difffilter|sequence\.editor|uploadpack\.packobjectshook)"
+    r"|(?:diff\.external|.+\.(?:command|driver|program|textconv|uploadpack|receivepack|update|tunnel|smtpserver))"
 )
 # A script of awk that runs a program: `system("x")`, or a pipe to or from one.
-_AWK: Final = re.compile(r".*(?:system\s*\(|\|&?\s*(?:\"|getline)).*", re.DOTALL)
+_AWK: Final = re.compile(r".*(?:system\s*\(|\|&|\|\s*(?:\"|getline)|\bprintf?\b[^;}\"|]*\|\s*[A-Za-z_]).*", re.DOTALL)
+# The command `e` of GNU sed, or the flag `e` of its command `s`.
+_SED_ADDRESS: Final = r"(?:[0-9$,~!+]|/[^/]*/)"
+_SED: Final = re.compile(
+    rf"(?:.*[;{{\n])?\s*(?:{_SED_ADDRESS}*\s*e\s+\S.*|{_SED_ADDRESS}+\s*e\s*(?:[;}}\n].*)?)"
+    r"|.*?s([^\w\s\\])(?:(?!\1).)*\1(?:(?!\1).)*\1[gpiImM0-9]*e[gpiImMw0-9]*\s*(?:[;}\n].*)?",
+    re.DOTALL,
+)
+_EDITOR: Final = re.compile(r"\+.*|-[a-zA-Z]*[cSs].*|--cmd.*", re.DOTALL)
 # Programs that run another program only if one of their arguments matches this pattern.
 RUNNING_ARGUMENTS: Final[dict[str, re.Pattern[str]]] = {
+    "compgen": re.compile(r"-[a-zA-Z]*[CF].*", re.DOTALL),
+    "complete": re.compile(r"-[a-zA-Z]*[CF].*", re.DOTALL),
+    "enable": re.compile(r"-[a-z]*f.*", re.DOTALL),
     "find": re.compile(r"-(?:exec|ok).*"),
     "git": re.compile(
-        rf"(?:-c)?(?:{_GIT_SETTINGS})=.*|--config-env=.*|--exec(?:=.*)?|-x|foreach|filter-branch|run|difftool|mergetool",
+        rf"(?:-c)?(?:{_GIT_SETTINGS})=.*|--config-env=.*|--exec(?:=.*)?|--exec-path=.*|-x|-O.+|ext::.*"
+        r"|--(?:open|upload-p|receive-p).*|foreach|filter-branch|run|difftool|mergetool",
         re.IGNORECASE | re.DOTALL,
     ),
+    "hash": re.compile(r"-[a-z]*p.*", re.DOTALL),
+    "ip": re.compile(r"exec"),
+    "rg": re.compile(r"--(?:pre|hostname-bin)(?:=.*)?", re.DOTALL),
     "rsync": re.compile(r"-[a-zA-Z]*e.*|--rsh.*", re.DOTALL),
-    # The command `e` of GNU sed.
-    "sed": re.compile(r"(?:.*[;{\n])?\s*(?:[0-9$,~!+]|/[^/]*/)*\s*e\s+\S.*", re.DOTALL),
-    "tar": re.compile(r"-I.*|--(?:checkpoint-action|to-command|use-compress-program|rsh-command).*", re.DOTALL),
+    "sed": _SED,
+    "sort": re.compile(r"--com.*", re.DOTALL),
+    "split": re.compile(r"--fi.*", re.DOTALL),
+    "sqlite3": re.compile(r".*\.(?:shell|system|load|read|import|once|output|excel|www?)\b.*", re.DOTALL),
+    # GNU tar accepts abbreviations of options.
+    "tar": re.compile(r"-[a-zA-Z]*[IF].*|--(?:checkpoint-a|info|new-vol|rsh|to-c|us).*", re.DOTALL),
+    "zip": re.compile(r"-TT.*|--unzip-c.*", re.DOTALL),
+    "less": re.compile(r"\+.*", re.DOTALL),
+    "man": re.compile(r"-[a-zA-Z]*[PH].*|--(?:pager|html).*", re.DOTALL),
+    **dict.fromkeys(("scp", "sftp"), re.compile(r"-[a-zA-Z0-9]*[SoD].*", re.DOTALL)),
+    **dict.fromkeys(("mapfile", "readarray"), re.compile(r"-[a-z]*C.*", re.DOTALL)),
+    **dict.fromkeys(("ex", "nvim", "vi", "view", "vim"), _EDITOR),
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _AWK),
     **dict.fromkeys(SHELLS, re.compile(r"-[a-z]*[cs][a-z]*")),
 }
