@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 _PORTS: Final = {"http": 80, "https": 443}
 
 # Some programs take a backslash for a slash, and some drop a line end. So they disagree about the host of
-# `http://one\\@other/`.
+# `https://a.example\@b.example/`.
 _UNCLEAR_CHARACTER: Final = re.compile(r"[\\\x00-\x20\x7f]")
 # A name or an address, also an IPv6 one. A name may have letters of any language.
 _CLEAR_HOST: Final = re.compile(r"[\w.:-]*")

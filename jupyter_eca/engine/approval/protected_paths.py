@@ -20,24 +20,48 @@ from typing import Final
 # and the keys that may log in.
 FOLDERS: Final = frozenset(
     {
-        *(".eca", ".agents", ".claude", ".codex", ".cursor", ".gemini", ".opencode"),
-        *(".git", ".githooks", ".husky", ".vscode", ".jupyter", ".ipython", ".ssh"),
+        *(".eca", ".agents", ".claude", ".codex", ".copilot", ".cursor", ".gemini", ".opencode", ".qwen"),
+        *(".git", ".hg", ".githooks", ".husky", ".vscode", ".idea", ".zed", ".devcontainer", ".vim", ".emacs.d"),
+        *(".jupyter", ".ipython", ".ssh"),
     },
 )
 # Files of these names are protected in any folder. Shells and git read their files from the home folder, which may be
-# the workspace: zsh runs `.zshenv` before each command, and `.gitconfig` names programs that `git status` runs.
+# the workspace: zsh runs `.zshenv` before each command, and `.gitconfig` names programs that `git status` runs. R and
+# the debugger of Python read `.Rprofile` and `.pdbrc` in the folder where a kernel works.
 FILES: Final = frozenset(
     {
-        *(".mcp.json", "agents.md", "claude.md", "opencode.json", "opencode.jsonc", ".gitconfig", ".envrc", ".profile"),
-        *(".bashrc", ".bash_profile", ".bash_login", ".zshenv", ".zshrc", ".zprofile", ".zlogin"),
+        *(".mcp.json", "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", "qwen.md"),
+        ".goosehints",
+        *("opencode.json", "opencode.jsonc", ".gitconfig", ".hgrc", ".envrc", ".profile", ".xprofile", ".kshrc"),
+        *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".cshrc", ".tcshrc"),
+        *(
+            ".zshenv",
+            ".zshrc",
+            ".zprofile",
+            ".zlogin",
+            ".zlogout",
+            ".vimrc",
+            ".exrc",
+            ".gdbinit",
+            ".pdbrc",
+            ".rprofile",
+        ),
     }
 )
-# Folders of the user's own configuration, wherever the home folder is.
-_USER_FOLDERS: Final = frozenset((".config", name) for name in ("eca", "fish", "git", "opencode"))
+# Names that are protected in one folder, wherever that folder is: the user's own configuration, and a file for agents.
+_NAMES_IN_FOLDER: Final = frozenset(
+    {
+        *(
+            (".config", name)
+            for name in ("autostart", "eca", "fish", "git", "goose", "nvim", "opencode", "systemd", "zed")
+        ),
+        (".github", "copilot-instructions.md"),
+    }
+)
 
 # The last part of each protected path has one of these names.
-_LAST_NAMES: Final = FOLDERS | FILES | {name for _, name in _USER_FOLDERS}
-_NAMES: Final = "|".join(map(re.escape, (*sorted(FOLDERS), *sorted(FILES), *sorted(map("/".join, _USER_FOLDERS)))))
+_LAST_NAMES: Final = FOLDERS | FILES | {name for _, name in _NAMES_IN_FOLDER}
+_NAMES: Final = "|".join(map(re.escape, (*sorted(FOLDERS), *sorted(FILES), *sorted(map("/".join, _NAMES_IN_FOLDER)))))
 # Finds a protected name in code, or in a command that cannot be parsed. `x.git` and `.gitignore` are other names.
 _IN_TEXT: Final = re.compile(rf"(?<![\w.)\]-])(?:{_NAMES})(?![\w-]|\.\w)", re.IGNORECASE)
 # `{a,b}` and `[ab]`, which the shell replaces.
@@ -53,8 +77,8 @@ _MAX_WORDS: Final = 100
 def is_protected(path: str) -> bool:
     """Return whether a path is a protected file or folder, or is in a protected folder."""
     parts = [_normalize(part) for part in re.split(r"[/\\]", path) if part not in {"", "."}]
-    in_user_folder = not _USER_FOLDERS.isdisjoint(pairwise(parts))
-    return bool(parts) and (parts[-1] in FILES or in_user_folder or not FOLDERS.isdisjoint(parts))
+    is_in_folder = not _NAMES_IN_FOLDER.isdisjoint(pairwise(parts))
+    return bool(parts) and (parts[-1] in FILES or is_in_folder or not FOLDERS.isdisjoint(parts))
 
 
 def may_be_protected(name: str) -> bool:
