@@ -59,7 +59,7 @@ class RewordedAside(Model):
 
 
 class WithdrawnAside(Model):
-    """A hook has refused the prompt. No model ever reads it."""
+    """A hook has refused the prompt, or it could not be prepared. No model and no outside agent ever reads it."""
 
     kind: Literal["withdrawn"] = "withdrawn"
 

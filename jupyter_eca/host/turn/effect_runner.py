@@ -203,12 +203,12 @@ class EffectRunner:
         try:
             await self._prepare_prompt(chat, turn)
         except (ToolError, NotSaved) as error:
-            ended = inputs.CommandEnded(now(), str(error), failed=True, kind=FailureKind.OTHER)
+            ended = inputs.CommandEnded(now(), str(error), failed=True, withdrawn=True, kind=FailureKind.OTHER)
             self._chats.feed(chat, ended, late=True)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the prompt of %s could not be prepared", chat.state.id)
             message = redaction.redact(f"The prompt could not be prepared: {error!r}. The log has the details.")
-            ended = inputs.CommandEnded(now(), message, failed=True, kind=FailureKind.OTHER)
+            ended = inputs.CommandEnded(now(), message, failed=True, withdrawn=True, kind=FailureKind.OTHER)
             self._chats.feed(chat, ended, late=True)
 
     async def _prepare_prompt(self, chat: LiveChat, turn: TurnUnderWay) -> None:

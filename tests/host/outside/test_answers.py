@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from jupyter_eca.protocol.chat import ChatLock
 from jupyter_eca.protocol.content import (
     ImageContent,
     MetadataContent,
@@ -138,6 +139,16 @@ async def test_the_agent_remembers_the_chat_so_it_gets_only_what_is_new(tmp_path
         await talk.ask("say two")
         prompts = [frame["params"]["prompt"] for frame in talk.list_frames("client", "session/prompt")]
         assert [[block["text"] for block in prompt] for prompt in prompts] == [["DO: say one"], ["DO: say two"]]
+
+
+async def test_a_prompt_that_was_refused_never_reaches_the_agent(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.ask("say one")
+        refused = [item async for item in talk.client.ask("chat", "DO: say two", agent="fake", lock=ChatLock(on=True))]
+        assert "cannot be locked" in said(refused, "system")
+        await talk.ask("say three")
+        prompts = [frame["params"]["prompt"] for frame in talk.list_frames("client", "session/prompt")]
+        assert [[block["text"] for block in prompt] for prompt in prompts] == [["DO: say one"], ["DO: say three"]]
 
 
 async def test_an_agent_that_begins_in_a_chat_with_a_history_gets_its_end(tmp_path: Path) -> None:
