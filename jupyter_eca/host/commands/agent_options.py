@@ -24,6 +24,7 @@ _NOT_RUNNING: Final = (
     "answer: `/options NAME VALUE`."
 )
 _FROM_NEXT: Final = "{title} gets {option} = `{value}` when it starts, with your next message."
+_WAITING: Final = "- `{option}`: `{value}` is set when it starts"
 _CHOSEN: Final = "{title} works with {option} = `{value}` in this chat from now on."
 _FIXED: Final = "set in the agent's own configuration"
 _HELP: Final = "`/options NAME VALUE` sets one."
@@ -41,7 +42,11 @@ async def options(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     name, _, wanted = call.text.partition(" ")
     if not name:
         if not known:
-            return CommandAnswer((_NONE if is_running else _NOT_RUNNING).format(title=title))
+            if is_running:
+                return CommandAnswer(_NONE.format(title=title))
+            waiting = await agents.read_waiting_options(chat, agent)
+            lines = [_WAITING.format(option=id, value=value) for id, value in waiting.items()]
+            return CommandAnswer("\n".join([_NOT_RUNNING.format(title=title), *([""] if lines else []), *lines]))
         return CommandAnswer("\n".join([*map(_describe, known), "", _HELP]))
     option = next((option for option in known if name.casefold() in _list_names(option.id, option.name)), None)
     if not wanted.strip():

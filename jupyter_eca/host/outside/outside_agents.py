@@ -13,6 +13,7 @@ import importlib
 import logging
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from jupyter_eca import redaction
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.tasks import ChatTasks
     from jupyter_eca.host.hooks.turn_hooks import TurnHooks
     from jupyter_eca.host.services import Services
+    from jupyter_eca.host.store.tables import Tables
     from jupyter_eca.host.turn.tool_context import ToolContexts
     from jupyter_eca.plugins.tools.base import Tool
     from jupyter_eca.protocol.lifecycle import AgentOption
@@ -99,6 +101,8 @@ class LiveAgent:
     """Cancels the turn that was stopped last."""
     idle: asyncio.TimerHandle | None = None
     """Ends the session when it has been idle for a while."""
+    has_chosen_options: bool = False
+    """Whether the user has chosen a value of its options."""
     is_forgotten: bool = False
     """Whether the agent knows what is no longer in the chat, so that its session must not go on."""
 
@@ -211,6 +215,8 @@ class OutsideAgents:
             async for event in session.prompt(blocks):
                 if isinstance(event, OptionsChanged):
                     self._announce_options(live)
+                    if live.has_chosen_options:
+                        await self._keep_options(live)
                 await agent_turn.handle(event)
         except asyncio.CancelledError:
             live.stopping = self._tasks.start_unnamed(id, "stop agent", self._stop(live, agent_turn))
@@ -308,7 +314,7 @@ class OutsideAgents:
 
     async def choose_option(self, chat: LiveChat, agent: Agent, option: str, value: str) -> None:
         """Set an option of a chat's agent, now and whenever it starts for this chat. If it does not run, it gets the
-        value when it starts.
+        value when it starts. What the agent itself has changed since is kept too: the value may need it.
 
         Raises: AgentError when the agent does not take the value. NotSaved.
         """
@@ -319,18 +325,42 @@ class OutsideAgents:
                 await live.session.set_option(option, value)
             finally:
                 self._announce_options(live)
-        await self._services.store.do(lambda tables: tables.save_agent_option(id, agent.name, option, value))
+            await self._keep_options(live)
+        else:
+            await self._services.store.do(lambda tables: tables.save_agent_option(id, agent.name, option, value))
+
+    async def _keep_options(self, live: LiveAgent) -> None:
+        """Store all options that can be chosen as they are now, because their values depend on each other. Raises:
+        NotSaved."""
+        id, options = live.launch.chat, live.session.options
+        live.has_chosen_options = True
+
+        def save(tables: Tables) -> None:
+            for option in options:
+                if option.can_choose:
+                    tables.save_agent_option(id, live.agent.name, option.id, option.value)
+
+        await self._services.store.do(save)
+
+    async def read_waiting_options(self, chat: LiveChat, agent: Agent) -> dict[str, str]:
+        """Return the values that an agent gets when it starts for a chat, by the ids of the options. Raises:
+        NotSaved."""
+        return await self._services.store.do(lambda tables: tables.read_agent_options(chat.state.id, agent.name))
 
     async def _set_chosen_options(self, chat: LiveChat, live: LiveAgent) -> None:
         """Set what the user has chosen for the options of a session that was opened. What the agent does not take is
-        told, and the turn goes on. Raises: AgentError when the agent has ended."""
-        id = chat.state.id
+        told once, and the turn goes on. Raises: AgentError when the agent has ended."""
+        id, agent = chat.state.id, live.agent
         try:
-            chosen = await self._services.store.do(lambda tables: tables.read_agent_options(id, live.agent.name))
+            chosen = await self.read_waiting_options(chat, agent)
         except NotSaved as error:
             _log.warning("The options of the agent of chat %s cannot be read: %s", id, error)
             chosen = {}
-        for option, value in chosen.items():
+        live.has_chosen_options = bool(chosen)
+        # The agent lists first what matters most: its model decides which other values there are.
+        listed = [option.id for option in live.session.options if option.id in chosen]
+        for option in (*listed, *(chosen.keys() - listed)):
+            value = chosen[option]
             if value in (known.value for known in live.session.options if known.id == option):
                 continue
             try:
@@ -340,6 +370,8 @@ class OutsideAgents:
                     raise
                 remark = Remark(redaction.redact(str(error)))
                 self._chats.feed(chat, inputs.Streamed(now(), chat.state.request, remark), late=True)
+                with suppress(NotSaved):
+                    await self._services.store.do(partial(_forget_option, chat=id, agent=agent.name, option=option))
         self._announce_options(live)
 
     def _announce_options(self, live: LiveAgent) -> None:
@@ -508,6 +540,10 @@ class OutsideAgents:
         live = self._agents.get(chat.state.id)
         if live is not None and live.turn is not None and not live.turn.is_over.is_set():
             live.turn.refuse(effect.call, effect.text)
+
+
+def _forget_option(tables: Tables, *, chat: str, agent: str, option: str) -> None:
+    tables.forget_agent_option(chat, agent, option)
 
 
 def _describe_missing(outside: OutsideAgent) -> str:

@@ -11,7 +11,7 @@ import logging
 import os
 import sqlite3
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -223,7 +223,7 @@ class Tables:
             (chat, after, before or _MAX_SEQ),
         )
         read = _parse_event if strict else _read_event
-        return [read(chat, *row) for row in rows]
+        return [read(chat, _EventRow(*row)) for row in rows]
 
     def read_newest(self, chat: str, limit: int, before: int | None) -> tuple[list[Event], int]:
         """Return the newest events, or those before a sequence number, and how many events come before them.
@@ -399,6 +399,11 @@ class Tables:
     def save_agent_option(self, chat: str, agent: str, option: str, value: str) -> None:
         """Save the value that the user has chosen in a chat for an option of an outside agent."""
         self._db.execute("INSERT OR REPLACE INTO agent_options VALUES (?, ?, ?, ?)", (chat, agent, option, value))
+
+    def forget_agent_option(self, chat: str, agent: str, option: str) -> None:
+        """Forget what the user has chosen in a chat for an option of an outside agent."""
+        query = "DELETE FROM agent_options WHERE chat = ? AND agent = ? AND option = ?"
+        self._db.execute(query, (chat, agent, option))
 
     def read_agent_options(self, chat: str, agent: str) -> dict[str, str]:
         """Return what the user has chosen in a chat for the options of an outside agent, in the order of choosing."""
@@ -639,30 +644,33 @@ def _make_chat_row(row: tuple[Any, ...]) -> ChatRow:
     return ChatRow(**values)
 
 
-def _parse_event(
-    chat: str,
-    seq: int,
-    turn: str,
-    role: str,
-    at: int,
-    content: str,
-    aside: str,
-    outcome: str | None,
-    local: int,
-    by: str | None,
-) -> Event:
+class _EventRow(NamedTuple):
+    """The columns of an event, as `Tables.read_events` selects them."""
+
+    seq: int
+    turn: str
+    role: str
+    at: int
+    content: str
+    aside: str
+    outcome: str | None
+    local: int
+    by: str | None
+
+
+def _parse_event(chat: str, row: _EventRow) -> Event:
     """Return an event from the columns of its row. Raises: ValueError."""
     return Event(
         chat=chat,
-        turn=turn,
-        role=Role(role),
-        content=_CONTENT.validate_json(content),
-        at=at,
-        seq=seq,
-        aside=_ASIDE.validate_json(aside) if aside else None,
-        outcome=Outcome(outcome) if outcome else None,
-        local=bool(local),
-        by=_parse_person(by),
+        turn=row.turn,
+        role=Role(row.role),
+        content=_CONTENT.validate_json(row.content),
+        at=row.at,
+        seq=row.seq,
+        aside=_ASIDE.validate_json(row.aside) if row.aside else None,
+        outcome=Outcome(row.outcome) if row.outcome else None,
+        local=bool(row.local),
+        by=_parse_person(row.by),
     )
 
 
@@ -674,26 +682,15 @@ def _parse_person(by: object) -> Person | None:
         return None
 
 
-def _read_event(
-    chat: str,
-    seq: int,
-    turn: str,
-    role: str,
-    at: int,
-    content: str,
-    aside: str,
-    outcome: str | None,
-    local: int,
-    by: str | None,
-) -> Event:
+def _read_event(chat: str, row: _EventRow) -> Event:
     """Return an event from the columns of its row, or a text that it cannot be read."""
     try:
-        return _parse_event(chat, seq, turn, role, at, content, aside, outcome, local, by)
+        return _parse_event(chat, row)
     except ValueError:
-        _log.warning("event %d of the chat %s cannot be read", seq, chat)
+        _log.warning("event %d of the chat %s cannot be read", row.seq, chat)
         # An end of the turn stays one, so that the chat is not stuck.
-        end = outcome if outcome in set(Outcome) else None
-        return _parse_event(chat, seq, turn, Role.SYSTEM, 0, UNREADABLE_EVENT, "", end, 0, None)
+        end = row.outcome if row.outcome in set(Outcome) else None
+        return _parse_event(chat, _EventRow(row.seq, row.turn, Role.SYSTEM, 0, UNREADABLE_EVENT, "", end, 0, None))
 
 
 def _columns(selected: StoredSelection) -> tuple[str | bool | None, ...]:

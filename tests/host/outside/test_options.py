@@ -66,6 +66,7 @@ async def test_what_is_chosen_holds_after_a_restart_of_the_agent_and_of_the_prog
 async def test_a_value_that_is_chosen_before_the_first_prompt_is_set_when_the_agent_starts(tmp_path: Path) -> None:
     async with talking(tmp_path, "options") as talk:
         assert "when it starts" in await command(talk, "/options model large")
+        assert "- `model`: `large` is set when it starts" in await command(talk, "/options")
         assert not talk.list_frames("client")
         assert "model large" in said(await talk.ask("values"))
 
@@ -77,6 +78,29 @@ async def test_a_value_that_the_agent_does_not_have_is_told_and_the_turn_goes_on
         assert "small, large" in said(received, "system")
         assert "model small" in said(received)
         assert "small, large" in await command(talk, "/options model giant")
+
+
+async def test_a_value_that_the_agent_does_not_have_is_told_once(tmp_path: Path) -> None:
+    async with talking(tmp_path, "options", "no resume") as talk:
+        await command(talk, "/options model huge")
+        await command(talk, "/options nonsense x")
+        received = said(await talk.ask("values"), "system")
+        assert "'huge'" in received
+        assert "'nonsense'" in received
+    async with talking(tmp_path, "options", "no resume") as talk:
+        assert said(await talk.ask("values"), "system") == ""
+
+
+async def test_what_is_chosen_holds_after_a_restart_when_it_needs_what_the_agent_has_changed(tmp_path: Path) -> None:
+    async with talking(tmp_path, "options", "no resume") as talk:
+        await talk.ask("say Hello")
+        await command(talk, "/options model small")
+        await talk.ask("set model large")
+        await command(talk, "/options effort high")
+    async with talking(tmp_path, "options", "no resume") as talk:
+        received = await talk.ask("values")
+        assert "model large, effort high" in said(received)
+        assert "effort" not in said(received, "system")
 
 
 async def test_an_agent_that_does_not_take_a_value_is_named(tmp_path: Path) -> None:
