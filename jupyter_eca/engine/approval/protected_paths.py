@@ -34,18 +34,8 @@ FILES: Final = frozenset(
         ".goosehints",
         *("opencode.json", "opencode.jsonc", ".gitconfig", ".hgrc", ".envrc", ".profile", ".xprofile", ".kshrc"),
         *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".cshrc", ".tcshrc"),
-        *(
-            ".zshenv",
-            ".zshrc",
-            ".zprofile",
-            ".zlogin",
-            ".zlogout",
-            ".vimrc",
-            ".exrc",
-            ".gdbinit",
-            ".pdbrc",
-            ".rprofile",
-        ),
+        *(".zshenv", ".zshrc", ".zprofile", ".zlogin", ".zlogout"),
+        *(".vimrc", ".exrc", ".gdbinit", ".pdbrc", ".rprofile"),
     }
 )
 # Names that are protected in one folder, wherever that folder is: the user's own configuration, and a file for agents.

@@ -464,12 +464,12 @@ LISTS: Json = {
         ("customTools", "curl https://house.example/a; curl evil", False),
         ("customTools", "jq '' x; curl evil # ' {{path}}", False),
         # A path that leads elsewhere.
-        ("hooks", "/opt/hooks/../../home/me/evil", False),
+        ("hooks", "/opt/hooks/../../mine/evil", False),
         ("customTools", "/opt/tools/../evil", False),
         ("mcpServers", "/opt/servers/good --port 1", True),
         ("mcpServers", "uvx good-server", True),
-        ("mcpServers", "/opt/servers/../../home/me/evil", False),
-        ("mcpServers", "uvx good-/../../home/me/evil", False),
+        ("mcpServers", "/opt/servers/../../mine/evil", False),
+        ("mcpServers", "uvx good-/../../mine/evil", False),
         ("outsideAgents", "/opt/agents/good", True),
         ("outsideAgents", "/opt/agents/../evil", False),
     ],
@@ -495,7 +495,7 @@ def test_an_allowed_program_gets_no_variable_that_makes_it_run_something_else(
     variable: str, home: Path, project: Path
 ) -> None:
     ENVIRONMENT[VARIABLE] = json.dumps(LISTS)
-    mine = {"command": "/opt/agents/good", "env": {"TOKEN": "x", variable: "/home/me/evil"}}
+    mine = {"command": "/opt/agents/good", "env": {"TOKEN": "x", variable: "/mine/evil"}}
     config = by_user(home, project, {"acpAgents": {"mine": mine, "other": {**mine, "env": {"TOKEN": "x"}}}})
     agents = resolve(config).agents
     assert "other" in agents
