@@ -101,13 +101,18 @@ DAMAGES: Final = tuple(
 )
 
 
+def join_row(chat: str, turn: str, role: str, at: int, content: str) -> bytes:
+    """Return the values of an event as they stand in the file."""
+    return f"{chat}{turn}{role}".encode() + at.to_bytes(6, "big") + content.encode()
+
+
 def find_whole_events(original: Path, damaged: bytes) -> set[tuple[str, int]]:
     """The chats and numbers of the events that lie in pages which are the same in both files."""
     before = original.read_bytes()
     found: set[tuple[str, int]] = set()
     with closing(sqlite3.connect(original)) as db:
         for seq, chat, turn, role, at, content in db.execute("SELECT seq, chat, turn, role, at, content FROM events"):
-            row = f"{chat}{turn}{role}".encode() + at.to_bytes(6, "big") + content.encode()
+            row = join_row(chat, turn, role, at, content)
             pages: set[int] = set()
             place = before.find(row)
             while place >= 0:

@@ -28,7 +28,7 @@ from jupyter_eca.host.store import schema
 from jupyter_eca.host.store.connection import transaction
 from jupyter_eca.host.store.kept_rows import OWNERSHIP
 from jupyter_eca.host.store.schema import connect
-from jupyter_eca.host.store.table_pages import PAGE_SIZE, read_rows_of_pages
+from jupyter_eca.host.store.table_pages import PAGE_SIZE, correct_rowids, read_rows_of_pages
 from jupyter_eca.host.store.tables import UNREADABLE_EVENT
 from jupyter_eca.protocol.content import Role
 
@@ -159,11 +159,14 @@ def _copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: s
         names = ", ".join(f'"{name}"' for name in columns)
         rows = _RowReader(source, f"SELECT rowid, {names} FROM {table}")  # noqa: S608  # names of ours
         insert = f"INSERT OR IGNORE INTO {table} (rowid, {names}) VALUES ({', '.join('?' * (len(columns) + 1))})"  # noqa: S608
-        for row in rows.read(1, rows.find_highest(table)):
-            values = dict(zip(columns, row[1:], strict=True))
+        read = ((row[0], row[1:]) for row in rows.read(1, rows.find_highest(table)))
+        for right, (rowid, cells) in correct_rowids(read):
+            values = dict(zip(columns, cells, strict=True))
             if table == "events":
+                if rowid != right:
+                    continue  # it is found in its page, where it cannot be another row that is read twice
                 _mend_event(values)
-            target.execute(insert, (row[0], *values.values()))
+            target.execute(insert, (rowid, *values.values()))
     except sqlite3.Error as error:
         _log.warning("the table %s could not be read: %s", table, error)
         return False

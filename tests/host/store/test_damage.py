@@ -4,6 +4,7 @@ chat that can be read, stores new ones, and never deletes or overwrites the old 
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import shutil
 import sqlite3
@@ -24,6 +25,7 @@ from tests.support.damaged_store import (
     desk_at,
     find_whole_events,
     forbid_writing,
+    join_row,
     make_chats,
     overwrite_header,
 )
@@ -157,6 +159,24 @@ def overwrite_events(path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
         (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'events'").fetchone()
     overwrite(path, (page - 1) * PAGE, b"\xff" * PAGE)
+
+
+async def test_a_row_whose_number_is_damaged_does_not_replace_another_row(
+    workspace: Path, original: Path, path: Path
+) -> None:
+    with closing(sqlite3.connect(original)) as db:
+        events = {seq: row for seq, *row in db.execute("SELECT seq, chat, turn, role, at, content FROM events")}
+    whole = read(path)
+    # The number of a row stands before its header, here in two bytes: 294 becomes 380.
+    at = whole.rindex(bytes([0x82, 0x26]), 0, whole.index(join_row(*events[294])))
+    overwrite(path, at, bytes([0x82, 0x7C]))
+    async with desk_at(workspace, path) as table:
+        await table.host.store.inspect()
+        for seq in (293, 294, 295, 379, 380, 381):
+            chat, turn, *_, content = events[seq]
+            kept = {event.seq: event for event in await table.host.store.events(chat)}
+            assert kept[seq].turn == turn
+            assert kept[seq].content.type == json.loads(content)["type"]
 
 
 async def test_damage_while_a_chat_is_open_is_repaired_and_all_clients_are_told(
