@@ -13,7 +13,6 @@ import importlib
 import logging
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from jupyter_eca import redaction
@@ -338,7 +337,7 @@ class OutsideAgents:
         def save(tables: Tables) -> None:
             for option in options:
                 if option.can_choose:
-                    tables.save_agent_option(id, live.agent.name, option.id, option.value)
+                    tables.save_agent_option(id, live.agent.name, option.id, option.value, accepted=True)
 
         await self._services.store.do(save)
 
@@ -360,19 +359,30 @@ class OutsideAgents:
         # The agent lists first what matters most: its model decides which other values there are.
         listed = [option.id for option in live.session.options if option.id in chosen]
         for option in (*listed, *(chosen.keys() - listed)):
-            value = chosen[option]
-            if value in (known.value for known in live.session.options if known.id == option):
-                continue
-            try:
-                await live.session.set_option(option, value)
-            except AgentError as error:
-                if live.session.has_ended:
-                    raise
-                remark = Remark(redaction.redact(str(error)))
-                self._chats.feed(chat, inputs.Streamed(now(), chat.state.request, remark), late=True)
-                with suppress(NotSaved):
-                    await self._services.store.do(partial(_forget_option, chat=id, agent=agent.name, option=option))
+            value: str | None = chosen[option]
+            while value is not None:
+                value = await self._set_chosen_option(chat, live, option, value)
+        if chosen:
+            with suppress(NotSaved):
+                await self._keep_options(live)
         self._announce_options(live)
+
+    async def _set_chosen_option(self, chat: LiveChat, live: LiveAgent, option: str, value: str) -> str | None:
+        """Set an option. If the agent refuses the value, that is told, and the value that it has taken before is
+        returned, if there is one. Raises: AgentError when the agent has ended."""
+        if value in (known.value for known in live.session.options if known.id == option):
+            return None
+        try:
+            await live.session.set_option(option, value)
+        except AgentError as error:
+            if live.session.has_ended:
+                raise
+            remark = Remark(redaction.redact(str(error)))
+            self._chats.feed(chat, inputs.Streamed(now(), chat.state.request, remark), late=True)
+            id, agent = chat.state.id, live.agent.name
+            with suppress(NotSaved):
+                return await self._services.store.do(lambda tables: tables.refuse_agent_option(id, agent, option))
+        return None
 
     def _announce_options(self, live: LiveAgent) -> None:
         """Tell the clients of a chat the options of its agent."""
@@ -540,10 +550,6 @@ class OutsideAgents:
         live = self._agents.get(chat.state.id)
         if live is not None and live.turn is not None and not live.turn.is_over.is_set():
             live.turn.refuse(effect.call, effect.text)
-
-
-def _forget_option(tables: Tables, *, chat: str, agent: str, option: str) -> None:
-    tables.forget_agent_option(chat, agent, option)
 
 
 def _describe_missing(outside: OutsideAgent) -> str:

@@ -173,6 +173,10 @@ MIGRATIONS: Final = (
     """
     ALTER TABLE events ADD COLUMN "by" TEXT;
     """,
+    # 20. The value of an option that the outside agent has taken last. NULL if it has taken none.
+    """
+    ALTER TABLE agent_options ADD COLUMN accepted TEXT;
+    """,
 )
 """Each migration runs once on each file, in this order. `PRAGMA user_version` counts those that have run. Never change
 one that was released."""

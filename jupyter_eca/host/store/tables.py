@@ -104,6 +104,10 @@ class Written:
     """What was not stored."""
 
 
+# Selects the row of one option of the agent of a chat.
+_ONE_OPTION: Final = "chat = ? AND agent = ? AND option = ?"
+
+
 class Tables:
     """Reads and writes the database. `workspace` and `owner` are those of the store, see `Store`."""
 
@@ -396,14 +400,23 @@ class Tables:
         agent, folder, session, messages, parts, cost = row
         return AgentSessionRow(agent, folder, session, None if messages is None else (messages, parts), cost)
 
-    def save_agent_option(self, chat: str, agent: str, option: str, value: str) -> None:
-        """Save the value that the user has chosen in a chat for an option of an outside agent."""
-        self._db.execute("INSERT OR REPLACE INTO agent_options VALUES (?, ?, ?, ?)", (chat, agent, option, value))
+    def save_agent_option(self, chat: str, agent: str, option: str, value: str, *, accepted: bool = False) -> None:
+        """Save the value that the user has chosen in a chat for an option of an outside agent. `accepted`: the agent
+        has taken it."""
+        self._db.execute(
+            "INSERT INTO agent_options VALUES (?, ?, ?, ?, ?) ON CONFLICT (chat, agent, option)"
+            " DO UPDATE SET value = excluded.value, accepted = coalesce(excluded.accepted, accepted)",
+            (chat, agent, option, value, value if accepted else None),
+        )
 
-    def forget_agent_option(self, chat: str, agent: str, option: str) -> None:
-        """Forget what the user has chosen in a chat for an option of an outside agent."""
-        query = "DELETE FROM agent_options WHERE chat = ? AND agent = ? AND option = ?"
-        self._db.execute(query, (chat, agent, option))
+    def refuse_agent_option(self, chat: str, agent: str, option: str) -> str | None:
+        """Forget a value that the outside agent has refused. Return the value that it has taken before, which is the
+        chosen one again; None when there is none."""
+        key = (chat, agent, option)
+        self._db.execute(f"DELETE FROM agent_options WHERE {_ONE_OPTION} AND accepted IS NULL", key)  # noqa: S608
+        self._db.execute(f"UPDATE agent_options SET value = accepted, accepted = NULL WHERE {_ONE_OPTION}", key)  # noqa: S608
+        row = self._db.execute(f"SELECT value FROM agent_options WHERE {_ONE_OPTION}", key).fetchone()  # noqa: S608
+        return row[0] if row else None
 
     def read_agent_options(self, chat: str, agent: str) -> dict[str, str]:
         """Return what the user has chosen in a chat for the options of an outside agent, in the order of choosing."""
