@@ -58,6 +58,8 @@ class AgentProcess:
         self._tail = bytearray()
         self.exited = asyncio.Event()
         """Set when the program has exited. Processes that it started may still run."""
+        self._errors_read = asyncio.Event()
+        """Set when stderr was read to its end."""
         # The pipes are opened without a buffer, so they are files.
         self.link = StdioLink(cast("FileIO", process.stdout), cast("BinaryIO", process.stdin), lines=True)
         """The link to the program."""
@@ -97,6 +99,14 @@ class AgentProcess:
         """The last line that the program wrote to stderr, "" for none."""
         lines = bytes(self._tail).decode("utf-8", "replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    async def wait_for_last_line(self) -> None:
+        """Wait until the program has exited and `last_error_line` is known. A program that lives on, or whose children
+        hold its stderr open, is waited for only a few seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self.exited.wait()
+                await self._errors_read.wait()
 
     async def close(self) -> None:
         """Close the stdin of the program, which ends it, and kill what is left after a while."""
@@ -145,6 +155,8 @@ class AgentProcess:
         while piece := pipe.read(65_536):
             self._tail += piece
             del self._tail[:-_MAX_TAIL]
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._errors_read.set)
 
 
 def _open(command: list[str], environment: Mapping[str, str], folder: Path) -> subprocess.Popen[bytes]:

@@ -249,17 +249,16 @@ class AgentSession:
     async def _request(self, method: str, params: Json, seconds: float | None = None) -> Json:
         """Send a request. Raises: AgentError, in words for the user."""
         await self._started.wait()
-        if self._peer is None or self.has_ended:
-            raise AgentError(self._explain(PeerLeft()))
         try:
+            if self._peer is None or self.has_ended:
+                raise PeerLeft
             async with asyncio.timeout(seconds):
                 result = await self._peer.request(method, params)
         except TimeoutError:
             raise AgentError(f"{self.launch.title} did not answer {method} in {seconds:g} seconds.") from None
         except RemoteError as error:
-            if not self.has_ended and isinstance(error, PeerLeft) and self._process is not None:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._process.exited.wait(), 2.0)
+            if isinstance(error, PeerLeft) and self._process is not None:
+                await self._process.wait_for_last_line()
             raise AgentError(self._explain(error)) from error
         return cast("Json", result) if isinstance(result, Mapping) else {}
 
