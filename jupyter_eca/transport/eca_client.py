@@ -80,6 +80,8 @@ class ServerSetup:
     """The selected model."""
     agents: tuple[str, ...] = ()
     """The names of the agents that a user can choose."""
+    outside_agents: tuple[str, ...] = ()
+    """The names of those that are outside agents, which choose their model themselves."""
     variants: tuple[str, ...] = ()
     """The variants of the selected model, for example its reasoning efforts."""
     tools: tuple[str, ...] = ()
@@ -334,6 +336,7 @@ class EcaClient:
         setup.models = setup.models if config.models is None else config.models
         setup.model = setup.model if config.select_model is None else config.select_model
         setup.agents = setup.agents if config.agents is None else config.agents
+        setup.outside_agents = setup.outside_agents if config.outside_agents is None else config.outside_agents
         setup.variants = setup.variants if config.variants is None else config.variants
         setup.known.set()
 

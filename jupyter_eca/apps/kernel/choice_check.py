@@ -13,6 +13,9 @@ from jupyter_eca.config.schema import ALIASES
 from jupyter_eca.errors import CellError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_eca.protocol.lifecycle import HeldSettings
     from jupyter_eca.transport.eca_client import ServerSetup
 
 
@@ -27,7 +30,8 @@ async def check_choice(setup: ServerSetup, model: str, agent: str, variant: str 
         return
     await setup.known.wait()  # until the server has sent the names that exist
     if agent and ALIASES.get(agent, agent) not in setup.agents:
-        raise CellError(f"There is no agent {agent!r}. Write {_format_options('-b', setup.agents)}.")
+        known = f"There is no agent {agent!r}. Write {_format_options('--agent', setup.agents)}."
+        raise CellError(known + _describe_untrusted(agent, setup.untrusted))
     # The variant is checked only if the variants of its model are known here. They are not known in two cases. If no
     # model is set up, only a recorded answer can be replayed, which has its own model. And the server has sent only the
     # variants of the selected model.
@@ -36,6 +40,16 @@ async def check_choice(setup: ServerSetup, model: str, agent: str, variant: str 
         raise CellError(f"{setup.model or 'The model'} has no variant {variant!r}. {advice}.")
 
 
+def _describe_untrusted(agent: str, folders: Sequence[HeldSettings]) -> str:
+    """Return what is said about a folder whose settings have this agent, but are not trusted; "" when none has it."""
+    for held in folders:
+        if any(setting.key.split(".")[1:2] == [agent] for setting in held.settings):
+            from jupyter_eca.fronts.eca.trust import ELSEWHERE, describe
+
+            return f" {describe(held)}{ELSEWHERE.format(folder=held.folder)}"
+    return ""
+
+
 def _format_options(option: str, names: tuple[str, ...]) -> str:
-    """Return what a user can write: "`-b code` or `-b plan`"."""
+    """Return what a user can write: "`--agent code` or `--agent plan`"."""
     return " or ".join(f"`{option} {name}`" for name in names)

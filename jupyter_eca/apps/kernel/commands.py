@@ -46,11 +46,15 @@ async def _get_ready_client(session: CellSession) -> EcaClient:
 
 
 async def _status(session: CellSession, _argument: str) -> str:
-    """Say where the engine runs, which model answers, and the id of the chat."""
+    """Say where the engine runs, which model or outside agent answers, and the id of the chat."""
     client = await _get_ready_client(session)
     place = "this kernel" if session.engine.embedded else "the Jupyter server"
-    model = session.model or (await session.read_selection(client)).model or "none, see `%eca doctor`"
-    return f"The engine runs in {place}. Model: `{model}`. Chat: `{session.engine.chat}`."
+    selection = await session.read_selection(client)
+    if selection.agent in client.setup.outside_agents:
+        answering = f"Agent: `{selection.agent}`, which chooses its model itself"
+    else:
+        answering = f"Model: `{session.model or selection.model or 'none, see `%eca doctor`'}`"
+    return f"The engine runs in {place}. {answering}. Chat: `{session.engine.chat}`."
 
 
 async def _models(session: CellSession, _argument: str) -> str:

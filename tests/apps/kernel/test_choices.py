@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +104,9 @@ async def test_any_agent_of_the_configuration_can_be_asked_and_the_old_name_stil
 
 async def test_an_unknown_agent_is_one_line_with_those_there_are_and_asks_nothing(book: Book) -> None:
     ran = await book.run("%eca -b chat hello")
-    assert ran.traceback == ["There is no agent 'chat'. Write `-b code` or `-b plan` or `-b reviewer` or `-b fake`."]
+    assert ran.traceback == [
+        "There is no agent 'chat'. Write `--agent code` or `--agent plan` or `--agent reviewer` or `--agent fake`."
+    ]
     assert ran.displays == []
 
 
@@ -162,11 +165,29 @@ async def test_the_command_line_knows_the_same_agents(folder: Path, book: Book) 
     status, said = await asked("-b", "reviewer")
     assert (status, "I heard: hello" in said) == (0, True)
     status, said = await asked("-b", "chat")
-    assert (status, "There is no agent 'chat'. Write `-b code`" in said) == (1, True)
+    assert (status, "There is no agent 'chat'. Write `--agent code`" in said) == (1, True)
+
+
+async def test_an_agent_of_a_folder_that_is_not_trusted_is_explained(
+    book: Book,  # noqa: ARG001  # its config
+    tmp_path: Path,
+) -> None:
+    (tmp_path / ".eca").mkdir()
+    config = {"acpAgents": {"stranger": {"command": sys.executable, "args": [str(PROGRAM)]}}}
+    (tmp_path / ".eca" / "config.json").write_text(json.dumps(config))
+    command = [sys.executable, "-m", "jupyter_eca", "ask", "--agent", "stranger", "hello"]
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=tmp_path, stdin=asyncio.subprocess.DEVNULL, stdout=-1, stderr=-1
+    )
+    async with asyncio.timeout(PATIENCE):
+        _, problem = await process.communicate()
+    assert "There is no agent 'stranger'." in problem.decode()
+    assert f"The folder {tmp_path} brings its own settings" in problem.decode()
 
 
 async def test_a_cell_asks_an_outside_agent_by_its_name(book: Book) -> None:
     ran = await book.run("%%eca --agent fake\nDO: say Hello from another agent\nDO: unasked echo it ran")
     assert "Hello from another agent" in ran.markdown
+    assert "Agent: <code>fake</code>, which chooses its model itself." in (await book.run("%eca status")).markdown
     assert "not asked" in ran.markdown
     assert "it ran" in ran.markdown
