@@ -65,6 +65,10 @@ SelectUpdate = ModeUpdate | OptionsUpdate
 # A larger file is shown only by its changed places, see `tool_calls.MAX_TEXT`.
 _MAX_READ_BYTES: Final = 4_000_000
 
+_DECIDED_ELSEWHERE: Final = (
+    "A tool call waits for approval. This connection may not approve it: do so in the chat panel of JupyterLab."
+)
+
 
 class SessionClient(Protocol):
     """What a session needs of its connection."""
@@ -82,6 +86,10 @@ class SessionClient(Protocol):
 
     async def request(self, method: str, params: Model) -> Any:
         """Send a request to the client, and return its result. Raises: RemoteError."""
+        ...
+
+    def warn(self, message: str, session: str) -> None:
+        """Show a warning to the client's user in a session."""
         ...
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -401,7 +409,10 @@ class AcpSession:
             case ToolCallRunContent(manual_approval=True) as call:
                 if self.is_silent:
                     self._reject_unanswered(event.chat, call.id)
-                elif self._client.access.approves and (event.chat, call.id) not in self._asking:
+                elif not self._client.access.approves:
+                    if self.host.subscribers.has_approver(event.chat):
+                        self._client.warn(_DECIDED_ELSEWHERE, self.id)
+                elif (event.chat, call.id) not in self._asking:
                     self._asking[event.chat, call.id] = self._client.start(self._ask(event.chat, call))
             case ToolCallPrepareContent():
                 pass

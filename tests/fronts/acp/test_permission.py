@@ -345,6 +345,17 @@ async def test_a_connection_that_may_not_approve_asks_nobody(tmp_path: Path) -> 
         assert not [m for m in client.heard if getattr(m, "method", "") == "session/request_permission"]
 
 
+async def test_a_connection_that_may_not_approve_says_where_to(tmp_path: Path) -> None:
+    async with desk(tmp_path, RULES) as table, connected(table, access=ASKER) as client:
+        panel = await table.client()
+        prompt = await client.start_prompt("write new.txt hello")
+        waiting = await client.update("tool_call")
+        assert "in the chat panel of JupyterLab" in (await client.update("notice"))["title"]
+        await panel.decide(client.session, waiting["toolCallId"], CallDecision(approved=True))
+        assert await client.stop_reason(prompt) == "end_turn"
+        assert (tmp_path / "new.txt").exists()
+
+
 async def test_a_cancel_kills_the_command_that_runs(tmp_path: Path) -> None:
     async with chatting_with(tmp_path, RULES) as client:
         os.mkfifo(tmp_path / "pid")
