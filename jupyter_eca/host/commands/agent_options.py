@@ -28,6 +28,7 @@ _WAITING: Final = "- `{option}`: `{value}` is set when it starts"
 _CHOSEN: Final = "{title} works with {option} = `{value}` in this chat from now on."
 _FIXED: Final = "set in the agent's own configuration"
 _HELP: Final = "`/options NAME VALUE` sets one."
+_UNKNOWN_VALUES: Final = "Write which value it should have, too: `/options {option} VALUE`."
 _NO_VALUE: Final = "Say which value {option} should have: {values}."
 
 
@@ -50,7 +51,9 @@ async def options(place: CommandPlace, call: CommandCall) -> CommandAnswer:
         return CommandAnswer("\n".join([*map(_describe, known), "", _HELP]))
     option = next((option for option in known if name.casefold() in _list_names(option.id, option.name)), None)
     if not wanted.strip():
-        values = ", ".join(f"`{value.value}`" for value in option.values) if option else "`VALUE`"
+        if option is None:
+            return CommandAnswer(_UNKNOWN_VALUES.format(option=name))
+        values = ", ".join(f"`{value.value}`" for value in option.values)
         return CommandAnswer(_NO_VALUE.format(option=f"`{name}`", values=values))
     id, value = (name, wanted.strip()) if option is None else (option.id, _find_value(option, wanted.strip()))
     try:

@@ -31,9 +31,10 @@ async def undo(place: CommandPlace, call: CommandCall) -> CommandAnswer:
         return CommandAnswer("Write `/undo`, `/undo 2 5` with the numbers that `/diff` shows, or `/undo all`.")
     changes = await place.host.changes.list(place.chat, extent=selection.extent)
     reverted, left = await place.host.changes.revert(place.chat, [change.id for change in selection.select(changes)])
-    return CommandAnswer(
-        undoing.describe_revert(ChatRevertResult(reverted=reverted, left=left), selection.list_missing(changes))
-    )
+    missing = selection.list_missing(changes)
+    if reverted and not missing:
+        return CommandAnswer("")  # the chat has a note with the same lines already
+    return CommandAnswer(undoing.describe_revert(ChatRevertResult(reverted=reverted, left=left), missing))
 
 
 COMMANDS: Final = {

@@ -104,7 +104,7 @@ async def answers_here(host: Host, message: str) -> bool:
     call = parse(message)
     if call is None:
         return False
-    if command := find_native().get(call.name):
+    if command := find_native().get(call.name.lower()):
         return not command.may_ask_model
     names = [command.name for command in await list_commands(host)]
     return call.name not in names and await _guess_command(call, names) != ""
@@ -135,7 +135,7 @@ async def run(
 
 async def _run(place: CommandPlace, call: CommandCall) -> Outcome | None:
     """Run the first command of this name. Return None if there is none, and the name is no typing error."""
-    if command := find_native().get(call.name):
+    if command := find_native().get(call.name.lower()):
         return await command.run(place, call)
     custom = await _find_custom(place.host)
     if file := custom.get(call.name) or custom.get(call.name.lower()):

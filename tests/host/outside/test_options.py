@@ -80,6 +80,21 @@ async def test_a_value_that_the_agent_does_not_have_is_told_and_the_turn_goes_on
         assert "small, large" in await command(talk, "/options model giant")
 
 
+async def test_a_value_that_the_agent_does_not_have_leaves_the_one_that_it_had(tmp_path: Path) -> None:
+    async with talking(tmp_path, "options", "no resume") as talk:
+        await talk.ask("say Hello")
+        await command(talk, "/options model large")
+    async with talking(tmp_path, "options", "no resume") as talk:
+        await command(talk, "/options model huge")
+        received = await talk.ask("values")
+        assert "'huge'" in said(received, "system")
+        assert "model large" in said(received)
+    async with talking(tmp_path, "options", "no resume") as talk:
+        received = await talk.ask("values")
+        assert "model large" in said(received)
+        assert said(received, "system") == ""
+
+
 async def test_a_value_that_the_agent_does_not_have_is_told_once(tmp_path: Path) -> None:
     async with talking(tmp_path, "options", "no resume") as talk:
         await command(talk, "/options model huge")
@@ -147,3 +162,10 @@ async def test_a_client_is_told_the_options_when_they_change_and_sets_them(tmp_p
         assert "low, high" in (await told(at, "$/showMessage"))["message"]
         await at.ask("chat/open", {"chatId": "c"})
         await wait_for("model", "large")
+
+
+async def test_a_command_is_found_whatever_the_case_of_its_letters(tmp_path: Path) -> None:
+    async with talking(tmp_path, "options") as talk:
+        assert "does not run yet" in await command(talk, "/OPTIONS")
+        assert "`/options effort VALUE`" in await command(talk, "/Options effort")
+        assert not talk.list_frames("client")
