@@ -247,6 +247,7 @@ test('the first steps show no untranslated word', () => {
   const provider = { id: '1', configured: false, auth: { status: 'not-running' }, models: [], bundled } as const;
   const welcome = (models: readonly string[], configured = true): React.ReactElement => (
     <Welcome
+      needsModel
       configured={configured}
       models={models}
       providers={[provider]}

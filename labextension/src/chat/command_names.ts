@@ -1,5 +1,5 @@
 /**
- * Ranks the names of commands by what was typed after the `/`. Pure.
+ * Finds out whether a message is a command, and ranks the names of commands by what was typed after the `/`. Pure.
  *
  * The server ranks them in the same way (`engine/text/slash_commands.py`). The page ranks them too: until the next list
  * arrives it shows the list for an earlier letter, and its first line must fit what is typed now.
@@ -8,6 +8,11 @@
 /** A command. Its key is its name, without the `/`. */
 interface Named {
   readonly key: string;
+}
+
+/** Whether a message is a command: a name after a slash. `/home/ada` is a path. */
+export function isCommand(text: string): boolean {
+  return /^\/[a-z][\w.-]*(:[\w.-]+)?(\s|$)/i.test(text.trimStart());
 }
 
 /**

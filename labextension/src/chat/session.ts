@@ -525,8 +525,12 @@ export class Session implements Attendant {
     }
   }
 
-  /** Set an option of the outside agent of the chat that is shown. The server sends back what the agent has taken. */
+  /**
+   * Set an option of the outside agent of the chat that is shown. The server sends back what the agent has taken, which
+   * may be long after this: some agents answer nothing while they work.
+   */
   chooseOption(option: string, value: string): void {
+    this.dispatch({ type: 'optionChosen', chatId: this.chat.id, option, value });
     this.client?.notify('chat/selectedOptionChanged', { chatId: this.chat.id, option, value });
   }
 

@@ -80,6 +80,8 @@ export interface Chat extends Transcript {
   readonly selection: Partial<Selection>;
   /** The options of the outside agent that answers in this chat, while it runs. */
   readonly agentOptions?: readonly AgentOption[];
+  /** The values that the user has chosen for these options and that the agent has not taken yet, by their ids. */
+  readonly chosenOptions?: Readonly<Record<string, string>>;
   /** Changes that are neither kept nor undone. */
   readonly changes?: readonly Change[];
   /**
@@ -160,6 +162,8 @@ export type Action =
   | { readonly type: 'earlier'; readonly chatId: ChatId; readonly page: HistoryPage }
   /** A model, agent or variant was chosen in the chat. */
   | { readonly type: 'chosen'; readonly chatId: ChatId; readonly selection: Partial<Selection> }
+  /** The user has chosen a value for an option of the outside agent. */
+  | { readonly type: 'optionChosen'; readonly chatId: ChatId; readonly option: string; readonly value: string }
   /** The assistant asks the user a question. */
   | { readonly type: 'asked'; readonly question: Question }
   /** The question with this key needs no answer any more. */
@@ -258,6 +262,11 @@ export function reduce(state: State, action: Action): State {
         ...state,
         chats: mapChats(state, chat => filterQuestions(chat, question => question.key !== action.key))
       };
+    case 'optionChosen':
+      return changeChat(state, action.chatId, chat => ({
+        ...chat,
+        chosenOptions: { ...chat.chosenOptions, [action.option]: action.value }
+      }));
     case 'steered':
       return changeChat(state, action.chatId, chat => ({ ...chat, steers: action.steers }));
     case 'queued':
@@ -477,7 +486,7 @@ function applyConfig(state: State, { chat, chatId }: ConfigUpdatedParams): State
     return changeChat(state, chatId, before => ({
       ...before,
       selection: { ...before.selection, ...selection },
-      ...(chat.agentOptions !== undefined && { agentOptions: chat.agentOptions })
+      ...(chat.agentOptions !== undefined && { agentOptions: chat.agentOptions, chosenOptions: {} })
     }));
   }
   return {

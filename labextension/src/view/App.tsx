@@ -23,6 +23,7 @@ import { estimatePrompt, estimateWithRequest } from '../chat/estimates';
 import { Suggestions, listSuggestions } from '../chat/suggestions';
 import type { Change } from '../chat/types';
 import { ChatContext, ChatId } from '../wire/protocol';
+import { isCommand } from '../chat/command_names';
 import { dequeue, enqueue } from '../chat/queue';
 import { Session } from '../chat/session';
 import { Chat, Selection, State } from '../chat/state';
@@ -378,13 +379,14 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   useLoadedChanges(session, chat, state.connection === 'open');
   /**
    * Send what the user has typed, and return whether it was accepted. `withPlace`: add the place in the notebook as a
-   * context. `queued`: while a turn is running, wait for its end, and do not steer the turn.
+   * context. `queued`: while a turn is running, wait for its end, and do not steer the turn. A command always waits: the
+   * model would read it as a text.
    */
   const send = async (text: string, contexts: readonly ChatContext[], withPlace: boolean, queued: boolean) => {
     const all = withPlace ? [...surroundings.readContexts(), ...contexts] : contexts;
     setSent(before => before + 1);
     if (busy) {
-      if (queued) {
+      if (queued || isCommand(text)) {
         enqueue(session, text, all);
       } else {
         session.steer(text, all);
@@ -436,6 +438,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
         agents={state.agents}
         outsideAgents={state.outsideAgents}
         agentOptions={chat.agentOptions ?? []}
+        chosenOptions={chat.chosenOptions ?? {}}
         onChooseOption={(option, value) => {
           session.chooseOption(option, value);
         }}
@@ -451,6 +454,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
         <div className="eca-Transcript-frame eca-mod-empty">
           <Welcome
             configured={state.configured || state.connection === 'absent'}
+            needsModel={!state.outsideAgents.includes({ ...state.selection, ...chat.selection }.agent)}
             models={state.models}
             providers={Object.values(state.providers)}
             chats={state.list.length}

@@ -15,6 +15,8 @@ import { FirstRun, Outcome } from './first_run/FirstRun';
 interface Props {
   /** Whether the server has sent its list of models. */
   readonly configured: boolean;
+  /** Whether a model of ours answers in this chat. An outside agent has its own. */
+  readonly needsModel: boolean;
   /** The names of the models. */
   readonly models: readonly string[];
   /** The providers of models, as far as they are known. */
@@ -35,7 +37,7 @@ interface Props {
 
 /** The first steps while they are needed, and then the ideas for a first question. */
 export function Welcome(props: Props): React.ReactElement {
-  const { configured, models, providers, chats, steps, errors, welcome, onTry, onModel } = props;
+  const { configured, needsModel, models, providers, chats, steps, errors, welcome, onTry, onModel } = props;
   const { trans } = useEnv();
   /**
    * Whether the user is in one of the first steps. They stay then, although there are models already: the server lists
@@ -57,7 +59,7 @@ export function Welcome(props: Props): React.ReactElement {
   if (!configured) {
     return <p className="eca-Welcome eca-Note">{trans.__('Looking for models…')}</p>;
   }
-  if (!done && (open || needsFirstRun(models, bundled, chats))) {
+  if (needsModel && !done && (open || needsFirstRun(models, bundled, chats))) {
     return (
       <FirstRun
         providers={providers}

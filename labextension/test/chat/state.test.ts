@@ -217,3 +217,10 @@ test('the list says that a chat waits until its call is decided, also if the cha
   const idle = { method: 'chat/statusChanged', params: { chatId: 'b', status: 'idle' } };
   expect(reduceAll(asked, idle).list[0]?.waiting).toBe(false);
 });
+
+test('an option that was chosen holds until the agent has answered', () => {
+  const chosen = reduce(createState('a'), { type: 'optionChosen', chatId: 'a', option: 'model', value: 'l' });
+  expect(chosen.chats.a?.chosenOptions).toEqual({ model: 'l' });
+  const params = { chatId: 'a', chat: { agentOptions: [] } };
+  expect(reduceAll(chosen, { method: 'config/updated', params }).chats.a?.chosenOptions).toEqual({});
+});

@@ -5,7 +5,7 @@ import { Marked } from 'marked';
 import { describe, expect, test } from 'vitest';
 
 import { parseDiff } from '../../src/render/unified_diff';
-import { narrowCommands } from '../../src/chat/command_names';
+import { isCommand, narrowCommands } from '../../src/chat/command_names';
 import { describeContext } from '../../src/mentions/mentions';
 import { Ask, listSuggestions } from '../../src/chat/suggestions';
 import { disableDiagrams } from '../../src/render/diagrams';
@@ -177,4 +177,9 @@ test('cells are named by their numbers, and deleted cells by a part of their ids
   expect(replaceCellIds(`Deleting cell ${long}`, { cell: long }, find)).toBe('Deleting cell 5f1e2a3b…');
   expect(replaceCellIds('Editing cell c2', { cell: 'c2' }, find)).toBe('Editing cell c2');
   expect(replaceCellIds('Editing cell (.*', { cell: '(.*' }, find)).toBe('Editing cell (.*');
+});
+
+test('a name after a slash is a command, and a path is none', () => {
+  expect(['/options', ' /options model large', '/server:prompt', '/OPTIONS'].every(isCommand)).toBe(true);
+  expect(['/', '/ x', 'see /options', '/home/ada', '/5'].some(isCommand)).toBe(false);
 });

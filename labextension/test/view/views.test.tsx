@@ -6,7 +6,7 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
 import { Block, ToolBlock } from '../../src/chat/blocks';
-import { ClientRights, TaskDetails, ToolCallDetails, UsageContent } from '../../src/wire/protocol';
+import { AgentOption, ClientRights, TaskDetails, ToolCallDetails, UsageContent } from '../../src/wire/protocol';
 import { FirstSteps } from '../../src/view/first_run/first_steps';
 import { Session } from '../../src/chat/session';
 import { createChat, createState } from '../../src/chat/state';
@@ -15,6 +15,7 @@ import { draftReasons } from '../../src/view/tools/Approval';
 import { nameCall } from '../../src/chat/approval_rules';
 import { BlockView } from '../../src/view/transcript/BlockView';
 import { Chips } from '../../src/view/composer/Chips';
+import { Pickers } from '../../src/view/composer/Pickers';
 import { Completion } from '../../src/view/composer/Completion';
 import { Breakdown } from '../../src/view/ContextMeter';
 import { Env, EnvProvider } from '../../src/view/common/env';
@@ -321,6 +322,7 @@ test('without a model the panel has three buttons and nothing else to read', () 
   const bundled = { model: 'local/small', installed: false, size: 126_700_000, commands: ['pip install small'] };
   const view = (installed: boolean) => (
     <Welcome
+      needsModel
       configured
       models={installed ? [bundled.model] : []}
       providers={[{ ...local, bundled: { ...bundled, installed } }]}
@@ -588,4 +590,37 @@ test('who may not approve reads why in place of the buttons, and can reject only
   const reader = card({ asks: false, approves: false, reason: 'You may read.' });
   expect(reader).toContain('You may read.');
   expect(reader).not.toContain('>Reject');
+});
+
+test('an option that the agent has not taken yet shows what was chosen, and that it waits', () => {
+  const values = [
+    { value: 's', name: 'Small' },
+    { value: 'l', name: 'Large' }
+  ];
+  const option: AgentOption = {
+    id: 'model',
+    name: 'Model',
+    description: '',
+    category: 'model',
+    value: 's',
+    values,
+    isSwitch: false,
+    canChoose: true
+  };
+  const pickers = (chosenOptions: Readonly<Record<string, string>>): string =>
+    shown(
+      <Pickers
+        frame={React.createRef<HTMLDivElement>()}
+        selection={{ model: '', agent: 'fake', variant: '', variants: [] }}
+        models={[]}
+        agents={['code', 'fake']}
+        outsideAgents={['fake']}
+        agentOptions={[option]}
+        chosenOptions={chosenOptions}
+        onChooseOption={nothing}
+        onChoose={nothing}
+      />
+    );
+  expect(pickers({})).toContain('title="Model: Small"');
+  expect(pickers({ model: 'l' })).toContain('title="Model: Large (the agent has not taken this yet)"');
 });

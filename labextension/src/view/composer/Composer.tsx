@@ -14,6 +14,7 @@ import * as React from 'react';
 
 import { isImage, toImageContext, LARGEST_IMAGE, IMAGE_TYPES } from '../../chat/images';
 import { toCellContext, parseCells, PastedCell } from '../../chat/pasted_cells';
+import { isCommand } from '../../chat/command_names';
 import { UnsentMessage } from '../../chat/drafts';
 import { addContexts, chooseWord, createContextKey, findMentions, pickMentioned } from '../../mentions/mentions';
 import { Suggestion, Suggestions } from '../../chat/suggestions';
@@ -412,11 +413,6 @@ function readKeyAction(
 function dropMentioned({ text, contexts }: UnsentMessage): readonly ChatContext[] {
   const mentioned = pickMentioned(text, contexts);
   return contexts.filter(context => !mentioned.includes(context));
-}
-
-/** Whether the text is a command. It has no estimate, because the server carries it out and no model reads it. */
-function isCommand(text: string): boolean {
-  return text.trimStart().startsWith('/');
 }
 
 /** Return a function that replaces the whole text, and puts the cursor to its place as soon as the text is drawn. */

@@ -23,6 +23,8 @@ interface Props {
   readonly outsideAgents: readonly string[];
   /** The options of the outside agent of the chat. */
   readonly agentOptions: readonly AgentOption[];
+  /** The values of options that the user has chosen and that the agent has not taken yet, by the ids of the options. */
+  readonly chosenOptions: Readonly<Record<string, string>>;
   /** Called with the id and the value of an option that the user has chosen. */
   readonly onChooseOption: (option: string, value: string) => void;
   /** Called with what the user has chosen. */
@@ -42,7 +44,8 @@ export function openModelPicker(frame: HTMLDivElement | null): void {
 
 /** The pickers. One with nothing to choose from is not shown. */
 export function Pickers(props: Props): React.ReactElement {
-  const { frame, selection, models, agents, outsideAgents, agentOptions, onChooseOption, onChoose } = props;
+  const { frame, selection, models, agents, outsideAgents, agentOptions, chosenOptions, onChooseOption, onChoose } =
+    props;
   const { trans } = useEnv();
   const hasModel = !outsideAgents.includes(selection.agent);
   const options = hasModel ? [] : agentOptions.filter(option => option.canChoose && option.values.length > 1);
@@ -83,7 +86,8 @@ export function Pickers(props: Props): React.ReactElement {
         <Picker
           key={option.id}
           name={option.name}
-          value={option.value}
+          value={chosenOptions[option.id] ?? option.value}
+          waits={option.id in chosenOptions}
           options={option.values.map(({ value }) => value)}
           labels={nameValues(option)}
           onChange={value => {
@@ -110,22 +114,29 @@ interface PickerProps {
   readonly options: readonly string[];
   /** The names of the values for the user. A value without one is shown itself. */
   readonly labels?: ReadonlyMap<string, string>;
+  /** Whether what is chosen is not in effect yet. */
+  readonly waits?: boolean;
   readonly onChange: (value: string) => void;
 }
 
 /** A menu with one value chosen. It is a `select` of the browser, which works with every keyboard and screen reader. */
-function Picker({ name, mark, value, options, labels, onChange }: PickerProps): React.ReactElement {
+function Picker({ name, mark, value, options, labels, waits = false, onChange }: PickerProps): React.ReactElement {
   const { trans } = useEnv();
   // The chosen value is in the list even when it cannot be chosen any more.
   const all = options.includes(value) ? options : [value, ...options];
   // There is only room for the name without the provider. The list has the full name.
   const label = labels?.get(value);
   const shown = label ?? (value.slice(value.lastIndexOf('/') + 1) || trans.__('default'));
+  const title = `${name}: ${(label ?? value) || trans.__('default')}`;
   return (
-    <label className="eca-Picker" title={`${name}: ${(label ?? value) || trans.__('default')}`}>
+    <label
+      className={waits ? 'eca-Picker eca-mod-waiting' : 'eca-Picker'}
+      title={waits ? trans.__('%1 (the agent has not taken this yet)', title) : title}
+    >
       <span aria-hidden="true">{shown}</span>
       <select
         aria-label={name}
+        aria-busy={waits}
         data-eca-picker={mark}
         value={value}
         onChange={event => {
