@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from jupyter_eca.acp_client.agent_call import AgentCall
     from jupyter_eca.acp_client.permission import PermissionOption
+    from jupyter_eca.protocol.lifecycle import AgentOption
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,9 @@ class ModeChanged:
 @dataclass(frozen=True, slots=True)
 class OptionsChanged:
     """The session has other options, or other values of them. `AgentSession.options` has them."""
+
+    changed: tuple[AgentOption, ...] = ()
+    """The options that have another value than before."""
 
 
 @dataclass(frozen=True, slots=True)

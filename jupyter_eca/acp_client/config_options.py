@@ -53,6 +53,11 @@ def _read_option(fields: Json) -> AgentOption | None:
     )
 
 
+def name_value(option: AgentOption) -> str:
+    """Return the name of the present value for the user."""
+    return next((known.name for known in option.values if known.value == option.value), option.value)
+
+
 def _read_value(fields: Json) -> AgentOptionValue | None:
     value = fields.get("value")
     if not isinstance(value, str):

@@ -98,8 +98,9 @@ class UpdateReader:
     def read_options(self, fields: Json) -> Iterator[AgentEvent]:
         yield from self.read_mode(fields)
         if (options := read_config_options(fields)) != self.options:
+            before = {option.id: option.value for option in self.options}
             self.options = options
-            yield OptionsChanged()
+            yield OptionsChanged(tuple(o for o in options if o.value != before.get(o.id, o.value)))
 
     def read_commands(self, fields: Json) -> Iterator[AgentEvent]:
         self.commands = _read_commands(fields.get("availableCommands"))

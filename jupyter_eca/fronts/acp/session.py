@@ -141,7 +141,7 @@ class AcpSession:
         """Return the modes and options of the session."""
         return OpenedSession(
             modes=settings.describe_modes(self.host, self.choice),
-            config_options=await settings.describe_options(self.host, self.choice),
+            config_options=await settings.describe_options(self.host, self.choice, self.id),
         )
 
     async def load_chat(self) -> None:
@@ -349,6 +349,10 @@ class AcpSession:
         if agent != self.choice.agent:
             self.choice = replace(self.choice, agent=agent)
             self._client.start(self._send_choice())
+
+    def announce_choice(self) -> None:
+        """Tell the client the present mode and options, because the outside agent has others."""
+        self._client.start(self._send_choice())
 
     def refresh(self) -> None:
         """Send the options and commands again, because the configuration has changed."""

@@ -199,7 +199,7 @@ class AcpSessions:
     async def set_option(self, params: requests.SetOptionRequest) -> requests.ChangedOptions:
         """Choose the value of an option."""
         session = self._get_session(params.session_id)
-        choice = await settings.choose_option(session.host, session.choice, params.config_id, params.value)
+        choice = await settings.choose_option(session.host, session.choice, session.id, params.config_id, params.value)
         is_other_mode = choice.agent != session.choice.agent
         await session.choose(choice)
         opened = await session.describe()

@@ -1,6 +1,6 @@
 """Owns what the user of a session can choose: the agent, the model and the variant of the model. In the Agent Client
 Protocol (ACP), the agents are the modes of a session, and all three are options. What the user has chosen is a
-`Choice`.
+`Choice`. An outside agent has options of its own in place of the model and the variant.
 
 It must not know the session or the connection.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.errors import RemoteError
+from jupyter_eca.errors import EcaError, RemoteError
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.host.turn.setup import choose_model
 from jupyter_eca.protocol.acp.requests import ModeState, SessionMode
@@ -19,6 +19,7 @@ from jupyter_eca.protocol.jsonrpc import ErrorCode
 
 if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
+    from jupyter_eca.protocol.lifecycle import AgentOption
 
 MODE: Final = "mode"
 MODEL: Final = "model"
@@ -38,9 +39,9 @@ def describe_modes(host: Host, choice: Choice) -> ModeState:
     return ModeState(current_mode_id=resolved.agent(choice.agent).name, available_modes=modes)
 
 
-async def describe_options(host: Host, choice: Choice) -> tuple[SelectOption, ...]:
-    """Return the options of a session with their present values. Options without any value are left out. The search for
-    models may take half a second."""
+async def describe_options(host: Host, choice: Choice, chat: str) -> tuple[SelectOption, ...]:
+    """Return the options of the session of a chat with their present values. Options without any value are left out.
+    The search for models may take half a second."""
     modes = describe_modes(host, choice)
     mode = SelectOption(
         id=MODE,
@@ -53,6 +54,8 @@ async def describe_options(host: Host, choice: Choice) -> tuple[SelectOption, ..
         ),
     )
     options = [mode]
+    if is_outside(host, choice):
+        return mode, *map(_describe_agent_option, _list_agent_options(host, chat))
     model = await choose_model(host.current.resolved, host.catalog, choice)
     if model:
         models, _ = await host.catalog.list_models()
@@ -75,6 +78,27 @@ async def describe_options(host: Host, choice: Choice) -> tuple[SelectOption, ..
     return tuple(options)
 
 
+def is_outside(host: Host, choice: Choice) -> bool:
+    """Return whether the chosen agent is an outside agent, which has options of its own."""
+    return host.current.resolved.agent(choice.agent).outside is not None
+
+
+def _list_agent_options(host: Host, chat: str) -> list[AgentOption]:
+    """Return the options of the outside agent of a chat that can be chosen. They are known while it runs."""
+    return [option for option in host.outside_agents.list_options(chat) if option.can_choose]
+
+
+def _describe_agent_option(option: AgentOption) -> SelectOption:
+    return SelectOption(
+        id=option.id,
+        name=option.name,
+        description=option.description or None,
+        category=option.category or None,
+        current_value=option.value,
+        options=tuple(SelectValue(value=known.value, name=known.name) for known in option.values),
+    )
+
+
 def choose_mode(host: Host, choice: Choice, mode: str) -> Choice:
     """Return the choice with another agent. Raises: RemoteError if there is no such agent."""
     if mode not in host.current.resolved.list_selectable():
@@ -82,9 +106,10 @@ def choose_mode(host: Host, choice: Choice, mode: str) -> Choice:
     return replace(choice, agent=mode)
 
 
-async def choose_option(host: Host, choice: Choice, id: str, value: str) -> Choice:
-    """Return the choice with another value of an option. Raises: RemoteError if there is no such option or value."""
-    option = next((option for option in await describe_options(host, choice) if option.id == id), None)
+async def choose_option(host: Host, choice: Choice, chat: str, id: str, value: str) -> Choice:
+    """Return the choice with another value of an option. An option of an outside agent is set at once, and the choice
+    stays. Raises: RemoteError if there is no such option or value, or the outside agent does not take it."""
+    option = next((option for option in await describe_options(host, choice, chat) if option.id == id), None)
     if option is None:
         raise RemoteError(f"there is no option {id!r}", ErrorCode.INVALID_PARAMS)
     if value not in {known.value for known in option.options}:
@@ -92,6 +117,15 @@ async def choose_option(host: Host, choice: Choice, id: str, value: str) -> Choi
     match id:
         case "mode":
             return replace(choice, agent=value)
+        case _ if is_outside(host, choice):
+            try:
+                agent = host.current.resolved.agent(choice.agent)
+                await host.outside_agents.choose_option(await host.chats.load(chat), agent, id, value)
+            except RemoteError:
+                raise
+            except EcaError as error:
+                raise RemoteError(str(error)) from error
+            return choice
         case "model":
             return Choice(model=value).fill_from(choice)
         case _:

@@ -92,6 +92,8 @@ class AcpSubscriber:
                     self._client.warn(message, warned.id)
             case ConfigUpdatedParams(chat=selected) if session is not None and selected and selected.select_agent:
                 session.select_agent(selected.select_agent)
+            case ConfigUpdatedParams(chat=selected) if session is not None and selected and selected.agent_options:
+                session.announce_choice()
             case ConfigUpdatedParams() if notice.chat is None:
                 for changed in self._list_sessions():
                     changed.refresh()

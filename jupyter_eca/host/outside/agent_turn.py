@@ -24,6 +24,7 @@ from jupyter_eca.acp_client.agent_events import (
     CallDescribed,
     ImageShown,
     ModeChanged,
+    OptionsChanged,
     PermissionAsked,
     PlanChanged,
     PromptEnded,
@@ -31,6 +32,7 @@ from jupyter_eca.acp_client.agent_events import (
     TextSaid,
     Thought,
 )
+from jupyter_eca.acp_client.config_options import name_value
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.model.delta import ImageDelta, ReasoningDelta, Remark, TextDelta, UsageDelta
 from jupyter_eca.engine.turn import TurnStatus
@@ -219,6 +221,9 @@ class AgentTurn:
                     self._feed(inputs.FactAdded(now(), MetadataContent(title=title)))
             case ModeChanged(mode=mode):
                 self._stream(Remark(f"{self._session.launch.title} now works in the mode {mode!r}."))
+            case OptionsChanged(changed=changed) if changed:
+                chosen = ", ".join(f"{option.name}: {name_value(option)}" for option in changed)
+                self._stream(Remark(f"{self._session.launch.title} has chosen {chosen}."))
             case Remarked(text=text):
                 self._stream(Remark(text))
             case PromptEnded(stop_reason=reason):

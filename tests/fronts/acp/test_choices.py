@@ -9,6 +9,7 @@ import pytest
 
 from jupyter_eca.protocol.jsonrpc import ErrorCode
 from tests.fronts.acp.script import RULES
+from tests.host.outside.talking import fake
 from tests.support.acp_client import chatting_with, connected, needs_schema
 from tests.support.host_and_client import desk, settings
 
@@ -88,3 +89,23 @@ async def test_a_plan_that_is_carried_out_changes_the_mode(tmp_path: Path) -> No
         await client.prompt("you")
         await client.prompt("go")
         assert (await client.update("current_mode_update"))["currentModeId"] == "code"
+
+
+async def test_the_options_of_an_outside_agent_take_the_place_of_the_model_and_are_set(tmp_path: Path) -> None:
+    async with chatting_with(tmp_path, RULES, acpAgents=fake(tmp_path, "options")) as client:
+
+        async def set_option(id: str, value: str) -> Json:
+            params: Any = {"sessionId": client.session, "configId": id, "value": value}
+            return values((await client.result("session/set_config_option", params))["configOptions"])
+
+        chosen = {"mode": "fake", "model": "small", "effort": "low", "web": "false"}
+        assert await set_option("mode", "fake") == {"mode": "fake"}
+        await client.prompt("DO: say Hello")
+        options = (await client.update("config_option_update"))["configOptions"]
+        assert values(options) == chosen
+        assert await set_option("model", "large") == {**chosen, "model": "large"}
+        params: Any = {"sessionId": client.session, "configId": "effort", "value": "huge"}
+        assert await client.code("session/set_config_option", params) == ErrorCode.INVALID_PARAMS
+        await client.prompt("DO: values")
+        assert "model large, effort low" in client.said()
+        assert (await set_option("mode", "code"))["model"] == "scripted/test"

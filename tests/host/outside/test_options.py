@@ -169,3 +169,10 @@ async def test_a_command_is_found_whatever_the_case_of_its_letters(tmp_path: Pat
         assert "does not run yet" in await command(talk, "/OPTIONS")
         assert "`/options effort VALUE`" in await command(talk, "/Options effort")
         assert not talk.list_frames("client")
+
+
+async def test_what_the_agent_chooses_by_itself_is_shown_with_its_name(tmp_path: Path) -> None:
+    async with talking(tmp_path, "options") as talk:
+        received = await talk.ask("set model large")
+        assert "has chosen Model: Large one." in said(received, "system")
+        assert "empty answer" not in said(received, "system")
