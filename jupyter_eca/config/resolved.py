@@ -50,7 +50,9 @@ class Resolved:
                 return agent
             if candidate:
                 _log.warning("there is no agent %r; known are %s", candidate, ", ".join(self.agents))
-        return self.agents[CODE]
+        return self.agents.get(CODE) or next(
+            agent for agent in self.agents.values() if agent.mode is not AgentMode.SUBAGENT
+        )
 
     def list_selectable(self, name: str = "") -> tuple[str, ...]:
         """Return the agents that the user may choose, by name. The default agent comes first, because some clients show

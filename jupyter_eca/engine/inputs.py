@@ -65,8 +65,9 @@ class Setup:
     """When a turn is replayed from a lock file (stored answers beside a notebook): whether each of its recorded calls
     runs, by the ids of the calls."""
     plans: bool = False
-    """Whether the agent only looks. Its calls that would change something are refused, and its answer is a plan that
-    the user can accept."""
+    """Whether the agent only looks. Its calls that would change something are refused."""
+    ends_in_plan: bool = False
+    """Whether its answer is a plan that the user can accept."""
     outside: bool = False
     """Whether the agent is an outside agent: another program that answers and calls tools by itself."""
 

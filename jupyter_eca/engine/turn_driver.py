@@ -377,7 +377,7 @@ class TurnDriver:
         if outcome is Outcome.STOPPED:
             self.builder.emit(TextContent(text=STOPPED), Role.SYSTEM)
         if outcome is Outcome.COMPLETED and not self.state.local:
-            self.builder.update(planned=self.state.setup.plans)
+            self.builder.update(planned=self.state.setup.ends_in_plan)
         finished = ProgressContent(state="finished", plan=self.state.planned or None)
         aside = None
         if outcome is not Outcome.COMPLETED and not self.state.local and has_unanswered_words(self.state.history):

@@ -122,7 +122,7 @@ def test_an_agent_that_inherits_from_nobody_known_stands_alone(caplog: pytest.Lo
 
 def test_a_user_chooses_among_primary_agents_and_sees_the_default_first() -> None:
     given = config(defaultAgent="mine", agent={"mine": {}, "helper": {"mode": "subagent"}, "both": {"mode": "both"}})
-    assert resolve(given).list_selectable() == ("mine", "code", "plan", "both")
+    assert resolve(given).list_selectable() == ("mine", "code", "plan", "tutor", "both")
     assert "helper" in resolve(given).agents
 
 

@@ -88,6 +88,10 @@ class AppliedPolicy(Model):
         off = (document for document in self.documents if document.features.get(feature) is FeatureState.FORCE_OFF)
         return next((explain_refusal(document, _FEATURES[feature]) for document in off), "")
 
+    def refuse_agent(self, name: str) -> str:
+        """Return why an agent cannot be used; "" if it can."""
+        return self._refuse("agents", (name,), f"the agent `{name}`")
+
     def refuse_provider(self, name: str) -> str:
         """Return why a provider cannot be used; "" if it can."""
         return self._refuse("providers", (name,), f"the provider `{name}`")

@@ -90,6 +90,9 @@ FORCIBLE = frozenset({Feature.SANDBOX})
 class PatternLists(_StrictModel):
     """Patterns as in file names (`*`, `?`, `[...]`), by what they are compared with. Case counts."""
 
+    agents: tuple[str, ...] | None = None
+    """Names of agents, for example `tutor`. With a list in `allow`, the agents are as they are built in, or as `locked`
+    defines them: settings of users for agents are not used."""
     providers: tuple[str, ...] | None = None
     """Names of providers, for example `anthropic`."""
     models: tuple[str, ...] | None = None

@@ -90,7 +90,9 @@ def enforce(settings: Json, policies: tuple[ReadPolicy, ...]) -> tuple[Json, App
     work = _Enforcement(settings)
     documents, names = tuple(read.document for read in policies), tuple(read.name for read in policies)
     for document in documents:
-        _drop_prices(work, document)  # before any value is locked: prices of a policy count
+        # Before any value is locked: prices and agents of a policy count.
+        _drop_prices(work, document)
+        _drop_agents(work, document)
     for document in documents:
         _apply_features(work, document)
         _apply_locked(work, document)
@@ -137,6 +139,22 @@ def _drop_prices(work: _Enforcement, document: PolicyDocument) -> None:
             if _as_object(chosen).get("cost") is not None:
                 work.warnings.append(f"`providers.{provider}.models.{model}.cost` is not used. {reason}")
                 work.settings = _put(work.settings, ("providers", provider, "models", model, "cost"), None)
+
+
+def _drop_agents(work: _Enforcement, document: PolicyDocument) -> None:
+    """Drop the user's own settings for agents where the document names the agents that may be used: they could replace
+    the instructions of one of these. If the default agent is none of them, the first of them is."""
+    allowed = document.allow.agents
+    if allowed is None:
+        return
+    reason = explain_refusal(document, "settings of your own for agents")
+    work.warnings += [f"`agent.{name}` is not used. {reason}" for name in _as_object(work.settings.get("agent"))]
+    work.settings = {**work.settings, "agent": {}}
+    named = [name for name in allowed if not set(name) & set("*?[")]
+    chosen = work.settings.get("defaultAgent")
+    if named and chosen not in named:
+        what = _LOCKED.format(key="`defaultAgent`")
+        work.lock(document, ("defaultAgent",), named[0], what, tells=chosen is not None)
 
 
 def _apply_default(work: _Enforcement, document: PolicyDocument) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Final, cast
 
 from pydantic.alias_generators import to_camel
 
-from jupyter_eca.config.agents import CODE, EXPLORER, GENERAL, PLAN
+from jupyter_eca.config.agents import CODE, EXPLORER, GENERAL, PLAN, TUTOR
 from jupyter_eca.config.schema import Config, VariableDetail, VariablesConfig
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.protocol.changes import ReviewTime
@@ -40,7 +40,7 @@ _PLACEHOLDER: Final = re.compile(r"\$\{(?:env|file|netrc|cmd):")
 # From the mildest to the strictest decision, and from the least to the most detail, as they are declared.
 _DECISIONS: Final = tuple(Decision)
 _DETAILS: Final = tuple(VariableDetail)
-_BUILT_IN: Final = frozenset({CODE, PLAN, EXPLORER, GENERAL})
+_BUILT_IN: Final = frozenset({CODE, PLAN, TUTOR, EXPLORER, GENERAL})
 
 # Keys that are read although they are not fields of the schema.
 _OTHER_KEYS: Final = frozenset({"extraConfigs", "netrcFile"})
@@ -189,7 +189,7 @@ _split_config: Final = _split_fields(
         ),
         "agent": _split_agents,
         "disabledTools": _add_to_list,
-        "defaultAgent": _apply_if(lambda value, _: value == PLAN),
+        "defaultAgent": _apply_if(lambda value, _: value in (PLAN, TUTOR)),
         "chat": _split_fields(
             {"defaultTrust": _apply_if(lambda value, _: value is False), "autoSyncSystemPrompt": _apply_literal}
         ),

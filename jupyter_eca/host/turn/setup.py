@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import instructions
 from jupyter_eca.config import find_problems, locate_problem
-from jupyter_eca.config.agents import PLAN
+from jupyter_eca.config.agents import PLAN, TUTOR
 from jupyter_eca.config.policy.document import Feature
 from jupyter_eca.config.schema import SandboxMode
 from jupyter_eca.engine import inputs
@@ -119,6 +119,7 @@ class Setups:
             max_steps=agent.max_steps or 0,
             compact_at=agent.compact_at,
             plans=agent.looks_only,
+            ends_in_plan=agent.looks_only and agent.kind != TUTOR,
         )
         if live is not None:
             live.prepared = dependencies, setup

@@ -24,7 +24,7 @@ from jupyter_eca.protocol.notebook import (
     format_cell,
 )
 from jupyter_eca.workspace.files import text_file
-from jupyter_eca.workspace.notebooks.cells import find_place
+from jupyter_eca.workspace.notebooks.cells import describe_lock, find_place
 from jupyter_eca.workspace.notebooks.loaded_content import find_loaded
 from jupyter_eca.workspace.reading.cell_text import render_cells
 
@@ -105,9 +105,11 @@ def make_cell_id(document: NotebookDocument, seed: str) -> str:
 def apply(document: NotebookDocument, change: Change) -> NotebookDocument:
     """Return the notebook after a change.
 
-    Raises: ToolError when the cell is gone, or has another source than the change expects.
+    Raises: ToolError when the cell is gone, has another source than the change expects, or is locked.
     """
     cells = list(document.cells)
+    if isinstance(change, EditCell | DeleteCell):
+        _check_unlocked(document, change)
     match change:
         case InsertCell(index=index, cell=new):
             state = CellState.NEVER_RUN if new.cell_type is CellType.CODE else None
@@ -209,6 +211,16 @@ def _require_cell(document: NotebookDocument, id: str) -> NotebookCell:
     if (cell := document.cell(id)) is None:
         raise ToolError(f"The cell [{id}] of {document.path} is gone; nothing was changed.", "Read the notebook again.")
     return cell
+
+
+def _check_unlocked(document: NotebookDocument, change: EditCell | DeleteCell) -> None:
+    """Raise ToolError if the metadata of a cell forbids the change."""
+    cell = _require_cell(document, change.cell_id)
+    if why := describe_lock(cell, is_deleted=isinstance(change, DeleteCell)):
+        raise ToolError(
+            f"Cell {find_number(document, cell.id)} of {document.path} is locked: {why}. Nothing was changed.",
+            "Leave it, and say what the user should write there; or insert a cell.",
+        )
 
 
 def _find_unchanged(document: NotebookDocument, id: str, was: str) -> NotebookCell:

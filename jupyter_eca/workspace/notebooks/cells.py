@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import (
@@ -95,6 +95,20 @@ def to_notebook_cell(cell: NbformatCell) -> NotebookCell:
         outputs=tuple(node.get("outputs", ())) if code else (),
         attachments=node.get("attachments"),
     )
+
+
+def describe_lock(cell: NotebookCell, *, is_deleted: bool = False) -> str:
+    """Return why the assistant must not edit or delete a cell, by its metadata; "" if it may.
+
+    The keys `editable` and `deletable` are those of nbformat. A cell with the entry `nbgrader` is a question, an answer
+    or a test of an assignment.
+    """
+    graded = cell.metadata.get("nbgrader")
+    marks = cast("dict[str, Any]", graded) if isinstance(graded, dict) else {}
+    if any(marks.get(key) for key in ("grade", "solution", "locked", "task")):
+        return "it belongs to an assignment of nbgrader"
+    key = "deletable" if is_deleted else "editable"
+    return f"its metadata says `{key}: false`" if cell.metadata.get(key) is False else ""
 
 
 def find(cells: Sequence[NbformatCell], id: str) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import CellState, CellType
 from jupyter_eca.workspace.kernels.output_text import IMAGE_TYPES, OutputText, describe_bundle, find_picture
+from jupyter_eca.workspace.notebooks.cells import describe_lock
 from jupyter_eca.workspace.notebooks.prompt_cells import choose_default_kind, is_prompt
 from jupyter_eca.workspace.reading import image
 from jupyter_eca.workspace.reading.drawing import draw
@@ -107,7 +108,8 @@ def _render_cell(number: int, cell: NotebookCell, document: NotebookDocument, ou
 
 def describe_kind_and_state(cell: NotebookCell, document: NotebookDocument) -> str:
     """Describe what a cell is and what it is doing: "code, execution 3, edited since it ran"."""
-    return f"{_describe_kind(cell, document)}{_describe_state(cell)}"
+    locked = ", locked" if describe_lock(cell) else ""
+    return f"{_describe_kind(cell, document)}{_describe_state(cell)}{locked}"
 
 
 def _describe_kind(cell: NotebookCell, document: NotebookDocument) -> str:

@@ -104,9 +104,8 @@ async def test_any_agent_of_the_configuration_can_be_asked_and_the_old_name_stil
 
 async def test_an_unknown_agent_is_one_line_with_those_there_are_and_asks_nothing(book: Book) -> None:
     ran = await book.run("%eca -b chat hello")
-    assert ran.traceback == [
-        "There is no agent 'chat'. Write `--agent code` or `--agent plan` or `--agent reviewer` or `--agent fake`."
-    ]
+    known = " or ".join(f"`--agent {name}`" for name in ("code", "plan", "tutor", "reviewer", "fake"))
+    assert ran.traceback == [f"There is no agent 'chat'. Write {known}."]
     assert ran.displays == []
 
 
@@ -138,7 +137,8 @@ async def test_resume_goes_on_with_an_earlier_chat(book: Book) -> None:
 
 
 async def test_a_chat_that_is_not_there_leaves_the_cells_in_theirs(book: Book) -> None:
-    await book.run("%eca hello -> one")
+    await book.run("%eca -n an earlier chat")
+    await book.run("%eca -n hello -> one")
     assert "There is no chat '99'" in (await book.run("%eca /resume 99")).markdown
     await book.run("%eca hello -> two")
     assert (await book.run("one.chat == two.chat")).displays == [{"text/plain": "True"}]

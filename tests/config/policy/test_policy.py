@@ -115,6 +115,27 @@ TRIES: dict[str, tuple[Json, Json, Callable[[Config], Any], Any]] = {
         read("acpAgents.claude.mode"),
         "default",
     ),
+    "an agent that is not named": (
+        {"allow": {"agents": ["tutor"]}},
+        {"defaultAgent": "code", "agent": {"tutor": {"systemPrompt": "Solve it."}, "mine": {"inherit": "code"}}},
+        lambda config: (
+            [name for name in ("code", "mine", "plan", "tutor") if resolve(config).agent(name).name == name],
+            resolve(config).agent("code").prompt.split(" beside")[0],
+        ),
+        (["tutor"], "You are a tutor"),
+    ),
+    "an agent of the policy itself": (
+        {"allow": {"agents": ["lab-*"]}, "locked": {"agent": {"lab-1": {"inherit": "tutor", "systemPrompt": "Ask."}}}},
+        {"agent": {"lab-1": {"inherit": "code"}, "lab-2": {"inherit": "code"}}},
+        lambda config: (resolve(config).list_selectable(), resolve(config).agent("code").prompt),
+        (("lab-1",), "Ask."),
+    ),
+    "a policy that names no agent that exists": (
+        {"allow": {"agents": ["no-such"]}},
+        {"defaultAgent": "code"},
+        lambda config: resolve(config).list_selectable(),
+        ("tutor",),
+    ),
     "the modes of all outside agents": (
         {"features": {"agentModes": "force-off"}},
         {"acpAgents": {"claude": {"command": "claude", "mode": "bypassPermissions"}}},

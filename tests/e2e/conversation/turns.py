@@ -66,7 +66,7 @@ async def set_up(at: Caller) -> None:
     assert (config["selectModel"], config["selectAgent"], config["agents"]) == (
         "scripted/test",
         "code",
-        ["code", "plan"],
+        ["code", "plan", "tutor"],
     )
     await at.told("$/progress", type="finish")
     told = [m.params for m in at.heard if isinstance(m, Notification) and m.method == "$/progress"]

@@ -273,8 +273,8 @@ async def test_the_commands_show_and_undo_by_number(tmp_path: Path) -> None:
         assert "1. `work" in await told("/diff all")
         assert f"- Taken back: {PATH} cell 3" in await told("/undo all 2 9")
         assert "There is no change 9" in await told("/undo all 2 9")
-        assert await told("/undo") == f"Restored: {PATH} cell 4- Taken back: {PATH} cell 4"
-        assert f"- Taken back: {PATH} cell 2" in await told("/undo")
+        assert await told("/undo") == f"Restored: {PATH} cell 4"
+        assert await told("/undo") == f"Restored: {PATH} cell 2"
         assert there.page.books[PATH] == list(CELLS)
         assert await told("/undo") == "There are no changes to show or to take back."
         assert "Write `/undo`" in await told("/undo everything")

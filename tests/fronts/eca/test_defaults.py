@@ -57,7 +57,7 @@ async def test_the_default_agent_and_its_variant_are_set_from_the_names_that_exi
         client = await table.client()
         before = await client.request("config/defaults", Empty(), defaults.ConfigDefaultsResult)
         assert find(before, "defaultAgent").choice == "code"
-        assert find(before, "defaultAgent").choices == ("code", "plan")
+        assert find(before, "defaultAgent").choices == ("code", "plan", "tutor")
         assert find(before, "agent.code.variant").choice is None
         after = await set_default(client, "defaultAgent", choice="plan")
         assert find(after, "defaultAgent").file == "~/home/eca/config.json"

@@ -131,7 +131,7 @@ async def test_a_client_of_today_finds_todays_words(tmp_path: Path) -> None:
         at = connect(table)
         await at.initialize(CURRENT)
         config = await announced(at)
-        assert (config["agents"], config["selectAgent"]) == (["code", "plan"], "code")
+        assert (config["agents"], config["selectAgent"]) == (["code", "plan", "tutor"], "code")
         result, _ = await write(at, approve=True, agent="code")
         assert result["status"] == "prompting"
         assert {"chat/opened", "chat/statusChanged", "$/progress"} <= set(at.methods)
@@ -184,7 +184,7 @@ async def test_plan_in_the_options_is_plan_where_the_host_is_one_for_all(tmp_pat
         config = await announced(at)
         assert (config["selectAgent"], config["agents"], config["defaultBehavior"]) == (
             "plan",
-            ["plan", "code"],
+            ["plan", "code", "tutor"],
             "plan",
         )
         native = next(p for p in at.params("tool/serverUpdated") if p["type"] == "native")

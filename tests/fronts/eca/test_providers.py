@@ -273,7 +273,7 @@ async def test_agents_variants_and_warnings_of_the_configuration_reach_the_clien
         client = await connect(table)
         await client.link.send(Notification("initialized", {}))
         chat = (await client.told("config/updated"))["chat"]
-        assert chat["agents"] == ["reviewer", "code", "plan"]
+        assert chat["agents"] == ["reviewer", "code", "plan", "tutor"]
         assert (chat["selectAgent"], chat["variants"], chat["selectVariant"]) == ("reviewer", ["high"], "high")
         assert chat["selectTrust"] is True
         assert await client.told("$/showMessage") == {"type": "warning", "message": "something could not be read"}

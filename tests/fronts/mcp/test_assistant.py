@@ -116,7 +116,7 @@ async def test_an_answer_is_one_text_of_json_and_the_same_as_structured_content(
         ("eca_file_read", {"path": "none.txt"}, "none.txt", ""),
         ("eca_session_prompt", {"sessionId": "none", "prompt": "you"}, "no session 'none'", "eca_session_list"),
         ("eca_session_fork", {"sessionId": "none"}, "no session 'none'", "eca_session_list"),
-        ("eca_agent_delegate", {"agent": "none", "prompt": "you"}, "no agent 'none'", "There are: code, plan"),
+        ("eca_agent_delegate", {"agent": "none", "prompt": "you"}, "no agent 'none'", "There are: code, plan, tutor"),
         ("eca_run", {"prompt": "break"}, "The endpoint broke off.", "eca_session_prompt with sessionId"),
     ],
 )

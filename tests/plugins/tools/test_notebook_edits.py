@@ -338,3 +338,28 @@ async def test_a_change_that_cannot_be_shown_is_not_asked_about_and_not_made(
         assert done.error
         assert "could not be worked out" in result(done)
         assert there.page.edits == 0
+
+
+LOCKED = {
+    "editable": {"editable": False},
+    "a test of nbgrader": {"nbgrader": {"grade": True, "locked": True, "solution": False}},
+    "an answer of nbgrader": {"nbgrader": {"grade": True, "locked": False, "solution": True}},
+}
+
+
+@pytest.mark.parametrize("name", LOCKED)
+async def test_a_locked_cell_is_read_as_such_and_never_edited(tmp_path: Path, name: str) -> None:
+    locked = code("l", "assert mean([1]) == 1").model_copy(update={"metadata": LOCKED[name]})
+    async with room(tmp_path, *CELLS, locked) as there:
+        assert "[l]: code, not run, locked ---" in result(await there.call("notebook_read"))
+        done = await there.call("notebook_edit_cell", cell="l", source="assert True")
+        assert "is locked" in result(done)
+        assert there.page.books[PATH][-1].source == "assert mean([1]) == 1"
+
+
+async def test_a_cell_that_must_not_be_deleted_stays_and_can_be_edited(tmp_path: Path) -> None:
+    kept = code("k", "x = 1").model_copy(update={"metadata": {"deletable": False}})
+    async with room(tmp_path, kept) as there:
+        assert "`deletable: false`" in result(await there.call("notebook_delete_cell", cell="k"))
+        await there.call("notebook_edit_cell", cell="k", source="x = 2")
+        assert [source for _, source in there.page.cells()] == ["x = 2"]

@@ -265,7 +265,11 @@ async def test_the_configuration_is_told_once_for_the_session_with_all_that_can_
         assert "chatId" not in config
         chat = config["chat"]
         assert set(chat["models"]) >= {"scripted/test", "scripted/other"}
-        assert (chat["selectModel"], chat["agents"], chat["selectAgent"]) == ("scripted/test", ["code", "plan"], "code")
+        assert (chat["selectModel"], chat["agents"], chat["selectAgent"]) == (
+            "scripted/test",
+            ["code", "plan", "tutor"],
+            "code",
+        )
         assert (chat["variants"], chat["selectVariant"], chat["selectTrust"]) == ([], "", False)
         assert (chat["defaultModel"], chat["defaultAgent"], chat["defaultBehavior"]) == (
             "scripted/test",
