@@ -148,10 +148,10 @@ class TurnHooks:
     async def after_call(self, chat: LiveChat, effect: RunTool, result: ToolResult) -> tuple[ToolResult, bool]:
         """Run the hooks after a tool call. Return the result with their changes, and whether they end the turn.
 
-        They do not run for a call that the user has stopped.
+        They do not run for a call that the user has stopped, nor if the user has interrupted its code.
         """
         runs = any(call.id == effect.call and call.status is ToolCallStatus.RUNNING for call in chat.state.calls)
-        if chat.replay is not None or not runs:
+        if chat.replay is not None or not runs or result.interrupted:
             return result, False
         response = {"tool_response": result.text, "error": result.error}
         preview = await self._find_preview(chat, effect.tool, effect.arguments)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from jupyter_eca.host.turn import direct_calls
 from jupyter_eca.protocol.content import HookActionFinishedContent, ToolCalledContent, ToolCallRejectedContent
+from jupyter_eca.protocol.event import Outcome
+from jupyter_eca.protocol.notebook import KernelExecuteResult, RunStatus
 from tests.host.hooks.written import KEEPS, blocks, given, hook, says
 from tests.requirements.eca.seat import prompt, seat, words
+from tests.support.host_and_client import Notebook, answer, desk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +31,7 @@ READS: list[dict[str, Any]] = [
     {"result": "", "reply": [{"text": "[{result}]"}]},
     {"message": "", "reply": [{"text": "Yes."}]},
 ]
+RUNNING: dict[str, Any] = {"approval": {"allow": {"run_code": {}}}}
 READING: dict[str, Any] = {"approval": {"allow": {"read_file": {}}}}
 STOP = {"continue": False, "stopReason": "Enough"}
 
@@ -35,6 +40,16 @@ STOP = {"continue": False, "stopReason": "Enough"}
 def files(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("alpha")
     (tmp_path / "b.txt").write_text("beta")
+
+
+@dataclass
+class Interruptible(Notebook):
+    """A kernel whose code ends with the status that is set."""
+
+    status: RunStatus = RunStatus.OK
+
+    async def execute(self, code: str) -> KernelExecuteResult:
+        return (await super().execute(code)).model_copy(update={"status": self.status})
 
 
 def calls(at: MemoryClient) -> list[dict[str, Any]]:
@@ -170,6 +185,37 @@ async def test_a_stop_behind_one_of_two_calls_ends_the_turn_with_an_end_for_both
         assert await prompt(at, "twice") == ""
         assert [one["type"] for one in calls(at)].count("toolCalled") == 2
         assert await prompt(at, "hello") == "Yes."
+
+
+RUNS: list[dict[str, Any]] = [
+    {"result": "", "reply": [{"text": "[{result}]"}]},
+    {"message": "", "reply": [{"tool": "run_code", "arguments": {"code": "work()"}}]},
+]
+
+
+@pytest.mark.parametrize("by_hand", [True, False], ids=["the code is interrupted", "the turn is stopped"])
+async def test_no_hook_hears_of_code_that_the_user_stops(tmp_path: Path, by_hand: bool) -> None:
+    """Not even a hook that wants to hear of calls that fail."""
+    release = asyncio.Event()
+    kernel = Interruptible(hold=release)
+    config: dict[str, Any] = {"hooks": {"h": hook("postToolCall", KEEPS, runOnError=True)}, "toolCall": RUNNING}
+    async with desk(tmp_path, RUNS, **config) as table:
+        client = await table.client(kernel)
+        turn = asyncio.ensure_future(answer(client, "go"))
+        await kernel.started.wait()
+        if by_hand:
+            kernel.status = RunStatus.INTERRUPTED
+            release.set()
+        else:
+            await client.stop("chat")
+        received = await turn
+        assert [one.outcome for one in received if one.outcome] == [Outcome.STOPPED]
+        assert any(isinstance(one.content, ToolCalledContent) for one in received)
+        # The hook hears of code that fails by itself.
+        kernel.status = RunStatus.ERROR
+        release.set()
+        await answer(client, "go")
+        assert [one["tool_response"] for one in given(tmp_path)] == ["ran work()"]
 
 
 async def test_a_call_from_outside_has_to_pass_the_same_hooks(tmp_path: Path) -> None:
