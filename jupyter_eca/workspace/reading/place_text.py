@@ -13,6 +13,8 @@ An example:
     --- cell 10 [c09]: code, execution 3; the error passed through it ---
     def share(df): ...
 
+After the cells that an error passed through come those that define the functions and classes which the cell uses.
+
 The text goes into the newest message of the user, so the beginning of the request stays the same, and a vendor's cache
 can serve it. Most of the text is the same as with the message before. Then only one line is sent:
 `(active cell 26 [c25], line 1, as before)`. What the model was told is read from the conversation itself (`read_told`).
@@ -31,6 +33,7 @@ from jupyter_eca.engine.model.texts import format_context
 from jupyter_eca.protocol.notebook import CellState, CellType
 from jupyter_eca.workspace.notebooks.prompt_cells import choose_default_kind, is_prompt
 from jupyter_eca.workspace.reading.cell_text import describe_kind_and_state, render_outputs
+from jupyter_eca.workspace.reading.definitions import find_definitions
 from jupyter_eca.workspace.reading.error_text import (
     find_last_failed,
     find_passed_cells,
@@ -42,7 +45,7 @@ from jupyter_eca.workspace.reading.error_text import (
 from jupyter_eca.workspace.reading.notebook_heading import describe_notebook
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from jupyter_eca.engine.model.request import History
     from jupyter_eca.protocol.context import Range
@@ -67,6 +70,10 @@ MAX_OUTPUT: Final = 1500
 # The cells that are shown because an error passed through them, and their characters.
 _MAX_PASSED: Final = 3
 _MAX_PASSED_SOURCE: Final = 1200
+
+# The characters of the cells that are shown because they define what the active cell uses. A cell that does not fit in
+# is only named.
+_MAX_DEFINITIONS: Final = 1200
 
 # The headings of the notebook that are listed, and the characters of each.
 _MAX_HEADINGS: Final = 20
@@ -260,8 +267,8 @@ def _list_headings(document: NotebookDocument) -> Iterator[str]:
 def _render_subject(
     document: NotebookDocument, cell: NotebookCell, place: Place, *, without_error: bool = False
 ) -> tuple[str, tuple[NotebookCell, ...]]:
-    """Return the text of the cell with its output and the cells that its error passed through, and those of all these
-    cells whose sources are whole."""
+    """Return the text of the cell with its output, the cells that its error passed through, and those that define what
+    it uses. Also return those of all these cells whose sources are whole."""
     shown = [_render_heading(document, cell)]
     whole: list[NotebookCell] = []
     line = place.position.start.line + 1 if place.position and not place.asks else 1
@@ -271,8 +278,12 @@ def _render_subject(
         whole.append(cell)
     if output := _render_output(cell, without_error=without_error):
         shown.append(f"--- output of cell {_number(document, cell)} ---\n{output}")
-    for error in () if without_error else list_errors(cell):
+    passed_ids: set[str] = set()
+    for error in list_errors(cell):
         passed, gone = find_passed_cells(document, cell, shorten_traceback(error.get("traceback")))
+        passed_ids |= {other.id for other in passed[:_MAX_PASSED]}
+        if without_error:
+            continue  # the other context has these cells, too
         for other in passed[:_MAX_PASSED]:
             source = _window(other, 1, MAX_LINES, _MAX_PASSED_SOURCE)
             shown.append(f"{_render_heading(document, other, '; the error passed through it')}\n{source}")
@@ -282,7 +293,31 @@ def _render_subject(
             shown.append(f"[the error passed through {', '.join(left_out)}, too]")
         if gone:
             shown.append(f"[it passed through execution {', '.join(map(str, gone))}, which no cell has any more]")
+    if cell in whole:  # of a longer cell the model has to read more anyway
+        texts, defining = _render_definitions(document, cell, passed_ids)
+        return "\n".join((*shown, *texts)), (*whole, *defining)
     return "\n".join(shown), tuple(whole)
+
+
+def _render_definitions(
+    document: NotebookDocument, cell: NotebookCell, shown: Collection[str]
+) -> tuple[list[str], list[NotebookCell]]:
+    """Return the texts of the cells that define what a cell uses, and the cells whose sources are among them. `shown`
+    are the ids of the cells that are shown already."""
+    texts: list[str] = []
+    whole: list[NotebookCell] = []
+    room = _MAX_DEFINITIONS
+    for other, names in find_definitions(document, cell):
+        if other.id in shown:
+            continue
+        if len(other.source) <= room:
+            room -= len(other.source)
+            heading = _render_heading(document, other, f"; it defines {', '.join(names)}")
+            texts.append(f"{heading}\n{other.source}")
+            whole.append(other)
+        else:
+            texts.append(f"[{_name_cell(document, other)} defines {', '.join(names)}]")
+    return texts, whole
 
 
 def _render_heading(document: NotebookDocument, cell: NotebookCell, remark: str = "") -> str:

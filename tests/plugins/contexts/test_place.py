@@ -147,6 +147,61 @@ async def test_an_error_comes_with_the_cells_that_it_passed_through_and_one_line
         assert "--------" not in new
 
 
+SHARE = "def share(df):\n    return df / df.sum()"
+
+
+async def test_a_cell_comes_with_the_cells_that_define_the_functions_and_classes_it_uses(tmp_path: Path) -> None:
+    cells = (
+        code("old", "def share(df):\n    return 0", count=1),
+        code("new", SHARE, count=2),
+        code("other", "class Till:\n    def share(self): ...\n\ndef unused(): ...", count=3),
+        code("use", "df = read()\nprint(share(df), [Till() for _ in df])", count=4),
+        code("below", "async def read():\n    return 1", count=5),
+        words("text", "share(df)"),
+    )
+    async with room(tmp_path, cells) as there:
+        new = await told(there, "why", cursor("use"))
+        assert new.partition("--- cell 4 [use]")[2].splitlines()[3:-1] == [
+            "--- cell 2 [new]: code, execution 2; it defines share ---",
+            *SHARE.splitlines(),
+            "--- cell 3 [other]: code, execution 3; it defines Till ---",
+            *cells[2].source.splitlines(),
+            "--- cell 5 [below]: code, execution 5; it defines read ---",
+            *cells[4].source.splitlines(),
+        ]
+        known = (await there.table.host.chats.load("chat")).known
+        versions = [known.compare(make_cell_key(PATH, cell.id), cell.source) for cell in cells]
+        shown = [cell.id for cell, version in zip(cells, versions, strict=True) if version is not Version.UNKNOWN]
+        assert shown == ["new", "other", "use", "below"]
+        assert await told(there, "and", cursor("use")) == "\n\n(active cell 4 [use], line 1, as before)"
+        assert "share(df):" not in await told(there, "text", cursor("text"))
+        replace_cells(there, cells[0], code("new", f"{SHARE} * 100", count=2), *cells[2:])
+        assert f"{SHARE} * 100" in await told(there, "edited", cursor("use"))
+
+
+async def test_a_long_definition_is_only_named_and_one_that_the_error_passed_through_is_told_once(
+    tmp_path: Path,
+) -> None:
+    long = code("long", "def wide():" + "\n    pass" * 200, count=3)
+    async with room(tmp_path, (*CELLS, long, code("use", "wide(share(df))", count=9))) as there:
+        new = await told(there, "what", cursor("use"))
+        assert "; it defines share ---\ndef share(df):" in new
+        assert "\n[cell 6 [long] defines wide]" in new
+        assert new.count("pass") == 0
+        failed_cell = await told(there, "why", cursor("c3"))
+        assert failed_cell.count("def share(df):\n    return df['price']") == 1
+        assert "it defines" not in failed_cell
+
+
+async def test_cells_of_another_language_and_of_invalid_code_come_without_definitions(tmp_path: Path) -> None:
+    cells = (code("c1", SHARE), code("c2", "share("), code("c3", "%%bash\nshare df"))
+    async with room(tmp_path, cells) as there:
+        for cell in ("c2", "c3"):
+            assert "def share" not in await told(there, cell, cursor(cell))
+        replace_cells(there, cells[0], code("c2", "share(df)"), language="julia")
+        assert "def share" not in await told(there, "julia", cursor("c2"))
+
+
 async def test_a_traceback_is_told_once_when_it_is_mentioned_too(tmp_path: Path) -> None:
     async with room(tmp_path, CELLS) as there:
         new = await told(there, "Explain @error.", cursor("c3"))
