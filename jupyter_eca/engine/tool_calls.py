@@ -42,6 +42,7 @@ from jupyter_eca.protocol.content import (
     Cause,
     FileChangeDetails,
     ImageContent,
+    MovePart,
     ProgressContent,
     RejectReason,
     Role,
@@ -392,7 +393,9 @@ def _describe_left_out(call: ToolCall) -> str:
     return LEFT_OUT.format(count=len(parts), all=len(details.parts or ()), parts="\n---\n".join(parts))
 
 
-def _describe_part(part: ChangePart) -> str:
+def _describe_part(part: ChangePart | MovePart) -> str:
+    if isinstance(part, MovePart):
+        return f"the move of the cell [{part.cell_id}]"
     text = part.text.strip("\n") or "(a deletion)"
     return f"in the cell [{part.cell_id}]:\n{text}" if part.cell_id else text
 

@@ -175,6 +175,13 @@ class ChangePart(Model):
     """The cell that is edited. Absent in chats of earlier versions, which have only parts of the edit of one cell."""
 
 
+class MovePart(Model):
+    """A part of a change of cells: the move of a cell, which the user can approve without what else is done to it."""
+
+    kind: Literal["move"]
+    cell_id: str
+
+
 class FileChangeDetails(Model):
     """The change to a file or a notebook that a tool call makes."""
 
@@ -189,9 +196,10 @@ class FileChangeDetails(Model):
     loads: str | None = None
     """Not in ECA: what a page loads from elsewhere as soon as it shows the changed Markdown cells, in words. Absent
     when they load nothing."""
-    parts: tuple[ChangePart, ...] | None = None
-    """Not in ECA: the parts of the edits of cells, in order, each of which can be approved or left out. A change to
-    which no part belongs, such as an insertion, is made in any case. Absent when nothing can be left out."""
+    parts: tuple[ChangePart | MovePart, ...] | None = None
+    """Not in ECA: the parts of the edits of cells, in order, and the moves of cells. Each of them can be approved or
+    left out. The parts of a cell that is edited several times are those of all its edits together. A change to which no
+    part belongs, such as an insertion, is made in any case. Absent when nothing can be left out."""
     left_out: tuple[int, ...] | None = None
     """Not in ECA: the indexes of the parts that the user left out. The other fields say what is left of the change."""
     runs: tuple[ShownCell, ...] | None = None

@@ -1,30 +1,29 @@
-"""Divides edits of cells into parts, each of which the user can approve or leave out.
+"""Divides edits and moves of cells into parts, each of which the user can approve or leave out.
 
 The parts are computed once, when the user sees the preview of the tool call. The page shows exactly these parts, and
 the edits that are made consist of them. The module must not decide which parts are approved: the user does.
 
 For example, an edit of `a\\nb\\nc` to `A\\nb\\nC` has two parts: the lines 1 and 3. If the user leaves out the second
 part, the source becomes `A\\nb\\nc`. If the user leaves out both, and the call changes other cells too, the cell stays
-as it is.
+as it is. If the call also moves the cell, the move is a third part.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.protocol.content import ChangePart, FileChangeDetails
+from jupyter_eca.protocol.content import ChangePart, FileChangeDetails, MovePart
 from jupyter_eca.protocol.notebook import CellType, DeleteCell, EditCell, InsertCell, MoveCell, format_cell
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.notebooks.cell_changes import get_cell_id
 from jupyter_eca.workspace.notebooks.loaded_content import find_loaded
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from jupyter_eca.protocol.notebook import CellChange
 
@@ -35,23 +34,41 @@ _TYPES: Final = "|".join(CellType)
 _MAX_LINES: Final = 2000
 
 
-def divide_changes(changes: Sequence[CellChange]) -> tuple[ChangePart, ...]:
-    """Return the parts of the edits among the changes of one call, in order. There are none when nothing can be left
-    out.
+def divide_changes(changes: Sequence[CellChange]) -> tuple[ChangePart | MovePart, ...]:
+    """Return the parts of the changes of one call, in order. There are none when nothing can be left out.
 
-    An edit of a cell that the call changes in another way too has no parts. A call that moves cells has none either:
-    what remains of a change must be shown as a diff, and the sources of moved cells are not known here.
+    A cell has parts if the call only edits and moves it. Its parts are at its first edit and at its first move: several
+    edits are one edit from its first source to its last one, and several moves are one part.
     """
-    if any(isinstance(change, MoveCell) for change in changes):
-        return ()
-    counts = Counter(map(get_cell_id, changes))
-    parts = tuple(
-        part
-        for change in changes
-        if isinstance(change, EditCell) and counts[change.cell_id] == 1
-        for part in _find_parts(change)
-    )
-    return parts if len(parts) > 1 or len(changes) > 1 else ()
+    kinds: dict[str, set[str]] = {}
+    for change in changes:
+        kinds.setdefault(get_cell_id(change), set()).add(change.kind)
+    edits = _join_edits(changes)
+    parts: list[ChangePart | MovePart] = []
+    # The changes that are made in any case, by the id of the cell and the kind.
+    fixed: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
+    for change in changes:
+        id, name = get_cell_id(change), (get_cell_id(change), change.kind)
+        if name in seen:
+            continue
+        seen.add(name)
+        own: list[ChangePart | MovePart] = []
+        if kinds[id] <= {"edit", "move"}:
+            own += [MovePart(kind="move", cell_id=id)] if isinstance(change, MoveCell) else _find_parts(edits[id])
+        parts += own
+        fixed |= set() if own else {name}
+    return tuple(parts) if len(parts) + len(fixed) > 1 else ()
+
+
+def _join_edits(changes: Iterable[CellChange]) -> dict[str, EditCell]:
+    """Return one edit for each cell that is edited, from the source before its first edit to that after its last."""
+    joined: dict[str, EditCell] = {}
+    for change in changes:
+        if isinstance(change, EditCell):
+            first = joined.setdefault(change.cell_id, change)
+            joined[change.cell_id] = first.model_copy(update={"source": change.source})
+    return joined
 
 
 def _find_parts(edit: EditCell) -> tuple[ChangePart, ...]:
@@ -91,18 +108,11 @@ def narrow(details: FileChangeDetails, left_out: Collection[int]) -> FileChangeD
     if not out or details.left_out or not out <= set(range(len(parts))):
         return None
     kept = [part for index, part in enumerate(parts) if index not in out]
-    divided = {part.cell_id for part in parts}
-    changes: list[CellChange] = []
-    for change in details.cells or ():
-        if isinstance(change, EditCell) and not divided.isdisjoint({None, change.cell_id}):
-            own = [part for part in kept if part.cell_id in {None, change.cell_id}]
-            changes += [_narrow_edit(change, own)] if own else []
-        else:
-            changes.append(change)
+    changes = list(_narrow_changes(details.cells or (), parts, kept))
     if not changes:
         return None
     sources = {change.cell_id: change.source for change in changes if isinstance(change, EditCell)}
-    remaining = set(map(get_cell_id, changes))
+    remaining = {get_cell_id(change) for change in changes if isinstance(change, InsertCell | EditCell)}
     runs = tuple(
         cell.model_copy(update={"source": sources.get(cell.id, cell.source)})
         for cell in details.runs or ()
@@ -110,6 +120,24 @@ def narrow(details: FileChangeDetails, left_out: Collection[int]) -> FileChangeD
     )
     remains = {"cells": tuple(changes), "runs": runs or None, "left_out": tuple(sorted(out))}
     return details.model_copy(update={**remains, **_describe(details, changes)})
+
+
+def _narrow_changes(
+    changes: Sequence[CellChange], parts: Sequence[ChangePart | MovePart], kept: Sequence[ChangePart | MovePart]
+) -> Iterator[CellChange]:
+    """Yield what remains of the changes if of these parts only those in `kept` are made."""
+    divided = {part.cell_id for part in parts if isinstance(part, ChangePart)}
+    left_moves = {part.cell_id for part in parts if isinstance(part, MovePart) and part not in kept}
+    edits = _join_edits(changes)
+    for change in changes:
+        if isinstance(change, EditCell) and not divided.isdisjoint({None, change.cell_id}):
+            # The first edit of the cell stands for all of them.
+            edit = edits.pop(change.cell_id, None)
+            own = [part for part in kept if isinstance(part, ChangePart) and part.cell_id in {None, change.cell_id}]
+            if edit is not None and own:
+                yield _narrow_edit(edit, own)
+        elif not (isinstance(change, MoveCell) and change.cell_id in left_moves):
+            yield change
 
 
 def _narrow_edit(edit: EditCell, parts: Sequence[ChangePart]) -> EditCell:
@@ -133,6 +161,16 @@ class _ChangedCell:
     """Its heading in a diff, such as `cell 3 [c3] code`."""
     place: int = 0
     """Where the diff of the whole change has the heading."""
+    moved_to: int | None = None
+    """The number that it has after its last move, when that was made; None if it is not moved."""
+
+    def as_texts(self) -> tuple[str, str]:
+        """Return it as it is shown before and after the changes; "" for a cell that is not there."""
+        moved = "" if self.moved_to is None else f", moved to {self.moved_to}"
+        return (
+            "" if self.before is None else format_cell(self.heading, self.before),
+            "" if self.after is None else format_cell(f"{self.heading}{moved}", self.after),
+        )
 
 
 def _describe(details: FileChangeDetails, changes: Iterable[CellChange]) -> dict[str, object]:
@@ -140,10 +178,7 @@ def _describe(details: FileChangeDetails, changes: Iterable[CellChange]) -> dict
     notebook is not needed, because the changes contain all sources."""
     names, hunks, loads, added, removed = "", "", list[str](), 0, 0
     for cell in _list_cells(details.diff, changes):
-        before, after = (
-            "" if source is None else format_cell(cell.heading, source) for source in (cell.before, cell.after)
-        )
-        shown = text_file.describe_change(details.path, before, after)
+        shown = text_file.describe_change(details.path, *cell.as_texts())
         # The first two lines name the file.
         names = "".join(f"{line}\n" for line in shown.diff.split("\n", 2)[:2])
         hunks += shown.diff.removeprefix(names)
@@ -156,8 +191,10 @@ def _describe(details: FileChangeDetails, changes: Iterable[CellChange]) -> dict
 
 def _list_cells(diff: str, changes: Iterable[CellChange]) -> list[_ChangedCell]:
     """Return the changed cells. Their order, their types and their headings are those of `diff`, the diff of the whole
-    change. If it does not show the heading of a cell, the cell comes last."""
+    change. If it does not show the heading of a cell, the cell comes last. A cell that is only moved has an empty
+    source here, because a move does not contain its source."""
     cells: dict[str, _ChangedCell] = {}
+    moved: dict[str, int] = {}
     for change in changes:
         match change:
             case InsertCell(cell=new):
@@ -166,12 +203,16 @@ def _list_cells(diff: str, changes: Iterable[CellChange]) -> list[_ChangedCell]:
                 cells.setdefault(id, _ChangedCell(was, source)).after = source
             case DeleteCell(cell_id=id, was=was):
                 cells.setdefault(id, _ChangedCell(was, None)).after = None
+            case MoveCell(cell_id=id, index=index):
+                moved[id] = index + 1
             case _:
                 raise TypeError(f"A change of the kind {change.kind} has no parts.")
+    for id, number in moved.items():
+        cells.setdefault(id, _ChangedCell("", "")).moved_to = number
     for id, cell in cells.items():
         found = re.search(rf"^[-+ ]# %% (.*\[{re.escape(id)}\] ({_TYPES}))$", diff, re.MULTILINE)
         cell.type = CellType(found[2]) if found else cell.type
         cell.heading = found[1] if found else f"[{id}]"
         cell.place = found.start() if found else len(diff)
-    changed = [cell for cell in cells.values() if cell.before != cell.after]
+    changed = [cell for cell in cells.values() if cell.before != cell.after or cell.moved_to is not None]
     return sorted(changed, key=lambda cell: cell.place)

@@ -19,6 +19,7 @@ import {
   Content,
   FileChangeDetails,
   ImageContent,
+  MovePart,
   Origin,
   RejectReason,
   TaskDetails,
@@ -260,8 +261,13 @@ export function countParts({ details, leftOut = [] }: ToolBlock): PartCount | un
 }
 
 /** Whether a part belongs to a change. In chats of earlier versions parts have no cell: they are of the only edit. */
-export function isPartOf({ cellId }: ChangePart, change: NonNullable<FileChangeDetails['cells']>[number]): boolean {
-  return change.kind === 'edit' && (cellId === undefined || cellId === change.cellId);
+export function isPartOf(
+  part: ChangePart | MovePart,
+  change: NonNullable<FileChangeDetails['cells']>[number]
+): boolean {
+  return 'kind' in part
+    ? change.kind === 'move' && part.cellId === change.cellId
+    : change.kind === 'edit' && (part.cellId === undefined || part.cellId === change.cellId);
 }
 
 /**

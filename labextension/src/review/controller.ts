@@ -326,15 +326,13 @@ export class ReviewController {
     };
     const touched = trans.__('You have edited this part since');
     if (owner.kind === 'call') {
-      const { id: call, chatId, parts } = owner;
+      const { parts } = owner;
       const leaveOut = {
         label: trans.__('Leave out'),
         back: trans.__('Take in again'),
         note: trans.__('Left out'),
-        act: (id: number, isLeftOut: boolean) => {
-          const before = this.findLeftOut(chatId, call);
-          const others = before.filter(other => other !== id);
-          this.session.leaveOut(call, isLeftOut ? [...others, id].sort((a, b) => a - b) : others, chatId);
+        act: (id: number, leavesOut: boolean) => {
+          this.leaveOut(owner, id, leavesOut);
         }
       };
       const style = { side: 'proposed' as const, buttons: [], caption: trans.__('Proposed'), touched };
@@ -471,8 +469,10 @@ export class ReviewController {
         return trans.__('The assistant wants to insert a cell here');
       case 'delete':
         return trans.__('The assistant wants to delete this cell');
-      case 'move':
-        return trans.__('The assistant wants to move this cell from place %1 to %2', note.from, note.to);
+      case 'move': {
+        const words = trans.__('The assistant wants to move this cell from place %1 to %2', note.from, note.to);
+        return isLeftOut(note.owner) ? trans.__('Left out: %1', words) : words;
+      }
     }
   }
 
@@ -505,7 +505,7 @@ export class ReviewController {
     const { trans, session } = this;
     const { owner } = note;
     if (owner.kind === 'call') {
-      const { id, chatId, parts = [], leftOut, changeCount, runsCells } = owner;
+      const { id, chatId, parts = [], movePart, leftOut, changeCount, runsCells } = owner;
       const kept = parts.length - leftOut.length;
       const approve = {
         label: leftOut.length === 0 ? trans.__('Approve') : trans.__('Approve %1 of %2 parts', kept, parts.length),
@@ -516,6 +516,7 @@ export class ReviewController {
       };
       return [
         ...((leftOut.length > 0 && kept === 0) || changeCount > 1 || runsCells ? [] : [approve]),
+        ...(movePart === undefined ? [] : [this.createLeaveOutButton(owner, movePart)]),
         {
           label: trans.__('Reject'),
           act: () => {
@@ -544,6 +545,24 @@ export class ReviewController {
         act: () => void this.undo([{ note }])
       }
     ];
+  }
+
+  /** Create the button that leaves a move out of a proposal, or takes it in again. */
+  private createLeaveOutButton(owner: CallOwner, part: number): BarButton {
+    const { trans } = this;
+    const leavesOut = !isLeftOut(owner);
+    return {
+      label: leavesOut ? trans.__('Leave out') : trans.__('Take in again'),
+      act: () => {
+        this.leaveOut(owner, part, leavesOut);
+      }
+    };
+  }
+
+  /** Leave a part out of a waiting call, or take it in again. */
+  private leaveOut({ id: call, chatId }: CallOwner, part: number, leavesOut: boolean): void {
+    const others = this.findLeftOut(chatId, call).filter(other => other !== part);
+    this.session.leaveOut(call, leavesOut ? [...others, part].sort((a, b) => a - b) : others, chatId);
   }
 
   /** Keep the changes of these notes. Proposed changes are left as they are. */
@@ -642,6 +661,11 @@ function listDrawn(edit: ReviewedEdit, owner: Owner): readonly Hunk[] {
     edit.drawn = { from: hunks, leftOut, hunks: marked };
   }
   return edit.drawn.hunks;
+}
+
+/** Whether the user leaves out the move that a note is about. */
+function isLeftOut(owner: Owner): boolean {
+  return owner.kind === 'call' && owner.movePart !== undefined && owner.leftOut.includes(owner.movePart);
 }
 
 /** Return the source of a cell that is to be inserted or was deleted; undefined for a note about an existing cell. */

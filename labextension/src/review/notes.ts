@@ -26,6 +26,8 @@ export type Owner =
       readonly loads?: string | undefined;
       /** The parts of the edit of this cell, each of which can be left out; undefined for a change without parts. */
       readonly parts?: readonly CellPart[] | undefined;
+      /** The index of the part that moves this cell; undefined if the note is no move, or it cannot be left out. */
+      readonly movePart?: number | undefined;
       /** The indexes of the parts that the user leaves out of the whole call. */
       readonly leftOut: readonly number[];
       /**
@@ -82,21 +84,22 @@ export function listNotes(path: string, cells: readonly CellSource[], chats: rea
 
 /**
  * List the proposals of waiting calls. If several calls are about the same cell, list only the first: the others build
- * on its result. Several insertions at the same place are all listed.
+ * on its result. A call that edits a cell and moves it has a note for each. Several insertions at the same place are all
+ * listed.
  */
 function listProposals(path: string, cells: readonly CellSource[], chat: Chat): readonly Note[] {
-  // The ids of the cells that have a note.
-  const taken = new Set<string>();
+  // The notes by the ids of their cells.
+  const taken = new Map<string, CellNotes>();
   return listWaiting(chat).flatMap(({ chatId, id, details, leftOut }) =>
     details.path !== path
       ? []
       : (details.cells ?? []).flatMap((change, n) => {
-          const note = createProposalNote(cells, findLastEdit(details, change));
-          if (note === undefined || taken.has(note.anchor)) {
+          const note = createProposalNote(cells, findLastOfKind(details, change));
+          if (note === undefined || !canStandBeside(id, note.kind, taken.get(note.anchor))) {
             return [];
           }
           if (note.kind !== 'insert') {
-            taken.add(note.anchor);
+            taken.set(note.anchor, { call: id, kinds: [...(taken.get(note.anchor)?.kinds ?? []), note.kind] });
           }
           const owner = {
             kind: 'call' as const,
@@ -104,6 +107,7 @@ function listProposals(path: string, cells: readonly CellSource[], chat: Chat): 
             id,
             loads: details.loads,
             parts: listParts(details, change),
+            movePart: findMovePart(details, change),
             leftOut,
             changeCount: details.cells?.length ?? 0,
             runsCells: (details.runs ?? []).length > 0
@@ -115,20 +119,48 @@ function listProposals(path: string, cells: readonly CellSource[], chat: Chat): 
 
 type ProposedChange = NonNullable<FileChangeDetails['cells']>[number];
 
+/** The notes that a cell has so far. All of them are about one call. */
+interface CellNotes {
+  readonly call: string;
+  readonly kinds: readonly NoteContent['kind'][];
+}
+
+/** Whether a cell gets one more note: if it has none, or the same call both edits and moves it. */
+function canStandBeside(call: string, kind: NoteContent['kind'], others: CellNotes | undefined): boolean {
+  const isEditOrMove = (other: string): boolean => other === 'edit' || other === 'move';
+  return (
+    others === undefined ||
+    (others.call === call && !others.kinds.includes(kind) && [kind, ...others.kinds].every(isEditOrMove))
+  );
+}
+
 /** Return the parts of an edit; undefined when there are none. */
 function listParts({ parts = [] }: FileChangeDetails, change: ProposedChange): readonly CellPart[] | undefined {
-  const own = parts.flatMap((part, index) => (isPartOf(part, change) ? [{ ...part, index }] : []));
+  const own = parts.flatMap((part, index) => ('kind' in part || !isPartOf(part, change) ? [] : [{ ...part, index }]));
   return own.length === 0 ? undefined : own;
 }
 
-/** Return an edit with the source that its cell has after all edits of the call; any other change itself. */
-function findLastEdit({ cells = [] }: FileChangeDetails, change: ProposedChange): ProposedChange {
-  if (change.kind !== 'edit') {
-    return change;
+/** Return the index of the part that is the move of a cell; undefined when there is none. */
+function findMovePart({ parts = [] }: FileChangeDetails, change: ProposedChange): number | undefined {
+  const index = change.kind === 'move' ? parts.findIndex(part => isPartOf(part, change)) : -1;
+  return index < 0 ? undefined : index;
+}
+
+/**
+ * Return an edit with the source that its cell has after all edits of the call, a move with the place that its cell has
+ * after all moves, and any other change itself.
+ */
+function findLastOfKind({ cells = [] }: FileChangeDetails, change: ProposedChange): ProposedChange {
+  switch (change.kind) {
+    case 'edit': {
+      const last = cells.findLast(other => other.kind === 'edit' && other.cellId === change.cellId);
+      return last?.kind === 'edit' ? { ...change, source: last.source } : change;
+    }
+    case 'move':
+      return cells.findLast(other => other.kind === 'move' && other.cellId === change.cellId) ?? change;
+    default:
+      return change;
   }
-  const edits = cells.filter(other => other.kind === 'edit' && other.cellId === change.cellId);
-  const last = edits.at(-1);
-  return last?.kind === 'edit' ? { ...change, source: last.source } : change;
 }
 
 /** A tool call that waits for approval, and that changes files or cells. */

@@ -1143,10 +1143,11 @@ export interface FileChangeDetails {
    */
   readonly loads?: string;
   /**
-   * Not in ECA: the parts of the edits of cells, in order, each of which can be approved or left out. A change to which
-   * no part belongs, such as an insertion, is made in any case. Absent when nothing can be left out.
+   * Not in ECA: the parts of the edits of cells, in order, and the moves of cells. Each of them can be approved or left
+   * out. The parts of a cell that is edited several times are those of all its edits together. A change to which no
+   * part belongs, such as an insertion, is made in any case. Absent when nothing can be left out.
    */
-  readonly parts?: readonly ChangePart[];
+  readonly parts?: readonly (ChangePart | MovePart)[];
   /** Not in ECA: the indexes of the parts that the user left out. The other fields say what is left of the change. */
   readonly leftOut?: readonly number[];
   /**
@@ -1547,6 +1548,12 @@ export interface MoveCell {
   readonly index: number;
   /** The id of the cell that it comes directly behind; see `InsertCell`. */
   readonly after?: string;
+}
+
+/** A part of a change of cells: the move of a cell, which the user can approve without what else is done to it. */
+export interface MovePart {
+  readonly kind: 'move';
+  readonly cellId: string;
 }
 
 /** A cell that is inserted. */
@@ -2727,7 +2734,7 @@ export const SHAPES = {
     linesRemoved: 'n',
     'cells?': [['|', 'InsertCell', 'EditCell', 'DeleteCell', 'MoveCell', 'PutCell']],
     'loads?': 's',
-    'parts?': ['ChangePart'],
+    'parts?': [['|', 'ChangePart', 'MovePart']],
     'leftOut?': ['n'],
     'runs?': ['ShownCell']
   },
@@ -2772,6 +2779,7 @@ export const SHAPES = {
   ModelCapabilities: { reason: 'b', vision: 'b', tools: 'b', webSearch: 'b' },
   ModelCost: { 'input?': 'n', 'output?': 'n' },
   MoveCell: { kind: '=move', cellId: 's', index: 'n', 'after?': 's' },
+  MovePart: { kind: '=move', cellId: 's' },
   NewCell: { id: 's', cellType: 's', source: 's' },
   NotebookCell: {
     id: 's',

@@ -71,7 +71,8 @@ function findMisfitInList(item: Shape, value: unknown, at: string): string | und
 /**
  * Check a value against a union. A tag is a field, `type` or `kind`, whose value tells the members of a union apart. If
  * the members have tags, only the member with the value's tag is checked, so that the path leads to the value that is
- * wrong. A value with an unknown tag passes: a newer server may have more members.
+ * wrong. A value with an unknown tag passes: a newer server may have more members. A value without a tag must fit a
+ * member without one.
  */
 function findMisfitInUnion(shapes: readonly Shape[], value: unknown, at: string): string | undefined {
   const tagged = shapes.filter(shape => findTag(shape) !== undefined);
@@ -89,7 +90,9 @@ function findMisfitInUnion(shapes: readonly Shape[], value: unknown, at: string)
     return findMisfit(member, value, at);
   }
   const [name] = findTag(tagged[0] ?? '') ?? [''];
-  return typeof value[name] === 'string' ? undefined : at;
+  const untagged = shapes.filter(shape => !tagged.includes(shape));
+  const fits = typeof value[name] === 'string' || untagged.some(shape => findMisfit(shape, value, at) === undefined);
+  return fits ? undefined : at;
 }
 
 /** Check each field of a record. */

@@ -9,7 +9,7 @@ import { CellDiff } from '../../src/review/cell_diff';
 import { countParts, ToolBlock } from '../../src/chat/blocks';
 import { createChat } from '../../src/chat/state';
 import { listNotes } from '../../src/review/notes';
-import { ChangePart, FileChangeDetails } from '../../src/wire/protocol';
+import { ChangePart, FileChangeDetails, MovePart } from '../../src/wire/protocol';
 
 interface Case {
   readonly name: string;
@@ -32,7 +32,7 @@ beforeEach(() => {
 /** A call that waits, with these parts, of which some are left out. */
 function waitingCall(
   cells: NonNullable<FileChangeDetails['cells']>,
-  parts: readonly ChangePart[],
+  parts: readonly (ChangePart | MovePart)[],
   leftOut: readonly number[]
 ): ToolBlock {
   return {
@@ -91,4 +91,39 @@ test('a change of which no part is approved may still do something else', () => 
   const parts = [part, { ...part, cellId: 'b' }];
   expect(countParts(waitingCall([edit, other], parts, [0, 1]))).toEqual({ kept: 0, all: 2, remains: false });
   expect(countParts(waitingCall([edit, other], parts, [1]))).toEqual({ kept: 1, all: 2, remains: true });
+});
+
+test('a cell that is moved and edited twice has a note for the move and one for both edits', () => {
+  const move = { kind: 'move' as const, cellId: 'b', index: 0, after: '' };
+  const cells = [
+    asEdit({ id: 'b', was: 'x\ny', source: 'X\ny' }),
+    move,
+    asEdit({ id: 'b', was: 'X\ny', source: 'X\nY' })
+  ];
+  const parts: readonly (ChangePart | MovePart)[] = [
+    { cellId: 'b', start: 0, end: 2, text: 'X\n' },
+    { cellId: 'b', start: 2, end: 3, text: 'Y' },
+    { kind: 'move', cellId: 'b' }
+  ];
+  const now = [
+    { id: 'a', source: '' },
+    { id: 'b', source: 'x\ny' }
+  ];
+  const list = (leftOut: readonly number[]): ReturnType<typeof listNotes> =>
+    listNotes('nb.ipynb', now, [
+      { ...createChat('c'), status: 'running' as const, blocks: [waitingCall(cells, parts, leftOut)] }
+    ]);
+  expect(list([2])).toMatchObject([
+    {
+      kind: 'edit',
+      anchor: 'b',
+      base: 'x\ny',
+      other: 'X\nY',
+      owner: { parts: [{ index: 0 }, { index: 1 }], leftOut: [2], changeCount: 3 }
+    },
+    { kind: 'move', anchor: 'b', from: 2, to: 1, owner: { movePart: 2, leftOut: [2], changeCount: 3 } }
+  ]);
+  expect(list([])[0]?.owner).not.toHaveProperty('movePart', 2);
+  expect(countParts(waitingCall(cells, parts, [0, 1]))).toEqual({ kept: 1, all: 3, remains: true });
+  expect(countParts(waitingCall(cells, parts, [0, 1, 2]))).toEqual({ kept: 0, all: 3, remains: false });
 });

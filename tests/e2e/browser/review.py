@@ -55,6 +55,9 @@ CALLS: dict[str, list[dict[str, Any]]] = {
     "^both at once": [
         change({"do": "edit", "cell": "c0", "source": AFTER}, {"do": "edit", "cell": "c1", "source": "y = 20"})
     ],
+    "^move and edit": [
+        change({"do": "move", "cell": "c1", "index": 1}, {"do": "edit", "cell": "c1", "source": AFTER}, run=True)
+    ],
     "^improve and run": [
         change(
             {"do": "edit", "cell": "c0", "source": "prices = [2, 3]"},

@@ -143,6 +143,27 @@ def test_parts_of_a_change_of_two_cells_are_left_out_in_the_cells_and_approved_i
 
 
 @pytest.mark.nightly
+def test_a_cell_that_is_moved_and_edited_shows_both_and_each_can_be_left_out(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    notebook = Notebook.show(page, lab, ["y = 2", BEFORE], "moved.ipynb")
+    panel = Panel.show(page)
+    panel.ask("move and edit")
+    wait_for(hunks(notebook, 1), 2)
+    wait_for(bar(notebook, 1), 2)
+    move = "The assistant wants to move this cell from place 2 to 1"
+    press(notebook, 1, "Leave out", move)
+    expect(bar(notebook, 1).filter(has_text=f"Left out: {move}")).to_be_visible()
+    hunks(notebook, 1).last.get_by_role("button", name="Leave out").click()
+    keep(page, "moved", tmp_path)
+    expect(panel.button("Approve 1 of 3 parts")).to_be_visible()
+    press(notebook, 1, "Take in again", "Left out")
+    panel.button("Approve 2 of 3 parts").click()
+    panel.sees("All is done.")
+    notebook.wait_for_sources([BEFORE.replace("a = 1", "a = 10"), "y = 2"])
+
+
+@pytest.mark.nightly
 def test_several_changes_and_a_run_are_one_card_and_one_key_and_are_undone_together(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.protocol.content import FileChangeDetails, ToolCallRunContent, ToolCallRunningContent
+from jupyter_eca.protocol.content import (
+    ChangePart,
+    FileChangeDetails,
+    MovePart,
+    ToolCallRunContent,
+    ToolCallRunningContent,
+)
 from jupyter_eca.protocol.notebook import CellState
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.host.turn.test_approval_attacks import rejections, results
@@ -64,7 +70,11 @@ async def test_the_parts_that_were_approved_are_made_in_all_cells(tmp_path: Path
         assert sources(there) == ["# Sales", FIRST.replace("a = 1", "a = 10"), "y = 2", "plot()", "z = 1"]
         assert isinstance(shown[0].details, FileChangeDetails)
         parts = shown[0].details.parts or ()
-        assert [(part.cell_id, part.text) for part in parts] == [("a", "a = 10\n"), ("a", "c = 30"), ("b", "y = 2")]
+        assert [(part.cell_id, part.text) for part in parts if isinstance(part, ChangePart)] == [
+            ("a", "a = 10\n"),
+            ("a", "c = 30"),
+            ("b", "y = 2"),
+        ]
         running = find_running(received)
         assert (running.parts, running.left_out) == (parts, (C30,))
         assert "c = 30" not in running.diff
@@ -114,8 +124,9 @@ ATTACKS: list[tuple[list[dict[str, Any]], tuple[int, ...]]] = [
     (CHANGES, (-1,)),
     (CHANGES, (10**9,)),
     (CHANGES[:2], (A10, C30, Y2)),
-    # A call that moves a cell is approved as a whole.
-    ([*CHANGES, {"do": "move", "cell": "c", "index": 1}], (A10,)),
+    # All parts of a cell that is edited twice.
+    ([CHANGES[1], {"do": "edit", "cell": "b", "source": "y = 3"}], (0,)),
+    ([{"do": "move", "cell": "c", "index": 1}, CHANGES[1]], (0, 1)),
 ]
 
 
@@ -137,6 +148,63 @@ async def test_parts_that_are_not_there_approve_nothing(
         received = await there.ask([change(*changes)], choose)
         assert [str(reason) for reason in rejections(received)] == ["user-choice"]
         assert sources(there) == [cell.source for cell in CELLS]
+
+
+MOVE: list[dict[str, Any]] = [
+    {"do": "move", "cell": "a", "index": 1},
+    {"do": "edit", "cell": "a", "original_content": "a = 1", "new_content": "a = 10"},
+    {"do": "edit", "cell": "b", "source": "y = 2"},
+    {"do": "edit", "cell": "a", "original_content": "c = 3", "new_content": "c = 30"},
+]
+
+
+@pytest.mark.parametrize(
+    ("left_out", "after"),
+    [
+        ((), [FIRST.replace("a = 1", "a = 10").replace("c = 3", "c = 30"), "# Sales", "y = 2", "z = 1"]),
+        ((0,), ["# Sales", FIRST.replace("a = 1", "a = 10").replace("c = 3", "c = 30"), "y = 2", "z = 1"]),
+        ((1,), [FIRST.replace("c = 3", "c = 30"), "# Sales", "y = 2", "z = 1"]),
+        ((1, 2), [FIRST, "# Sales", "y = 2", "z = 1"]),
+        ((0, 2, 3), ["# Sales", FIRST.replace("a = 1", "a = 10"), "y = 1", "z = 1"]),
+    ],
+    ids=["all", "no move", "no first part", "only the move of its cell", "only the first part"],
+)
+async def test_a_cell_that_is_moved_and_edited_twice_is_approved_part_by_part(
+    tmp_path: Path, left_out: tuple[int, ...], after: list[str]
+) -> None:
+    async with room(tmp_path, *CELLS) as there:
+        shown: list[ToolCallRunContent] = []
+
+        def choose(one: ToolCallRunContent) -> CallDecision:
+            shown.append(one)
+            return without(*left_out)
+
+        received = await there.ask([change(*MOVE, run=True)], choose)
+        assert sources(there) == after
+        details = shown[0].details
+        assert isinstance(details, FileChangeDetails)
+        assert [part.text if isinstance(part, ChangePart) else part for part in details.parts or ()] == [
+            MovePart(kind="move", cell_id="a"),
+            "a = 10\n",
+            "c = 30",
+            "y = 2",
+        ]
+        # Exactly the cells whose sources have changed run, with the sources that they have now.
+        ran = [cell.source for cell in there.page.books[PATH] if cell.state is CellState.RAN]
+        assert ran == [source for source in after if source not in {"# Sales", FIRST, "y = 1", "z = 1"}]
+        (told,) = results(received)
+        assert ("the move of the cell [a]" in told) is (0 in left_out)
+        # All of it can be undone.
+        changes = await there.table.host.changes.list("chat")
+        await there.table.host.changes.revert("chat", [one.id for one in changes])
+        assert there.page.cells() == [(cell.id, cell.source) for cell in CELLS]
+
+
+async def test_a_cell_stays_where_it_is_while_another_is_moved_behind_it(tmp_path: Path) -> None:
+    moves = [{"do": "move", "cell": "c", "index": 1}, {"do": "move", "cell": "b", "index": 2}]
+    async with room(tmp_path, *CELLS) as there:
+        await there.ask([change(*moves)], lambda _: without(0))
+        assert sources(there) == ["# Sales", FIRST, "z = 1", "y = 1"]
 
 
 async def test_a_part_that_is_named_twice_is_left_out_once(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jupyter_eca.protocol.content import ChangePart, MovePart
 from jupyter_eca.protocol.notebook import CellType, DeleteCell, EditCell, InsertCell, MoveCell, NewCell, NotebookCell
 from jupyter_eca.protocol.notebook import NotebookDocument as Document
 from jupyter_eca.workspace.notebooks import cell_changes
@@ -67,6 +68,10 @@ def test_what_remains_of_edits_of_several_cells(case: dict[str, Any]) -> None:
     assert (narrowed.lines_added, narrowed.lines_removed) == (whole.lines_added, whole.lines_removed)
 
 
+def list_line_parts(details: FileChangeDetails) -> list[ChangePart]:
+    return [part for part in details.parts or () if isinstance(part, ChangePart)]
+
+
 def list_changed_lines(details: FileChangeDetails) -> list[str]:
     return [line for line in details.diff.splitlines() if line[:1] in {"+", "-"}]
 
@@ -97,7 +102,7 @@ def test_what_is_inserted_and_deleted_remains_in_any_case() -> None:
     delete = DeleteCell(cell_id="c", was="z = 3")
     cells = {"a": "x = 1\nkeep\ny = 2", "b": "b", "c": "z = 3"}
     details = describe(edit("a", cells["a"], "x = 2\nkeep\ny = 3"), insert, delete, cells=cells)
-    assert [part.text for part in details.parts or ()] == ["x = 2\n", "y = 3"]
+    assert [part.text for part in list_line_parts(details)] == ["x = 2\n", "y = 3"]
     narrowed = narrow(details, [0, 1])
     assert narrowed is not None
     assert narrowed.cells == (insert, delete)
@@ -124,13 +129,81 @@ def test_what_is_no_part_cannot_be_left_out(out: list[int]) -> None:
     assert narrow(once, [1]) is None
 
 
-def test_a_cell_that_is_changed_twice_and_a_move_have_no_parts() -> None:
-    twice = (edit("a", "x", "x2"), edit("a", "x2", "x3"), edit("b", "y", "y2"))
-    assert [part.cell_id for part in divide_changes(twice)] == ["b"]
-    assert divide_changes((edit("a", "x\ny", "x2\ny"), MoveCell(cell_id="b", index=0))) == ()
+def test_a_cell_that_is_edited_twice_has_the_parts_of_both_edits_together() -> None:
+    twice = (edit("a", "x\nk\ny", "x2\nk\ny"), edit("b", "z", "z2"), edit("a", "x2\nk\ny", "x3\nk\ny3"))
+    details = describe(*twice, cells={"a": "x\nk\ny", "b": "z"})
+    assert [(part.cell_id, part.text) for part in list_line_parts(details)] == [("a", "x3\n"), ("a", "y3"), ("b", "z2")]
+    narrowed = narrow(details, [1])
+    assert narrowed is not None
+    assert narrowed.cells == (edit("a", "x\nk\ny", "x3\nk\ny"), edit("b", "z", "z2"))
+    assert narrow(details, [0, 1, 2]) is None
+    # One part is all that there is.
+    assert divide_changes((edit("a", "x", "x2"), edit("a", "x2", "x3"))) == ()
+
+
+def test_a_move_is_a_part_and_a_cell_that_is_edited_too_has_the_parts_of_its_edit() -> None:
+    move = MoveCell(cell_id="c", index=0, after="")
+    changes = (move, edit("c", "p = 1\nq\nr = 1", "p = 2\nq\nr = 2"), MoveCell(cell_id="b", index=0, after=""))
+    details = describe(*changes, cells={"a": "x", "b": "y", "c": "p = 1\nq\nr = 1"})
+    assert [part.wire() for part in details.parts or ()] == [
+        {"kind": "move", "cellId": "c"},
+        {"start": 0, "end": 6, "text": "p = 2\n", "cellId": "c"},
+        {"start": 8, "end": 13, "text": "r = 2", "cellId": "c"},
+        {"kind": "move", "cellId": "b"},
+    ]
+    narrowed = narrow(details, [0, 2, 3])
+    assert narrowed is not None
+    assert narrowed.cells == (edit("c", "p = 1\nq\nr = 1", "p = 2\nq\nr = 1"),)
+    assert list_changed_lines(narrowed)[2:] == ["-p = 1", "+p = 2"]
+    narrowed = narrow(details, [1, 2])
+    assert narrowed is not None
+    assert narrowed.cells == (changes[0], changes[2])
+    # What remains of a move is shown by its heading, because a move does not contain the source of the cell.
+    assert list_changed_lines(narrowed)[2:] == [
+        "-# %% cell 2 [b] code",
+        "+# %% cell 2 [b] code, moved to 1",
+        "-# %% cell 3 [c] code",
+        "+# %% cell 3 [c] code, moved to 1",
+    ]
+    narrowed = narrow(details, [3])
+    assert narrowed is not None
+    assert list_changed_lines(narrowed)[2:] == [
+        "-# %% cell 3 [c] code",
+        "-p = 1",
+        "+# %% cell 3 [c] code, moved to 1",
+        "+p = 2",
+        "-r = 1",
+        "+r = 2",
+    ]
+
+
+def test_a_cell_that_is_inserted_or_deleted_too_has_no_parts() -> None:
     new = InsertCell(index=0, cell=NewCell(id="n", cell_type=CellType.CODE, source="x"))
-    assert divide_changes((new, edit("n", "x", "x2"))) == ()
+    assert divide_changes((new, edit("n", "x", "x2"), MoveCell(cell_id="n", index=1))) == ()
+    assert divide_changes((edit("a", "x", "x2"), DeleteCell(cell_id="a", was="x2"))) == ()
     assert divide_changes((edit("a", "x", "x2"),)) == ()
+    assert divide_changes((MoveCell(cell_id="b", index=0),)) == ()
+    assert len(divide_changes((new, MoveCell(cell_id="b", index=0)))) == 1
+
+
+@given(SOURCES, SOURCES, SOURCES, st.sets(st.integers(0, 8)))
+def test_what_remains_of_two_edits_and_a_move_is_what_its_parts_say(
+    was: str, middle: str, last: str, out: set[int]
+) -> None:
+    changes = (edit("a", was, middle), MoveCell(cell_id="a", index=1, after="b"), edit("a", middle, last))
+    details = describe(*changes, cells={"a": was, "b": "b"})
+    out = {index for index in out if index < len(details.parts or ())}
+    narrowed = narrow(details, out)
+    if narrowed is None:
+        assert not out or len(out) == len(details.parts or ())
+        return
+    moved = [part for index, part in enumerate(details.parts or ()) if index not in out and isinstance(part, MovePart)]
+    assert sum(isinstance(change, MoveCell) for change in narrowed.cells or ()) == len(moved)
+    source = was
+    for index, part in reversed(list(enumerate(details.parts or ()))):
+        if isinstance(part, ChangePart) and index not in out:
+            source = source[: part.start] + part.text + source[part.end :]
+    assert get_edits(narrowed).get("a", was) == source
 
 
 def test_what_a_text_loads_is_told_of_what_remains() -> None:
