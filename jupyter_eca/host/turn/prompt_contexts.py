@@ -7,6 +7,7 @@ it, so what is shown before a prompt is sent is what is sent.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +21,7 @@ from jupyter_eca.plugins.contexts.resolve import find_mentioned_contexts, read_a
 from jupyter_eca.protocol.context import CursorContext
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from jupyter_eca.host.chat.live_chat import LiveChat, Prompt
     from jupyter_eca.host.services import Services
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 # The tool that a model reads notebooks with. What it may not read with this tool, it is not told without a call either.
 _READER: Final = "notebook_read"
+
+# The tool that a model reads files with. Of a file that the user has not mentioned, it is told only what this tool may
+# read without a question.
+_FILE_READER: Final = "read_file"
 
 
 class PromptContexts:
@@ -51,10 +56,8 @@ class PromptContexts:
         may_mention = any(sign in message for sign in SIGNS)
         if not (prompt.contexts or changed or tells_place or may_mention):
             return [], None
-        check_reading = partial(self._check_reading, chat, chat.state.setup.policy or Policy())
-        surroundings = self._contexts.build_surroundings(
-            prompt.chat, chat.kernel, chat.asked_notebook, chat.known, check_reading
-        )
+        surroundings = self._contexts.build_surroundings(prompt.chat, chat.kernel, chat.asked_notebook, chat.known)
+        surroundings = self._add_checks(surroundings, chat, chat.state.setup.policy or Policy())
         contexts = [*prompt.contexts, *await find_mentioned_contexts(surroundings, message, prompt.contexts)]
         place = None
         if tells_place and not any(isinstance(context, CursorContext) for context in contexts):
@@ -66,10 +69,8 @@ class PromptContexts:
     async def read_during_turn(self, chat: LiveChat, message: str, contexts: Iterable[ChatContext]) -> list[Material]:
         """Read the contexts of a message that the user sends while the turn of a chat goes on: those that the client
         sent, and those that the message mentions."""
-        check_reading = partial(self._check_reading, chat, chat.state.setup.policy or Policy())
-        surroundings = self._contexts.build_surroundings(
-            chat.state.id, chat.kernel, chat.asked_notebook, chat.known, check_reading
-        )
+        surroundings = self._contexts.build_surroundings(chat.state.id, chat.kernel, chat.asked_notebook, chat.known)
+        surroundings = self._add_checks(surroundings, chat, chat.state.setup.policy or Policy())
         sent = tuple(contexts)
         return await _read_new(chat, surroundings, [*sent, *await find_mentioned_contexts(surroundings, message, sent)])
 
@@ -77,27 +78,37 @@ class PromptContexts:
         """Read the contexts of a prompt that is not sent yet. Nothing is remembered."""
         notebook = next((context.path for context in prompt.contexts if isinstance(context, CursorContext)), "")
         agent = self._services.current.resolved.agent(prompt.choice.fill_from(chat.choice).agent)
-        check_reading = partial(self._check_reading, chat, agent.policy)
-        surroundings = self._contexts.build_surroundings(prompt.chat, None, notebook, check_reading=check_reading)
+        surroundings = self._contexts.build_surroundings(prompt.chat, None, notebook)
+        surroundings = self._add_checks(surroundings, chat, agent.policy)
         contexts = drop_known_cursor(chat.cursor, prompt.contexts)
         return await read_materials(
             surroundings, [*contexts, *await find_mentioned_contexts(surroundings, message, contexts)]
         )
 
-    async def _check_reading(self, chat: LiveChat, policy: Policy, path: str) -> None:
-        """Check whether the model may be told of the cells of a notebook, as if it called `notebook_read`. `policy` are
-        the rules of the turn.
+    def _add_checks(self, surroundings: Surroundings, chat: LiveChat, policy: Policy) -> Surroundings:
+        """Return the surroundings with the checks of what the model may read. `policy` are the rules of the turn."""
+        return replace(
+            surroundings,
+            check_reading=partial(self._check_reading, chat, policy, _READER, (Decision.ALLOW, Decision.ASK)),
+            check_reading_file=partial(self._check_reading, chat, policy, _FILE_READER, (Decision.ALLOW,)),
+        )
 
-        Raises: ToolError when a rule denies that call, or when the model must fetch a rule of the user's first.
+    async def _check_reading(
+        self, chat: LiveChat, policy: Policy, reader: str, enough: Collection[Decision], path: str
+    ) -> None:
+        """Check whether the model may be told of a notebook or a file, as if it called the tool `reader`. `enough` are
+        the decisions about that call with which it may.
+
+        Raises: ToolError when it may not, or when the model must fetch a rule of the user's first.
         """
-        tool = self._services.toolbox.get(_READER)
+        tool = self._services.toolbox.get(reader)
         if tool is None:
             return
         arguments: dict[str, Any] = {"path": path}
         files = self._contexts.find_files(chat.state.id)
         targets = await find_call_targets(files, self._services.config, tool.spec, arguments)
-        verdict = decide(policy, tool.spec, arguments, frozenset(), trust=True, targets=targets)
-        if verdict.decision is Decision.DENY:
+        verdict = decide(policy, tool.spec, arguments, frozenset(), targets=targets)
+        if verdict.decision not in enough:
             raise ToolError("a rule of the user's forbids to read it.")
         await path_rules.check(self._contexts.build(chat.state.id, chat.kernel), tool, arguments)
 

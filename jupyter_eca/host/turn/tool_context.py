@@ -22,7 +22,7 @@ from jupyter_eca.host.turn.open_notebooks import find_active_notebook, find_kern
 from jupyter_eca.host.turn.path_rules import ChatPathRules
 from jupyter_eca.instructions.rules import CATALOGUE
 from jupyter_eca.instructions.skills import SkillRegistry
-from jupyter_eca.plugins.contexts.base import Surroundings, allow_reading
+from jupyter_eca.plugins.contexts.base import Surroundings
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import FileChangeDetails
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.subagents import Subagents
-    from jupyter_eca.plugins.contexts.base import ReadingCheck
     from jupyter_eca.workspace.ports import Files, Kernel, Notebooks
 
 
@@ -154,13 +153,12 @@ class ToolContexts:
         kernel: Kernel | None,
         notebook: str = "",
         known: KnownVersions | None = None,
-        check_reading: ReadingCheck = allow_reading,
     ) -> Surroundings:
         """Build the sources that the contexts of a chat are read from.
 
         `notebook` is the one in which the user asked, "" while the user still types. Without one, the active
         notebook is used. `known` remembers which versions of files and cells the model has read. It is only passed when
-        the model gets what is read. `check_reading` checks whether the model may read the notebook that the user is in.
+        the model gets what is read.
         """
         services, workspace, files = self._services, self._services.workspace, self.find_files(chat)
         live = self._chats.live(chat)
@@ -180,7 +178,6 @@ class ToolContexts:
             services.config.policy,
             find_kernels(services, kernel),
             live.state.history if live else (),
-            check_reading,
         )
 
     def find_notebooks(self, chat: str) -> Notebooks | None:

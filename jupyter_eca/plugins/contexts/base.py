@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.config.policy.applied_policy import AppliedPolicy
 from jupyter_eca.config.schema import VariablesConfig
+from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.reading.recent_look import Glances
 from jupyter_eca.workspace.known_versions import KnownVersions
 
@@ -22,15 +23,20 @@ if TYPE_CHECKING:
 
 
 class ReadingCheck(Protocol):
-    """Checks whether the user's rules let the model read a notebook."""
+    """Checks whether the user's rules let the model read a notebook or a file."""
 
     def __call__(self, path: str, /) -> Awaitable[None]:
-        """Raises: ToolError when a rule forbids to read the notebook, or asks for something else first."""
+        """Raises: ToolError when a rule forbids to read it, or asks for something else first."""
         ...
 
 
 async def allow_reading(path: str, /) -> None:
     """Let every notebook be read."""
+
+
+async def refuse_reading(path: str, /) -> None:
+    """Let no file be read that the user has not mentioned. Raises: ToolError."""
+    raise ToolError(f"{path} is not mentioned.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,8 @@ class Surroundings:
     """The conversation so far. What is in it need not be told again."""
     check_reading: ReadingCheck = allow_reading
     """Checks whether the model may read a notebook."""
+    check_reading_file: ReadingCheck = refuse_reading
+    """Checks whether the model may read a file that the user has not mentioned, without a question to the user."""
     shows_error: bool = False
     """Whether another context of the same message shows the last error."""
 

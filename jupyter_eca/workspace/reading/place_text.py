@@ -5,6 +5,7 @@ An example:
 
     sales.ipynb: 30 cells, python, kernel idle, started 2m 5s ago: cells 1-26 have run in it
     Headings: 1 Load, 5 Clean, 12 Plot
+    Own modules: charts.py: line(values, title=''), bar(values)
     Active cell 26 [c25], line 1:
     --- cell 26 [c25]: code, execution 19, failed ---
     share(df)
@@ -87,6 +88,7 @@ _MAX_ID: Final = 12
 
 _HEADING: Final = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _HEADINGS: Final = "Headings: "
+_MODULES: Final = "Own modules: "
 _BODY: Final = "--- cell "
 _AGE: Final = re.compile(r", started [^:\n]*? ago")
 _FULL: Final = re.escape(format_context(LABEL, "\0")).replace("\0", "(?P<full>.*?)")
@@ -111,6 +113,8 @@ class Place:
     """The selected text."""
     asks: bool = False
     """Whether the cell itself asks, with `%%eca`."""
+    modules: tuple[str, ...] = ()
+    """A line for each of the user's modules that the notebook imports, see `module_outline`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,11 @@ class Told:
     body: str = ""
     """The sources and outputs."""
     outlined: tuple[str, ...] = ()
-    """The lines about the notebooks whose headings were listed."""
+    """The lines about the notebooks whose headings and modules were listed."""
+
+    def has_outline(self, path: str) -> bool:
+        """Return whether the headings and the modules of a notebook were listed."""
+        return any(line.startswith(f"{path}: ") for line in self.outlined)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +178,14 @@ def describe_place(place: Place, told: Told, *, without_error: bool = False) -> 
         )
     if without_error and subject is find_last_failed(document):
         body, whole = _render_subject(document, subject, place, without_error=True)
-    is_outlined = any(line.startswith(prefix) for line in told.outlined)
+    is_outlined = told.has_outline(document.path)
     headings = "" if is_outlined else ", ".join(_list_headings(document))
+    modules = "" if is_outlined else "; ".join(place.modules)
     where = _describe_where(place, subject)
     lines = (
         head,
         headings and _HEADINGS + headings,
+        modules and _MODULES + modules,
         f"{where[:1].upper()}{where[1:]}:",
         selected and f"Selected:\n{selected}",
         body,
@@ -189,7 +199,7 @@ def _take_over(told: Told, match: re.Match[str]) -> Told:
         return replace(told, head=_AGE.sub("", match["head"])) if match["head"] else told
     head, _, rest = full.partition("\n")
     body = rest[rest.find(f"\n{_BODY}") + 1 :] if f"\n{_BODY}" in rest else ""
-    outlined = (*told.outlined, head) if rest.startswith(_HEADINGS) else told.outlined
+    outlined = (*told.outlined, head) if rest.startswith((_HEADINGS, _MODULES)) else told.outlined
     return Told(_AGE.sub("", head), body, outlined)
 
 

@@ -202,6 +202,81 @@ async def test_cells_of_another_language_and_of_invalid_code_come_without_defini
         assert "def share" not in await told(there, "julia", cursor("c2"))
 
 
+READS: dict[str, Any] = {"approval": {"allow": {"read_file": {}}}}
+CHARTS = """import os
+
+def line(values, title="", *, color: str = "navy"):
+    return _draw(values)
+
+async def load(path): ...
+
+class Sheet:
+    def __init__(self, width, height=400): ...
+
+class Plain: ...
+
+def _draw(values): ...
+"""
+OUTLINE = "line(values, title='', *, color: str='navy'), async load(path), class Sheet(width, height=400), class Plain"
+IMPORTS = (code("c1", "import os, charts as ch\nfrom shop.prices import total\nimport gone", count=1), code("c2", "1"))
+
+
+def write_modules(folder: Path) -> None:
+    (folder / "work" / "shop").mkdir(parents=True)
+    (folder / "work" / "charts.py").write_text(CHARTS)
+    (folder / "work" / "shop" / "prices.py").write_text("def total(lines): ...\n")
+    # It is in the folder of the project, but not in that of the notebook, from which the kernel does not import it.
+    (folder / "gone.py").write_text("def gone(): ...\n")
+
+
+async def test_the_users_own_modules_come_once_with_what_they_offer(tmp_path: Path) -> None:
+    write_modules(tmp_path)
+    async with room(tmp_path, IMPORTS, toolCall=READS) as there:
+        new = await told(there, "plot", cursor("c2"))
+        line = f"Own modules: work/charts.py: {OUTLINE}; work/shop/prices.py: total(lines)"
+        assert new.partition("kernel there\n")[2].splitlines()[:2] == [line, "Active cell 2 [c2], line 1:"]
+        assert await told(there, "and", cursor("c2")) == "\n\n(active cell 2 [c2], line 1, as before)"
+        assert "modules" not in await told(there, "up", cursor("c1"))
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"ask": {"read_file": {}}},
+        {"allow": {"read_file": {}}, "deny": {"read_file": {"argsMatchers": {"path": [r".*\.py"]}}}},
+    ],
+    ids=["asked", "denied"],
+)
+async def test_of_a_module_that_may_not_be_read_without_a_question_nothing_is_told(
+    tmp_path: Path, rules: dict[str, Any]
+) -> None:
+    write_modules(tmp_path)
+    async with room(tmp_path, IMPORTS, toolCall={"approval": rules}) as there:
+        new = await told(there, "plot", cursor("c2"))
+        assert "Active cell 2 [c2]" in new
+        assert "charts.py" not in new
+
+
+@pytest.mark.parametrize(
+    "source", ["def line(", "\0", "x = 1", f"def line({'a' * 500}): ...", "#" * 200_000], ids=lambda text: text[:8]
+)
+async def test_a_module_without_a_short_outline_is_left_out(tmp_path: Path, source: str) -> None:
+    write_modules(tmp_path)
+    (tmp_path / "work" / "charts.py").write_text(source)
+    async with room(tmp_path, IMPORTS, toolCall=READS) as there:
+        assert "\nOwn modules: work/shop/prices.py: total(lines)\n" in await told(there, "plot", cursor("c2"))
+
+
+async def test_a_module_outside_of_the_workspace_is_not_read(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    write_modules(project)
+    (tmp_path / "secret.py").write_text("def secret(): ...\n")
+    (project / "work" / "charts.py").unlink()
+    (project / "work" / "charts.py").symlink_to(tmp_path / "secret.py")
+    async with room(project, IMPORTS, toolCall=READS) as there:
+        assert "secret" not in await told(there, "plot", cursor("c2"))
+
+
 async def test_a_traceback_is_told_once_when_it_is_mentioned_too(tmp_path: Path) -> None:
     async with room(tmp_path, CELLS) as there:
         new = await told(there, "Explain @error.", cursor("c3"))

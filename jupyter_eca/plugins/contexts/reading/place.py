@@ -7,19 +7,30 @@ It must not know whether a prompt has such a place: `cursor` is called for a cur
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.plugins.contexts.reading import open_notebook
 from jupyter_eca.protocol.notebook import CellState
+from jupyter_eca.workspace.files import text_file
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.reading.input_text import describe_inputs
+from jupyter_eca.workspace.reading.module_outline import MAX_MODULES, list_imported_files, outline_module
 from jupyter_eca.workspace.reading.place_text import LABEL, Place, describe_place, read_told
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from jupyter_eca.plugins.contexts.base import Surroundings
     from jupyter_eca.protocol.context import CursorContext, Range
     from jupyter_eca.protocol.notebook import NotebookDocument
+
+# Larger modules are not parsed: that would take longer than the user should wait.
+_MAX_MODULE_BYTES: Final = 100_000
 
 
 async def read_cursor_place(surroundings: Surroundings, context: CursorContext) -> Material:
@@ -36,7 +47,7 @@ async def read_cursor_place(surroundings: Surroundings, context: CursorContext) 
         cell, position = selection.cell_id, selection.range
     cell = cell or document.active_cell_id or ""
     selected = _read_selected(document, cell, position)
-    return _convert_place(surroundings, Place(document, history, cell, position if cell else None, selected))
+    return await _convert_place(surroundings, Place(document, history, cell, position if cell else None, selected))
 
 
 async def read_asking_place(surroundings: Surroundings, cell: str) -> Material | None:
@@ -61,7 +72,7 @@ async def read_asking_place(surroundings: Surroundings, cell: str) -> Material |
         known = document.cell(cell.rpartition(".")[0])
         running = (other for other in document.cells if other.state is CellState.RUNNING)
         cell = (known or next(running, None) or document.cells[0]).id if document.cells else ""
-    return _convert_place(surroundings, Place(document, history, cell, asks=True))
+    return await _convert_place(surroundings, Place(document, history, cell, asks=True))
 
 
 async def _find_refusal(surroundings: Surroundings, path: str) -> Material | None:
@@ -89,10 +100,34 @@ def _read_selected(document: NotebookDocument, id: str, position: Range) -> str:
     return "\n".join(lines)
 
 
-def _convert_place(surroundings: Surroundings, place: Place) -> Material:
+async def _convert_place(surroundings: Surroundings, place: Place) -> Material:
     """Return what the model is told of a place. If this has the whole source of a cell, `surroundings.known` learns
     that the model knows the cell."""
     told = read_told(surroundings.history)
+    if not told.has_outline(place.document.path):
+        place = replace(place, modules=await _read_modules(surroundings, place.document))
     text = describe_place(place, told, without_error=surroundings.shows_error)
     surroundings.known.learn_cells(place.document.path, text.whole)
     return Material("" if text.is_short else LABEL, text.text)
+
+
+async def _read_modules(surroundings: Surroundings, document: NotebookDocument) -> tuple[str, ...]:
+    """Return a line for each of the user's modules that the notebook imports: those that lie in its folder, and that
+    the model may read without a question."""
+    found: list[str] = []
+    folder = PurePosixPath(document.path).parent
+    for name in list_imported_files(document):
+        if len(found) == MAX_MODULES:
+            break
+        with suppress(ToolError, OSError):
+            real = surroundings.files.contents.resolve(str(folder / name))
+            if await run_read(_is_small_file, real):
+                path = surroundings.files.shorten(real)
+                await surroundings.check_reading_file(path)
+                found += filter(None, (outline_module(path, await run_read(text_file.read, real, path)),))
+    return tuple(found)
+
+
+def _is_small_file(real: Path) -> bool:
+    """Return whether there is such a file, and it is quickly parsed. Blocks."""
+    return real.is_file() and real.stat().st_size <= _MAX_MODULE_BYTES
