@@ -108,9 +108,10 @@ class RequestView:
         """Return whether a text matches."""
         return self.search(pattern) is not None
 
-    def knows_skill(self, name: str) -> bool:
-        """Return whether the model is told of a skill and can load it."""
-        return self.offers("skill") and f"- {name}:" in self.system
+    def knows_skill(self, name: str, occasion: str = "") -> bool:
+        """Return whether the model is told of a skill for this occasion and can load it."""
+        pattern = rf"^- {re.escape(name)}:[^\n]*{re.escape(occasion)}"
+        return self.offers("skill") and re.search(pattern, self.system, re.MULTILINE) is not None
 
     def search(self, pattern: str) -> re.Match[str] | None:
         """Return the match in the newest text that matches."""

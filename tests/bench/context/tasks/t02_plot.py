@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from tests.bench.context.session import Session
 
 QUESTION = "Add a cell at the end that plots the revenue by month, and run it."
+# How a request says what the module of the project can draw.
+OFFER = r"charts\.py:[^\n]*\bline\(values, title"
 LINE = 'charts.line(monthly, title="Revenue by month in 2025")'
 
 
 def learn_to_plot(view: RequestView) -> Reply:
-    """Return the calls that tell the model how plots are made here. What is plotted is in the active cell."""
+    """Return the calls that tell the model how plots are made here; none if it was told. What is plotted is in the
+    active cell. The model loads a skill if its description says so."""
     return (
-        call("grep", pattern="^def |chart|plot"),
-        *([call("skill", name="readable-plot")] if view.knows_skill("readable-plot") else []),
+        *([] if view.knows(OFFER) else [call("grep", pattern="^def |chart|plot")]),
+        *([call("skill", name="readable-plot")] if view.knows_skill("readable-plot", "when a figure is made") else []),
     )
 
 
@@ -41,8 +44,9 @@ class Plot(Task):
         await session.page.ask(QUESTION)
 
     def play(self, view: RequestView) -> Story:
-        view = yield learn_to_plot(view)
-        view.read(r"charts\.py:\d+:(def line\(values, title)")
+        if calls := learn_to_plot(view):
+            view = yield calls
+        assert view.knows(OFFER)
         size = int(view.read(r"(\d+) cells"))
         view = yield change_cells(view, Insert(LINE), run=[size + 1])
         if calls := look(view, size + 1):

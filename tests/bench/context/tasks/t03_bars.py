@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tests.bench.context.notebook_calls import Insert, Rewrite, change_cells, look
 from tests.bench.context.played_model import say
 from tests.bench.context.projects import SALES
-from tests.bench.context.tasks.t02_plot import LINE, QUESTION, Plot, learn_to_plot
+from tests.bench.context.tasks.t02_plot import LINE, OFFER, QUESTION, Plot, learn_to_plot
 
 if TYPE_CHECKING:
     from tests.bench.context.played_model import Story
@@ -26,15 +26,16 @@ class Bars(Plot):
         await session.page.ask("Make bars of it, with a label on each.")
 
     def play(self, view: RequestView) -> Story:
-        view = yield learn_to_plot(view)
-        view.read(r"charts\.py:\d+:(def line\(values, title)")
+        if calls := learn_to_plot(view):
+            view = yield calls
+        assert view.knows(OFFER)
         size = int(view.read(r"(\d+) cells"))
         view = yield change_cells(view, Insert(LINE), run=[size + 1])
         if calls := look(view, size + 1):
             view = yield calls
         view = yield say(f"{QUESTION} That is done.")
         plot = view.read(rf"cell {size + 1} \[([\w-]+)\]")
-        view.read(r"charts\.py:\d+:(def bar\(values, title=\"\", labels)")
+        view.read(r"charts\.py:[^\n]*\b(bar\(values, title=[\"']{2}, labels)")
         view = yield change_cells(view, Rewrite(plot, BARS), run=[plot])
         if calls := look(view, size + 1):
             view = yield calls
