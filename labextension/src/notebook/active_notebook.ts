@@ -122,7 +122,7 @@ export class NotebookSurroundings implements Surroundings {
     const cell =
       this.trans.__('cell %1', number) + (place === undefined ? '' : `, ${describePlace(place, this.trans)}`);
     const content = this.trans.__(
-      'its source (of a long cell, the lines around the cursor), the end of its output, the cells that its error passed through, the headings of the notebook and the state of its kernel; of these, only what the chat does not have yet'
+      'its source (of a long cell, the lines around the cursor), the end of its output, the cells that its error passed through, the cells that define the functions and classes it uses, the headings of the notebook, the functions of your modules that it imports, and the state of its kernel; of these, only what the chat does not have yet'
     );
     return { label: `${baseName(path)} · ${cell}`, detail: `${path}, ${cell}`, content };
   }
