@@ -14,6 +14,7 @@ from pydantic import Field, field_validator
 
 from jupyter_eca.protocol.base import EMPTY_IS_DEFAULT, ChatId, Model
 from jupyter_eca.protocol.changes import ReviewTime
+from jupyter_eca.protocol.event import Person
 
 
 class ClientInfo(Model):
@@ -113,8 +114,8 @@ class ClientRights(Model):
 
 
 class InitializeResult(Model):
-    """The first answer of the server. Only clients of the older revision read these fields, except for `rights`; they
-    harm nobody else."""
+    """The first answer of the server. Only clients of the older revision read these fields, except for `rights` and
+    `user`; they harm nobody else."""
 
     models: tuple[str, ...] = ()
     chat_default_model: str = ""
@@ -123,6 +124,9 @@ class InitializeResult(Model):
     chat_welcome_message: str = ""
     rights: ClientRights | None = None
     """Not in ECA: what the client may do. It is absent if it may do everything, and for clients that are not ours."""
+    user: Person | None = None
+    """Not in ECA: the client's own user, as the events of chats name them in `by`. It is absent where the server does
+    not tell its users apart, and for clients that are not ours."""
 
 
 class MessageType(StrEnum):

@@ -21,6 +21,7 @@ import {
   ImageContent,
   MovePart,
   Origin,
+  Person,
   RejectReason,
   TaskDetails,
   TextOutput,
@@ -51,6 +52,8 @@ export interface UserBlock extends Keyed {
   readonly contentId?: string;
   /** When the message was sent, in milliseconds since 1970. */
   readonly at?: number;
+  /** Who has sent the message, on a server that tells its users apart. */
+  readonly by?: Person;
 }
 
 /** `text`: an answer of the model, as Markdown. `system`: a message of the server. */
@@ -113,6 +116,8 @@ export interface ToolBlock extends Keyed {
   readonly whole?: number;
   /** Why the call was rejected. */
   readonly reason?: RejectReason;
+  /** Who has approved or rejected the call, on a server that tells its users apart. */
+  readonly by?: Person;
   /** The rule or default that decided whether the call runs, needs an approval, or is forbidden. */
   readonly cause?: Cause;
   /** Whether the user was asked to approve the call. */
@@ -178,11 +183,11 @@ const STAGE_RANKS: Readonly<Record<ToolStatus, number>> = {
 };
 
 /** Return the blocks with a content added. */
-export function addContent(blocks: Blocks, { role, content, at }: ChatContentReceivedParams): Blocks {
+export function addContent(blocks: Blocks, { role, content, at, by }: ChatContentReceivedParams): Blocks {
   switch (content.type) {
     case 'text':
       return role === 'user'
-        ? addUserText(blocks, content, at)
+        ? addUserText(blocks, content, at, by)
         : addText(blocks, role === 'system' ? 'system' : 'text', content);
     case 'reasonStarted':
       return addReasoning(blocks, content.id, '');
@@ -195,7 +200,7 @@ export function addContent(blocks: Blocks, { role, content, at }: ChatContentRec
     case 'toolCallRunning':
     case 'toolCalled':
     case 'toolCallRejected':
-      return updateCall(blocks, content);
+      return updateCall(blocks, content, by);
     case 'image':
       return addImage(blocks, content, role === 'user');
     case 'url':
@@ -339,15 +344,21 @@ function replaceBlock(blocks: Blocks, index: number, block: Block): Blocks {
   return changed;
 }
 
-/** Add a message of the user. `at`: when it was sent, in milliseconds since 1970. */
-function addUserText(blocks: Blocks, { text, contentId, contexts }: Content & { type: 'text' }, at?: number): Blocks {
+/** Add a message of the user. `at`: when it was sent, in milliseconds since 1970. `by`: who has sent it. */
+function addUserText(
+  blocks: Blocks,
+  { text, contentId, contexts }: Content & { type: 'text' },
+  at?: number,
+  by?: Person
+): Blocks {
   return appendBlock(blocks, {
     kind: 'user',
     text: asString(text),
     images: [],
     ...(contentId !== undefined && { contentId }),
     ...(Array.isArray(contexts) && { contexts }),
-    ...(at !== undefined && { at })
+    ...(at !== undefined && { at }),
+    ...readPerson(by)
   });
 }
 
@@ -374,13 +385,19 @@ function addReasoning(blocks: Blocks, id: string, text: string, ms?: number): Bl
   return appendBlock(blocks, { kind: 'reason', id, text, ...(ms !== undefined && { ms }) });
 }
 
-/** Add a content to the block of its call, or add a block if the call is new. */
-function updateCall(blocks: Blocks, content: ToolContent): Blocks {
+/** Return a person as the field of a block; `{}` if there is none, or if it has no name to show. */
+function readPerson(by?: Person): { readonly by?: Person } {
+  const { username, name } = (by ?? {}) as Partial<Record<keyof Person, unknown>>;
+  return typeof username === 'string' && typeof name === 'string' ? { by: { username, name } } : {};
+}
+
+/** Add a content to the block of its call, or add a block if the call is new. `by`: who has decided about the call. */
+function updateCall(blocks: Blocks, content: ToolContent, by?: Person): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === content.id);
   const before = blocks[index];
   const waitsFor = findBlocker(blocks, content);
   if (before?.kind === 'tool') {
-    const now = { ...before, ...readStage(content, before), ...waitsFor };
+    const now = { ...before, ...readStage(content, before), ...waitsFor, ...readPerson(by) };
     return replaceBlock(blocks, index, isOpen(now) ? now : clearProgress(now));
   }
   return appendBlock(blocks, {
@@ -392,7 +409,8 @@ function updateCall(blocks: Blocks, content: ToolContent): Blocks {
     argumentsText: '',
     outputs: [],
     ...readStage(content),
-    ...waitsFor
+    ...waitsFor,
+    ...readPerson(by)
   });
 }
 

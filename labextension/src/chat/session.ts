@@ -140,7 +140,7 @@ export class Session implements Attendant {
       }
       this.client = client;
       this.retryMs = FIRST_RETRY_MS;
-      this.dispatch({ type: 'allowed', rights: client.rights });
+      this.dispatch({ type: 'welcomed', ...client.welcome });
       this.dispatch({ type: 'connection', connection: 'open' });
       await this.catchUp();
     } catch (error) {

@@ -22,6 +22,7 @@ import {
   ClientRights,
   ConfigUpdatedParams,
   Job,
+  Person,
   ProviderStatus,
   ServerMethods,
   ToolServerUpdatedParams,
@@ -104,6 +105,8 @@ export interface State {
   readonly connection: Connection;
   /** What the user may do on this server; undefined if everything. */
   readonly rights?: ClientRights | undefined;
+  /** The user; undefined where the server does not tell its users apart. */
+  readonly user?: Person | undefined;
   /** Whether the server has sent its list of models, which may be empty. */
   readonly configured: boolean;
   /** The chat that is shown. */
@@ -143,8 +146,8 @@ export type Action =
   | ({ readonly type: 'notification' } & ServerNotification)
   /** The state of the connection has changed. */
   | { readonly type: 'connection'; readonly connection: Connection }
-  /** The server has said what the user may do. */
-  | { readonly type: 'allowed'; readonly rights: ClientRights | undefined }
+  /** The server has said who the user is, and what the user may do. */
+  | { readonly type: 'welcomed'; readonly rights?: ClientRights; readonly user?: Person }
   /** The list of all chats was fetched. */
   | { readonly type: 'listed'; readonly chats: readonly ChatSummary[] }
   /** The user opens a chat. It begins empty when it was not shown before. */
@@ -223,8 +226,8 @@ export function reduce(state: State, action: Action): State {
         connection: action.connection,
         ...(action.connection !== 'open' && { chats: dropQuestions(state) })
       };
-    case 'allowed':
-      return { ...state, rights: action.rights };
+    case 'welcomed':
+      return { ...state, rights: action.rights, user: action.user };
     case 'listed':
       return { ...state, list: action.chats };
     case 'shown': {

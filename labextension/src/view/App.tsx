@@ -41,6 +41,7 @@ import { IconButton } from './common/Icon';
 import { Instructions, InstructionsSource } from './Instructions';
 import { useKeptFocus } from './common/kept_focus';
 import { Messages } from './common/Messages';
+import { ChatPeople, usePeople } from './common/people';
 import { Rights } from './common/rights';
 import { openModelPicker, Pickers } from './composer/Pickers';
 import { ApproveAll, approveShown } from './tools/ApproveAll';
@@ -105,6 +106,7 @@ export function App({
   const [exporting, setExporting] = React.useState(false);
   const panel = React.useRef<HTMLDivElement>(null);
   const waiting = React.useMemo(() => (listing ? [] : listWaitingCalls(chat)), [listing, chat]);
+  const people = usePeople(chat, state.user);
   useKeptFocus(panel);
   useForgottenDrafts(session, drafts);
   useRefusedMessages(session, drafts, listing);
@@ -174,17 +176,19 @@ export function App({
           />
         ) : (
           <Rights.Provider value={state.rights}>
-            <NextDecision.Provider value={waiting[0] === undefined ? '' : nameCallInChat(waiting[0])}>
-              <ChatView
-                session={session}
-                drafts={drafts}
-                state={state}
-                chat={chat}
-                waiting={waiting}
-                surroundings={surroundings}
-                instructions={instructions}
-              />
-            </NextDecision.Provider>
+            <ChatPeople.Provider value={people}>
+              <NextDecision.Provider value={waiting[0] === undefined ? '' : nameCallInChat(waiting[0])}>
+                <ChatView
+                  session={session}
+                  drafts={drafts}
+                  state={state}
+                  chat={chat}
+                  waiting={waiting}
+                  surroundings={surroundings}
+                  instructions={instructions}
+                />
+              </NextDecision.Provider>
+            </ChatPeople.Provider>
           </Rights.Provider>
         )}
       </Boundary>

@@ -13,11 +13,11 @@ import {
   ChatListResult,
   ChatSummary,
   ClientMethods,
-  ClientRights,
   CodeAssistant,
   Done,
   EditorGetDiagnosticsParams,
   EditorGetDiagnosticsResult,
+  InitializeResult,
   NotebookDocument,
   NotebookEditParams,
   NotebookListResult,
@@ -103,8 +103,11 @@ const REVIEW: CodeAssistant = { review: true };
 export class Client {
   private constructor(
     private readonly peer: Peer<ClientMethods, ServerMethods>,
-    /** What this client may do; undefined if it may do everything. */
-    readonly rights?: ClientRights
+    /**
+     * What the server has said about this client. `rights`: what it may do; undefined if it may do everything. `user`:
+     * its user; undefined where the server does not tell its users apart.
+     */
+    readonly welcome: Pick<InitializeResult, 'rights' | 'user'>
   ) {}
 
   /** Connect to the server. Without `attendant`, tool calls cannot be approved here. Throws: LinkError, RpcError. */
@@ -139,15 +142,13 @@ export class Client {
   static async connectForNotebooks(link: Link, notebooks: NotebookHost, onClose: () => void): Promise<Client> {
     const peer = new Peer<ClientMethods, ServerMethods>(link, onClose);
     serveNotebooks(peer, notebooks);
-    await initialize(peer, { ...UNATTENDED, ...NOTEBOOKS });
-    return new Client(peer);
+    return new Client(peer, await initialize(peer, { ...UNATTENDED, ...NOTEBOOKS }));
   }
 
   /** Connect only to complete text: the server sends nothing about chats. Throws: LinkError, RpcError. */
   static async connectForCompletion(link: Link, onClose: () => void): Promise<Client> {
     const peer = new Peer<ClientMethods, ServerMethods>(link, onClose);
-    await initialize(peer, NO_CHATS);
-    return new Client(peer);
+    return new Client(peer, await initialize(peer, NO_CHATS));
   }
 
   /** Send a request and return its result. When `signal` aborts, it is cancelled. Throws: LinkError, RpcError. */
@@ -209,18 +210,15 @@ function serveNotebooks(peer: Peer<ClientMethods, ServerMethods>, notebooks: Not
   });
 }
 
-/**
- * Begin the conversation, as ECA demands it. `codeAssistant` has the capabilities of the client. Return what the client
- * may do; undefined if it may do everything.
- */
+/** Begin the conversation, as ECA demands it. `codeAssistant` has the capabilities of the client. */
 async function initialize(
   peer: Peer<ClientMethods, ServerMethods>,
   codeAssistant: CodeAssistant
-): Promise<ClientRights | undefined> {
+): Promise<InitializeResult> {
   const result = await peer.request('initialize', {
     clientInfo: { name: 'jupyter-eca' },
     capabilities: { codeAssistant }
   });
   peer.notify('initialized', {});
-  return result.rights ?? undefined;
+  return result;
 }

@@ -1245,8 +1245,8 @@ export interface InitializeParams {
 }
 
 /**
- * The first answer of the server. Only clients of the older revision read these fields, except for `rights`; they
- * harm nobody else.
+ * The first answer of the server. Only clients of the older revision read these fields, except for `rights` and
+ * `user`; they harm nobody else.
  */
 export interface InitializeResult {
   readonly models: readonly string[];
@@ -1256,6 +1256,11 @@ export interface InitializeResult {
   readonly chatWelcomeMessage: string;
   /** Not in ECA: what the client may do. It is absent if it may do everything, and for clients that are not ours. */
   readonly rights?: ClientRights;
+  /**
+   * Not in ECA: the client's own user, as the events of chats name them in `by`. It is absent where the server does not
+   * tell its users apart, and for clients that are not ours.
+   */
+  readonly user?: Person;
 }
 
 /** Insert a new cell. */

@@ -8,8 +8,8 @@ import {
   ChatContentReceivedParams,
   ChatSelection,
   ClientMethods,
-  ClientRights,
   Content,
+  InitializeResult,
   Role,
   ServerMethods
 } from '../../src/wire/protocol';
@@ -29,7 +29,7 @@ class Server {
   constructor(
     link: Link,
     private readonly chats: readonly { id: string; status: 'running' | 'idle' }[] = [],
-    private readonly rights?: ClientRights
+    private readonly welcome: Pick<InitializeResult, 'rights' | 'user'> = {}
   ) {
     this.peer = new Peer(link);
     const note = <K extends keyof ClientMethods>(
@@ -42,7 +42,7 @@ class Server {
       });
     };
     note('initialize', () => ({
-      ...(this.rights !== undefined && { rights: this.rights }),
+      ...this.welcome,
       models: [],
       chatDefaultModel: '',
       chatBehaviors: [],
@@ -86,8 +86,8 @@ class TestWorld implements SessionEnvironment {
   readonly servers: Server[] = [];
   readonly chats: { id: string; status: 'running' | 'idle' }[] = [];
   refuses = false;
-  /** What the user may do; undefined if everything. */
-  rights?: ClientRights;
+  /** What the server says about the user. */
+  welcome: Pick<InitializeResult, 'rights' | 'user'> = {};
   private readonly waiting = new Set<() => void>();
   private ids = 0;
   /** The notebooks of the page; undefined as long as it has none. */
@@ -98,7 +98,7 @@ class TestWorld implements SessionEnvironment {
       return Promise.reject(new LinkError('refused'));
     }
     const [left, right] = createLinks();
-    this.servers.push(new Server(right, this.chats, this.rights));
+    this.servers.push(new Server(right, this.chats, this.welcome));
     return Promise.resolve(left);
   }
 
@@ -165,14 +165,17 @@ test('the panel connects as a client that approves calls and answers questions',
   expect(JSON.stringify(world.server.of('initialize'))).not.toContain('unattended');
 });
 
-test('the session knows what the user may do, also after the server has changed it', async () => {
+test('the session knows who the user is and what the user may do, also after the server has changed it', async () => {
   const [session, world] = await connected();
   expect(session.state.rights).toBeUndefined();
-  world.rights = { asks: false, approves: false, reason: 'Ada asks here.' };
+  expect(session.state.user).toBeUndefined();
+  const user = { username: 'cy', name: 'Cy' };
+  world.welcome = { rights: { asks: false, approves: false, reason: 'Ada asks here.' }, user };
   session.handleClose();
   world.tick();
   await until(() => session.state.connection === 'open');
-  expect(session.state.rights).toEqual(world.rights);
+  expect(session.state.rights).toEqual(world.welcome.rights);
+  expect(session.state.user).toEqual(user);
 });
 
 test('a prompt goes to the chat that is shown, with the chosen model and agent', async () => {

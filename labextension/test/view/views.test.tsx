@@ -19,6 +19,7 @@ import { Pickers } from '../../src/view/composer/Pickers';
 import { Completion } from '../../src/view/composer/Completion';
 import { Breakdown } from '../../src/view/ContextMeter';
 import { Env, EnvProvider } from '../../src/view/common/env';
+import { ChatPeople } from '../../src/view/common/people';
 import { Rights } from '../../src/view/common/rights';
 import { CarryOut, Plan } from '../../src/view/tools/Plan';
 import { Question } from '../../src/view/transcript/Question';
@@ -140,6 +141,79 @@ test.each([
   const details = { type: 'shellCommand', commands: [], background: false, line: 'make' } as const;
   expect(block({ ...CALL, status: 'waiting', details: { ...details, sandbox } })).toContain(words);
   expect(block({ ...CALL, status: 'waiting', details })).not.toContain('sandbox');
+});
+
+const ADA = { username: 'ada', name: 'Ada' };
+const BEN = { username: 'ben', name: '<Ben>' };
+
+/** A block in a chat of Ada, who sees it, and Ben. */
+function shared(block: Block): string {
+  const people = { viewer: 'ada', names: new Map([ADA, BEN].map(({ username, name }) => [username, name])) };
+  return shown(
+    <ChatPeople.Provider value={people}>
+      <BlockView
+        chatId="c"
+        block={block}
+        last
+        idle
+        onApprove={nothing}
+        onReject={nothing}
+        onBackground={nothing}
+        {...user}
+      />
+    </ChatPeople.Provider>
+  );
+}
+
+test('a message bears the name of who has sent it only where several people are', () => {
+  const message: Block = { kind: 'user', key: 'b0', text: 'Hi', images: [], by: BEN };
+  expect(shared(message)).toContain('<div class="eca-User-name" title="ben" dir="auto">&lt;Ben&gt;</div>');
+  expect(shared(message)).toContain('aria-label="&lt;Ben&gt;"');
+  expect(shared({ ...message, by: ADA })).toContain('dir="auto">You</div>');
+  expect(shared({ kind: 'user', key: 'b0', text: 'Hi', images: [] })).not.toContain('eca-User-name');
+  expect(block(message)).not.toContain('Ben');
+  expect(block(message)).toContain('aria-label="You"');
+});
+
+test('a call says who has approved or rejected it only where several people are', () => {
+  const done: ToolBlock = { ...CALL, status: 'done', ms: 1200, by: BEN };
+  expect(shared(done)).toContain('>Approved by &lt;Ben&gt;</p>');
+  expect(shared({ ...done, by: ADA })).toContain('>Approved by you</p>');
+  expect(block(done)).not.toContain('pproved by');
+  const rejected: ToolBlock = { ...CALL, status: 'rejected', reason: 'user-choice', by: BEN };
+  expect(shared(rejected)).toContain('>Rejected by &lt;Ben&gt;</p>');
+  expect(shared({ ...rejected, by: ADA })).toContain('>Rejected by you</p>');
+  expect(shared({ ...CALL, status: 'done' })).not.toContain('Approved by');
+});
+
+test('a call that was approved and then did not run was not rejected by who has approved it', () => {
+  for (const reason of ['user-stop', 'earlier-call-failed'] as const) {
+    expect(shared({ ...CALL, status: 'rejected', reason, by: BEN })).toContain('>Approved by &lt;Ben&gt;</p>');
+  }
+});
+
+test('a name hides no character', () => {
+  const by = { username: 'mallory', name: 'A\u202eda' };
+  expect(shared({ kind: 'user', key: 'b0', text: 'Hi', images: [], by })).toContain('A\\u202eda</div>');
+});
+
+test('who may only read has no buttons at a message', () => {
+  const message: Block = { kind: 'user', key: 'b0', text: 'Hi', images: [], contentId: 'm' };
+  const rights: ClientRights = { asks: false, approves: false, reason: '' };
+  const view = (
+    <BlockView
+      chatId="c"
+      block={message}
+      last
+      idle
+      onApprove={nothing}
+      onReject={nothing}
+      onBackground={nothing}
+      {...user}
+    />
+  );
+  expect(shown(view)).toContain('<button');
+  expect(shown(<Rights.Provider value={rights}>{view}</Rights.Provider>)).not.toContain('<button');
 });
 
 test('a call that waits for a call before it says for which', () => {

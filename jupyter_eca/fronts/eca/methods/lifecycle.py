@@ -52,6 +52,7 @@ async def initialize(session: EcaSession, params: lifecycle.InitializeParams) ->
         chat_default_behavior=resolved.agent(session.default_agent).name,
         chat_welcome_message=resolved.config.welcome_message,
         rights=_describe_rights(session),
+        user=session.door.access.user if session.dialect is Dialect.OWN else None,
     )
 
 

@@ -17,6 +17,7 @@ import { useEnv } from '../common/env';
 import { describeCall } from './describe_call';
 import { explainDecision, hasWarning, needsApprovalEachTime } from './approval_reason';
 import { Icon, IconName } from '../common/Icon';
+import { ChatPeople, formatName } from '../common/people';
 import { CallProgress } from './CallProgress';
 import { ToolDetails } from './ToolDetails';
 
@@ -73,6 +74,7 @@ export const ToolCard = React.memo(function ToolCard({
   const status = block.cause?.kind === 'unasked' ? trans.__('%1, not asked', state) : state;
   const parts = countParts(block);
   const icon = ICONS[block.status];
+  const decision = useDecisionText(block);
   return (
     <section
       className={`eca-Tool eca-mod-${block.status}${isTaskList ? ' eca-mod-listed' : ''}`}
@@ -101,6 +103,11 @@ export const ToolCard = React.memo(function ToolCard({
           <Icon name="fold" />
         </span>
       </button>
+      {decision !== undefined && (
+        <p className="eca-Tool-by" title={block.by?.username} dir="auto">
+          {decision}
+        </p>
+      )}
       {block.progress !== undefined && (
         <CallProgress chatId={chatId} id={block.id} {...block.progress} onBackground={onBackground} />
       )}
@@ -122,6 +129,21 @@ export const ToolCard = React.memo(function ToolCard({
     </section>
   );
 });
+
+/** Return who has approved or rejected a call, in words; undefined where nobody is named. */
+function useDecisionText({ by, reason }: ToolBlock): string | undefined {
+  const { trans } = useEnv();
+  const people = React.useContext(ChatPeople);
+  if (people === undefined || by === undefined) {
+    return undefined;
+  }
+  const isRejected = reason === 'user-choice';
+  if (by.username === people.viewer) {
+    return isRejected ? trans.__('Rejected by you') : trans.__('Approved by you');
+  }
+  const name = formatName(people, by);
+  return isRejected ? trans.__('Rejected by %1', name) : trans.__('Approved by %1', name);
+}
 
 /** Return the status of a call in words. */
 function useStatusText({ status, ms, reason, details, waitsFor }: ToolBlock): string {

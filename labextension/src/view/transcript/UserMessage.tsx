@@ -1,5 +1,6 @@
 /**
- * Shows a message of the user, and the buttons to edit it, ask it again, flag it, fork the chat or roll it back.
+ * Shows a message of the user, or of another person in the chat, and the buttons to edit it, ask it again, flag it, fork
+ * the chat or roll it back.
  *
  * This module knows no session: `UserActions` has the functions that the buttons call.
  */
@@ -12,7 +13,9 @@ import { Choices } from '../common/Choices';
 import { useEnv } from '../common/env';
 import { FlagForm } from './Flag';
 import { IconButton } from '../common/Icon';
+import { ChatPeople, describeSender } from '../common/people';
 import { Picture } from '../common/Picture';
+import { Rights } from '../common/rights';
 import { TextWithMentions } from './Mention';
 
 /** What the buttons of a message do. */
@@ -35,15 +38,23 @@ interface Props extends UserActions {
   readonly idle: boolean;
 }
 
-/** The message. Its buttons are shown while no turn is running. */
+/** The message. Its buttons are shown while no turn is running, unless the user may only read. */
 export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onRollBack }: Props): React.ReactElement {
   const { trans, flags } = useEnv();
   /** Whether the user is asked how much to roll back. */
   const [asking, setAsking] = React.useState(false);
   /** Whether the form for a flag is open. */
   const [flagging, setFlagging] = React.useState(false);
+  const sender = describeSender(React.useContext(ChatPeople), block.by, trans);
+  const rights = React.useContext(Rights);
+  const hasTools = idle && rights?.asks !== false;
   return (
-    <div className="eca-User" role="group" aria-label={trans.__('You')}>
+    <div className="eca-User" role="group" aria-label={sender ?? trans.__('You')}>
+      {sender !== undefined && (
+        <div className="eca-User-name" title={block.by?.username} dir="auto">
+          {sender}
+        </div>
+      )}
       <p dir="auto">
         <TextWithMentions text={block.text} contexts={block.contexts} />
       </p>
@@ -58,7 +69,7 @@ export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onRoll
           }}
         />
       )}
-      {idle && !asking && !flagging && (
+      {hasTools && !asking && !flagging && (
         <div className="eca-User-tools">
           {last && (
             <>
@@ -107,7 +118,7 @@ export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onRoll
           )}
         </div>
       )}
-      {idle && asking && (
+      {hasTools && asking && (
         <ExtentChoice
           onChoose={extent => {
             setAsking(false);

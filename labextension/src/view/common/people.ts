@@ -1,0 +1,95 @@
+/**
+ * The people of a chat: who has asked in it, and who has approved or rejected its tool calls.
+ *
+ * A server that tells its users apart says it in the events, see `Person`. As long as nobody but the user was there, no
+ * view names anybody. `App.tsx` tells the views the names by `ChatPeople`.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import { Transcript } from '../../chat/transcript';
+import { toExactText } from '../../render/format';
+import { Person } from '../../wire/protocol';
+
+/** The names of people in a chat in which somebody else than the user has asked or decided something. */
+export interface People {
+  /** The username of the user; undefined if it is not known. */
+  readonly viewer: string | undefined;
+  /** The name of each person, by their usernames. No two people have the same. */
+  readonly names: ReadonlyMap<string, string>;
+}
+
+/**
+ * Return the people of a chat; undefined when there is no reason to name them: only the user was there or, if it is not
+ * known who the user is, only one person.
+ */
+export function findPeople(chat: Transcript, viewer: Person | undefined): People | undefined {
+  const people = new Map<string, string>();
+  collectPeople(chat, people);
+  const others = [...people.keys()].filter(username => username !== viewer?.username);
+  if (others.length < (viewer === undefined ? 2 : 1)) {
+    return undefined;
+  }
+  if (viewer !== undefined) {
+    people.set(viewer.username, viewer.name);
+  }
+  const uses = new Map<string, number>();
+  for (const name of people.values()) {
+    uses.set(name, (uses.get(name) ?? 0) + 1);
+  }
+  // Anybody may choose a name that somebody else has. So such a name is followed by the username.
+  const names = [...people].map(
+    ([username, name]) =>
+      [username, name === username || uses.get(name) === 1 ? name : `${name} (${username})`] as const
+  );
+  return { viewer: viewer?.username, names: new Map(names) };
+}
+
+/** Whether two results of `findPeople` name the same people. Then a view need not be drawn again. */
+export function hasSameNames(one: People | undefined, other: People | undefined): boolean {
+  const list = (people?: People): string => JSON.stringify(people && [people.viewer ?? null, ...people.names]);
+  return list(one) === list(other);
+}
+
+/** Add the people of a transcript and of its subagents. Of each person, the newest name counts. */
+function collectPeople({ blocks, agents = {} }: Transcript, people: Map<string, string>): void {
+  for (const block of blocks) {
+    if ((block.kind === 'user' || block.kind === 'tool') && block.by !== undefined) {
+      people.set(block.by.username, block.by.name);
+    }
+  }
+  for (const agent of Object.values(agents)) {
+    collectPeople(agent, people);
+  }
+}
+
+/** The names; undefined where nobody is named, because the user is alone. */
+export const ChatPeople = React.createContext<People | undefined>(undefined);
+
+/** Return the people of a chat. The result is the same object until a name in it changes, so views can use it. */
+export function usePeople(chat: Transcript, viewer: Person | undefined): People | undefined {
+  const last = React.useRef<People>();
+  const people = React.useMemo(() => findPeople(chat, viewer), [chat, viewer]);
+  if (!hasSameNames(last.current, people)) {
+    last.current = people;
+  }
+  return last.current;
+}
+
+/** Return the name of somebody who is not the user, as text that hides no character. */
+export function formatName({ names }: People, { username, name }: Person): string {
+  return toExactText(names.get(username) ?? name);
+}
+
+/** Return who has sent a message, in words; undefined where nobody is named, and for a message without a name. */
+export function describeSender(
+  people: People | undefined,
+  by: Person | undefined,
+  trans: TranslationBundle
+): string | undefined {
+  if (people === undefined || by === undefined) {
+    return undefined;
+  }
+  return by.username === people.viewer ? trans.__('You') : formatName(people, by);
+}
