@@ -25,13 +25,17 @@ export class CompletionLink {
 
   /**
    * Return the texts that could come next. When `signal` aborts, the request is cancelled. Then the result is empty if
-   * the answer was on its way already, and otherwise an error.
+   * the answer was on its way already, and otherwise an error. Nothing is requested for a user who may only read the
+   * chats, because the server would refuse it.
    *
    * Throws: LinkError, RpcError.
    */
   async request(document: CompletionDocument, signal: AbortSignal): Promise<readonly string[]> {
     const params = { docVersion: ++this.version, ...document };
     const client = await this.connect();
+    if (client.welcome.rights?.asks === false) {
+      return [];
+    }
     const { items } = await client.request('completion/inline', params, signal);
     return signal.aborted ? [] : items.map(({ text }) => text);
   }

@@ -19,9 +19,14 @@ interface Sent {
 
 /** The server's end: it accepts the connection, and answers a completion when the test says so. */
 class Server {
+  /** The methods of all messages that were received. */
+  readonly received: (string | undefined)[] = [];
   private readonly requests: Sent[] = [];
   private arrive: () => void = () => undefined;
   private deliver: (message: object) => void = () => undefined;
+
+  /** `welcome`: the answer to `initialize`. */
+  constructor(private readonly welcome: object = {}) {}
 
   /** The settings of Lab, whose WebSocket leads here. */
   get settings(): ServerConnection.ISettings {
@@ -67,9 +72,10 @@ class Server {
   }
 
   private receive(message: Sent): void {
+    this.received.push(message.method);
     if (message.method === 'initialize') {
       queueMicrotask(() => {
-        this.deliver({ id: message.id, result: {} });
+        this.deliver({ id: message.id, result: this.welcome });
       });
     } else if (message.method === 'completion/inline') {
       this.requests.push(message);
@@ -90,4 +96,20 @@ test('an answer that was on its way when its request was cancelled is dropped', 
   const second = link.request({ docText: 'y = ', position: { line: 1, character: 5 } }, new AbortController().signal);
   server.answer(await server.next(), '2');
   expect(await second).toEqual(['2']);
+});
+
+test('nothing is requested for a user who may only read', async () => {
+  const server = new Server({ rights: { asks: false, approves: false, reason: 'Ada asks here.' } });
+  const link = new CompletionLink(server.settings);
+  const document = { docText: 'x = ', position: { line: 1, character: 5 } };
+  expect(await link.request(document, new AbortController().signal)).toEqual([]);
+  expect(server.received).toEqual(['initialize', 'initialized']);
+});
+
+test('completions are requested for a user who may ask and not approve', async () => {
+  const server = new Server({ rights: { asks: true, approves: false, reason: 'Ada approves here.' } });
+  const link = new CompletionLink(server.settings);
+  const texts = link.request({ docText: 'x = ', position: { line: 1, character: 5 } }, new AbortController().signal);
+  server.answer(await server.next(), '1');
+  expect(await texts).toEqual(['1']);
 });
