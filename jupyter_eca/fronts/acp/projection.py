@@ -17,6 +17,7 @@ from jupyter_eca.protocol.acp.updates import (
     ContextUpdate,
     InfoUpdate,
     MessageChunk,
+    Named,
     SessionCost,
 )
 from jupyter_eca.protocol.content import (
@@ -48,6 +49,10 @@ _SHOWN_FAILURES: Final = frozenset(
 )
 
 
+# The key of our own data in the `_meta` of an update.
+_OURS: Final = "eca"
+
+
 def is_shown(kind: FailureKind) -> bool:
     """Return whether a failed turn is shown as a message, and not as the error of the prompt."""
     return kind in _SHOWN_FAILURES
@@ -70,6 +75,11 @@ class AcpProjection:
     def project(self, event: Event, before: str | None = None, *, live: bool = True) -> Iterator[SessionUpdate]:
         """Yield the updates of an event. `live` is false for past events, which are sent again. See `CallProjection`
         for `before`."""
+        for update in self._project(event, before, live=live):
+            yield name_person(update, event)
+
+    def _project(self, event: Event, before: str | None, *, live: bool) -> Iterator[SessionUpdate]:
+        """Yield the updates of an event without the person. See `project`."""
         content, own = event.content, live and event.turn in self._turns
         match content:
             case TextContent(failure=failure) if own and failure is not None and not is_shown(failure.kind):
@@ -112,6 +122,14 @@ class AcpProjection:
             self._count += 1
             self._message = key, id or f"{event.turn or event.chat}-{self._count}"
         return MessageChunk(session_update=kind, content=block, message_id=self._message[1])
+
+
+def name_person(update: SessionUpdate, event: Event) -> SessionUpdate:
+    """Return the update of an event with the person who has sent the message, or has approved or rejected the call. The
+    server does not always know the person."""
+    if event.by is None or not isinstance(update, Named):
+        return update
+    return update.model_copy(update={"meta": {_OURS: {"by": event.by.wire()}}})
 
 
 def _make_usage(content: UsageContent) -> Iterator[ContextUpdate]:

@@ -17,7 +17,7 @@ from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import BusyError, FailureKind, LocalError, RemoteError, ToolError, UnknownChat
 from jupyter_eca.fronts.acp import settings
 from jupyter_eca.fronts.acp.permission import PermissionDecision, make_request, parse_answer
-from jupyter_eca.fronts.acp.projection import AcpProjection, fold_calls, is_shown
+from jupyter_eca.fronts.acp.projection import AcpProjection, fold_calls, is_shown, name_person
 from jupyter_eca.fronts.acp.prompt_blocks import read_prompt
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt
 from jupyter_eca.host.commands import list_commands
@@ -373,7 +373,8 @@ class AcpSession:
             asks = isinstance(content, ToolCallRunContent) and content.manual_approval
             if isinstance(content, ToolCallContent) and (asks or (event.chat, content.id) in self._foreign):
                 self._foreign.add((event.chat, content.id))
-                return list(self._projection.calls.project(event.chat, content, await self._read_before(content)))
+                updates = self._projection.calls.project(event.chat, content, await self._read_before(content))
+                return [name_person(update, event) for update in updates]
             return []
         if 0 < event.seq <= self.last_shown:
             return []

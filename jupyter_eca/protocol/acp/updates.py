@@ -6,7 +6,7 @@ It must not know what a client may ask: `requests.py` beside it does.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -38,7 +38,14 @@ class CallStatus(StrEnum):
     FAILED = "failed"
 
 
-class MessageChunk(Model):
+class Named(Model):
+    """The base of updates about what a person has done."""
+
+    meta: dict[str, Any] | None = Field(default=None, alias="_meta")
+    """What the protocol has no field for: the person who has sent the message, or has approved or rejected the call."""
+
+
+class MessageChunk(Named):
     """A piece of a message."""
 
     session_update: Literal["user_message_chunk", "agent_message_chunk", "agent_thought_chunk"]
@@ -47,7 +54,7 @@ class MessageChunk(Model):
     """Pieces with the same id are one message."""
 
 
-class CallFields(Model):
+class CallFields(Named):
     """The fields of a tool call that can change. A field that is absent stays as it is; a list is replaced as a
     whole."""
 

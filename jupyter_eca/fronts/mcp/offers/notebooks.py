@@ -199,7 +199,11 @@ async def _read_chat(backend: Assistant, id: str) -> dict[str, Any]:
     row = await host.chats.read_row(id)
     if row is None or row.workspace != host.store.workspace:
         raise RefusedCall(f"There is no chat {id!r}.")
-    lines = [line for event in merge_pieces(await host.chats.read_events(id)) if (line := _make_line(event))]
+    lines = [
+        {**line, **({"by": event.by.wire()} if event.by else {})}
+        for event in merge_pieces(await host.chats.read_events(id))
+        if (line := _make_line(event))
+    ]
     return {"sessionId": id, "title": row.title, "status": host.chats.status(id).value, "said": lines}
 
 
