@@ -21,6 +21,7 @@ from jupyter_eca.host.store.tables import Tables
 from jupyter_eca.host.turn.path_rules import list_fetched
 from jupyter_eca.plugins.providers.completions.request import build_body as build_completions_body
 from jupyter_eca.plugins.providers.messages.request import build_body as build_messages_body
+from jupyter_eca.protocol.content import Role
 from tests.support.locked_cells import SILENT, cells, replayed
 
 if TYPE_CHECKING:
@@ -82,6 +83,12 @@ def messages(request: ModelRequest) -> list[Any]:
 
 def test_every_chat_of_the_database_is_there(tables: Tables) -> None:
     assert set(tables.list_chat_ids()) == set(EXPECTED)
+
+
+def test_a_stored_chat_has_all_its_messages_and_names_nobody(tables: Tables) -> None:
+    events = [event for chat in EXPECTED for event in tables.read_events(chat, 0)]
+    assert any(event.role is Role.USER for event in events)
+    assert [event.by for event in events if event.by is not None] == []
 
 
 def test_a_stored_chat_is_found_by_what_was_written_in_it(tables: Tables) -> None:
