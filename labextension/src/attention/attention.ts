@@ -23,11 +23,16 @@ export interface Need {
   readonly reason: 'waiting' | 'ended';
 }
 
-/** List what all chats are doing: those of the list, and those that this page shows, which may be missing in the list. */
+/**
+ * List what all chats are doing: those of the list, and those that this page shows, which may be missing in the list. If
+ * the user may not approve, no chat waits for the user: a call that needs approval is a part of a turn that runs.
+ */
 export function listActivities(state: State): Activities {
   const activities = new Map<string, ChatActivity>();
+  const waiting = state.rights?.approves === false ? 'running' : 'waiting';
   for (const summary of state.list) {
-    activities.set(String(summary.id), { state: findState(summary), title: summary.title ?? '' });
+    const found = findState(summary);
+    activities.set(String(summary.id), { state: found === 'waiting' ? waiting : found, title: summary.title ?? '' });
   }
   for (const [id, chat] of Object.entries(state.chats)) {
     const waits =
@@ -35,7 +40,7 @@ export function listActivities(state: State): Activities {
     const listed = activities.get(id);
     if (waits || chat.status !== 'idle' || listed === undefined) {
       const title = listed?.title ?? chat.title;
-      activities.set(id, { state: waits ? 'waiting' : chat.status !== 'idle' ? 'running' : 'done', title });
+      activities.set(id, { state: waits ? waiting : chat.status !== 'idle' ? 'running' : 'done', title });
     }
   }
   return activities;

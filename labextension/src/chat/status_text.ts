@@ -22,13 +22,14 @@ function findAnswerer(state: State, chat: Chat): string {
   return state.outsideAgents.includes(agent) ? agent : baseName(model);
 }
 
-/** Describe the most important activity. If something waits for the user, that comes before everything else. */
+/** Describe the most important activity. If something waits for the user, or for somebody else who may approve it, that
+ * comes before everything else. */
 function describeActivity(state: State, chat: Chat, trans: TranslationBundle): string {
   if (state.connection !== 'open') {
     return state.connection === 'connecting' ? '' : trans.__('not connected');
   }
   if (chat.questions.length > 0 || chat.blocks.some(block => block.kind === 'tool' && block.status === 'waiting')) {
-    return trans.__('waits for you');
+    return state.rights?.approves === false ? trans.__('waits for approval') : trans.__('waits for you');
   }
   if (chat.status !== 'idle' || state.list.some(({ status }) => status === 'running')) {
     return trans.__('running');

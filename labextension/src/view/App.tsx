@@ -42,7 +42,7 @@ import { Instructions, InstructionsSource } from './Instructions';
 import { useKeptFocus } from './common/kept_focus';
 import { Messages } from './common/Messages';
 import { ChatPeople, usePeople } from './common/people';
-import { Rights } from './common/rights';
+import { Rights, useMayAsk } from './common/rights';
 import { openModelPicker, Pickers } from './composer/Pickers';
 import { ApproveAll, approveShown } from './tools/ApproveAll';
 import {
@@ -110,72 +110,77 @@ export function App({
   useKeptFocus(panel);
   useForgottenDrafts(session, drafts);
   useRefusedMessages(session, drafts, listing);
+  const mayAsk = state.rights?.asks !== false;
   return (
-    <div
-      ref={panel}
-      className="eca-Panel"
-      onKeyDownCapture={event => {
-        decideWithKey(session, state.rights?.approves === false ? [] : waiting, event);
-      }}
-      onKeyDown={event => {
-        if (event.key === 'Escape' && listing) {
-          setListing(false);
-        }
-      }}
-    >
-      <Header
-        title={listing ? trans.__('Chats') : toPlainText(chat.title) || trans.__('New chat')}
-        listing={listing}
-        onList={() => {
-          void session.loadChats();
-          setExporting(false);
-          setListing(!listing);
+    <Rights.Provider value={state.rights}>
+      <div
+        ref={panel}
+        className="eca-Panel"
+        onKeyDownCapture={event => {
+          decideWithKey(session, state.rights?.approves === false ? [] : waiting, event);
         }}
-        onExport={
-          listing || chat.blocks.length === 0 || chat.status !== 'idle'
-            ? undefined
-            : () => {
-                setExporting(!exporting);
-              }
-        }
-        onNew={() => {
-          setListing(false);
-          startChat(session, drafts, isOfNotebook);
+        onKeyDown={event => {
+          if (event.key === 'Escape' && listing) {
+            setListing(false);
+          }
         }}
-      />
-      {exporting && (
-        <Export
-          onChoose={suffix => {
+      >
+        <Header
+          title={listing ? trans.__('Chats') : toPlainText(chat.title) || trans.__('New chat')}
+          listing={listing}
+          onList={() => {
+            void session.loadChats();
             setExporting(false);
-            if (suffix !== undefined) {
-              void session.prompt(`/export ${suffix}`, []);
-            }
+            setListing(!listing);
+          }}
+          onExport={
+            !mayAsk || listing || chat.blocks.length === 0 || chat.status !== 'idle'
+              ? undefined
+              : () => {
+                  setExporting(!exporting);
+                }
+          }
+          onNew={
+            mayAsk
+              ? () => {
+                  setListing(false);
+                  startChat(session, drafts, isOfNotebook);
+                }
+              : undefined
+          }
+        />
+        {exporting && (
+          <Export
+            onChoose={suffix => {
+              setExporting(false);
+              if (suffix !== undefined) {
+                void session.prompt(`/export ${suffix}`, []);
+              }
+            }}
+          />
+        )}
+        <Messages session={session} messages={state.messages} />
+        <TrustNotice
+          untrusted={state.untrusted}
+          onTrust={async ({ folder, digest }) => {
+            await session.ask('workspace/trust', { folder, digest });
           }}
         />
-      )}
-      <Messages session={session} messages={state.messages} />
-      <TrustNotice
-        untrusted={state.untrusted}
-        onTrust={async ({ folder, digest }) => {
-          await session.ask('workspace/trust', { folder, digest });
-        }}
-      />
-      <Boundary instead={trans.__('This chat could not be shown.')} key={listing ? 'chats' : String(chat.id)}>
-        {listing ? (
-          <ChatList
-            chats={state.list}
-            current={chat.id}
-            front={front}
-            onSearch={query => searchChats(session, query)}
-            onOpen={id => {
-              setListing(false);
-              void session.openChat(id);
-            }}
-            onRename={(id, title) => void renameChat(session, id, title)}
-            onDelete={id => void deleteChat(session, id)}
-          />
-        ) : (
-          <Rights.Provider value={state.rights}>
+        <Boundary instead={trans.__('This chat could not be shown.')} key={listing ? 'chats' : String(chat.id)}>
+          {listing ? (
+            <ChatList
+              chats={state.list}
+              current={chat.id}
+              front={front}
+              onSearch={query => searchChats(session, query)}
+              onOpen={id => {
+                setListing(false);
+                void session.openChat(id);
+              }}
+              onRename={(id, title) => void renameChat(session, id, title)}
+              onDelete={id => void deleteChat(session, id)}
+            />
+          ) : (
             <ChatPeople.Provider value={people}>
               <NextDecision.Provider value={waiting[0] === undefined ? '' : nameCallInChat(waiting[0])}>
                 <ChatView
@@ -189,23 +194,23 @@ export function App({
                 />
               </NextDecision.Provider>
             </ChatPeople.Provider>
-          </Rights.Provider>
-        )}
-      </Boundary>
-      <StatusLine
-        connection={state.connection}
-        usage={chat.usage}
-        onReconnect={() => void session.connect()}
-        onReload={() => {
-          window.location.reload();
-        }}
-        onCompact={chat.status === 'idle' ? () => void session.prompt('/compact', []) : undefined}
-        estimate={() => estimatePrompt(session, '', [])}
-      />
-      <p className="eca-Hidden" role="status" aria-live="polite">
-        {describeForScreenReader(state, chat, trans)}
-      </p>
-    </div>
+          )}
+        </Boundary>
+        <StatusLine
+          connection={state.connection}
+          usage={chat.usage}
+          onReconnect={() => void session.connect()}
+          onReload={() => {
+            window.location.reload();
+          }}
+          onCompact={mayAsk && chat.status === 'idle' ? () => void session.prompt('/compact', []) : undefined}
+          estimate={() => estimatePrompt(session, '', [])}
+        />
+        <p className="eca-Hidden" role="status" aria-live="polite">
+          {describeForScreenReader(state, chat, trans)}
+        </p>
+      </div>
+    </Rights.Provider>
   );
 }
 
@@ -243,10 +248,10 @@ interface HeaderProps {
   readonly listing: boolean;
   /** Opens the list of chats, or closes it. */
   readonly onList: () => void;
-  /** Exports the chat. Undefined while there is nothing to export. */
+  /** Exports the chat. Undefined while there is nothing to export, and for a user who may only read. */
   readonly onExport: (() => void) | undefined;
-  /** Starts a new chat. */
-  readonly onNew: () => void;
+  /** Starts a new chat; undefined for a user who may only read. */
+  readonly onNew: (() => void) | undefined;
 }
 
 /** The line at the top of the panel. */
@@ -274,7 +279,7 @@ function Header({ title, listing, onList, onExport, onNew }: HeaderProps): React
         />
       )}
       {onExport !== undefined && <IconButton icon="save" label={trans.__('Export this chat')} onClick={onExport} />}
-      <IconButton icon="add" label={trans.__('New chat')} onClick={onNew} />
+      {onNew !== undefined && <IconButton icon="add" label={trans.__('New chat')} onClick={onNew} />}
       {openSettings && (
         <IconButton
           icon="gear"
@@ -379,6 +384,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
     }),
     [session]
   );
+  const mayAsk = useMayAsk();
   const firstSteps = React.useMemo(() => new FirstSteps(session), [session]);
   useLoadedChanges(session, chat, state.connection === 'open');
   /**
@@ -456,22 +462,28 @@ function ChatView(props: ChatViewProps): React.ReactElement {
     <>
       {chat.blocks.length === 0 && !busy ? (
         <div className="eca-Transcript-frame eca-mod-empty">
-          <Welcome
-            configured={state.configured || state.connection === 'absent'}
-            needsModel={!state.outsideAgents.includes({ ...state.selection, ...chat.selection }.agent)}
-            models={state.models}
-            providers={Object.values(state.providers)}
-            chats={state.list.length}
-            steps={firstSteps}
-            errors={state.messages.flatMap(({ type, text }) => (type === 'error' ? [text] : []))}
-            welcome={state.welcome}
-            onTry={text => {
-              insertText(text, 'replace');
-            }}
-            onModel={model => {
-              session.choose({ model });
-            }}
-          />
+          {mayAsk ? (
+            <Welcome
+              configured={state.configured || state.connection === 'absent'}
+              needsModel={!state.outsideAgents.includes({ ...state.selection, ...chat.selection }.agent)}
+              models={state.models}
+              providers={Object.values(state.providers)}
+              chats={state.list.length}
+              steps={firstSteps}
+              errors={state.messages.flatMap(({ type, text }) => (type === 'error' ? [text] : []))}
+              welcome={state.welcome}
+              onTry={text => {
+                insertText(text, 'replace');
+              }}
+              onModel={model => {
+                session.choose({ model });
+              }}
+            />
+          ) : (
+            <div className="eca-Welcome">
+              <p className="eca-Note">{trans.__('To read a chat, open it in the list of all chats.')}</p>
+            </div>
+          )}
         </div>
       ) : (
         <Transcript
@@ -490,11 +502,11 @@ function ChatView(props: ChatViewProps): React.ReactElement {
           onBackground={onBackground}
           onEdit={onEdit}
           onRetry={onRetry}
-          onChooseModel={state.models.length > 0 ? onChooseModel : undefined}
+          onChooseModel={mayAsk && state.models.length > 0 ? onChooseModel : undefined}
           onFork={onFork}
           onRollBack={onRollBack}
         >
-          {chat.plan === true && !busy && (
+          {chat.plan === true && !busy && mayAsk && (
             <CarryOut
               onGo={() => {
                 // The server switches the chat to an agent that may change things.
@@ -542,7 +554,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
       />
       {plan !== undefined && <Plan details={plan} />}
       <Instructions source={instructions} />
-      {state.rights?.asks === false ? <p className="eca-Note">{state.rights.reason}</p> : composer}
+      {mayAsk ? composer : <p className="eca-Note eca-Rights">{state.rights?.reason}</p>}
     </>
   );
 }

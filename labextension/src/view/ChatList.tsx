@@ -14,6 +14,7 @@ import { ChatId, ChatSummary } from '../wire/protocol';
 import { baseName, toPlainText } from '../render/format';
 import { useEnv, usePreferences } from './common/env';
 import { Icon, IconButton } from './common/Icon';
+import { useMayApprove, useMayAsk } from './common/rights';
 
 interface Props {
   /** All chats of the workspace, the newest first. */
@@ -36,6 +37,7 @@ const TYPING_MS = 200;
 /** The list of chats, with a field to search in it. */
 export function ChatList({ chats, front, onSearch, ...actions }: Props): React.ReactElement {
   const { trans, savePreferences } = useEnv();
+  const mayApprove = useMayApprove();
   const preferences = usePreferences();
   const [query, setQuery] = React.useState('');
   const [grouping, setGrouping] = React.useState(preferences.chatGrouping);
@@ -76,9 +78,9 @@ export function ChatList({ chats, front, onSearch, ...actions }: Props): React.R
         {describeResult(chats.length, found.length, query.trim() !== '', excerpts === undefined, trans)}
       </p>
       {groups.map(group => (
-        <section key={group.key} aria-label={nameGroup(group, grouping, trans)}>
+        <section key={group.key} aria-label={nameGroup(group, grouping, mayApprove, trans)}>
           <h2 className="eca-Chats-group" title={grouping === 'notebook' ? group.key : undefined} dir="auto">
-            {nameGroup(group, grouping, trans)}
+            {nameGroup(group, grouping, mayApprove, trans)}
           </h2>
           <ul>
             {group.chats.map(chat => (
@@ -145,7 +147,7 @@ function describeResult(
 }
 
 /** Return the heading of a group. Its key is a path, or the name of an age or a state: see `ChatGroup`. */
-function nameGroup({ key }: ChatGroup, grouping: Grouping, trans: TranslationBundle): string {
+function nameGroup({ key }: ChatGroup, grouping: Grouping, mayApprove: boolean, trans: TranslationBundle): string {
   if (grouping === 'notebook') {
     return key === '' ? trans.__('No notebook') : baseName(key);
   }
@@ -155,7 +157,7 @@ function nameGroup({ key }: ChatGroup, grouping: Grouping, trans: TranslationBun
     week: trans.__('Last 7 days'),
     month: trans.__('Last 30 days'),
     older: trans.__('Older'),
-    waiting: trans.__('Waiting for you'),
+    waiting: mayApprove ? trans.__('Waiting for you') : trans.__('Waiting for approval'),
     running: trans.__('Running'),
     failed: trans.__('Failed'),
     done: trans.__('Done')
@@ -178,6 +180,7 @@ type RowProps = Pick<Props, 'onOpen' | 'onRename' | 'onDelete'> & {
 /** One chat in the list. Its buttons rename it, and delete it after a question. */
 function Row({ chat, grouping, query, excerpt, current, onOpen, onRename, onDelete }: RowProps): React.ReactElement {
   const { trans } = useEnv();
+  const mayAsk = useMayAsk();
   /**
    * `renaming`: the form for the name is open. `deleting`: the user is asked whether to delete. `renamed`: the form was
    * closed, and the row gets the focus.
@@ -229,7 +232,7 @@ function Row({ chat, grouping, query, excerpt, current, onOpen, onRename, onDele
           </span>
         )}
       </button>
-      {doing === 'deleting' ? (
+      {!mayAsk ? null : doing === 'deleting' ? (
         <span className="eca-Chats-tools eca-mod-shown">
           <button
             type="button"
@@ -325,9 +328,14 @@ function Rename({
 /** Shows what a chat is doing now or, if it does nothing, how and when (`at`) it ended. */
 function State({ state, at }: { readonly state: ChatState; readonly at: number }): React.ReactElement {
   const { trans } = useEnv();
+  const mayApprove = useMayApprove();
   switch (state) {
     case 'waiting':
-      return <span className="eca-Chats-waiting">{trans.__('waiting for you')}</span>;
+      return (
+        <span className="eca-Chats-waiting">
+          {mayApprove ? trans.__('waiting for you') : trans.__('waiting for approval')}
+        </span>
+      );
     case 'running':
       return <span className="eca-Shimmer">{trans.__('running')}</span>;
     case 'failed':

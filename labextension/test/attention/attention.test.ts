@@ -43,6 +43,14 @@ test('a title has one mark, which goes without a trace', () => {
   expect(markTitle(waiting, 'none')).toBe('sales.ipynb - JupyterLab');
 });
 
+test('a call that needs approval does not wait for a user who may not approve', () => {
+  const listed = { id: 'a', status: 'running', waiting: true, createdAt: 0, updatedAt: 0, messageCount: 1 } as const;
+  let state: State = reduce(createState('new'), { type: 'listed', chats: [listed] });
+  expect(listActivities(state).get('a')?.state).toBe('waiting');
+  state = reduce(state, { type: 'welcomed', rights: { asks: true, approves: false, reason: '' } });
+  expect(listActivities(state).get('a')?.state).toBe('running');
+});
+
 test('the chat that is shown counts before the server lists it', () => {
   let state: State = createState('new');
   expect(listActivities(state).get('new')?.state).toBe('done');

@@ -6,13 +6,23 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
 import { Block, ToolBlock } from '../../src/chat/blocks';
-import { AgentOption, ClientRights, TaskDetails, ToolCallDetails, UsageContent } from '../../src/wire/protocol';
+import type { Change } from '../../src/chat/types';
+import {
+  AgentOption,
+  ChatSummary,
+  ClientRights,
+  TaskDetails,
+  ToolCallDetails,
+  UsageContent
+} from '../../src/wire/protocol';
 import { FirstSteps } from '../../src/view/first_run/first_steps';
 import { Session } from '../../src/chat/session';
 import { createChat, createState } from '../../src/chat/state';
 import { describeForScreenReader } from '../../src/view/announcement';
 import { draftReasons } from '../../src/view/tools/Approval';
 import { nameCall } from '../../src/chat/approval_rules';
+import { ChatList } from '../../src/view/ChatList';
+import { Changes } from '../../src/view/transcript/Changes';
 import { BlockView } from '../../src/view/transcript/BlockView';
 import { Chips } from '../../src/view/composer/Chips';
 import { Pickers } from '../../src/view/composer/Pickers';
@@ -214,6 +224,40 @@ test('who may only read has no buttons at a message', () => {
   );
   expect(shown(view)).toContain('<button');
   expect(shown(<Rights.Provider value={rights}>{view}</Rights.Provider>)).not.toContain('<button');
+});
+
+test('who may only read has no buttons at changes and flags, and not at a chat in the list', () => {
+  const change: Change = {
+    id: 'x',
+    chat: 'c',
+    turn: 't',
+    at: 0,
+    type: 'file',
+    kind: 'edited',
+    path: 'a.py',
+    text: { diff: '', linesAdded: 1, linesRemoved: 0 }
+  } as never;
+  const chat: ChatSummary = { id: 'c', title: 'Old', status: 'idle', createdAt: 0, updatedAt: 0, messageCount: 1 };
+  const resolve = (): Promise<void> => Promise.resolve();
+  const view = (
+    <>
+      <Changes changes={[change]} busy={false} startsOpen onKeep={resolve} onUndo={resolve} />
+      <ChatList
+        chats={[chat]}
+        current="d"
+        front={undefined}
+        onSearch={() => Promise.resolve(undefined)}
+        onOpen={nothing}
+        onRename={nothing}
+        onDelete={nothing}
+      />
+    </>
+  );
+  const labels = /Keep all|Undo all|Keep: a.py|Undo: a.py|Rename Old|Delete Old/g;
+  expect(shown(view).match(labels)).not.toBeNull();
+  const reader = shown(<Rights.Provider value={{ asks: false, approves: false, reason: '' }}>{view}</Rights.Provider>);
+  expect(reader.match(labels)).toBeNull();
+  expect(reader).toContain('a.py');
 });
 
 test('a call that waits for a call before it says for which', () => {

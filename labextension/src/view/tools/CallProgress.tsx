@@ -10,6 +10,7 @@ import { ToolBlock } from '../../chat/blocks';
 import { toPlainText } from '../../render/format';
 import { DecisionActions } from './Approval';
 import { useEnv } from '../common/env';
+import { useMayAsk } from '../common/rights';
 
 /** How many of the last lines are shown. The whole output is shown when the call has ended. */
 const TAIL_LINES = 6;
@@ -22,6 +23,7 @@ type Props = NonNullable<ToolBlock['progress']> &
 export function CallProgress(props: Props): React.ReactElement {
   const { chatId, id, text, progress, total, background, onBackground } = props;
   const { trans } = useEnv();
+  const mayAsk = useMayAsk();
   const known = progress !== undefined && total !== undefined && total > 0;
   const tail = toPlainText(text).trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
   return (
@@ -34,7 +36,7 @@ export function CallProgress(props: Props): React.ReactElement {
         />
       )}
       {tail !== '' && <pre dir="auto">{tail}</pre>}
-      {background === true && (
+      {background === true && mayAsk && (
         <button
           type="button"
           className="eca-Link"

@@ -13,6 +13,7 @@ import { baseName, toPlainText } from '../../render/format';
 import { Diff } from '../common/Diff';
 import { useEnv } from '../common/env';
 import { Icon, IconButton } from '../common/Icon';
+import { useMayAsk } from '../common/rights';
 
 /** What the buttons do. Each promise resolves when the list of changes is loaded again. */
 export interface ReviewActions {
@@ -32,6 +33,7 @@ type Props = ReviewActions & {
 /** The list, folded at first; nothing when the turn has changed nothing. */
 export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: Props): React.ReactElement | null {
   const { trans } = useEnv();
+  const mayAsk = useMayAsk();
   const [open, setOpen] = React.useState(startsOpen);
   const [deciding, setDeciding] = React.useState(false);
   const head = React.useRef<HTMLButtonElement>(null);
@@ -66,7 +68,7 @@ export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: P
           </span>
           {trans._n('%1 change', '%1 changes', changes.length)}
         </button>
-        {undecided.length > 0 && (
+        {mayAsk && undecided.length > 0 && (
           <button
             type="button"
             className="eca-Button"
@@ -76,14 +78,16 @@ export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: P
             {trans.__('Keep all')}
           </button>
         )}
-        <button
-          type="button"
-          className="eca-Button"
-          disabled={disabled || undoable.length === 0}
-          onClick={() => void decide(onUndo, undoable)}
-        >
-          {trans.__('Undo all')}
-        </button>
+        {mayAsk && (
+          <button
+            type="button"
+            className="eca-Button"
+            disabled={disabled || undoable.length === 0}
+            onClick={() => void decide(onUndo, undoable)}
+          >
+            {trans.__('Undo all')}
+          </button>
+        )}
       </div>
       {open && (
         <ul>
@@ -111,6 +115,7 @@ type ItemProps = ReviewActions & {
 /** One change: a link to its file or cell, its buttons and its diff. */
 function Item({ change, busy, onKeep, onUndo }: ItemProps): React.ReactElement {
   const { trans, openPath, showCell } = useEnv();
+  const mayAsk = useMayAsk();
   const title = useTitle(change);
   const { text, refused } = change;
   return (
@@ -138,7 +143,7 @@ function Item({ change, busy, onKeep, onUndo }: ItemProps): React.ReactElement {
             <span className="eca-mod-removed">−{text.linesRemoved}</span>
           </span>
         )}
-        {change.settled !== true && (
+        {mayAsk && change.settled !== true && (
           <IconButton
             icon="check"
             label={trans.__('Keep: %1', title)}
@@ -146,12 +151,14 @@ function Item({ change, busy, onKeep, onUndo }: ItemProps): React.ReactElement {
             onClick={() => void onKeep([change])}
           />
         )}
-        <IconButton
-          icon="undo"
-          label={trans.__('Undo: %1', title)}
-          disabled={busy || refused !== undefined}
-          onClick={() => void onUndo([change])}
-        />
+        {mayAsk && (
+          <IconButton
+            icon="undo"
+            label={trans.__('Undo: %1', title)}
+            disabled={busy || refused !== undefined}
+            onClick={() => void onUndo([change])}
+          />
+        )}
       </div>
       {refused !== undefined && (
         <p className="eca-Change-refused">{trans.__('Cannot be undone: %1', toPlainText(refused))}</p>

@@ -9,15 +9,17 @@ import * as React from 'react';
 import { toPlainText } from '../../render/format';
 import { useEnv } from '../common/env';
 import { Icon, IconButton } from '../common/Icon';
+import { useMayAsk } from '../common/rights';
 
 /** A flag, with a button that removes it. `contentId` is the id of the message. */
 export function Flag({ text, contentId }: { readonly text: string; readonly contentId: string }): React.ReactElement {
   const { trans, flags } = useEnv();
+  const mayAsk = useMayAsk();
   return (
     <p className="eca-Flag" dir="auto">
       <Icon name="flag" />
       <span>{toPlainText(text)}</span>
-      {flags !== undefined && (
+      {flags !== undefined && mayAsk && (
         <IconButton
           icon="close"
           label={trans.__('Remove the flag')}

@@ -17,6 +17,7 @@ import { Changes, ReviewActions } from './Changes';
 import { CopyAnswer } from './CopyAnswer';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';
+import { useMayAsk } from '../common/rights';
 
 type Props = BlockActions & {
   readonly blocks: Blocks;
@@ -64,14 +65,15 @@ export function Transcript(props: Props): React.ReactElement {
   const answers = React.useMemo(() => listAnswerEnds(blocks, busy), [blocks, busy]);
   const lastMessage = blocks[lastAsked];
   const { onRetry } = actions;
+  const mayAsk = useMayAsk();
   const onAskAgain = React.useMemo(
     () =>
-      lastMessage?.kind === 'user'
+      mayAsk && lastMessage?.kind === 'user'
         ? () => {
             onRetry(lastMessage);
           }
         : undefined,
-    [lastMessage, onRetry]
+    [mayAsk, lastMessage, onRetry]
   );
   const loadEarlier = React.useCallback(() => {
     setPart(before => moveUpwards(before, blocks.length));

@@ -15,7 +15,7 @@ import { FlagForm } from './Flag';
 import { IconButton } from '../common/Icon';
 import { ChatPeople, describeSender } from '../common/people';
 import { Picture } from '../common/Picture';
-import { Rights } from '../common/rights';
+import { useMayAsk } from '../common/rights';
 import { TextWithMentions } from './Mention';
 
 /** What the buttons of a message do. */
@@ -46,8 +46,8 @@ export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onRoll
   /** Whether the form for a flag is open. */
   const [flagging, setFlagging] = React.useState(false);
   const sender = describeSender(React.useContext(ChatPeople), block.by, trans);
-  const rights = React.useContext(Rights);
-  const hasTools = idle && rights?.asks !== false;
+  const mayAsk = useMayAsk();
+  const hasTools = idle && mayAsk;
   return (
     <div className="eca-User" role="group" aria-label={sender ?? trans.__('You')}>
       {sender !== undefined && (
