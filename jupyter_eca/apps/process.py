@@ -114,6 +114,7 @@ class ProcessDoor:
     `fronts/eca/door.py` for the meaning of the attributes."""
 
     sees_all = True
+    names_people = True
     client_chooses_folders = True
     browser = Loopback()
     kernel = None

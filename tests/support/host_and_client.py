@@ -57,6 +57,7 @@ class Notebook:
 class Door:
     opened: Host
     sees_all: bool = True
+    names_people: bool = True
     client_chooses_folders: bool = True
     access: ClientAccess = FULL_ACCESS
     may_trust: bool = True

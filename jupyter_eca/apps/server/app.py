@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,7 @@ class EcaServer:
         self._host_task: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()  # the sessions, and other work that ends with the server
         self._waiting_sign_ins: WaitingSignIns | None = None
+        self._connected: Counter[str | None] = Counter()  # the number of sessions of each user, by the username
         self.fronts = FrontMount(self.host, self._find_shells)
         self.agents: AgentEndpoint | None = None
         """The access of outside agents to our tools; None before the host has started."""
@@ -164,7 +166,17 @@ class EcaServer:
         base = origin + self._serverapp.base_url if origin else self._serverapp.connection_url
         notebook_chats = await chats() if chats is not None else None
         door = ServerDoor(self, interrupt, kernel, base + CALLBACK, access=access)
-        await EcaSession(link, door, notebook_chats, quiet=quiet).run()
+        user = access.user.username if access.user else None
+        self._connected[user] += 1
+        try:
+            await EcaSession(link, door, notebook_chats, quiet=quiet).run()
+        finally:
+            self._connected[user] -= 1
+
+    @property
+    def has_several_people(self) -> bool:
+        """Whether pages of more than one known user are connected."""
+        return sum(count > 0 for user, count in self._connected.items() if user is not None) > 1
 
     def start(
         self,
@@ -260,6 +272,10 @@ class ServerDoor:
         # A session of a kernel must not trust a folder: code in the kernel could answer for the user.
         self.may_trust = access.approves and interrupt is None
         self.client_chooses_folders = False
+
+    @property
+    def names_people(self) -> bool:
+        return self.sees_all or self._eca_server.has_several_people
 
     async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # all clients share one host, so none may configure it
         """Return the host of this server, and start it first if needed. Raises: ConfigError."""

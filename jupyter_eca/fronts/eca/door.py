@@ -36,6 +36,12 @@ class Door(Protocol):
         ...
 
     @property
+    def names_people(self) -> bool:
+        """Whether the client is told who asks and decides, as it happens. Nobody knows who the user of a kernel is. So
+        a kernel is told only while several people are connected: where one person works, no name is needed."""
+        ...
+
+    @property
     def may_trust(self) -> bool:
         """Whether the client's user may decide to trust the settings that a folder brings."""
         ...

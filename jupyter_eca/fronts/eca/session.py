@@ -316,6 +316,8 @@ class EcaSession:
 
     async def _show_event(self, event: Event, *, replayed: bool = False) -> None:
         """Send the notifications of an event. `replayed`: it is a past event, which is sent again."""
+        if event.by is not None and not replayed and not self.door.names_people:
+            event = event.model_copy(update={"by": None})
         parent = self.host.subagents.parents.get(event.chat)
         parent_wire_id, wire_id = self.wire_id(parent) if parent else None, self.wire_id(event.chat)
         for method, params in project(

@@ -71,6 +71,39 @@ def test_a_tool_call_shows_its_state(contents: list[dict[str, Any]], state: str)
     assert f"run_code {state}" in Page(COMMONMARK.render(told.as_markdown())).text
 
 
+def decided(content: dict[str, Any], *, locked: bool = False) -> CellTranscript:
+    """A call that Ben has decided about. With `locked`, its answer is recorded."""
+    told = transcript(run(asks=True))
+    told.names_people = not locked
+    by = {"username": "ben", "name": "Ben <b>\n*K.*"}
+    received = {"chatId": "c", "role": "assistant", "content": content, "by": by}
+    told.add(ChatContentReceivedParams.model_validate(received))
+    return told
+
+
+@pytest.mark.parametrize(
+    ("content", "decision"),
+    [
+        (called("2"), "✓ done in 1.2 s · approved by Ben <b>"),
+        ({"type": "toolCallRunning", "arguments": CODE, **CALL}, "▸ running · approved by Ben <b>"),
+        (rejected("user-choice"), "⊘ rejected, not run · rejected by Ben <b>"),
+        (rejected("user-stop"), "⊘ stopped, not run · approved by Ben <b>"),
+    ],
+)
+def test_a_tool_call_says_who_has_decided_about_it_in_one_line(content: dict[str, Any], decision: str) -> None:
+    told = decided(content)
+    for final in (False, True):
+        html = COMMONMARK.render(told.as_markdown(final=final))
+        assert f"{decision} *K.*" in Page(html).text
+        assert "<b>" not in html
+    assert decision in told.as_text()
+
+
+def test_an_answer_that_is_recorded_names_nobody() -> None:
+    told = decided(called("2"), locked=True)
+    assert told.as_markdown(final=True) == transcript(run(asks=True), called("2")).as_markdown(final=True)
+
+
 def test_how_far_a_call_is_is_shown_in_one_line_and_not_kept() -> None:
     running = {"type": "toolCallRunning", "arguments": CODE, **CALL}
     told = transcript(run(), running)

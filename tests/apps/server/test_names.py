@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from traitlets.config import Config
 
-from tests.apps.server.cells import PATIENCE, Watcher
+from tests.apps.server.cells import PATIENCE, Watcher, kernel
 from tests.apps.server.test_authorizer import NAMES, Logins, connected, mcp_client, send, sign
 from tests.apps.server.test_token import ask, tell
 from tests.apps.server.test_websocket import START, prompt, reply, until_method
@@ -188,3 +188,26 @@ async def test_over_mcp_the_resource_of_a_chat_says_who_asked_and_who_decided(
         (content,) = (await ada.read_resource(chat)).contents
         said = json.loads(getattr(content, "text", ""))["said"]
         assert {line["role"]: line.get("by") for line in said} == {"user": BEN, "tool": BEN, "assistant": None}
+
+
+@pytest.mark.parametrize("alone", [False, True])
+async def test_a_cell_says_who_has_approved_its_call_unless_one_person_is_there(
+    jp_serverapp: Any, jp_ws_fetch: Fetch, *, alone: bool
+) -> None:
+    other = "ada" if alone else "ben"
+    async with (
+        kernel(jp_serverapp) as cells,
+        connected(jp_ws_fetch, "ada", "ws") as ada,
+        connected(jp_ws_fetch, other, "ws") as second,
+    ):
+        watcher = await Watcher.of(jp_serverapp)
+        for socket in (ada, second):
+            assert "result" in await reply(socket, OURS)
+            await tell(socket, "initialized")
+        await cells.run("%load_ext jupyter_eca")
+        running = asyncio.ensure_future(cells.page("%%eca\nwrite"))
+        waiting = await watcher.until("toolCallRun")
+        await tell(ada, "chat/toolCallApprove", chatId=waiting.chat, toolCallId=getattr(waiting.content, "id", ""))
+        ran = await running
+        assert decided(watcher) == ("", "ada")
+        assert (f"approved by <code>{NAMES['ada']}</code>" in ran.markdown) is not alone, ran.markdown

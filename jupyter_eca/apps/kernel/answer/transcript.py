@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.chat import ChatContentReceivedParams, ChatToolCallProgressParams
     from jupyter_eca.protocol.content import ToolCallDetails, TurnFailure
+    from jupyter_eca.protocol.event import Person
 
 
 @dataclass
@@ -91,6 +92,8 @@ class TranscriptCall:
     """Whether an outside agent runs the call without asking. Readers are told so also when the answer is complete."""
     remembers: tuple[str, ...] = ()
     """What an approval for the session would remember, in words."""
+    by: str = ""
+    """The name of who has approved or rejected the call; empty if nobody is named."""
     chat: str = ""
     """The chat of the subagent that makes the call; empty if the chat's own agent makes it."""
     subagent: CellTranscript | None = None
@@ -133,6 +136,13 @@ class TranscriptCall:
                 return _REJECTED[reason]
             case _:
                 return ""
+
+    @property
+    def decision(self) -> str:
+        """What the person in `by` has decided, in words. A call that was approved may not have run, for other
+        reasons."""
+        is_rejected = isinstance(self.last, ToolCallRejectedContent) and self.last.reason is RejectReason.USER
+        return "rejected by" if is_rejected else "approved by"
 
     @property
     def progress_line(self) -> str:
@@ -214,6 +224,9 @@ class CellTranscript:
         """Why the turn failed; None if it did not fail."""
         self.is_plan = False
         """Whether the answer is a plan, which `%eca go` carries out."""
+        self.names_people = True
+        """Whether calls say who has approved or rejected them. If the user wants the answer to be recorded, they do
+        not: it has the same text whenever it is replayed."""
         self.shown_code: Set[str] = frozenset()
         """The code whose pictures the page shows already, because the code ran in the kernel of this cell."""
         self._ended: TranscriptCall | None = None  # the last call that has ended
@@ -237,7 +250,7 @@ class CellTranscript:
                 for part in self._find_reasoning(id):
                     part.took_ms = took
             case ToolCallContent() as content:
-                self._update_call(content)
+                self._update_call(content, received.by)
             case ImageContent() as image if received.role is not Role.USER:
                 # The pictures of a call are received after its end, before another call ends.
                 code = self._ended.arguments.get("code") if self._ended else None
@@ -261,6 +274,7 @@ class CellTranscript:
         for call in self.calls:
             if isinstance(call.details, SubagentDetails) and call.details.subagent_chat_id == chat:
                 call.subagent = call.subagent or CellTranscript(chat=chat)
+                call.subagent.names_people = self.names_people
                 call.subagent.add(received)
 
     def set_progress(self, params: ChatToolCallProgressParams) -> None:
@@ -282,8 +296,8 @@ class CellTranscript:
         """Return the reasoning with this id in a list, or [] if there is none."""
         return [part for part in self.parts if isinstance(part, Reasoning) and part.id == id]
 
-    def _update_call(self, content: ToolCallContent) -> None:
-        """Update the call that a content is about, or add it if it is new."""
+    def _update_call(self, content: ToolCallContent, by: Person | None) -> None:
+        """Update the call that a content is about, or add it if it is new. `by` has decided about the call."""
         call = next((known for known in self.calls if known.id == content.id), None)
         if call is None:
             call = TranscriptCall(content.id, content.name, content, chat=self._chat)
@@ -293,6 +307,7 @@ class CellTranscript:
         call.arguments = getattr(content, "arguments", call.arguments)
         call.details = content.details or call.details
         call.cause = _describe_cause(content) or call.cause
+        call.by = by.name if by is not None and self.names_people else call.by
         if isinstance(content, ToolCallRunContent):
             call.is_unasked = content.cause is not None and content.cause.kind == "unasked"
             call.remembers = content.remembers or ()
@@ -411,6 +426,7 @@ def _call_as_markdown(call: TranscriptCall, progress: str, cause: str) -> str:
     headline = tool_details.format_headline(call.details)
     head = f"{as_inline_code(as_exact_text(call.name))}{headline} {html.escape(call.state)}"
     head += " · not asked" if call.is_unasked else ""
+    head += f" · {call.decision} {as_inline_code(as_exact_text(call.by))}" if call.by else ""
     head += f" · {as_inline_code(progress)}" if progress else ""
     body = tool_details.describe_call(call.arguments, call.details) + (f"\n\n{as_inert_prose(cause)}" if cause else "")
     if call.output and not isinstance(call.details, TaskDetails):
@@ -454,7 +470,8 @@ def part_as_text(part: Part) -> str:
         case Reasoning():
             return ""
         case TranscriptCall():
-            return f"[{drop_control_characters(part.name)}] {part.state}"
+            decision = f" · {part.decision} {drop_control_characters(part.by)}" if part.by else ""
+            return f"[{drop_control_characters(part.name)}] {part.state}{decision}"
         case Picture():
             return drop_control_characters(part.words)
         case Flag(text=text):

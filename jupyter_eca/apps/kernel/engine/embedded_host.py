@@ -33,6 +33,7 @@ class EmbeddedDoor:
     also runs the host. See `fronts/eca/door.py` for the meaning of the attributes."""
 
     sees_all = False
+    names_people = False
     access = FULL_ACCESS
     # The host has the rights of this kernel, so the user of the kernel may trust folders.
     may_trust = True
