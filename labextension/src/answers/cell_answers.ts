@@ -1,6 +1,6 @@
 /**
- * Finds the answers of the assistant in the outputs of cells, and adds buttons to the code in them: copy, insert, run,
- * replace. A cell has an answer when its source is a question, such as `%%eca Why is this slow?`.
+ * Finds the answers of the assistant in the outputs of cells, and adds buttons to the code in them (copy, insert, run,
+ * replace) and to the diagrams (draw). A cell has an answer when its source is a question, such as `%%eca Why is this slow?`.
  *
  * This module does not know how the buttons look: `code_blocks.ts` adds them to the page.
  */
@@ -84,7 +84,8 @@ export class CellAnswers {
   }
 
   private addTools(cell: CodeCell): void {
-    addToolsToAnswer(cell.outputArea.node, this.createTools(cell), this.trans);
+    const { markdownParser } = this.panel.content.rendermime;
+    addToolsToAnswer(cell.outputArea.node, this.createTools(cell), markdownParser, this.trans);
   }
 
   /** Return what the buttons need. The cell of the answer becomes the active cell first. */

@@ -6,7 +6,7 @@
  * before any sanitiser sees the drawing. The source may contain pictures and styles from any address (`<img src=…>` in
  * a label, `img:` of a shape, `url(…)`), so drawing it would send what the model knows to that address.
  *
- * This module knows no chat: `markdown.ts` calls it.
+ * This module knows no chat: `markdown.ts` calls it for the panel, and `answers/code_blocks.ts` for answers in cells.
  */
 
 import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
@@ -45,9 +45,17 @@ export function disableDiagrams(parser: Parser): Parser {
   };
 }
 
-/** Add a button to each diagram in an element that was just rendered. The button draws the diagram. */
-export function addDiagramButtons(host: HTMLElement, parser: Parser, trans: TranslationBundle): void {
-  for (const code of host.querySelectorAll<HTMLElement>('pre > code.language-mermaid')) {
+/**
+ * Add a button to each diagram in an element that was just rendered. The button draws the diagram. `diagrams` is the
+ * CSS selector of the diagrams.
+ */
+export function addDiagramButtons(
+  host: HTMLElement,
+  parser: Parser,
+  trans: TranslationBundle,
+  diagrams = 'pre > code.language-mermaid'
+): void {
+  for (const code of host.querySelectorAll<HTMLElement>(diagrams)) {
     addButton(code, parser, trans);
   }
 }
@@ -96,6 +104,8 @@ async function drawDiagram(source: string, parser: Parser): Promise<HTMLImageEle
   const picture = document.createElement('img');
   picture.className = 'eca-Diagram';
   picture.alt = drawn?.getAttribute('alt') ?? '';
+  // The width that Mermaid gives it, without which the browser makes it as wide as its place.
+  picture.setAttribute('width', drawn?.getAttribute('width') ?? '');
   picture.src = address;
   return picture;
 }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -73,8 +75,6 @@ def test_an_answer_in_a_cell_has_the_parts_of_an_answer_in_the_panel(page: Page,
     expect(cell.locator("img")).not_to_have_count(0)
     expect(cell.locator(".eca-Code")).not_to_have_count(0)
     expect(cell).to_contain_text("graph LR")
-    # A diagram is shown as its source: nbconvert would write it into the page as HTML.
-    expect(cell.get_by_role("button", name="Draw this diagram")).to_have_count(0)
 
     panel = Panel.show(page)
     panel.sees("The sum is")
@@ -88,3 +88,36 @@ def test_an_answer_in_a_cell_has_the_parts_of_an_answer_in_the_panel(page: Page,
     text = "".join("".join(output["data"].get("text/markdown", "")) for output in outputs)
     for part in ("| Porto | 360 |", "graph LR", "```python\ntotal = 360", "sum_i x_i = 360"):
         assert part in text
+
+
+def test_a_diagram_in_a_cell_is_drawn_when_the_reader_asks_for_it(page: Page, lab: Lab, tmp_path: Path) -> None:
+    notebook = Notebook.open(page, lab, ["%load_ext jupyter_eca", "%eca Draw the sum."], "diagram.ipynb")
+    for n in (0, 1):
+        notebook.run(n)
+        notebook.wait_until_run(n)
+    notebook.save()
+    outputs = notebook.read()["cells"][1]["outputs"]
+    saved = "".join("".join(output["data"].get("text/markdown", "")) for output in outputs)
+    assert "graph LR" in saved
+    assert "```mermaid" not in saved, "JupyterLab and nbconvert would draw it unasked"
+    for when in ("asked", "opened"):
+        if when == "opened":
+            page.goto(lab.address("diagram.ipynb"))
+        cell = notebook.cell(1)
+        diagram = cell.locator(".eca-Code", has_text="graph LR")
+        button = diagram.get_by_role("button", name="Draw this diagram")
+        expect(button).to_have_count(1, timeout=SECONDS * 1000)
+        expect(diagram.locator("img")).to_have_count(0)
+        button.click()
+        expect(diagram.locator("img")).to_be_visible(timeout=SECONDS * 1000)
+        expect(diagram.locator("pre")).to_be_hidden()
+        diagram.scroll_into_view_if_needed()
+        keep(page, f"diagram-{when}", tmp_path)
+        diagram.get_by_role("button", name="Show the source").click()
+        expect(diagram.locator("img")).to_be_hidden()
+        expect(diagram.locator("pre")).to_be_visible()
+
+
+def keep(page: Page, name: str, folder: Path) -> None:
+    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"{name}.png"
+    page.screenshot(path=file, animations="disabled")

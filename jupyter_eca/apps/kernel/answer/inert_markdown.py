@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.text.code_block import as_code_block
 from jupyter_eca.engine.text.exact_text import drop_control_characters
@@ -27,6 +27,11 @@ from jupyter_eca.engine.text.exact_text import drop_control_characters
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# What is written in place of the language `mermaid`, because JupyterLab draws such a diagram at once, and nbconvert
+# writes its source into the page as HTML. Every renderer shows a block of the language `text` as it is, and does not
+# read the second word, the extension of Mermaid's files. By that word the page finds the diagram, and offers to draw
+# it: `labextension/src/answers/code_blocks.ts`.
+DIAGRAM: Final = "text mmd"
 # The line that begins a block of code: three or more backticks or tildes, and the language: "```python".
 _FENCE = re.compile(r"([ \t]*)(?:(`{3,})([^`]*)|(~{3,})(.*))$")
 # The address of a link. It has no character with a meaning in Markdown, HTML or TeX. Brackets must be balanced, as in
@@ -127,10 +132,9 @@ def _as_entities(text: str) -> str:
 
 
 def _clean_language(info: str) -> str:
-    """Return the language in the info string of a fence. It is empty for a diagram, because nbconvert writes the source
-    of a diagram into the page as HTML."""
+    """Return the language in the info string of a fence. For a diagram it is `DIAGRAM`."""
     word = "".join(c for c in (info.split() or [""])[0] if c.isalnum() or c in "+-_.#")
-    return "" if word.lower().startswith("mermaid") else word
+    return DIAGRAM if word.lower().startswith("mermaid") else word
 
 
 def _take_until_closed(lines: Iterator[str], fence: str, indent: int) -> Iterator[str]:
