@@ -89,7 +89,8 @@ export function Pickers(props: Props): React.ReactElement {
           value={chosenOptions[option.id] ?? option.value}
           waits={option.id in chosenOptions}
           options={option.values.map(({ value }) => value)}
-          labels={nameValues(option)}
+          labels={new Map(option.values.map(({ value, name }) => [value, name]))}
+          isSwitch={option.isSwitch}
           onChange={value => {
             onChooseOption(option.id, value);
           }}
@@ -97,11 +98,6 @@ export function Pickers(props: Props): React.ReactElement {
       ))}
     </div>
   );
-}
-
-/** Return the names of the values of an option. A switch needs its own name beside them, because "on" says nothing. */
-function nameValues({ name, values, isSwitch }: AgentOption): ReadonlyMap<string, string> {
-  return new Map(values.map(value => [value.value, isSwitch ? `${name}: ${value.name}` : value.name]));
 }
 
 interface PickerProps {
@@ -116,27 +112,29 @@ interface PickerProps {
   readonly labels?: ReadonlyMap<string, string>;
   /** Whether what is chosen is not in effect yet. */
   readonly waits?: boolean;
+  /** Whether each value is shown with the name of the picker, as in "Search the web: on". "on" alone says nothing. */
+  readonly isSwitch?: boolean;
   readonly onChange: (value: string) => void;
 }
 
 /** A menu with one value chosen. It is a `select` of the browser, which works with every keyboard and screen reader. */
-function Picker({ name, mark, value, options, labels, waits = false, onChange }: PickerProps): React.ReactElement {
+function Picker(props: PickerProps): React.ReactElement {
+  const { name, mark, value, options, labels, waits = false, isSwitch = false, onChange } = props;
   const { trans } = useEnv();
   // The chosen value is in the list even when it cannot be chosen any more.
   const all = options.includes(value) ? options : [value, ...options];
+  const describe = (option: string): string => (labels?.get(option) ?? option) || trans.__('default');
+  const addName = (text: string): string => `${name}: ${text}`;
   // There is only room for the name without the provider. The list has the full name.
-  const label = labels?.get(value);
-  const shown = label ?? (value.slice(value.lastIndexOf('/') + 1) || trans.__('default'));
-  const title = `${name}: ${(label ?? value) || trans.__('default')}`;
+  const short = labels?.has(value) ? describe(value) : describe(value.slice(value.lastIndexOf('/') + 1));
+  const title = addName(describe(value));
   return (
-    <label
-      className={waits ? 'eca-Picker eca-mod-waiting' : 'eca-Picker'}
-      title={waits ? trans.__('%1 (the agent has not taken this yet)', title) : title}
-    >
-      <span aria-hidden="true">{shown}</span>
+    <label className={waits ? 'eca-Picker eca-mod-waiting' : 'eca-Picker'}>
+      <span aria-hidden="true">{isSwitch ? addName(short) : short}</span>
       <select
         aria-label={name}
         aria-busy={waits}
+        title={waits ? trans.__('%1 (the agent has not taken this yet)', title) : title}
         data-eca-picker={mark}
         value={value}
         onChange={event => {
@@ -145,7 +143,7 @@ function Picker({ name, mark, value, options, labels, waits = false, onChange }:
       >
         {all.map(option => (
           <option key={option} value={option}>
-            {(labels?.get(option) ?? option) || trans.__('default')}
+            {isSwitch ? addName(describe(option)) : describe(option)}
           </option>
         ))}
       </select>
