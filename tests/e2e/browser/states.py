@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from playwright.sync_api import expect
@@ -17,7 +19,6 @@ from tests.e2e.browser.notebook import Notebook
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from playwright.sync_api import Locator, Page
 
@@ -66,6 +67,23 @@ RULES: Final[list[dict[str, Any]]] = [
 ]
 
 
+# As if the user had drawn the edge of the panel until it is 320 points wide, or as far as it goes.
+NARROW: Final = """() => {
+  const split = document.querySelector('#jp-right-stack').closest('.lm-SplitPanel');
+  const handles = [...split.querySelectorAll(':scope > .lm-SplitPanel-handle:not(.lm-mod-hidden)')];
+  const handle = handles.at(-1);
+  const { left, top } = handle.getBoundingClientRect();
+  const send = (type, x) => (type === 'pointerdown' ? handle : document).dispatchEvent(
+    new PointerEvent(type, { bubbles: true, cancelable: true, button: 0, clientX: x, clientY: top + 50 }));
+  send('pointerdown', left);
+  const end = left + document.querySelector('.eca-Panel').getBoundingClientRect().width - 320;
+  send('pointermove', end);
+  send('pointerup', end);
+}"""
+# An outside agent that has options of its own.
+AGENT: Final = Path(__file__).parents[2] / "support/fake_agent.py"
+
+
 def make_settings(folder: Path) -> LabSettings:
     script = folder / "states.json"
     script.write_text(json.dumps({"rules": RULES, "window": 16_000}))
@@ -75,6 +93,7 @@ def make_settings(folder: Path) -> LabSettings:
             "defaultModel": "scripted/states",
             "review": "after",
             "providers": {"scripted": {"models": models}},
+            "acpAgents": {"chooser": {"command": sys.executable, "args": [str(AGENT), "--quirk", "options"]}},
         }
     )
 
@@ -98,6 +117,7 @@ class Tour:
         self._running()
         self._chats()
         self._notebook(notebook)
+        self._outside_agent()
         self._settings()
 
     def button(self, name: str) -> Locator:
@@ -214,6 +234,24 @@ class Tour:
         expect(notebook.cell(1).locator(".eca-CellEdit")).to_be_visible(timeout=SECONDS * 1000)
         self.judge("edit box", IN_NOTEBOOK)
         self.page.keyboard.press("Escape")
+
+    def _outside_agent(self) -> None:
+        panel = self.panel
+        self.button("New chat").click()
+        pickers = panel.node.locator(".eca-Pickers select")
+        pickers.first.select_option("chooser")
+        self.ask("DO: say Hello")
+        panel.sees("Hello")
+        self.wait_until_idle()
+        panel.node.locator(".eca-Pickers select:has(option[value=large])").select_option("large")
+        panel.node.locator(".eca-Pickers select:has(option[value=high])").select_option("high")
+        self.judge("options of an outside agent", PANEL)
+        self.button("New chat").click()
+        # The next tour of this server begins in the newest chat.
+        pickers.first.select_option("code")
+        self.ask("Hello")
+        panel.sees("A title")
+        self.wait_until_idle()
 
     def _settings(self) -> None:
         body = self.page.locator(f"{SETTINGS}-body")
