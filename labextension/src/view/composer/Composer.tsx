@@ -46,7 +46,7 @@ export interface InsertedText {
 interface Props {
   /** Whether a turn is running. */
   readonly busy: boolean;
-  /** Whether the page is connected with the server. Otherwise nothing can be sent. */
+  /** Whether the page is connected with the server. Otherwise a message waits in the box until it is. */
   readonly connected: boolean;
   /** Whether the user changes an earlier message. */
   readonly editing: boolean;
@@ -101,6 +101,8 @@ export function Composer(props: Props): React.ReactElement {
   const [placeOn, setPlaceOn] = React.useState(true);
   /** Whether a message was sent, and the server has not accepted or refused it yet. */
   const [sending, setSending] = React.useState(false);
+  /** The text that the user sent while there was no connection. It is sent when there is one, if it is still the same. */
+  const [held, setHeld] = React.useState<string>();
   const mentions = React.useMemo(() => findMentions(text, known), [text, known]);
   // All contexts that are sent with the message, except the place in the notebook.
   const contexts = React.useMemo(
@@ -208,7 +210,11 @@ export function Composer(props: Props): React.ReactElement {
   /** Send the message. `later`: it waits for the end of the turn. When it is refused, it comes back into the box. */
   const send = async (later: boolean): Promise<void> => {
     const message = text.trim();
-    if (message === '' || sending || !connected) {
+    if (message === '' || sending) {
+      return;
+    }
+    if (!connected) {
+      setHeld(text);
       return;
     }
     setSending(true);
@@ -225,6 +231,14 @@ export function Composer(props: Props): React.ReactElement {
       onUnsent({ text: message, contexts });
     }
   };
+  React.useEffect(() => {
+    if (connected && held !== undefined) {
+      setHeld(undefined);
+      if (held === text) {
+        void send(false);
+      }
+    }
+  });
   /** Send the message. The box gets the focus, because the button is disabled or removed. */
   const sendByButton = (later: boolean): void => {
     box.current?.focus();
@@ -312,6 +326,11 @@ export function Composer(props: Props): React.ReactElement {
           }
         }}
       />
+      {!connected && held === text && (
+        <p className="eca-Note" role="status">
+          {trans.__('It is sent as soon as there is a connection to the assistant.')}
+        </p>
+      )}
       {connected && !busy && !isCommand(text) && (
         <EstimateLine
           source={props.estimates}
