@@ -1,5 +1,5 @@
 /**
- * The plugin that shows buttons beside each block of code in an answer in a cell: copy, insert, run, replace.
+ * The plugin that adds buttons to an answer in a cell: to its code (copy, insert, run, replace) and its diagrams (draw).
  *
  * The buttons are only in the page. The saved notebook has plain Markdown. `cell_answers.ts` finds the answers. The
  * plugin loads it with the first notebook, so that Lab starts faster.
@@ -11,7 +11,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 export const answersPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:answers',
-  description: 'Shows buttons beside the code in answers of the assistant in cells.',
+  description: 'Adds buttons to answers in cells.',
   autoStart: true,
   requires: [INotebookTracker],
   optional: [ITranslator],
