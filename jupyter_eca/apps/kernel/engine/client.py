@@ -163,7 +163,7 @@ class EngineConnection:
             running.result()  # raises the error with which the engine could not start
         self._door = door
         client_link, server_link = make_link_pair()
-        self._start_task(EcaSession(server_link, door, door.own_chats).run())
+        self._start_task(EcaSession(server_link, door, door.wire_ids).run())
         return client_link
 
     async def open_link(self) -> Link:
@@ -176,7 +176,7 @@ class EngineConnection:
             from jupyter_eca.transport.memory import make_link_pair
 
             client_link, server_link = make_link_pair()
-            self._start_task(EcaSession(server_link, self._door.copy_for_panel(), self._door.own_chats).run())
+            self._start_task(EcaSession(server_link, self._door.copy_for_panel(), self._door.wire_ids).run())
             return client_link
         caller = uuid.uuid4().hex
         answer = self._requested[caller] = asyncio.get_running_loop().create_future()

@@ -1,7 +1,8 @@
-"""Owns the engine inside a kernel. It is used if there is no Jupyter server, or if the server does not have our
-extension. It has the rights of the kernel.
+"""Owns the engine that runs inside a kernel. It is used if there is no Jupyter server, or if the server does not have
+our extension. It has the rights of the kernel.
 
-It must not know cells or links: `client` starts it and connects to it.
+It must not know the cells, or the links over which sessions exchange their messages: `client` starts the engine and
+connects to it.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 
 class EmbeddedDoor:
-    """The `Door` of the sessions of this kernel: it gives each of them the host, and says what its client may do. It
-    also runs the host. See `fronts/eca/door.py` for the meaning of the attributes."""
+    """Implements `Door` for the sessions of this kernel: it gives the host to each session, and says what the client of
+    the session may do. It also runs the host. The attributes are explained in `fronts/eca/door.py`."""
 
     sees_all = False
     names_people = False
@@ -42,11 +43,13 @@ class EmbeddedDoor:
     kernel = None
 
     def __init__(self, folder: Path, shell: Any) -> None:
-        """`folder` becomes the workspace of the host. `shell` is that of IPython. Raises: ConfigError."""
+        """`folder` becomes the workspace of the host. `shell` is IPython's shell, which runs the cells. Raises:
+        ConfigError."""
         files = Files((folder,))
         workspace = Workspace(files, notebooks=ExecutedNotebooks(files, shell))
-        self.own_chats: dict[str, ChatId] = {}
-        """The chats in which the cells and panels of this kernel have asked."""
+        self.wire_ids: dict[str, ChatId] = {}
+        """The chats in which the cells and panels of this kernel have asked: by the host's id of a chat, the id that the
+        cells and panels use. All sessions of this kernel share it, see `EcaSession`."""
         trusted = open_trusted_folders(find_database())
         read = partial(config.read_config, (folder,), trust=trusted)
         # `watches=False`: a watch on the configuration files would wake the kernel every few seconds.
@@ -54,7 +57,8 @@ class EmbeddedDoor:
         self._host.logins.until = "this kernel ends"
 
     def copy_for_panel(self) -> EmbeddedDoor:
-        """Return the door for a panel. A panel sees all chats of this folder, as the side panel of Lab does."""
+        """Return a copy of this door for a panel. A panel sees all chats of this folder, as the panel in JupyterLab
+        does."""
         door = copy(self)
         door.sees_all = True
         return door
@@ -72,8 +76,9 @@ class EmbeddedDoor:
         return self._host
 
     async def interrupt(self) -> None:
-        """Do nothing. A turn in this process is stopped by an interrupt of the kernel, which stops its code, too."""
+        """Do nothing. The user stops a turn in this process by interrupting the kernel, and this also stops the code
+        that the turn runs."""
 
     async def doctor(self, host: Host) -> str:
-        """Return the report of what is set up and what is missing."""
+        """Return the report on what is set up and what is missing."""
         return await report(host.services, "in this kernel (no Jupyter server with jupyter_eca was found)")
