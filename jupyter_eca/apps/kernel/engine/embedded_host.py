@@ -48,8 +48,8 @@ class EmbeddedDoor:
         files = Files((folder,))
         workspace = Workspace(files, notebooks=ExecutedNotebooks(files, shell))
         self.wire_ids: dict[str, ChatId] = {}
-        """The chats in which the cells and panels of this kernel have asked: by the host's id of a chat, the id that the
-        cells and panels use. All sessions of this kernel share it, see `EcaSession`."""
+        """The chats in which the cells and panels of this kernel have asked: by the host's id of a chat, the id that
+        the cells and panels use. All sessions of this kernel share it, see `EcaSession`."""
         trusted = open_trusted_folders(find_database())
         read = partial(config.read_config, (folder,), trust=trusted)
         # `watches=False`: a watch on the configuration files would wake the kernel every few seconds.
