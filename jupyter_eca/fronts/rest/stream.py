@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# A comment is sent after this many seconds without an event. Proxies end connections that are silent for 30 to 60
+# Seconds without an event after which a comment is sent. Proxies end connections that are silent for 30 to 60
 # seconds.
-HEARTBEAT: Final = 15.0
+HEARTBEAT_SECONDS: Final = 15.0
 # The comment. Clients of server-sent events ignore it.
-SILENCE: Final = b": still here\n\n"
+HEARTBEAT_COMMENT: Final = b": still here\n\n"
 
 
 async def cancel_when_client_leaves(receive: Receive, work: Coroutine[None, None, T]) -> T | None:
@@ -58,8 +58,9 @@ class EventStream(Response):
         "x-accel-buffering": "no",
     }
 
-    def __init__(self, front: RestFront, turn: RestTurn, *, ids: bool, heartbeat: float = HEARTBEAT) -> None:
-        """Make the response. With `ids`, each event has an id. The contract's own clients do not understand ids."""
+    def __init__(self, front: RestFront, turn: RestTurn, *, ids: bool, heartbeat: float = HEARTBEAT_SECONDS) -> None:
+        """Make the response. With `ids`, each event has an id: only for our own operations. Clients of the MCP chat
+        contract, the HTTP API that `front.py` serves, do not understand ids. `heartbeat` is in seconds."""
         self._front = front
         self._turn = turn
         self._ids = ids
@@ -79,7 +80,7 @@ class EventStream(Response):
         try:
             async with aclosing(self._front.items(self._turn, self._heartbeat)) as items:
                 async for item in items:
-                    for frame in (SILENCE,) if item is None else write_frames(item, ids=self._ids):
+                    for frame in (HEARTBEAT_COMMENT,) if item is None else write_frames(item, ids=self._ids):
                         await send({"type": "http.response.body", "body": frame, "more_body": True})
         except EcaError as error:
             (frame,) = write_frames(StreamItem(0, TurnFailed(str(error))), ids=False)

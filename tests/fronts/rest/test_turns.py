@@ -295,7 +295,7 @@ async def test_each_event_is_one_message_to_the_server_and_silence_is_filled(
             assert (await sent.get())["type"] == "http.response.start"
             bodies = [(await sent.get())["body"] for _ in range(50)]
         assert all(body.endswith(b"\n\n") and body.count(b"\n\n") == 1 for body in bodies)
-        assert bodies[-1] == stream.SILENCE
+        assert bodies[-1] == stream.HEARTBEAT_COMMENT
         assert any(body.startswith(b'data: {"type": "tool_start"') for body in bodies)
         leave()
         await running
