@@ -97,7 +97,7 @@ def _read_all_field_docs(model: type[Model] = Model) -> dict[str, dict[str, str]
     own = {to_camel(name): text for name, text in read_field_docs(model).items()}
     docs = {model.__name__: own}
     for subclass in model.__subclasses__():
-        if subclass.__module__.rpartition(".")[0] == __package__:  # other rooms have models of the same names
+        if subclass.__module__.rpartition(".")[0] == __package__:  # models in other packages may have the same names
             docs |= {name: {**own, **fields} for name, fields in _read_all_field_docs(subclass).items()}
     return docs
 
