@@ -1,4 +1,4 @@
-"""Owns the requests to the HTTP API of OpenCode, another coding agent. A request returns the response as JSON, or
+"""Owns the requests to the HTTP API of OpenCode, another coding agent. A request returns the JSON of its response, or
 raises an error that says what the caller can do.
 
 It must not know what a request is for: the tools in `offers/` do.
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # The defaults of the environment variables. The URL is OpenCode's own default.
-URL: Final = "http://localhost:4096"
-# Milliseconds that OpenCode may take for an answer, because a model works on it.
-PATIENCE: Final = "120000"
-USER: Final = "opencode"
+DEFAULT_URL: Final = "http://localhost:4096"
+# Milliseconds that OpenCode may take for an answer. They are many, because a model works on it.
+DEFAULT_TIMEOUT_MS: Final = "120000"
+DEFAULT_USER: Final = "opencode"
 
 
-class Api:
+class OpenCodeApi:
     """The HTTP API of one OpenCode server."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        """Read address, timeout and password from environment variables. Raises: ConfigError if one has an impossible
-        value."""
-        self.url = environment.get("OPENCODE_SERVER_URL", URL).rstrip("/")
-        patience = environment.get("OPENCODE_TIMEOUT", PATIENCE)
-        if not (patience.isascii() and patience.isdecimal() and int(patience)):
-            raise ConfigError(f"OPENCODE_TIMEOUT is {patience!r}; it is a number of milliseconds.")
+        """Read the address, the timeout and the password from environment variables. Raises: ConfigError if one of them
+        has an impossible value."""
+        self.url = environment.get("OPENCODE_SERVER_URL", DEFAULT_URL).rstrip("/")
+        timeout = environment.get("OPENCODE_TIMEOUT", DEFAULT_TIMEOUT_MS)
+        if not (timeout.isascii() and timeout.isdecimal() and int(timeout)):
+            raise ConfigError(f"OPENCODE_TIMEOUT is {timeout!r}; it is a number of milliseconds.")
         if not self.url.startswith(("http://", "https://")):
-            raise ConfigError(f"OPENCODE_SERVER_URL is {self.url!r}; it looks like {URL}.")
+            raise ConfigError(f"OPENCODE_SERVER_URL is {self.url!r}; it looks like {DEFAULT_URL}.")
         password = environment.get("OPENCODE_SERVER_PASSWORD", "")
-        auth = (environment.get("OPENCODE_SERVER_USERNAME", USER), password) if password else None
-        self.patience = int(patience) / 1000
+        auth = (environment.get("OPENCODE_SERVER_USERNAME", DEFAULT_USER), password) if password else None
+        self.timeout_seconds = int(timeout) / 1000
         """Seconds that the server may take for an answer."""
-        self._client = httpx2.AsyncClient(base_url=self.url, auth=auth, timeout=self.patience)
+        self._client = httpx2.AsyncClient(base_url=self.url, auth=auth, timeout=self.timeout_seconds)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -53,10 +53,11 @@ class Api:
         return await self._request("GET", path, parameters)
 
     async def post(
-        self, path: str, body: Mapping[str, Any] | None = None, *, endless: bool = False, **parameters: object
+        self, path: str, body: Mapping[str, Any] | None = None, *, without_timeout: bool = False, **parameters: object
     ) -> Any:
-        """Send a POST request. With `endless`, wait for the response without a limit of time. Raises: RefusedCall."""
-        return await self._request("POST", path, parameters, body or {}, endless=endless)
+        """Send a POST request. With `without_timeout`, wait for the response as long as it takes. Raises:
+        RefusedCall."""
+        return await self._request("POST", path, parameters, body or {}, without_timeout=without_timeout)
 
     @property
     def is_local(self) -> bool:
@@ -74,19 +75,19 @@ class Api:
         parameters: Mapping[str, object],
         body: Mapping[str, Any] | None = None,
         *,
-        endless: bool = False,
+        without_timeout: bool = False,
     ) -> Any:
-        """Send one request, and return the response as JSON; None if it is empty. `parameters` are those of the query;
-        empty ones are left out. Raises: RefusedCall."""
-        more: dict[str, Any] = {"timeout": None} if endless else {}
+        """Send one request, and return the JSON of its response; None if the response is empty. `parameters` are those
+        of the query, without the empty ones. Raises: RefusedCall."""
+        options: dict[str, Any] = {"timeout": None} if without_timeout else {}
         params = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
         try:
-            # The client's own timeout applies to each read alone. A response that comes in small pieces would never
-            # end.
-            async with asyncio.timeout(None if endless else self.patience):
-                answer = await self._client.request(method, path, params=params, json=body, **more)
+            # The client's own timeout starts again with each piece of the response. With many small pieces, a request
+            # could take for ever.
+            async with asyncio.timeout(None if without_timeout else self.timeout_seconds):
+                answer = await self._client.request(method, path, params=params, json=body, **options)
         except (httpx2.TimeoutException, TimeoutError):
-            raise describe_timeout(f"{method} {path}") from None
+            raise make_timeout_error(f"{method} {path}") from None
         except httpx2.HTTPError as error:
             raise RefusedCall(
                 f"The OpenCode server at {self.url} cannot be reached: {error or type(error).__name__}.",
@@ -95,11 +96,11 @@ class Api:
             ) from error
         if answer.is_success:
             return _parse_json(answer)
-        raise _make_refusal(answer, f"{method} {path}")
+        raise _make_status_error(answer, f"{method} {path}")
 
 
-def describe_timeout(request: str) -> RefusedCall:
-    """Make the error for a request without an answer in time."""
+def make_timeout_error(request: str) -> RefusedCall:
+    """Return the error for a request that OpenCode did not answer in time. `request` says which one."""
     return RefusedCall(
         f"OpenCode did not answer {request} in time.",
         "Look at the session with opencode_session_list: it may still be working.",
@@ -108,7 +109,7 @@ def describe_timeout(request: str) -> RefusedCall:
 
 
 def _parse_json(answer: httpx2.Response) -> Any:
-    """Return the JSON of a response; None if it is empty. Raises: RefusedCall."""
+    """Return the JSON of a response; None if the response is empty. Raises: RefusedCall if it is no JSON."""
     try:
         return answer.json() if answer.content else None
     except ValueError as error:
@@ -117,24 +118,24 @@ def _parse_json(answer: httpx2.Response) -> Any:
         ) from error
 
 
-def _make_refusal(answer: httpx2.Response, request: str) -> RefusedCall:
-    """Make the error for a response with an error status."""
+def _make_status_error(answer: httpx2.Response, request: str) -> RefusedCall:
+    """Return the error for a response with an error status. `request` has its method and path."""
     if answer.status_code in {401, 403}:
         return RefusedCall("OpenCode refused the password.", "Set OPENCODE_SERVER_PASSWORD to the server's.")
     try:
         body: Any = answer.json()
     except ValueError:
         body = None
-    words = _find_text(body, "data", "message") or _find_text(body, "message")
+    message = _find_text(body, "data", "message") or _find_text(body, "message")
     return RefusedCall(
-        f"OpenCode answered {answer.status_code} to {request}: {words or answer.reason_phrase}",
+        f"OpenCode answered {answer.status_code} to {request}: {message or answer.reason_phrase}",
         "Correct the arguments and call it again.",
         "The log of the OpenCode server has the details.",
     )
 
 
-def _find_text(error: Any, *names: str) -> str:
-    """Return the text to which these keys lead in a JSON value; "" if there is none."""
-    for name in names:
-        error = cast("dict[str, Any]", error).get(name) if isinstance(error, dict) else None
-    return error if isinstance(error, str) else ""
+def _find_text(value: Any, *keys: str) -> str:
+    """Return the text that is found in a JSON value by these keys, one inside the other; "" if there is none."""
+    for key in keys:
+        value = cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else ""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.fronts.mcp.offers_base import About, Offers, RefusedCall
-from jupyter_eca.fronts.mcp.opencode.api import Api
+from jupyter_eca.fronts.mcp.opencode.api import OpenCodeApi
 from jupyter_eca.plugins import loader
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class OpenCode:
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         """Read the settings from environment variables. `folder` is the working directory. Raises: ConfigError."""
-        self.api = Api(environment)
+        self.api = OpenCodeApi(environment)
         self.default_model = environment.get("OPENCODE_DEFAULT_MODEL", "")
         self._project = environment.get("OPENCODE_DEFAULT_PROJECT", "")
         self._folder = folder
@@ -83,7 +83,7 @@ class OpenCode:
         tool has ended. If the request ended too, OpenCode would stop its work, although its user may still be deciding
         about a permission."""
         path = f"/session/{session}/message"
-        task = asyncio.create_task(self.api.post(path, body, endless=True, directory=folder.path))
+        task = asyncio.create_task(self.api.post(path, body, without_timeout=True, directory=folder.path))
         self._prompts.add(task)
         task.add_done_callback(self._forget_prompt)
         return task

@@ -1,6 +1,6 @@
-"""Owns what OpenCode, another coding agent, asks its user while it works: permissions and questions. The user of our
-MCP client answers them, or gets told how to answer them in OpenCode. A call must not only wait, because nobody would
-know why.
+"""Owns the requests of OpenCode, another coding agent, to its user: while it works, it asks for permissions and asks
+questions. We pass a request on to the user of our MCP client. If that is not possible, the call returns at once, and
+says how to answer in OpenCode. Otherwise the call would wait, and nobody would know why.
 
 It must not know how a prompt is sent: `offers/run.py` does.
 """
@@ -15,7 +15,7 @@ import mcp_types as types
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.offers_base import Caller
-    from jupyter_eca.fronts.mcp.opencode.api import Api
+    from jupyter_eca.fronts.mcp.opencode.api import OpenCodeApi
     from jupyter_eca.fronts.mcp.opencode.backend import Folder
 
 # The answers to a request for permission, by OpenCode's names.
@@ -25,8 +25,8 @@ _SCHEMA: Final[dict[str, Any]] = {
     "properties": {"decision": {"type": "string", "enum": [_ONCE, _ALWAYS, _REJECT]}},
     "required": ["decision"],
 }
-# The longest description of a permission in characters. It is cut, because the user reads it in a dialog.
-_MAX_DESCRIPTION: Final = 4_000
+# The most characters that are shown of the details of a permission: the user reads them in a dialog.
+_MAX_DETAILS: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class PendingRequest:
     """A request for permission, or a question, that waits for OpenCode's user."""
 
     kind: str
-    """`permission` or `question`. It is also the path in the API."""
+    """`permission` or `question`. This is also the path of such requests in the API."""
 
     data: dict[str, Any]
     """The request as the API returns it."""
@@ -45,8 +45,9 @@ class PendingRequest:
         return str(self.data["id"])
 
 
-async def find(api: Api, folder: Folder, session: str) -> list[PendingRequest]:
-    """Return the requests that wait in a session or in the sessions of its subagents. Raises: RefusedCall."""
+async def list_requests(api: OpenCodeApi, folder: Folder, session: str) -> list[PendingRequest]:
+    """Return the requests that wait for an answer in a session, or in the sessions of its subagents. Raises:
+    RefusedCall."""
     requests = [
         PendingRequest(kind, data)
         for kind in ("permission", "question")
@@ -55,23 +56,23 @@ async def find(api: Api, folder: Folder, session: str) -> list[PendingRequest]:
     return [request for request in requests if await _belongs_to(api, str(request.data["sessionID"]), session)]
 
 
-async def _belongs_to(api: Api, session: str, parent: str) -> bool:
-    """Return whether a session is `parent`, or a session of a subagent below it."""
+async def _belongs_to(api: OpenCodeApi, session: str, parent: str) -> bool:
+    """Return whether a session is `parent`, or the session of one of its subagents, or of a subagent of these."""
     while session and session != parent:
         session = str((await api.get(f"/session/{session}")).get("parentID") or "")
     return session == parent
 
 
-async def ask_user(api: Api, caller: Caller, folder: Folder, requests: list[PendingRequest]) -> bool:
-    """Ask the client's user about the permissions. Return whether all requests were answered. Questions cannot be asked
-    in this way."""
+async def ask_user(api: OpenCodeApi, caller: Caller, folder: Folder, requests: list[PendingRequest]) -> bool:
+    """Ask the user of our client for the permissions, and send the answers to OpenCode. Return whether all requests
+    were answered. Only permissions can be asked for in this way: a question is never answered."""
     for request in requests:
         if request.kind != "permission" or not caller.can_ask:
             return False
         wanted = f"{request.data['permission']} {', '.join(request.data['patterns'])}".strip()
-        more = json.dumps(request.data.get("metadata") or {}, indent=2, ensure_ascii=False)[:_MAX_DESCRIPTION]
+        details = json.dumps(request.data.get("metadata") or {}, indent=2, ensure_ascii=False)[:_MAX_DETAILS]
         question = types.ElicitRequestFormParams(
-            message=f"OpenCode asks for permission: {wanted}\n\n{more}", requested_schema=_SCHEMA
+            message=f"OpenCode asks for permission: {wanted}\n\n{details}", requested_schema=_SCHEMA
         )
         if (answer := await caller.ask(question)) is None:
             return False
@@ -81,8 +82,8 @@ async def ask_user(api: Api, caller: Caller, folder: Folder, requests: list[Pend
     return True
 
 
-def describe(api: Api, session: str, requests: list[PendingRequest]) -> dict[str, Any]:
-    """Return the requests as fields of the answer to a call, with instructions how the user can answer them."""
+def describe_requests(api: OpenCodeApi, session: str, requests: list[PendingRequest]) -> dict[str, Any]:
+    """Return the requests as fields of the result of a call, with instructions how the user can answer them."""
     return {
         "status": "waiting for the user",
         "pending": [{"kind": request.kind, **request.data} for request in requests],

@@ -19,7 +19,7 @@ from jupyter_eca.workspace.files import text_file
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jupyter_eca.fronts.mcp.opencode.api import Api
+    from jupyter_eca.fronts.mcp.opencode.api import OpenCodeApi
     from jupyter_eca.fronts.mcp.opencode.backend import Folder
 
 Place = tuple[str, ...]
@@ -29,7 +29,7 @@ Place = tuple[str, ...]
 _FILES: Final = ("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc")
 
 
-async def change(api: Api, folder: Folder, changes: Mapping[Place, Any]) -> tuple[str, dict[str, Any]]:
+async def change(api: OpenCodeApi, folder: Folder, changes: Mapping[Place, Any]) -> tuple[str, dict[str, Any]]:
     """Change settings of the project. Return the path of the file that was changed, and the configuration that is in
     force now.
 

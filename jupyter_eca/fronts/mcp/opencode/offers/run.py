@@ -14,7 +14,7 @@ from pydantic import Field
 
 from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 from jupyter_eca.fronts.mcp.opencode import pending
-from jupyter_eca.fronts.mcp.opencode.api import describe_timeout
+from jupyter_eca.fronts.mcp.opencode.api import make_timeout_error
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import Folder, OpenCode
@@ -201,13 +201,13 @@ async def send_message(call: OpenCodeCall, folder: Folder, session: str, body: d
     api = call.backend.api
     sending = call.backend.start_prompt(session, body, folder)
     try:
-        async with asyncio.timeout(api.patience):
+        async with asyncio.timeout(api.timeout_seconds):
             while not (await asyncio.wait((sending,), timeout=PAUSE))[0]:  # [0] has the tasks that are done
-                requests = await pending.find(api, folder, session)
+                requests = await pending.list_requests(api, folder, session)
                 if requests and not await pending.ask_user(api, call.caller, folder, requests):
-                    return {"sessionId": session, **pending.describe(api, session, requests), **folder.fields}
+                    return {"sessionId": session, **pending.describe_requests(api, session, requests), **folder.fields}
     except TimeoutError:
-        raise describe_timeout("a prompt") from None
+        raise make_timeout_error("a prompt") from None
     except asyncio.CancelledError:
         with suppress(RefusedCall):
             await api.post(f"/session/{session}/abort", directory=folder.path)
