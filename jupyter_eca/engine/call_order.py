@@ -39,8 +39,11 @@ def find_blocker(calls: Sequence[ToolCall], call: ToolCall) -> ToolCall | None:
 
 
 def follows_failed_change(calls: Sequence[ToolCall], call: ToolCall) -> bool:
-    """Return whether an earlier call that changes something has failed or was rejected."""
-    return not call.outside and any(other.failed and not other.reads for other in calls[: _find_index(calls, call)])
+    """Return whether an earlier call that changes something has not done all that the model wanted, see
+    `ToolCall.ended_incomplete`."""
+    return not call.outside and any(
+        other.ended_incomplete and not other.reads for other in calls[: _find_index(calls, call)]
+    )
 
 
 def _find_index(calls: Sequence[ToolCall], call: ToolCall) -> int:

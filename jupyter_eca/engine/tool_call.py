@@ -146,8 +146,8 @@ class ToolCall:
     """The rule or the approval that decided whether the call may run."""
     review: ReviewTime = ReviewTime.BEFORE
     """When the user reviews what the call changes."""
-    unseen: str = ""
-    """A path that was changed without approval before the call was decided; empty when there is none."""
+    unreviewed_path: str = ""
+    """A path that was changed without approval and that nobody has reviewed yet; "" for none. See `ModelFinished`."""
     approved: bool = False
     """Whether the user has approved exactly this call. False if it runs because of a rule, or because of the approval
     of another call."""
@@ -167,8 +167,9 @@ class ToolCall:
         return self.status in TERMINAL
 
     @property
-    def failed(self) -> bool:
-        """Whether the call has ended with an error or was rejected, or the user approved only a part of it."""
+    def ended_incomplete(self) -> bool:
+        """Whether the call has ended and not done all that the model wanted: it has ended with an error, it was
+        rejected, or the user approved only a part of it."""
         return self.error or self.status is Status.REJECTED or self.is_narrowed
 
     @property
@@ -178,10 +179,10 @@ class ToolCall:
 
     @property
     def reads(self) -> bool:
-        """Whether the call is known to change nothing. A call of an unknown tool is not.
+        """Whether it is certain that the call changes nothing. It is not certain if there is no such tool.
 
-        A shell command of programs that only read counts as a read. So `grep`, whose exit code is 1 when it finds
-        nothing, does not prevent later calls from running.
+        A shell command also counts as a read if all programs in it only read files. An example is `grep`. Its exit code
+        is 1 when it finds nothing, which is an error of the call. Because it is a read, later calls run all the same.
         """
         if self.tool is None or self.tool.is_read_only:
             return self.tool is not None
@@ -191,17 +192,17 @@ class ToolCall:
         return isinstance(command, str) and only_reads(command)
 
     @property
-    def only_looks(self) -> bool:
-        """Whether an agent that only looks may make the call: its tool changes nothing, as far as its server says, or
-        gives a task to an agent that changes nothing. Unlike for `reads`, a shell command does not count as a look,
-        whatever programs it runs."""
+    def is_allowed_when_planning(self) -> bool:
+        """Whether the call may run in plan mode: its tool changes nothing, as far as the tool's server says, or it
+        gives a task to an agent that changes nothing. Unlike in `reads`, a shell command never counts, whatever
+        programs it runs."""
         tool = self.tool
         return tool is not None and (tool.reads or self.arguments.get("agent") in tool.reading_agents)
 
     @property
     def loads(self) -> str:
-        """What a page would load from elsewhere as soon as it shows what the call changes, such as an image in a
-        Markdown cell; "" for nothing."""
+        """What a page would load from elsewhere as soon as it shows the cells that the call changes, in words; "" for
+        nothing. An example is an image in a Markdown cell."""
         if isinstance(self.details, FileChangeDetails) and not self.reads:
             return self.details.loads or ""
         return ""
@@ -213,8 +214,8 @@ class ToolCall:
 
     @property
     def leaves_sandbox(self) -> bool:
-        """Whether the model wants to run the command outside of the sandbox. No approval for the session holds for
-        that: it may have been given to the same command in the sandbox."""
+        """Whether the model wants to run the command outside of the sandbox. An approval for the session does not hold
+        for such a call, because the user may have given it for the same command inside the sandbox."""
         return isinstance(self.details, ShellCommandDetails) and self.details.sandbox is SandboxState.OUTSIDE
 
     def build_common_fields(self) -> dict[str, Any]:
@@ -234,7 +235,7 @@ class ToolCall:
 
 
 def _join_lines(text: str) -> str:
-    """Join the lines of a command by a visible sign, because `a` and `b` on two lines are other commands than `a b`."""
+    """Join the lines of a command by a visible sign: `a` and `b` on two lines are two commands, and `a b` is one."""
     lines = [line.strip() for line in text.splitlines()]
     return text if len(lines) < 2 else " ↵ ".join(line for line in lines if line)
 

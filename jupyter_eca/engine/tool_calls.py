@@ -107,7 +107,7 @@ def _reach_verdict(
     targets: CallTargets | None,
     loads: str = "",
     review: ReviewTime = ReviewTime.BEFORE,
-    unseen: str = "",
+    unreviewed_path: str = "",
     *,
     sandboxed: bool = False,
     forgets: bool = False,
@@ -128,7 +128,7 @@ def _reach_verdict(
         targets=targets,
         loads=loads,
         review=review,
-        unseen=unseen,
+        unreviewed_path=unreviewed_path,
         sandboxed=sandboxed,
     )
 
@@ -136,7 +136,7 @@ def _reach_verdict(
 def _reach_final_verdict(state: ChatState, call: ToolCall, tool: ToolSpec) -> Verdict:
     """Return the verdict on a call with its final arguments, by the current rules, approvals and hooks."""
     # A call that only reads cannot run edited code, so it may run before edits are reviewed.
-    unseen = "" if call.reads else _find_unseen(state, call)
+    unreviewed_path = "" if call.reads else _find_unreviewed_path(state, call)
     verdict = _reach_verdict(
         state,
         tool,
@@ -145,14 +145,14 @@ def _reach_final_verdict(state: ChatState, call: ToolCall, tool: ToolSpec) -> Ve
         call.targets,
         call.loads,
         call.review,
-        unseen,
+        unreviewed_path,
         sandboxed=call.is_sandboxed,
         forgets=call.leaves_sandbox,
     )
     return call.adjusted.apply_to(verdict)
 
 
-def _find_unseen(state: ChatState, call: ToolCall) -> str:
+def _find_unreviewed_path(state: ChatState, call: ToolCall) -> str:
     """Return a path that was changed without approval and is not reviewed yet; "" for none. It may also be one that an
     earlier call of the same reply will change before this call runs. Such an earlier call has the cause `review`, which
     means that only the setting `review` lets it run without approval."""
@@ -162,7 +162,7 @@ def _find_unseen(state: ChatState, call: ToolCall) -> str:
         for other in earlier
         if other.cause and other.cause.kind == "review" and isinstance(other.details, FileChangeDetails)
     )
-    return next(changed, call.unseen)
+    return next(changed, call.unreviewed_path)
 
 
 def _is_usable_id(state: ChatState, id: str) -> bool:
@@ -196,7 +196,7 @@ def attach_details(builder: StepBuilder, finished: ModelFinished) -> None:
             adjusted=finished.adjusted.get(call.id, NOT_ADJUSTED),
             targets=finished.targets.get(call.id),
             review=finished.reviews.get(call.id, ReviewTime.BEFORE),
-            unseen=finished.unseen,
+            unreviewed_path=finished.unreviewed_path,
         )
         for call in builder.state.calls
     )
@@ -242,7 +242,11 @@ def _decide_call(builder: StepBuilder, call: ToolCall) -> None:
             # The preview has found that the call cannot succeed. A denied call stays denied.
             _fail_call(builder, prepared, call.adjusted.failure)
             return
-        if builder.state.setup.plans and not prepared.only_looks and verdict.decision is not Decision.DENY:
+        if (
+            builder.state.setup.plans
+            and not prepared.is_allowed_when_planning
+            and verdict.decision is not Decision.DENY
+        ):
             words = describe_proposal(call.id, call.name, call.details)
             # No rule has decided. Otherwise the card would say which one allows or asks about the call.
             proposal = replace(prepared, cause=None)

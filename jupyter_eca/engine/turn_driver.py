@@ -151,7 +151,7 @@ class TurnDriver:
         call = ToolCall(requested.call, requested.tool.name, requested.tool, arguments_text=requested.arguments_text)
         adjusted = requested.adjusted or NOT_ADJUSTED
         call = replace(call, details=requested.details, adjusted=adjusted, targets=requested.targets)
-        call = replace(call, unseen=requested.unseen)
+        call = replace(call, unreviewed_path=requested.unreviewed_path)
         begun = self.state.begin_turn(requested.turn, requested.setup)
         self.builder.state = replace(begun, calls=(call,), indexes=(), call_ids=begun.call_ids | {call.id})
         self._show_prompt(requested.message, requested.content_id)

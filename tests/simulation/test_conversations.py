@@ -49,7 +49,7 @@ def test_a_call_that_runs_without_a_question_is_noticed(monkeypatch: pytest.Monk
 
 
 def test_a_change_in_plan_mode_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ToolCall, "only_looks", True)
+    monkeypatch.setattr(ToolCall, "is_allowed_when_planning", True)
     assert find_failures(340, 50)
 
 

@@ -275,7 +275,7 @@ def decide(
     targets: CallTargets | None = None,
     loads: str = "",
     review: ReviewTime = ReviewTime.BEFORE,
-    unseen: str = "",
+    unreviewed_path: str = "",
     sandboxed: bool = False,
 ) -> Verdict:
     """Decide whether a call runs, needs approval or is denied. The cause of the verdict is the first rule that selects
@@ -284,9 +284,9 @@ def decide(
     `remembered` are the scopes that the user approved for the session. `trust` is whether the user switched trust on
     for the chat. `targets` are the files that the call names; without them, the paths are used as they are written.
     `loads` is what a page would load as soon as it shows what the call changes; "" for nothing. `review` is when the
-    user reviews the changes of the call, see `choose_review_time`. `unseen` is the path of an edit that ran without
-    approval and is not reviewed yet; "" for none. `sandboxed` is whether the command of the call runs in a sandbox that
-    the user trusts.
+    user reviews the changes of the call, see `choose_review_time`. `unreviewed_path` is the path of an edit that ran
+    without approval and is not reviewed yet; "" for none. `sandboxed` is whether the command of the call runs in a
+    sandbox that the user trusts.
     """
     call = ReviewedCall(tool, arguments, targets or find_targets(tool, arguments))
     verdict = _apply_rules(policy, call, remembered)
@@ -300,8 +300,8 @@ def decide(
         return Verdict(Decision.ASK, cause=Cause(kind="loads", loads=loads))
     if rule := _find_inapplicable_rule(policy, call):
         return Verdict(Decision.ASK, cause=Cause(kind="unparsed", rule=rule))
-    if verdict.decision is Decision.ALLOW and unseen and not trust and may_run_code(tool, call.targets):
-        return Verdict(Decision.ASK, cause=Cause(kind="unseen", path=unseen))
+    if verdict.decision is Decision.ALLOW and unreviewed_path and not trust and may_run_code(tool, call.targets):
+        return Verdict(Decision.ASK, cause=Cause(kind="unseen", path=unreviewed_path))
     if verdict.decision is not Decision.ASK or verdict.cause is None:
         return verdict
     if trust:

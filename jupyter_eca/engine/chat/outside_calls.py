@@ -47,7 +47,7 @@ def ready_call(builder: StepBuilder, ready: CallReady) -> None:
         arguments=ready.arguments,
         details=ready.details,
         targets=ready.targets,
-        unseen=ready.unseen,
+        unreviewed_path=ready.unreviewed_path,
         adjusted=ready.adjusted or NOT_ADJUSTED,
     )
     tool_calls.decide_outside_call(builder, call, ready)

@@ -392,7 +392,7 @@ class AgentTurn:
             details=details or call_view.make_command_details(call),
             targets=targets,
             failure=failure,
-            unseen=self._chat.unseen.path if self._chat.unseen else "",
+            unreviewed_path=self._chat.unseen.path if self._chat.unseen else "",
         )
         self._feed(ready)
 

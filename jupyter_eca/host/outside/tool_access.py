@@ -99,7 +99,7 @@ class ToolAccess:
             details=details,
             targets=targets,
             failure=failure,
-            unseen=path,
+            unreviewed_path=path,
         )
         self._chats.feed(chat, ready, late=True)
         if failure:

@@ -363,7 +363,8 @@ class EffectRunner:
         chat.unseen = await self._services.checkpoints.find_unseen() if chat.state.calls else None
         unseen = chat.unseen.path if chat.unseen else ""
         self._chats.feed(
-            chat, inputs.ModelFinished(now(), number, details, adjusted, targets, reviews=reviews, unseen=unseen)
+            chat,
+            inputs.ModelFinished(now(), number, details, adjusted, targets, reviews=reviews, unreviewed_path=unseen),
         )
         if next_prompt:
             self._tasks.start(chat, "follow up", self._follow_up(chat, turn, next_prompt))
