@@ -57,8 +57,8 @@ class ChatFilter(Protocol):
 class CommandRunner(Protocol):
     """Runs the messages that are commands."""
 
-    async def answers_here(self, message: str) -> bool:
-        """Return whether a message is a command that answers without a model, as far as this can be known without
+    async def answers_without_model(self, message: str) -> bool:
+        """Return whether a message is a command that is answered without a model, as far as this can be known without
         running it. The model must not see such a message."""
         ...
 
@@ -67,7 +67,8 @@ class CommandRunner(Protocol):
     ) -> Outcome | None:
         """Run a command. Return None for a message that is no command.
 
-        `may_see` tells which chats the client may know. Without it, it is only this chat.
+        `kernel` is the kernel of the cell that has the message; None for a message from elsewhere. `may_see` decides
+        which chats the client may know; without it, only this one.
         """
         ...
 

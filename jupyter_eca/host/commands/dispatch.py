@@ -1,7 +1,8 @@
-"""Finds the command that a message calls, and runs it. The first match wins: native commands, the user's Markdown
-files, skills, prompts of MCP servers.
+"""Finds the command that a message calls, and runs it. A command is, in this order, a native command (a Python
+function), a Markdown file of the user, a skill or a prompt of an MCP server. The first with the name is run.
 
-It must not know the single commands: the loader finds the native ones, and the neighbours of this module the others.
+It must not know any single command: the loader finds the native commands, and the neighbours of this module find the
+others.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Kernel
 
 
-# The order of commands in `/help` and in the completion: first the commands that a new user needs first. Commands that
-# are not named here follow in alphabetical order. `/help` is last.
+# The order of the native commands in `/help` and in the completion. It begins with those that a new user needs first.
+# Commands that are not named here follow in alphabetical order. `/help` is last.
 COMMAND_ORDER: Final = (
     "init",
     "login",
@@ -63,13 +64,13 @@ COMMAND_ORDER: Final = (
 
 @cache
 def find_native() -> Mapping[str, NativeCommand]:
-    """Return the commands that are functions by name, in the order in which they are listed."""
+    """Return the native commands by their names, in the order of `COMMAND_ORDER`."""
     found = {name: command for plug in loader.find("commands", "COMMANDS").values() for name, command in plug.items()}
     return {name: found[name] for name in sorted(found, key=_sort_key)}
 
 
 def _sort_key(name: str) -> tuple[bool, int, str]:
-    """Return the key by which commands are sorted, see `COMMAND_ORDER`."""
+    """Return the value by which a command is sorted, see `COMMAND_ORDER`."""
     place = COMMAND_ORDER.index(name) if name in COMMAND_ORDER else len(COMMAND_ORDER)
     return name == "help", place, name
 
@@ -80,8 +81,11 @@ def list_native() -> tuple[ChatCommand, ...]:
 
 
 async def list_commands(host: Host, chat: str = "") -> tuple[ChatCommand, ...]:
-    """Return all commands. If two have the same name, only the one that would run is returned. With the id of a chat,
-    those of its outside agent are included, else those of all outside agents that run: they get such a message."""
+    """Return all commands. If several have the same name, only the one that would run is returned.
+
+    Outside agents have commands too: we pass their messages on to them. `chat` is the id of a chat, whose outside agent
+    is meant. Without it, the commands of all outside agents that run are returned.
+    """
     custom = [command.as_chat_command for command in (await _find_custom(host)).values()]
     outside = [
         ChatCommand(name=name, description=text, type=CommandKind.CUSTOM_PROMPT)
@@ -99,8 +103,9 @@ async def _find_custom(host: Host) -> Mapping[str, markdown_commands.CustomComma
     return await markdown_commands.find(host.workspace.files, host.config, host.subscribers.warn)
 
 
-async def answers_here(host: Host, message: str) -> bool:
-    """Return whether a message is a command that answers without a model: a native one, or one with a typing error."""
+async def answers_without_model(host: Host, message: str) -> bool:
+    """Return whether a message is a command that is answered without a model: most native commands are, and names that
+    are probably typing errors. See `CommandRunner`."""
     call = parse(message)
     if call is None:
         return False
@@ -115,7 +120,8 @@ async def run(
 ) -> Outcome | None:
     """Run a message that is a command, or the answer to a question of a command. Return None for any other message.
 
-    `may_see` tells which chats the client may know. By default it is only this one.
+    `chat` is the id of the chat of the message, and `kernel` is the kernel of the cell that has the message; None for a
+    message from elsewhere. `may_see` decides which chats the client may know; without it, only this one.
     """
     live = host.chats.live(chat)
     if live is not None and live.dialogue is not None and live.dialogue.accepts(message):
@@ -134,7 +140,8 @@ async def run(
 
 
 async def _run(place: CommandPlace, call: CommandCall) -> Outcome | None:
-    """Run the first command of this name. Return None if there is none, and the name is no typing error."""
+    """Run the first command with the name of the call. Return None if there is none, and if the name does not look like
+    a typing error."""
     if command := find_native().get(call.name.lower()):
         return await command.run(place, call)
     custom = await _find_custom(place.host)
@@ -148,8 +155,8 @@ async def _run(place: CommandPlace, call: CommandCall) -> Outcome | None:
 
 
 async def _answer_unknown(host: Host, call: CommandCall) -> CommandAnswer | None:
-    """Answer a command that does not exist, if its name looks like a typing error. Return None if it does not: the
-    model gets messages that begin with the name of a folder, such as `/tmp` or `/content`."""
+    """Answer a command that does not exist, if its name looks like a typing error. Otherwise return None, and the model
+    gets the message. It may begin with the name of a folder, such as `/tmp` or `/content`."""
     guess = await _guess_command(call, [command.name for command in await list_commands(host)])
     if not guess:
         return None
@@ -157,8 +164,9 @@ async def _answer_unknown(host: Host, call: CommandCall) -> CommandAnswer | None
 
 
 async def _guess_command(call: CommandCall, names: list[str]) -> str:
-    """Return the command that the user probably meant, "" if no command has a similar name or it is a path."""
-    # A name that is in the list and got here is a command of an outside agent.
+    """Return the command that the user probably meant; "" if no command has a similar name, or if the name is a
+    path."""
+    # A name in the list is correct. It is here only because an outside agent has this command.
     guess = "" if ":" in call.name or call.name in names else guess_command(call.name, names)
     return "" if not guess or await asyncio.to_thread(Path("/", call.name).exists) else guess
 
@@ -169,8 +177,8 @@ class HostCommands:
 
     host: Host
 
-    async def answers_here(self, message: str) -> bool:
-        return await answers_here(self.host, message)
+    async def answers_without_model(self, message: str) -> bool:
+        return await answers_without_model(self.host, message)
 
     async def run(
         self, chat: str, message: str, kernel: Kernel | None = None, may_see: ChatFilter | None = None

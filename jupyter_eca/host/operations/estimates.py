@@ -89,8 +89,8 @@ class Estimates:
 
     async def estimate(self, prompt: Prompt) -> Estimate:
         """Return a rough estimate of a prompt, while the user types it."""
-        # The model never reads a command that answers without it.
-        if prompt.message.startswith("/") and await self._commands.answers_here(prompt.message):
+        # A message that is answered without the model costs nothing.
+        if prompt.message.startswith("/") and await self._commands.answers_without_model(prompt.message):
             prompt = replace(prompt, message="", contexts=())
         request = await self._turns.draft_prompt(prompt)
         tokens = sum([await self._measure(prompt.chat, context) for context in prompt.contexts])
@@ -100,7 +100,7 @@ class Estimates:
         """Return the exact request of a prompt, with its estimate."""
         # A command of the user may stand for a message to the model.
         model_message = ""
-        if prompt.message.startswith("/") and not await self._commands.answers_here(prompt.message):
+        if prompt.message.startswith("/") and not await self._commands.answers_without_model(prompt.message):
             outcome = await self._commands.run(prompt.chat, prompt.message)
             model_message = outcome.message if isinstance(outcome, CommandReplacement) else ""
         live = await self._chats.load(prompt.chat)

@@ -231,8 +231,8 @@ class EffectRunner:
             outcome = await self._commands.run(prompt.chat, prompt.message, chat.kernel, sees)
         if isinstance(outcome, CommandAnswer):
             # A turn that did not begin as a command's (`local`) has no result, so the answer is the reason why it ends.
-            failed = not chat.state.local
-            self._chats.feed(chat, inputs.CommandEnded(now(), outcome.text, failed), late=True)
+            is_failure = not chat.state.local
+            self._chats.feed(chat, inputs.CommandEnded(now(), outcome.text, is_failure), late=True)
             if outcome.opens and prompt.asker:
                 prompt.asker.resume(outcome.opens)
             return
@@ -300,7 +300,7 @@ class EffectRunner:
             final = isinstance(error, OverBudget)
             retryable_failure = None if final else build_failure(error, settings)
             refused = find_refused(error)
-            failed = inputs.ModelFailed(
+            failure = inputs.ModelFailed(
                 now(),
                 number,
                 message,
@@ -312,7 +312,7 @@ class EffectRunner:
                 kind=error.kind,
             )
             pruned = chat.state.pruned
-            self._chats.feed(chat, failed)
+            self._chats.feed(chat, failure)
             if chat.state.pruned and not pruned:
                 chat.known.forget()
             if refused is not None and not chat.busy:
@@ -444,10 +444,10 @@ class EffectRunner:
     async def _find_targets(
         self, chat: LiveChat, adjusted: Mapping[str, Adjusted], details: Mapping[str, ToolCallDetails]
     ) -> tuple[Mapping[str, CallTargets], Mapping[str, Adjusted]]:
-        """Return two tables by the call's id: the files that each call of the reply names on the disk, and `adjusted`,
-        in which a call fails if the disk does not answer."""
+        """Return two tables whose keys are the ids of the calls: the files on the disk that each call of the reply
+        names, and `adjusted`, to which the calls are added that fail because the disk does not answer."""
         targets: dict[str, CallTargets] = {}
-        failed: dict[str, Adjusted] = {}
+        failed_calls: dict[str, Adjusted] = {}
         for call in chat.state.calls:
             new_arguments = adjusted.get(call.id, NOT_ADJUSTED).arguments
             arguments = parse_arguments(call.arguments_text) if new_arguments is None else new_arguments
@@ -455,8 +455,8 @@ class EffectRunner:
                 try:
                     targets[call.id] = await self._find_call_targets(chat, call.tool, arguments, details.get(call.id))
                 except ToolError as error:
-                    failed[call.id] = replace(adjusted.get(call.id, NOT_ADJUSTED), failure=str(error))
-        return targets, {**adjusted, **failed}
+                    failed_calls[call.id] = replace(adjusted.get(call.id, NOT_ADJUSTED), failure=str(error))
+        return targets, {**adjusted, **failed_calls}
 
     async def _choose_review_times(
         self,
