@@ -26,9 +26,9 @@ from pydantic.json_schema import models_json_schema
 from jupyter_eca.protocol.base import ChatId, Empty, Model
 from jupyter_eca.protocol.content import Content, ToolCallDetails
 from jupyter_eca.protocol.context import ChatContext
+from jupyter_eca.protocol.cursor_help import RewriteContent
 from jupyter_eca.protocol.field_docs import read_field_docs
 from jupyter_eca.protocol.methods import METHODS, Method, Sender
-from jupyter_eca.protocol.rewrite import RewriteContent
 
 # Unions with a name in Python. A JSON schema has no names for unions.
 UNIONS: Final[Mapping[str, Any]] = {

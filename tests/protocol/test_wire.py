@@ -15,9 +15,9 @@ from jupyter_eca.protocol.base import Empty, Model
 from jupyter_eca.protocol.chat import ChatPromptParams
 from jupyter_eca.protocol.content import Content, Origin, RejectReason, ToolCallDetails
 from jupyter_eca.protocol.context import ChatContext, OtherContext
+from jupyter_eca.protocol.cursor_help import RewriteContent
 from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.protocol.provider import AuthStatus, LoginAction
-from jupyter_eca.protocol.rewrite import RewriteContent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

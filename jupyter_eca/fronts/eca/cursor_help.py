@@ -2,8 +2,8 @@
 text).
 
 The text goes directly from a model to the client, without a chat and without tool calls, and nothing is stored. It must
-not know the session: it sees it only as a `CursorClient`. `methods/rewrite.py` has the methods, and
-`engine/model/rewrite.py` the prompts.
+not know the session: it sees it only as a `CursorClient`. `methods/cursor_help.py` has the methods, and
+`engine/model/cursor_help.py` the prompts.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca import redaction
 from jupyter_eca.config.policy.document import Feature
-from jupyter_eca.engine.model.delta import Paused, ReasoningDelta, Remark, TextDelta
-from jupyter_eca.engine.model.rewrite import (
+from jupyter_eca.engine.model.cursor_help import (
     NO_COMPLETION_MODEL,
     REWRITE_EMPTY,
     TextSelection,
@@ -28,10 +27,11 @@ from jupyter_eca.engine.model.rewrite import (
     extract_replacement,
     split_at,
 )
+from jupyter_eca.engine.model.delta import Paused, ReasoningDelta, Remark, TextDelta
 from jupyter_eca.engine.model.texts import PAUSED
 from jupyter_eca.errors import ProviderError, RemoteError
 from jupyter_eca.host.costs.ledger import Bill
-from jupyter_eca.protocol import rewrite
+from jupyter_eca.protocol import cursor_help as wire
 from jupyter_eca.protocol.context import Range
 from jupyter_eca.protocol.jsonrpc import ErrorCode
 
@@ -76,7 +76,7 @@ class CursorHelp:
 
     # -- rewrites
 
-    async def rewrite(self, params: rewrite.RewritePromptParams) -> rewrite.RewritePromptResult:
+    async def rewrite(self, params: wire.RewritePromptParams) -> wire.RewritePromptResult:
         """Start a rewrite. A running rewrite with the same id is cancelled, and sends nothing more.
 
         Raises: RemoteError when there is no such model.
@@ -94,7 +94,7 @@ class CursorHelp:
         task = self._session.start(self._rewrite(params, chosen, request, earlier))
         self._rewrites[params.id] = task
         task.add_done_callback(lambda ended: self._forget(params.id, ended))
-        return rewrite.RewritePromptResult(model=model)
+        return wire.RewritePromptResult(model=model)
 
     def stop(self, id: str | int) -> None:
         """Cancel a rewrite, so that it sends nothing more. Do nothing if it has ended."""
@@ -108,7 +108,7 @@ class CursorHelp:
 
     async def _rewrite(
         self,
-        params: rewrite.RewritePromptParams,
+        params: wire.RewritePromptParams,
         chosen: Chosen,
         request: ModelRequest,
         earlier: asyncio.Task[None] | None,
@@ -118,20 +118,20 @@ class CursorHelp:
         if earlier is not None:
             await asyncio.wait((earlier,))
         began = time.monotonic()
-        await self._notify(params.id, rewrite.RewriteStarted())
+        await self._notify(params.id, wire.RewriteStarted())
         try:
             await self._stream(params, chosen, request)
         except ProviderError as error:
-            await self._notify(params.id, rewrite.RewriteError(message=redaction.redact(str(error))))
+            await self._notify(params.id, wire.RewriteError(message=redaction.redact(str(error))))
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the client must hear
             _log.exception("the provider of %s failed", request.model)
             message = f"The provider of {request.model} failed inside: {error!r}. The log has the details."
-            await self._notify(params.id, rewrite.RewriteError(message=redaction.redact(message)))
+            await self._notify(params.id, wire.RewriteError(message=redaction.redact(message)))
         else:
             took = round((time.monotonic() - began) * 1000)
-            await self._notify(params.id, rewrite.RewriteFinished(total_time_ms=took))
+            await self._notify(params.id, wire.RewriteFinished(total_time_ms=took))
 
-    async def _stream(self, params: rewrite.RewritePromptParams, chosen: Chosen, request: ModelRequest) -> None:
+    async def _stream(self, params: wire.RewritePromptParams, chosen: Chosen, request: ModelRequest) -> None:
         """Send the model's answer piece by piece.
 
         Raises: ProviderError, also for an empty or unfinished answer: the editor must not replace the selection by it.
@@ -143,10 +143,10 @@ class CursorHelp:
                 match delta:
                     case TextDelta(text=text) if text:
                         answer, reasoning = answer + text, False
-                        await self._notify(params.id, rewrite.RewriteText(text=text))
+                        await self._notify(params.id, wire.RewriteText(text=text))
                     case ReasoningDelta() if not reasoning:
                         reasoning = True
-                        await self._notify(params.id, rewrite.RewriteReasoning())
+                        await self._notify(params.id, wire.RewriteReasoning())
                     case Remark(text=text):
                         raise ProviderError(text)
                     case Paused():
@@ -158,18 +158,18 @@ class CursorHelp:
         # The whole text may differ from what was sent: for example, the model puts it into a block of code.
         text = extract_replacement(params.text, answer)
         if text.startswith(answer) and text != answer:
-            await self._notify(params.id, rewrite.RewriteText(text=text.removeprefix(answer)))
+            await self._notify(params.id, wire.RewriteText(text=text.removeprefix(answer)))
         elif text != answer:
-            await self._notify(params.id, rewrite.RewriteReplace(text=text))
+            await self._notify(params.id, wire.RewriteReplace(text=text))
 
-    async def _notify(self, id: str | int, content: rewrite.RewriteContent) -> None:
+    async def _notify(self, id: str | int, content: wire.RewriteContent) -> None:
         """Send a piece, the start or the end of a rewrite to the client."""
-        params = rewrite.RewriteContentReceivedParams(rewrite_id=id, content=content)
+        params = wire.RewriteContentReceivedParams(rewrite_id=id, content=content)
         await self._session.notify("rewrite/contentReceived", params)
 
     # -- completions
 
-    async def complete(self, params: rewrite.CompletionInlineParams) -> rewrite.CompletionInlineResult:
+    async def complete(self, params: wire.CompletionInlineParams) -> wire.CompletionInlineResult:
         """Return the completion at the cursor. Return an empty result when a newer completion was requested meanwhile.
 
         Raises: RemoteError when no model is configured for completions, or the model fails or takes too long.
@@ -186,7 +186,7 @@ class CursorHelp:
         try:
             await asyncio.wait((answer, newer), timeout=self._completion_seconds, return_when=asyncio.FIRST_COMPLETED)
             if newer.done():
-                return rewrite.CompletionInlineResult()
+                return wire.CompletionInlineResult()
             if not answer.done():
                 seconds = f"{self._completion_seconds:g}"
                 raise RemoteError(
@@ -199,10 +199,10 @@ class CursorHelp:
             answer.cancel()
             await asyncio.gather(answer, return_exceptions=True)
         if not text:
-            return rewrite.CompletionInlineResult()
+            return wire.CompletionInlineResult()
         cursor = Range(start=params.position, end=params.position)
-        item = rewrite.CompletionItem(text=text, doc_version=params.doc_version, range=cursor)
-        return rewrite.CompletionInlineResult(items=(item,))
+        item = wire.CompletionItem(text=text, doc_version=params.doc_version, range=cursor)
+        return wire.CompletionInlineResult(items=(item,))
 
     def _supersede(self) -> asyncio.Future[None]:
         """Return a future that is done when the next completion is requested. This ends the wait of the request before

@@ -10,21 +10,21 @@ from jupyter_eca.protocol.base import Done
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.eca.session import EcaSession
-    from jupyter_eca.protocol import rewrite
+    from jupyter_eca.protocol import cursor_help as wire
 
 
-async def prompt(session: EcaSession, params: rewrite.RewritePromptParams) -> rewrite.RewritePromptResult:
+async def prompt(session: EcaSession, params: wire.RewritePromptParams) -> wire.RewritePromptResult:
     """Start a rewrite. Its text follows in notifications."""
     return await session.cursor_help.rewrite(params)
 
 
-async def stop(session: EcaSession, params: rewrite.RewriteStopParams) -> Done:
+async def stop(session: EcaSession, params: wire.RewriteStopParams) -> Done:
     """Stop a rewrite."""
     session.cursor_help.stop(params.id)
     return Done()
 
 
-async def complete(session: EcaSession, params: rewrite.CompletionInlineParams) -> rewrite.CompletionInlineResult:
+async def complete(session: EcaSession, params: wire.CompletionInlineParams) -> wire.CompletionInlineResult:
     """Return the completion at the cursor."""
     return await session.cursor_help.complete(params)
 
