@@ -109,17 +109,17 @@ async def run_host(
 
 
 class ProcessDoor:
-    """The `Door` of a process with one client: it gives the client's session the host, and says what the client may do.
-    The host is made when the client sends `initialize`, for the folders and options in that request. See
-    `fronts/eca/door.py` for the meaning of the attributes."""
+    """Implements `Door` for a process with one client: it gives the host to the client's session, and says what the
+    client may do. The host is made when the client sends `initialize`, for the folders and options in that request. The
+    attributes are explained in `fronts/eca/door.py`."""
 
-    sees_all = True
+    sees_all_chats = True
     names_people = True
     client_chooses_folders = True
     browser = Loopback()
-    kernel = None
+    kernel_id = None
     access = FULL_ACCESS
-    may_trust = True
+    may_trust_folders = True
 
     def __init__(self, folder: Path, config_file: Path | None, until: str = "", *, trust_folder: bool = False) -> None:
         """`folder` is used if the client names no folders. `until` completes the sentence that tells the user how long
@@ -135,7 +135,7 @@ class ProcessDoor:
         """Run the host from the first `initialize` until the editor ends. After an error in the configuration, wait for
         the next `initialize`, because a client may try again.
 
-        The host is made here and not in `host`, because the task that makes it must also end it.
+        The host is made here and not in `get_host`, because the task that makes it must also end it.
         """
         while True:
             params, answer = await self._requests.get()
@@ -156,17 +156,17 @@ class ProcessDoor:
             except ConfigError as error:
                 answer.set_exception(error)
 
-    async def host(self, params: InitializeParams) -> Host:
+    async def get_host(self, params: InitializeParams) -> Host:
         """Let `run` make the host, and return it. Raises: ConfigError."""
         answer: asyncio.Future[Host] = asyncio.get_running_loop().create_future()
         self._requests.put_nowait((params, answer))
         return await answer
 
-    async def doctor(self, host: Host) -> str:
-        """Return the report of what is set up and what is missing."""
+    async def describe_setup(self, host: Host) -> str:
+        """Return the report on what is set up and what is missing."""
         return await report(host.services, "in a process of its own")
 
-    async def interrupt(self) -> None:
+    async def interrupt_kernel(self) -> None:
         """Do nothing: the client is no kernel."""
 
 

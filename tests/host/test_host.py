@@ -273,7 +273,7 @@ async def test_a_kernel_sees_and_touches_only_chats_it_asked_in(tmp_path: Path) 
     async with desk(tmp_path, RUN) as table:
         owner = await table.client()
         await answer(owner, "you", chat="private")
-        kernel = await table.client(Notebook(), sees_all=False)
+        kernel = await table.client(Notebook(), sees_all_chats=False)
         listed = await kernel.request("chat/list", ChatListParams(), ChatListResult)
         assert listed.chats == ()
         with pytest.raises(RemoteError, match="did not ask in that chat"):

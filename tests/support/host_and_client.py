@@ -56,22 +56,22 @@ class Notebook:
 @dataclass
 class Door:
     opened: Host
-    sees_all: bool = True
+    sees_all_chats: bool = True
     names_people: bool = True
     client_chooses_folders: bool = True
     access: ClientAccess = FULL_ACCESS
-    may_trust: bool = True
-    kernel: str | None = None
+    may_trust_folders: bool = True
+    kernel_id: str | None = None
     interrupted: asyncio.Event = field(default_factory=asyncio.Event)
     browser: Browser = field(default_factory=Loopback)
 
-    async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002
+    async def get_host(self, params: InitializeParams) -> Host:  # noqa: ARG002
         return self.opened
 
-    async def doctor(self, host: Host) -> str:  # noqa: ARG002
+    async def describe_setup(self, host: Host) -> str:  # noqa: ARG002
         return "well"
 
-    async def interrupt(self) -> None:
+    async def interrupt_kernel(self) -> None:
         self.interrupted.set()
 
 
@@ -87,13 +87,13 @@ class Desk:
         notebook: Notebook | None = None,
         *,
         unattended: bool = False,
-        sees_all: bool = True,
+        sees_all_chats: bool = True,
         review: bool = False,
         access: ClientAccess = FULL_ACCESS,
     ) -> EcaClient:
         """With `review` the client shows changes with Keep and Undo, as the page of JupyterLab does."""
         ours, theirs = make_link_pair()
-        session = EcaSession(theirs, Door(self.host, sees_all, access=access))
+        session = EcaSession(theirs, Door(self.host, sees_all_chats, access=access))
         self.tasks.create_task(session.run())
         client = EcaClient(ours, "test", notebook)
         self.tasks.create_task(client.run())

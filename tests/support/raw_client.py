@@ -197,9 +197,11 @@ def connect(table: Desk, door: Door | None = None) -> SessionClient:
 
 
 @asynccontextmanager
-async def connect_and_initialize(table: Desk, *, sees_all: bool = True, **can: Any) -> AsyncGenerator[SessionClient]:
+async def connect_and_initialize(
+    table: Desk, *, sees_all_chats: bool = True, **can: Any
+) -> AsyncGenerator[SessionClient]:
     """A client with these capabilities that has been told of the set-up; `heard` begins after that."""
-    client = connect(table, Door(table.host, sees_all))
+    client = connect(table, Door(table.host, sees_all_chats))
     try:
         await client.result("initialize", {"processId": None, "capabilities": {"codeAssistant": can}})
         await client.tell("initialized", {})

@@ -249,45 +249,45 @@ class ServerBrowser:
 
 
 class ServerDoor:
-    """The `Door` of a session in this server: it gives the session the host, and says what its client may do. See
-    `fronts/eca/door.py` for the meaning of the attributes."""
+    """Implements `Door` for a session in this server: it gives the host to the session, and says what its client may
+    do. The attributes are explained in `fronts/eca/door.py`."""
 
     def __init__(
         self,
         eca_server: EcaServer,
         interrupt: Callable[[], Awaitable[None]] | None,
-        kernel: str | None,
+        kernel_id: str | None,
         address: str,
         *,
         access: ClientAccess,
     ) -> None:
-        """`interrupt` and `kernel` are None for a client that is no kernel. `address` is the URL that a browser comes
-        back to after a sign-in."""
+        """`interrupt` interrupts the kernel of the client. It and `kernel_id` are None for a client that is no kernel.
+        `address` is the URL to which a browser comes back after a sign-in."""
         self._eca_server = eca_server
         self._interrupt = interrupt
         self.browser = ServerBrowser(eca_server, address)
-        self.kernel = kernel
-        self.sees_all = interrupt is None
+        self.kernel_id = kernel_id
+        self.sees_all_chats = interrupt is None
         self.access = access
         # A session of a kernel must not trust a folder: code in the kernel could answer for the user.
-        self.may_trust = access.approves and interrupt is None
+        self.may_trust_folders = access.approves and interrupt is None
         self.client_chooses_folders = False
 
     @property
     def names_people(self) -> bool:
-        return self.sees_all or self._eca_server.has_several_people
+        return self.sees_all_chats or self._eca_server.has_several_people
 
-    async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # all clients share one host, so none may configure it
+    async def get_host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # all clients share one host, so none may configure it
         """Return the host of this server, and start it first if needed. Raises: ConfigError."""
         return await self._eca_server.host()
 
-    async def doctor(self, host: Host) -> str:
-        """Return the report of what is set up and what is missing."""
+    async def describe_setup(self, host: Host) -> str:
+        """Return the report on what is set up and what is missing."""
         from jupyter_eca.host.doctor import report
 
         return await report(host.services, "in the Jupyter server")
 
-    async def interrupt(self) -> None:
+    async def interrupt_kernel(self) -> None:
         """Interrupt the kernel of the session; do nothing if its client is no kernel."""
         if self._interrupt is not None:
             await self._interrupt()

@@ -64,12 +64,12 @@ async def read_choice(session: EcaSession, chat: str | None, notebook: str | Non
 def _is_kernel(session: EcaSession) -> bool:
     """Return whether the client is a kernel, whose cells send the prompts. No other client is kept from seeing all
     chats."""
-    return not session.door.sees_all
+    return not session.door.sees_all_chats
 
 
 async def _find_own_notebook(session: EcaSession) -> str:
     """Return the path of the notebook of the client's kernel, "" if it is not known."""
-    if (kernel := session.door.kernel) is None:
+    if (kernel := session.door.kernel_id) is None:
         return ""
     # The question belongs to no chat, so of the clients only those that see all chats are asked.
     return await find_notebook_of_kernel(session.host.services, chat="", kernel=kernel) or ""

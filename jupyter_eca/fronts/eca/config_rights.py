@@ -35,5 +35,5 @@ def check_may_change_config(session: EcaSession) -> None:
     Code in a cell can send requests over the link of its kernel, or with a token that it finds in the kernel. A model
     may have written this code. So a kernel must not be able to change the approval rules, which apply to the model.
     """
-    if not session.door.sees_all or not session.door.access.approves or session.capabilities.unattended:
+    if not session.door.sees_all_chats or not session.door.access.approves or session.capabilities.unattended:
         raise RemoteError(_NOT_ALLOWED, ErrorCode.REFUSED)

@@ -17,17 +17,18 @@ if TYPE_CHECKING:
 
 
 class Door(Protocol):
-    """What the application knows and decides about a session. Sessions that are opened for the same kind of client,
-    such as the panels of JupyterLab, may have equal doors."""
+    """What the application knows and decides about one session. Some applications make a door for each session, and
+    others use one door for several."""
 
-    async def host(self, params: InitializeParams) -> Host:
-        """Return the host that the session uses. `params` are those of `initialize`. Raises: ConfigError."""
+    async def get_host(self, params: InitializeParams) -> Host:
+        """Return the host that the session uses. It is made first if needed. `params` are those of the request
+        `initialize`. Raises: ConfigError."""
         ...
 
     @property
-    def sees_all(self) -> bool:
-        """Whether the client sees all chats. If not, it sees only the chats in which it has prompted. This is so for a
-        kernel, because code in its cells can use the link."""
+    def sees_all_chats(self) -> bool:
+        """Whether the client sees all chats. If not, it sees only the chats in which it has prompted. A kernel does not
+        see all, because any code in its cells can use the link, and could read the chats."""
         ...
 
     @property
@@ -42,8 +43,8 @@ class Door(Protocol):
         ...
 
     @property
-    def may_trust(self) -> bool:
-        """Whether the client's user may decide to trust the settings that a folder brings."""
+    def may_trust_folders(self) -> bool:
+        """Whether the user of the client may decide to trust the settings that are in a folder of the workspace."""
         ...
 
     @property
@@ -53,8 +54,8 @@ class Door(Protocol):
         ...
 
     @property
-    def kernel(self) -> str | None:
-        """Jupyter's id of the kernel, if the client is a kernel. None if it is not, or if the id is not known."""
+    def kernel_id(self) -> str | None:
+        """Jupyter's id of the kernel that is the client. None if the client is no kernel, or if the id is not known."""
         ...
 
     @property
@@ -63,10 +64,10 @@ class Door(Protocol):
         service sends the browser back to this server."""
         ...
 
-    async def doctor(self, host: Host) -> str:
+    async def describe_setup(self, host: Host) -> str:
         """Return the report on what is set up and what is missing."""
         ...
 
-    async def interrupt(self) -> None:
+    async def interrupt_kernel(self) -> None:
         """Interrupt the client's kernel. Called when a turn that runs code in it is stopped."""
         ...

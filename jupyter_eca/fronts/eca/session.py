@@ -157,7 +157,7 @@ class EcaSession:
         that the client has sent, "" for no notebook, or None if it has sent nothing."""
         if self.dialect is not dialect.Dialect.OWN or self.capabilities.unattended:
             return False
-        return notebook is not None or not self.door.sees_all
+        return notebook is not None or not self.door.sees_all_chats
 
     # -- what a sign-in of the user needs
 
@@ -180,7 +180,7 @@ class EcaSession:
         """
         if parent := self._host.subagents.parents.get(chat) if self._host else None:
             return self.dialect in _NESTING and self.sees(parent)
-        return (self.door.sees_all and self.capabilities.chat is not False) or chat in self.wire_ids
+        return (self.door.sees_all_chats and self.capabilities.chat is not False) or chat in self.wire_ids
 
     def approves(self, chat: str) -> bool:
         """Return whether a user can approve tool calls at this client."""
@@ -498,7 +498,7 @@ class EcaSession:
         # What a client offers to the model could change an answer. So a client that may only read can offer nothing.
         may_offer = self.door.access.asks
         if may_offer and self.capabilities.kernel:
-            self.kernel = LinkKernel(self.peer, self.door.interrupt, self.catch_up, self.door.kernel)
+            self.kernel = LinkKernel(self.peer, self.door.interrupt_kernel, self.catch_up, self.door.kernel_id)
         if may_offer and self.capabilities.notebook:
             self.notebooks = LinkNotebooks(self.peer)
         if may_offer and any(self.capabilities.editor.model_dump().values()):
@@ -508,7 +508,7 @@ class EcaSession:
         # A client may send requests before it gets the reply to `initialize`. They wait until `opened` is set.
         self.opened.clear()
         try:
-            self._host = await self.door.host(params)
+            self._host = await self.door.get_host(params)
         finally:
             self.opened.set()
         return self._host

@@ -62,7 +62,7 @@ class TrustClient(Protocol):
 
 def may_trust(session: TrustClient) -> bool:
     """Return whether the client's user may decide to trust a folder."""
-    return session.door.may_trust and not session.capabilities.unattended
+    return session.door.may_trust_folders and not session.capabilities.unattended
 
 
 def describe(held: HeldSettings) -> str:

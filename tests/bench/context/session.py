@@ -349,7 +349,7 @@ class Session:
         """Run a cell that asks the assistant, approve what the model wants to do, and wait for the answer."""
         kernel = await self._kernels.find(path)
         ours, theirs = make_link_pair()
-        door = Door(self.host, sees_all=False, kernel=kernel.id)
+        door = Door(self.host, sees_all_chats=False, kernel_id=kernel.id)
         self._tasks.create_task(EcaSession(theirs, door).run())
         client = EcaClient(ours, "cell", _AskingKernel(kernel))
         self._tasks.create_task(client.run())

@@ -126,13 +126,18 @@ def _joined(numbered: tuple[int, str]) -> int:
 
 @asynccontextmanager
 async def book(
-    table: Desk, *, sees_all: bool = True, access: ClientAccess = FULL_ACCESS, kernel_id: str | None = None, **can: Any
+    table: Desk,
+    *,
+    sees_all_chats: bool = True,
+    access: ClientAccess = FULL_ACCESS,
+    kernel_id: str | None = None,
+    **can: Any,
 ) -> AsyncGenerator[Book]:
     """A client with these capabilities that has been told of the set-up."""
     ours, theirs = make_link_pair()
     made = Book(ours)
     session = table.tasks.create_task(
-        EcaSession(theirs, Door(table.host, sees_all, access=access, kernel=kernel_id)).run()
+        EcaSession(theirs, Door(table.host, sees_all_chats, access=access, kernel_id=kernel_id)).run()
     )
     serving = table.tasks.create_task(made.peer.run())
     try:

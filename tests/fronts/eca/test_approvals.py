@@ -239,7 +239,7 @@ async def test_no_pattern_is_written_that_is_none(tmp_path: Path, monkeypatch: p
 async def test_code_of_a_cell_writes_no_rule_and_switches_no_tool(tmp_path: Path) -> None:
     rule = approval.RuleText(decision="allow", rule="eca")
     async with desk(tmp_path, RULES) as table:
-        for stranger in (await table.client(sees_all=False), await table.client(unattended=True)):
+        for stranger in (await table.client(sees_all_chats=False), await table.client(unattended=True)):
             with pytest.raises(RemoteError, match="only a client of the user's"):
                 await add(stranger, rule)
             with pytest.raises(RemoteError, match="only a client of the user's"):

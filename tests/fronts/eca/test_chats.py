@@ -297,7 +297,7 @@ KERNEL_MAY_NOT = [
 
 @pytest.mark.parametrize("method", KERNEL_MAY_NOT)
 async def test_a_kernel_touches_only_chats_it_asked_in(tmp_path: Path, method: str) -> None:
-    async with two(tmp_path) as (table, plain, _envelope), book(table, sees_all=False, envelope=True) as kernel:
+    async with two(tmp_path) as (table, plain, _envelope), book(table, sees_all_chats=False, envelope=True) as kernel:
         id = await plain.prompt("one")
         error = await refused(kernel, f"chat/{method}", contentId=id, changes=[], text="", title="t")
         assert str(error) == "this client did not ask in that chat"

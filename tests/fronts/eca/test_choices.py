@@ -239,13 +239,13 @@ async def test_a_choice_in_a_cell_counts_in_the_notebook_of_its_kernel_and_nowhe
         monkeypatch.setattr(
             table.host.current, "workspace", replace(workspace, kernels=cast("Any", RunningKernels({"k": "a.ipynb"})))
         )
-        async with book(table, sees_all=False, kernel_id="k", envelope=True) as cell:
+        async with book(table, sees_all_chats=False, kernel_id="k", envelope=True) as cell:
             # A cell names no notebook, and it is not believed if it names one.
             await choose_model(cell, OTHER, "b.ipynb")
             assert (await begin(cell, None))[0] == OTHER
         assert (await begin(client, "a.ipynb"))[0] == OTHER
         assert (await begin(client, "b.ipynb"))[0] == DEFAULT
-        async with book(table, sees_all=False, kernel_id="k", envelope=True) as restarted:
+        async with book(table, sees_all_chats=False, kernel_id="k", envelope=True) as restarted:
             assert (await begin(restarted, None))[0] == OTHER
             await choose_model(client, THIRD, "a.ipynb")
             await begin(client, "a.ipynb")
@@ -255,7 +255,7 @@ async def test_a_choice_in_a_cell_counts_in_the_notebook_of_its_kernel_and_nowhe
 async def test_code_in_a_kernel_cannot_choose_the_agent_of_new_chats(tmp_path: Path) -> None:
     bold = {"bold": AgentConfig.model_validate(ALLOWING).model_dump(by_alias=True, exclude_none=True)}
     async with opened(tmp_path, agent=bold) as table, panel(table) as client:
-        async with book(table, sees_all=False, envelope=True) as kernel:
+        async with book(table, sees_all_chats=False, envelope=True) as kernel:
             await choose_agent(kernel, "bold", "a.ipynb")
             await choose_model(kernel, OTHER, "a.ipynb")
             assert (await begin(kernel, "a.ipynb"))[:2] == (OTHER, "bold")

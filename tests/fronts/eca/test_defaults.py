@@ -81,7 +81,7 @@ async def test_a_default_that_the_workspace_sets_is_named_with_its_file(
 async def test_a_client_that_may_not_approve_sets_no_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Code in a cell could lift the budget, or send the next question to a model of its choice."""
     async with filed(tmp_path, monkeypatch) as table:
-        for stranger in (await table.client(sees_all=False), await table.client(unattended=True)):
+        for stranger in (await table.client(sees_all_chats=False), await table.client(unattended=True)):
             with pytest.raises(RemoteError, match="only a client of the user's"):
                 await set_default(stranger, "budget.perDay", dollars=1000)
         assert not mine(tmp_path).exists()

@@ -93,7 +93,7 @@ async def test_start_and_end_of_a_job_are_told_with_the_title_of_its_chat(tmp_pa
 
 async def test_a_job_of_a_chat_that_a_client_does_not_see_is_unknown_to_it(tmp_path: Path) -> None:
     async with desk(tmp_path, RULES) as table:
-        client, stranger = await table.client(), await table.client(sees_all=False)
+        client, stranger = await table.client(), await table.client(sees_all_chats=False)
         await answer(client, "serve", yes)
         (job,) = (await listed(client)).jobs
         assert (await listed(stranger)).jobs == ()

@@ -26,7 +26,7 @@ RULES: list[dict[str, Any]] = [{"message": "", "reply": [{"text": "Hello, {messa
 
 async def of_a_kernel(table: Desk, own: dict[str, ChatId], *, quiet: bool) -> EcaClient:
     ours, theirs = make_link_pair()
-    session = EcaSession(theirs, Door(table.host, sees_all=False), own, quiet=quiet)
+    session = EcaSession(theirs, Door(table.host, sees_all_chats=False), own, quiet=quiet)
     table.tasks.create_task(session.run())
     client = EcaClient(ours, "test")
     table.tasks.create_task(client.run())

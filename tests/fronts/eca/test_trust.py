@@ -161,7 +161,7 @@ async def test_who_may_not_approve_may_not_trust(tmp_path: Path, monkeypatch: py
     async with house(tmp_path, monkeypatch, **LOOSE) as table:
         (held,) = table.host.config.held_back
         about = {"folder": held.folder, "digest": held.digest}
-        async with joined(table, PANEL, sees_all=False, may_trust=False) as kernel:
+        async with joined(table, PANEL, sees_all_chats=False, may_trust_folders=False) as kernel:
             assert (await kernel.until(is_held)).params["canTrust"] is False
             assert await kernel.code("workspace/trust", about) is not None
         async with joined(table, {**PANEL, "unattended": True}) as nobody:

@@ -87,7 +87,7 @@ async def test_an_engine_in_a_kernel_says_that_a_key_is_gone_with_the_kernel(
 ) -> None:
     for name in ("XDG_CONFIG_HOME", "JUPYTER_DATA_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name))
-    host = await EmbeddedDoor(tmp_path, None).host(InitializeParams())
+    host = await EmbeddedDoor(tmp_path, None).get_host(InitializeParams())
     step = await host.logins.login("anthropic", "manual")
     assert step.fields is not None
     assert step.fields[0].label == "API key (kept in memory only: it is gone when this kernel ends)"

@@ -33,14 +33,14 @@ class EmbeddedDoor:
     """Implements `Door` for the sessions of this kernel: it gives the host to each session, and says what the client of
     the session may do. It also runs the host. The attributes are explained in `fronts/eca/door.py`."""
 
-    sees_all = False
+    sees_all_chats = False
     names_people = False
     access = FULL_ACCESS
     # The host has the rights of this kernel, so the user of the kernel may trust folders.
-    may_trust = True
+    may_trust_folders = True
     client_chooses_folders = False
     browser = Loopback()
-    kernel = None
+    kernel_id = None
 
     def __init__(self, folder: Path, shell: Any) -> None:
         """`folder` becomes the workspace of the host. `shell` is IPython's shell, which runs the cells. Raises:
@@ -60,7 +60,7 @@ class EmbeddedDoor:
         """Return a copy of this door for a panel. A panel sees all chats of this folder, as the panel in JupyterLab
         does."""
         door = copy(self)
-        door.sees_all = True
+        door.sees_all_chats = True
         return door
 
     async def run(self) -> None:
@@ -71,14 +71,14 @@ class EmbeddedDoor:
         """Wait until the host is ready."""
         await self._host.ready.wait()
 
-    async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # the kernel is configured by files only
+    async def get_host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # the kernel is configured by files only
         """Return the host for a client."""
         return self._host
 
-    async def interrupt(self) -> None:
+    async def interrupt_kernel(self) -> None:
         """Do nothing. The user stops a turn in this process by interrupting the kernel, and this also stops the code
         that the turn runs."""
 
-    async def doctor(self, host: Host) -> str:
+    async def describe_setup(self, host: Host) -> str:
         """Return the report on what is set up and what is missing."""
         return await report(host.services, "in this kernel (no Jupyter server with jupyter_eca was found)")

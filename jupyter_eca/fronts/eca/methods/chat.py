@@ -44,7 +44,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     id = session.host_id(wire_id)
     if isinstance(wire_id, int) and id not in session.wire_ids:
         id = uuid.uuid4().hex
-    if not session.door.sees_all and id not in session.wire_ids and await session.host.chats.read_row(id):
+    if not session.door.sees_all_chats and id not in session.wire_ids and await session.host.chats.read_row(id):
         raise RemoteError("this client did not ask in that chat", ErrorCode.REFUSED)
     session.wire_ids[id] = wire_id
     if params.trust:
@@ -55,9 +55,9 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     agent = params.agent or params.behavior or ""  # older revisions of ECA call an agent a behavior
     choice = Choice(params.model or "", ALIASES.get(agent, agent), params.variant, params.trust)
     notebook = params.notebook
-    if notebook is None and session.kernel is None and session.door.kernel is not None:
+    if notebook is None and session.kernel is None and session.door.kernel_id is not None:
         # The client is a panel in the output of a cell. So the prompt is about the notebook of that kernel.
-        notebook = await find_notebook_of_kernel(session.host.services, id, session.door.kernel)
+        notebook = await find_notebook_of_kernel(session.host.services, id, session.door.kernel_id)
     new_prompt = Prompt(
         id,
         params.message,

@@ -127,7 +127,7 @@ def _take_store_warnings(session: EcaSession) -> list[str]:
 def _take_orphan_warnings(session: EcaSession) -> list[str]:
     """Return the warnings about programs that an earlier process left running, and forget them, so that one client gets
     them. A kernel does not get them, because it sees only its own chats."""
-    if not session.door.sees_all:
+    if not session.door.sees_all_chats:
         return []
     host = session.host
     warnings, host.orphan_warnings = host.orphan_warnings, []
@@ -182,7 +182,7 @@ async def trust_folder(session: EcaSession, params: lifecycle.TrustParams) -> Do
 
 async def report_setup(session: EcaSession, _params: Model) -> lifecycle.DoctorResult:
     """Return the report on what is set up and what is missing."""
-    return lifecycle.DoctorResult(text=await session.door.doctor(session.host))
+    return lifecycle.DoctorResult(text=await session.door.describe_setup(session.host))
 
 
 HANDLERS: Final = {
