@@ -21,14 +21,14 @@ from jupyter_eca.protocol.event import Outcome, Person
 SUBAGENT: Final = "subagent-"
 
 
-class ChatLock(Model):
-    """Where the answer to a prompt is recorded, so that it can be replayed later without a model. Paths are those of
-    the kernel that asks, and must be in the workspace."""
+class AnswerLock(Model):
+    """Whether and where the answer to a prompt is locked. A locked answer is recorded in a file, and replayed later
+    without a model. All paths are those that the kernel which asks would use. They must be in the workspace."""
 
     on: bool | None = None
-    """Whether answers are locked, which means recorded and replayed. Absent: the configuration decides."""
+    """Whether the answer is locked. Absent: the configuration decides."""
     file: str = ""
-    """The lock file, if the user names one. Otherwise it is beside `notebook`, or in `folder`."""
+    """The lock file, if the user names one. Empty: the file is beside `notebook`, or in `folder` if there is none."""
     notebook: str = ""
     """The notebook that asks."""
     folder: str = ""
@@ -57,8 +57,8 @@ class ChatPromptParams(Model):
     trust: bool | None = None
     """Whether tool calls in this chat run without a question where the rules would ask."""
     contexts: Annotated[tuple[ChatContext, ...], EMPTY_IS_DEFAULT] = ()
-    lock: ChatLock | None = None
-    """Not in ECA: kernels send it for their cells."""
+    lock: AnswerLock | None = None
+    """Not in ECA: kernels send it with the prompts of their cells."""
     notebook: str | None = None
     """Not in ECA: the path of the notebook that the user asked in, empty for none. Without it the server uses the one
     that is active when the prompt arrives."""
@@ -204,10 +204,11 @@ class ChatSelectedModelChangedParams(Model):
     chat_id: ChatId | None = None
     variant: str | None = None
     chosen: ChosenPart | None = None
-    """Not in ECA: what the user has changed. Absent: the model, and perhaps the variant too."""
+    """Not in ECA: which part of the selection the user has changed. Absent: the model, and perhaps the variant too."""
     notebook: str | None = None
-    """Not in ECA: the path of the notebook in front of the user, empty for none. New chats of this notebook, and of
-    those without a choice of their own, begin with this selection. Absent: it is not remembered."""
+    """Not in ECA: the path of the notebook in front of the user, empty for none. The selection is remembered for it.
+    New chats of this notebook begin with the selection, and also new chats of notebooks for which nothing was ever
+    selected. Absent: the selection is not remembered."""
 
 
 class ChatSelectedAgentChangedParams(Model):

@@ -197,7 +197,7 @@ class EcaClient:
         agent: str = "",
         variant: str = "",
         on_progress: Callable[[Progress], None] | None = None,
-        lock: chat.ChatLock | None = None,
+        lock: chat.AnswerLock | None = None,
         contexts: tuple[Any, ...] = (),
     ) -> AsyncGenerator[ContentReceived]:
         """Send a prompt, and iterate over the contents of its turn until the turn ends.

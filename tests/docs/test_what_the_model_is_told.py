@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.protocol.chat import ChatLock
+from jupyter_eca.protocol.chat import AnswerLock
 from jupyter_eca.protocol.context import CursorContext, Position, Range
 from jupyter_eca.protocol.notebook import CellState, KernelState, NotebookDocument
 from jupyter_eca.workspace.kernels.run_history import KernelHistory, make_digest
@@ -95,7 +95,7 @@ async def test_the_page_shows_what_a_panel_sends(tmp_path: Path) -> None:
 
 async def test_the_page_shows_what_a_cell_sends(tmp_path: Path) -> None:
     async with sales(tmp_path, "busy") as there:
-        lock = ChatLock(notebook=NOTEBOOK, folder=str(tmp_path), cell="c6")
+        lock = AnswerLock(notebook=NOTEBOOK, folder=str(tmp_path), cell="c6")
         sent = said(await answer(there.cell, "Why does the cell above fail?", lock=lock))
         assert f"{sent}\n" == SHOWN["cell"]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.mcp_client.sign_in import Browser
-    from jupyter_eca.protocol.chat import ChatContentReceivedParams, ChatLock
+    from jupyter_eca.protocol.chat import AnswerLock, ChatContentReceivedParams
     from jupyter_eca.protocol.lifecycle import InitializeParams
     from jupyter_eca.workspace.ports import Notebooks
 
@@ -156,7 +156,7 @@ async def answer(
     chat: str = "chat",
     model: str = "",
     agent: str = "",
-    lock: ChatLock | None = None,
+    lock: AnswerLock | None = None,
     contexts: tuple[Any, ...] = (),
 ) -> list[ChatContentReceivedParams]:
     """Everything received in one turn. `choose` answers what waits for approval; None leaves it to somebody else.

@@ -6,7 +6,7 @@ import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.protocol.chat import ChatLock
+from jupyter_eca.protocol.chat import AnswerLock
 from jupyter_eca.protocol.content import (
     MetadataContent,
     ProgressContent,
@@ -78,7 +78,7 @@ class Cells:
         model: str = "",
         **lock: Any,
     ) -> list[ChatContentReceivedParams]:
-        where = ChatLock.model_validate({"on": True, **self._place, **lock})
+        where = AnswerLock.model_validate({"on": True, **self._place, **lock})
         return await answer(self.client, message, choose, chat, model, lock=where)
 
     @property

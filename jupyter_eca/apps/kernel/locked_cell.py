@@ -16,7 +16,7 @@ from jupyter_eca.apps.kernel.front_end import get_kernel
 if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.answer.turn import CellTurn
     from jupyter_eca.apps.kernel.options import Ask
-    from jupyter_eca.protocol.chat import ChatLock
+    from jupyter_eca.protocol.chat import AnswerLock
 
 
 class CellLocking:
@@ -46,13 +46,13 @@ class CellLocking:
         kernel."""
         return str(self._shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME", ""))
 
-    def create_lock(self, ask: Ask) -> ChatLock:
+    def create_lock(self, ask: Ask) -> AnswerLock:
         """Return the lock of a question, which is sent with it. Call this once for each question, in the cell that
         asks."""
-        from jupyter_eca.protocol.chat import ChatLock
+        from jupyter_eca.protocol.chat import AnswerLock
 
         cell = self._number_question()
-        return ChatLock(
+        return AnswerLock(
             on=True if ask.lock else self.on,  # None leaves the decision to the configuration
             file=ask.lock_file,
             notebook=self.notebook,

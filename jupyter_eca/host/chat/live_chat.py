@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.tools.progress import Reporter
     from jupyter_eca.instructions.pinned_prompt import PinnedPrompt
     from jupyter_eca.plugins.tools.base import Tool
-    from jupyter_eca.protocol.chat import ChatLock
+    from jupyter_eca.protocol.chat import AnswerLock
     from jupyter_eca.protocol.context import ChatContext, CursorContext
     from jupyter_eca.protocol.event import Person
     from jupyter_eca.workspace.ports import Kernel
@@ -145,7 +145,7 @@ class Prompt:
     """The client that sent the prompt."""
     bounds: Bounds = NO_BOUNDS
     """The limits that the front sets to the turn."""
-    lock: ChatLock | None = None
+    lock: AnswerLock | None = None
     """Where the answer is recorded, if a cell asked with `--lock`."""
     turn: str = ""
     """The id of the turn, which must be new to the chat. Empty: the host makes an id."""

@@ -95,7 +95,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.live_chat import LiveChat, Prompt
     from jupyter_eca.host.services import Services
     from jupyter_eca.plugins.contexts.base import Material
-    from jupyter_eca.protocol.chat import ChatLock
+    from jupyter_eca.protocol.chat import AnswerLock
 
 # A shorter secret could be an ordinary word.
 _SECRET_CHARS: Final = 8
@@ -134,7 +134,13 @@ class LockedAnswers:
         self._locks = locks
 
     async def begin(
-        self, chat: LiveChat, prompt: Prompt, lock: ChatLock, model_message: str, materials: Sequence[Material], at: int
+        self,
+        chat: LiveChat,
+        prompt: Prompt,
+        lock: AnswerLock,
+        model_message: str,
+        materials: Sequence[Material],
+        at: int,
     ) -> RecordedTurn:
         """Return how the turn of a prompt with a lock is replayed or recorded.
 

@@ -17,7 +17,7 @@ from jupyter_eca.workspace.notebooks.notebook_router import NotebookRouter
 if TYPE_CHECKING:
     from jupyter_eca.host.chat.live_chat import Prompt
     from jupyter_eca.host.services import Services
-    from jupyter_eca.protocol.chat import ChatLock
+    from jupyter_eca.protocol.chat import AnswerLock
     from jupyter_eca.workspace.ports import Files, Kernel, Kernels, Notebooks
 
 _SUFFIX: Final = ".ipynb"
@@ -112,7 +112,7 @@ def _as_contents_path(files: Files, path: str) -> str:
         return ""
 
 
-def _find_path_at_start(files: Files, lock: ChatLock) -> str:
+def _find_path_at_start(files: Files, lock: AnswerLock) -> str:
     """Return the path of the notebook with whose name the kernel was started; "" if it is not in the workspace."""
     if not lock.notebook.endswith(_SUFFIX):
         return ""

@@ -29,7 +29,7 @@ from jupyter_eca.workspace.files import atomic_write
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_eca.protocol.chat import ChatLock
+    from jupyter_eca.protocol.chat import AnswerLock
     from jupyter_eca.workspace.ports import Files
 
 SUFFIX: Final = ".eca.lock"
@@ -146,7 +146,7 @@ class LockFiles:
     """Whether no lock file exists yet that could belong to the notebook."""
 
     @classmethod
-    def locate(cls, files: Files, lock: ChatLock) -> Self:
+    def locate(cls, files: Files, lock: AnswerLock) -> Self:
         """Find the lock files for the `lock` of a client's request. It names a lock file, or a notebook, or only a
         folder. Where only the folder is known, its only lock file is used, or else the file `NAMELESS`.
 

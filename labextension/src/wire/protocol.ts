@@ -26,6 +26,27 @@ export interface AgentOptionValue {
   readonly name: string;
 }
 
+/**
+ * Whether and where the answer to a prompt is locked. A locked answer is recorded in a file, and replayed later
+ * without a model. All paths are those that the kernel which asks would use. They must be in the workspace.
+ */
+export interface AnswerLock {
+  /** Whether the answer is locked. Absent: the configuration decides. */
+  readonly on?: boolean;
+  /** The lock file, if the user names one. Empty: the file is beside `notebook`, or in `folder` if there is none. */
+  readonly file?: string;
+  /** The notebook that asks. */
+  readonly notebook?: string;
+  /** The folder of the kernel. */
+  readonly folder?: string;
+  /** The id of the cell that asks; empty when it is not known. */
+  readonly cell?: string;
+  /** How many cells before this one ask the same question. */
+  readonly occurrence?: number;
+  /** Whether to ask the model again, even if an answer is recorded. */
+  readonly renew?: boolean;
+}
+
 /** A rule and where it comes from. */
 export interface ApprovalRule {
   /** The key of the rule. */
@@ -484,27 +505,6 @@ export interface ChatListResult {
   readonly chats: readonly ChatSummary[];
 }
 
-/**
- * Where the answer to a prompt is recorded, so that it can be replayed later without a model. Paths are those of
- * the kernel that asks, and must be in the workspace.
- */
-export interface ChatLock {
-  /** Whether answers are locked, which means recorded and replayed. Absent: the configuration decides. */
-  readonly on?: boolean;
-  /** The lock file, if the user names one. Otherwise it is beside `notebook`, or in `folder`. */
-  readonly file?: string;
-  /** The notebook that asks. */
-  readonly notebook?: string;
-  /** The folder of the kernel. */
-  readonly folder?: string;
-  /** The id of the cell that asks; empty when it is not known. */
-  readonly cell?: string;
-  /** How many cells before this one ask the same question. */
-  readonly occurrence?: number;
-  /** Whether to ask the model again, even if an answer is recorded. */
-  readonly renew?: boolean;
-}
-
 /** Opens a chat. A client with the capability `envelope` sends the last `seq` that it has received as `after`. */
 export interface ChatOpenParams {
   readonly chatId: ChatId;
@@ -547,8 +547,8 @@ export interface ChatPromptParams {
   /** Whether tool calls in this chat run without a question where the rules would ask. */
   readonly trust?: boolean;
   readonly contexts?: readonly ChatContext[];
-  /** Not in ECA: kernels send it for their cells. */
-  readonly lock?: ChatLock;
+  /** Not in ECA: kernels send it with the prompts of their cells. */
+  readonly lock?: AnswerLock;
   /**
    * Not in ECA: the path of the notebook that the user asked in, empty for none. Without it the server uses the one
    * that is active when the prompt arrives.
@@ -669,11 +669,12 @@ export interface ChatSelectedModelChangedParams {
   readonly model: string;
   readonly chatId?: ChatId;
   readonly variant?: string;
-  /** Not in ECA: what the user has changed. Absent: the model, and perhaps the variant too. */
+  /** Not in ECA: which part of the selection the user has changed. Absent: the model, and perhaps the variant too. */
   readonly chosen?: ChosenPart;
   /**
-   * Not in ECA: the path of the notebook in front of the user, empty for none. New chats of this notebook, and of those
-   * without a choice of their own, begin with this selection. Absent: it is not remembered.
+   * Not in ECA: the path of the notebook in front of the user, empty for none. The selection is remembered for it. New
+   * chats of this notebook begin with the selection, and also new chats of notebooks for which nothing was ever
+   * selected. Absent: the selection is not remembered.
    */
   readonly notebook?: string;
 }

@@ -28,7 +28,7 @@ from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.host.host import Host
 from jupyter_eca.protocol import notebook as wire
-from jupyter_eca.protocol.chat import ChatLock
+from jupyter_eca.protocol.chat import AnswerLock
 from jupyter_eca.protocol.content import ToolCalledContent, ToolCallRunContent
 from jupyter_eca.protocol.methods import METHODS
 from jupyter_eca.transport.eca_client import CallDecision, EcaClient
@@ -358,7 +358,7 @@ class Session:
             await client.initialize(unattended=False)
             async with asyncio.timeout(PATIENCE):
                 async for received in client.ask(
-                    "cell", message, lock=ChatLock(folder=str(self.folder), notebook=path, cell=cell)
+                    "cell", message, lock=AnswerLock(folder=str(self.folder), notebook=path, cell=cell)
                 ):
                     match received.content:
                         case ToolCallRunContent(id=id, manual_approval=True):

@@ -12,7 +12,7 @@ import pytest
 from jupyter_eca.engine.model.budget import GO_ON, STOP
 from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.host.store import Spending
-from jupyter_eca.protocol.chat import ChatLock
+from jupyter_eca.protocol.chat import AnswerLock
 from jupyter_eca.protocol.content import ToolCalledContent
 from jupyter_eca.protocol.costs import ChatCostsParams, ChatCostsResult
 from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
@@ -148,7 +148,7 @@ async def test_a_summary_that_is_not_paid_for_ends_the_turn_with_one_message(tmp
 
 
 async def test_a_notebook_has_a_budget_of_its_own(tmp_path: Path) -> None:
-    lock = ChatLock(on=False, notebook="a.ipynb", folder=str(tmp_path))
+    lock = AnswerLock(on=False, notebook="a.ipynb", folder=str(tmp_path))
     async with priced(tmp_path, budget={"perNotebook": 0}) as table, spender(table) as client:
         assert "The budget for this notebook is" in said(await answer(client, "hello", lock=lock), "system")
         assert said(await answer(client, "hello", chat="of no notebook")) == "Hello there"

@@ -15,7 +15,7 @@ from jupyter_eca.host.costs.ledger import find_midnight
 from jupyter_eca.host.store.schema import MIGRATIONS, connect
 from jupyter_eca.host.store.spending import CostFilter, sum_spending
 from jupyter_eca.protocol.base import Done
-from jupyter_eca.protocol.chat import ChatLock
+from jupyter_eca.protocol.chat import AnswerLock
 from jupyter_eca.protocol.chats import ChatDeleteParams
 from jupyter_eca.protocol.content import UsageContent
 from jupyter_eca.protocol.context import CursorContext, Position, Range
@@ -99,7 +99,7 @@ async def test_what_was_spent_is_told_by_message_chat_notebook_and_day(tmp_path:
     book, other = str(tmp_path / "a.ipynb"), str(tmp_path / "b.ipynb")
     async with priced(tmp_path, TOOL, toolCall=ALLOWED) as table:
         client = await table.client()
-        lock = ChatLock(on=False, notebook="a.ipynb", folder=str(tmp_path))
+        lock = AnswerLock(on=False, notebook="a.ipynb", folder=str(tmp_path))
         await answer(client, "hello", lock=lock)
         await answer(client, "look", lock=lock)
         await answer(client, "hello", chat="another", lock=lock.model_copy(update={"notebook": other}))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca.protocol.chat import ChatLock
+from jupyter_eca.protocol.chat import AnswerLock
 from jupyter_eca.protocol.content import (
     ImageContent,
     MetadataContent,
@@ -144,7 +144,9 @@ async def test_the_agent_remembers_the_chat_so_it_gets_only_what_is_new(tmp_path
 async def test_a_prompt_that_was_refused_never_reaches_the_agent(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await talk.ask("say one")
-        refused = [item async for item in talk.client.ask("chat", "DO: say two", agent="fake", lock=ChatLock(on=True))]
+        refused = [
+            item async for item in talk.client.ask("chat", "DO: say two", agent="fake", lock=AnswerLock(on=True))
+        ]
         assert "cannot be locked" in said(refused, "system")
         await talk.ask("say three")
         prompts = [frame["params"]["prompt"] for frame in talk.list_frames("client", "session/prompt")]

@@ -9,7 +9,7 @@ import pytest
 from jupyter_eca.engine.model.request import ToolResultPart, ToolUsePart
 from jupyter_eca.fronts.eca.projection import make_content
 from jupyter_eca.protocol.changes import ChangeExtent
-from jupyter_eca.protocol.chat import ChatLock
+from jupyter_eca.protocol.chat import AnswerLock
 from jupyter_eca.protocol.content import UsageContent
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import outcomes, said, tool_states
@@ -215,7 +215,7 @@ async def test_an_answer_that_failed_or_was_stopped_is_not_recorded(tmp_path: Pa
     async with cells(tmp_path) as at:
         assert outcomes(await at.ask("break")) == ["failed"]
         received: list[ChatContentReceivedParams] = []
-        place = ChatLock(on=True, notebook=str(tmp_path / "demo.ipynb"))
+        place = AnswerLock(on=True, notebook=str(tmp_path / "demo.ipynb"))
         async for one in at.client.ask("chat", "wait", lock=place):
             if said([one]) and not said(received):
                 await at.client.stop("chat")

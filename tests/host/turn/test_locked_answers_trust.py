@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.protocol.chat import ChatLock
+from jupyter_eca.protocol.chat import AnswerLock
 from jupyter_eca.protocol.content import ToolCallRunningContent
 from jupyter_eca.protocol.notebook import KernelExecuteResult, RunStatus
 from jupyter_eca.transport.eca_client import CallDecision
@@ -157,7 +157,7 @@ async def test_words_from_elsewhere_are_not_recorded(tmp_path: Path) -> None:
     async with cells(tmp_path) as at:
         received: list[ChatContentReceivedParams] = []
         at.notebook.hold = asyncio.Event()
-        place = ChatLock(on=True, notebook=str(tmp_path / "demo.ipynb"))
+        place = AnswerLock(on=True, notebook=str(tmp_path / "demo.ipynb"))
         async for one in at.client.ask("chat", "make", lock=place):
             if isinstance(one.content, ToolCallRunningContent) and one.content.name == "run_code":
                 await at.notebook.started.wait()

@@ -9,7 +9,7 @@ import pytest
 
 from jupyter_eca.engine.model.texts import format_context
 from jupyter_eca.host.chat.live_chat import Prompt
-from jupyter_eca.protocol.chat import ChatLock
+from jupyter_eca.protocol.chat import AnswerLock
 from jupyter_eca.protocol.context import CursorContext, Position, Range
 from jupyter_eca.protocol.notebook import CellSelection, CellState, NotebookDocument
 from jupyter_eca.workspace.known_versions import Version, make_cell_key
@@ -300,8 +300,8 @@ async def test_of_many_frames_of_libraries_the_middle_ones_are_left_out() -> Non
     assert shorten_traceback(own).split("\n") == own
 
 
-def asking(folder: Path, cell: str) -> ChatLock:
-    return ChatLock(notebook="orbits.ipynb", folder=str(folder / "work"), cell=cell)
+def asking(folder: Path, cell: str) -> AnswerLock:
+    return AnswerLock(notebook="orbits.ipynb", folder=str(folder / "work"), cell=cell)
 
 
 async def test_a_cell_that_asks_says_where_it_stands_and_what_is_above_and_failed(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.apps.kernel.engine.shell_kernel import ShellKernel
     from jupyter_eca.apps.kernel.options import Ask
-    from jupyter_eca.protocol.chat import ChatLock
+    from jupyter_eca.protocol.chat import AnswerLock
     from jupyter_eca.protocol.content import UsageContent
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.transport.eca_client import EcaClient
@@ -124,7 +124,7 @@ class CellTurn:
         self._questions = CellQuestions(front_end, shell.display_pub, client, chat, self._draw, self._interrupted.set)
         self._following: asyncio.Task[None] | None = None  # the task that asks, and receives the answer
 
-    async def run(self, ask: Ask, model: str, lock: ChatLock | None = None) -> None:
+    async def run(self, ask: Ask, model: str, lock: AnswerLock | None = None) -> None:
         """Ask the question and wait for the end of its turn. `model` is its full name, or "" for the default. With
         `lock`, a recorded answer is replayed, or a new one is recorded. Raises: CellError when the turn failed or was
         stopped."""
@@ -186,7 +186,7 @@ class CellTurn:
             with contextlib.suppress(asyncio.CancelledError, KeyboardInterrupt):
                 await asyncio.wait((stopping,), timeout=HEARTBEAT)
 
-    async def _follow(self, ask: Ask, model: str, lock: ChatLock | None) -> None:
+    async def _follow(self, ask: Ask, model: str, lock: AnswerLock | None) -> None:
         """Ask the question, and add what is received to the transcript."""
         set_progress = self._transcript.set_progress
         async for received in self._client.ask(
