@@ -259,7 +259,7 @@ class _GovernedOffer:
     agents: frozenset[str] = frozenset()
     keeps: bool = False
     preview: Preview | None = None
-    lives: bool = False
+    runs_on_replay: bool = False
     default_notebook: DefaultNotebook | None = None
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002
@@ -276,7 +276,7 @@ class _RecordedTool:
         self._result: ToolResult | None = None
         self._error: ToolError | None = None
         self.spec, self.reads, self.needs = tool.spec, tool.reads, tool.needs
-        self.agents, self.keeps, self.lives = tool.agents, tool.keeps, tool.lives
+        self.agents, self.keeps, self.runs_on_replay = tool.agents, tool.keeps, tool.runs_on_replay
         self.default_notebook = tool.default_notebook
         self.preview: Preview | None = self._preview if tool.preview is not None else None
 

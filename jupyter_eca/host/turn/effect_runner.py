@@ -583,14 +583,14 @@ class EffectRunner:
         self, chat: LiveChat, effect: RunTool, reporter: Reporter, known: KnownVersions
     ) -> ToolResult:
         """Run a tool call, and return its result. An error of the tool becomes a result too. In a replay, return the
-        recorded result, unless the tool must run again (`Tool.lives`)."""
+        recorded result, unless the tool must run again (`Tool.runs_on_replay`)."""
         name, replay = effect.tool.name, chat.replay
         if self._outside.owns(chat, effect.call):
             return await self._outside.run_call(chat, effect.call)
         tool = self._find_tool(chat, effect.tool)
         if replay is not None and replay.broken:
             return ToolResult(CODE_NOT_RUN, error=True)
-        if replay is not None and not (tool is not None and tool.lives):
+        if replay is not None and not (tool is not None and tool.runs_on_replay):
             return replay.read_result(effect.call)
         try:
             if tool is None:

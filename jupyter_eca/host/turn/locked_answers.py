@@ -38,9 +38,9 @@ What an answer depends on, and so what the key covers:
 An answer does not depend on the default model, so that a notebook can be replayed where no model is set up. It does
 not depend on questions that are not locked, or on files that the prompt does not name.
 
-What a replay does again: it calls the tools whose effect exists in memory only (`Tool.lives`). That is `run_code`,
-because the next cells need what it defines. All other calls only return their recorded result: files are not written
-again, and commands and MCP servers are not called again.
+What a replay does again: it calls the tools whose effect exists in memory only (`Tool.runs_on_replay`). That is
+`run_code`, because the next cells need what it defines. All other calls only return their recorded result: files are
+not written again, and commands and MCP servers are not called again.
 
 Why a replay is no more dangerous than running the cells of the notebook:
 
@@ -229,7 +229,7 @@ class LockedAnswers:
         if isinstance(call, RecordedRejection):
             return Verdict(Decision.DENY, call.reason, call.words)
         tool = self._services.toolbox.get(call.tool)
-        if tool is None or not tool.lives or tool.reads:
+        if tool is None or not tool.runs_on_replay or tool.reads:
             return Verdict(Decision.ALLOW)  # it only returns its recorded result, or changes nothing
         state = chat.state
         policy = state.setup.policy or Policy()

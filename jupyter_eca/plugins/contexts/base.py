@@ -58,8 +58,8 @@ class Surroundings:
     """The notebooks that are open in the user's clients."""
     glances: Glances = field(default_factory=Glances)
     """What was seen of the open notebooks a moment ago. It is kept between the letters that the user types."""
-    telling: VariablesConfig = field(default_factory=VariablesConfig)
-    """The setting that limits how much of a variable a model may be told."""
+    variables_config: VariablesConfig = field(default_factory=VariablesConfig)
+    """The setting that limits how much a model learns about a variable."""
     kernels: Kernels | None = None
     """The kernels of notebooks. None when a cell asks: then its own kernel is meant."""
     ran: Executed | None = None

@@ -52,7 +52,7 @@ class TablePlug:
                 "Connections of sqlite3, DuckDB, SQLAlchemy and ibis are known.",
             )
         table = await _find_table(surroundings, connections, context.name)
-        return await render_variable(table, surroundings.telling)
+        return await render_variable(table, surroundings.variables_config)
 
 
 CONTEXT = TablePlug()
@@ -100,14 +100,15 @@ async def _find_table(surroundings: Surroundings, connections: Sequence[str], na
         raise ToolError(f"Several connections have a table {name}.", f"Write {choices}.")
     databases = await read_variables(surroundings, *connections)
     raise ToolError(
-        f"No connection of the kernel has a table {name}.", _describe_databases(databases, surroundings.telling)
+        f"No connection of the kernel has a table {name}.",
+        _describe_databases(databases, surroundings.variables_config),
     )
 
 
-def _describe_databases(databases: Iterable[Variable], telling: VariablesConfig) -> str:
+def _describe_databases(databases: Iterable[Variable], variables_config: VariablesConfig) -> str:
     """Return which tables there are, as far as the configuration allows it, and which databases could not be read."""
     databases = tuple(databases)
-    if telling.table is VariableDetail.NAMES:
+    if variables_config.table is VariableDetail.NAMES:
         return f"The connections are: {', '.join(database.name for database in databases)}."
     names = [f"{database.name}.{table.name}" for database in databases for table in database.tables]
     count = len(names) + sum(database.tables_left_out for database in databases)

@@ -39,7 +39,7 @@ class VariablePlug:
         found = await read_variables(surroundings, *dict.fromkeys((context.name, context.name.partition(".")[0])))
         if not found:
             raise ToolError(f"The kernel has no variable {context.name}.")
-        return await render_variable(found[0], surroundings.telling)
+        return await render_variable(found[0], surroundings.variables_config)
 
 
 CONTEXT = VariablePlug()

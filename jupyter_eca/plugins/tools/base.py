@@ -140,8 +140,8 @@ class ToolContext:
     is_unattended: bool = False
     """Whether a program such as nbclient runs the notebook. It has the notebook in memory, so no tool of live notebooks
     is offered."""
-    telling: VariablesConfig = field(default_factory=VariablesConfig)
-    """The setting that limits how much of a variable a model may be told."""
+    variables_config: VariablesConfig = field(default_factory=VariablesConfig)
+    """The setting that limits how much a model learns about a variable."""
     known: KnownVersions = field(default_factory=KnownVersions)
     """The versions of files and cells that the model knows. A tool that shows a file or cell adds its version here, and
     a tool that replaces one checks the version first."""
@@ -232,9 +232,9 @@ class Tool(Protocol):
         ...
 
     @property
-    def lives(self) -> bool:
-        """Whether its effect exists only in the memory of the kernel or the chat. When a locked answer is replayed,
-        only calls of such tools run again."""
+    def runs_on_replay(self) -> bool:
+        """Whether its calls run again when a locked answer is replayed. This is needed if the effect of a call exists
+        only in the memory of the kernel or of the chat. Calls of other tools only return their recorded results."""
         ...
 
     @property
@@ -262,7 +262,7 @@ class Plain:
     needs: frozenset[Need] = frozenset()
     agents: frozenset[str] = frozenset()
     keeps: bool = False
-    lives: bool = False
+    runs_on_replay: bool = False
 
     @property
     def preview(self) -> Preview | None:
@@ -286,7 +286,7 @@ class NativeTool:
     agents: frozenset[str]
     keeps: bool
     preview: Preview
-    lives: bool = False
+    runs_on_replay: bool = False
     default_notebook: DefaultNotebook | None = None
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
@@ -305,7 +305,7 @@ def tool(
     summary: str = "",
     remembers: Remembers = Remembers.TOOL,
     preview: Preview | None = None,
-    lives: bool = False,
+    runs_on_replay: bool = False,
     revertible: bool = False,
     paths: Iterable[str] = (),
     code: Iterable[str] = (),
@@ -355,7 +355,7 @@ def tool(
             frozenset(agents),
             keeps,
             checked,
-            lives,
+            runs_on_replay,
             default_notebook,
         )
 

@@ -79,7 +79,7 @@ async def _check_free_kernel(context: ToolContext, arguments: dict[str, Any]) ->
     needs=[Need.KERNEL],
     summary="Running code {path}",
     preview=_check_free_kernel,
-    lives=True,
+    runs_on_replay=True,
     remembers=Remembers.NOTEBOOK,
     paths=["path"],
     code=["code"],
@@ -131,8 +131,8 @@ async def variables(
     """
     kernel = await find_free_kernel(context, path)
     found = await kernel.variables(context.chat, tuple(names))
-    telling = context.telling
-    described = [describe(one, telling) for one in found.variables]
+    variables_config = context.variables_config
+    described = [describe(one, variables_config) for one in found.variables]
     is_brief = not names and len(described) > MAX_DETAILED
     lines = [line[0] for line in described] if is_brief else [_indent(line) for line in described]
     if is_brief:
@@ -140,9 +140,9 @@ async def variables(
     lines += [f"{name}: no such variable" for name in found.missing]
     if found.left_out:
         lines.append(f"[{found.left_out} more; name those that matter]")
-    if any(choose_disclosure(one, telling) is not VariableDetail.FULL for one in found.variables):
+    if any(choose_disclosure(one, variables_config) is not VariableDetail.FULL for one in found.variables):
         lines.append(VALUES_WITHHELD)
-    pictures = [picture for one in found.variables for picture in load_picture(one, telling)]
+    pictures = [picture for one in found.variables for picture in load_picture(one, variables_config)]
     text = add_kernel_name(context, kernel, "\n".join(lines) or "The user has no variables yet.")
     return ToolResult(text, images=tuple(pictures[:MAX_PICTURES]))
 

@@ -44,13 +44,13 @@ async def read_variables(surroundings: Surroundings, *names: str) -> tuple[Varia
         raise ToolError(f"The kernel did not answer in {PATIENCE:g} seconds: it is busy.") from None
 
 
-async def render_variable(variable: Variable, telling: VariablesConfig) -> Material:
+async def render_variable(variable: Variable, variables_config: VariablesConfig) -> Material:
     """Return a variable as the model gets it, with as much of its value as the configuration allows."""
-    return await asyncio.to_thread(_as_material, variable, telling)
+    return await asyncio.to_thread(_as_material, variable, variables_config)
 
 
-def _as_material(variable: Variable, telling: VariablesConfig) -> Material:
-    lines = describe(variable, telling)
-    if choose_disclosure(variable, telling) is not VariableDetail.FULL:
+def _as_material(variable: Variable, variables_config: VariablesConfig) -> Material:
+    lines = describe(variable, variables_config)
+    if choose_disclosure(variable, variables_config) is not VariableDetail.FULL:
         lines.append(VALUES_WITHHELD)
-    return Material(f"variable {variable.name}", truncate("\n".join(lines)), load_picture(variable, telling))
+    return Material(f"variable {variable.name}", truncate("\n".join(lines)), load_picture(variable, variables_config))
