@@ -141,7 +141,8 @@ async def _lock(session: CellSession, argument: str) -> str:
 
 
 async def _cells(session: CellSession, argument: str) -> str:
-    """Choose what a cell without a magic such as `%%eca` in its first line is: a prompt or code."""
+    """Choose what happens to a cell that does not begin with a magic such as `%%eca`: it is sent as a prompt, or it
+    runs as code. Without an argument, show what is chosen."""
     kernel = session.prompt_kernel
     if kernel is None:
         return "The cells of this kernel are code. With the kernel ECA (Python) they can be prompts."
