@@ -1,9 +1,9 @@
-"""Owns the completion with Tab after `%eca` and in `%%eca`: of our commands and options, of `/` commands, and of files
-after `@` and `#`.
+"""Owns the completion with Tab after `%eca` and in `%%eca`. It completes our commands and options, `/` commands, and
+files after `@` and `#`.
 
-The engine is asked for `/` commands and files. Tab must never hang, so an answer that does not come in time is not
-shown. In a kernel, the answer can be awaited. In a terminal it cannot, because the loop does not run while the user
-types. There Tab uses what was requested after the last question.
+The engine knows the `/` commands and the files, so it is asked for them. Tab must never hang, so an answer that does
+not come in time is not shown. In a kernel, the answer can be awaited. In a terminal it cannot, because the event loop
+does not run while the user types. There Tab uses names that were requested after the last question.
 
 It must not know how a prompt is answered. `options` lists the commands, and `magic` installs the completion.
 """
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.transport.eca_client import EcaClient
 
-# Seconds that Tab waits for an answer. A longer wait would feel broken. In this time the engine can read a file index
-# for the first time.
+# Seconds that Tab waits for an answer. After a longer wait the user would think that Tab is broken. In this time the
+# engine can build its index of files.
 PATIENCE: Final = 1.0
 
 # A cell, or a line, that asks the assistant. `%eca?` asks IPython for help instead.
@@ -78,7 +78,7 @@ class Completion:
     def __init__(self, session: CellSession) -> None:
         self._shell = session.shell
         self._session = session
-        self._suggestions: dict[str, list[str]] = {}  # for a terminal: the names that Tab shows, by the mark
+        self._suggestions: dict[str, list[str]] = {}  # for a terminal: the names that Tab shows after each mark
         self._connecting: asyncio.Task[Any] | None = None  # the task that connects to the engine, started by Tab
 
     def install(self) -> None:
@@ -97,13 +97,13 @@ class Completion:
             self._connecting.cancel()
 
     async def _complete(self, code: str, cursor_pos: int) -> dict[str, Any]:
-        """Complete our words. This replaces ipykernel's `do_complete`, and calls it for all other words. It returns the
-        content of a `complete_reply` message of Jupyter."""
-        # In the kernel `eca`, a cell without a magic is a prompt. `%%eca` is written before it here: `before` is the
-        # number of characters that this adds.
+        """Complete commands and files of the assistant. This replaces ipykernel's `do_complete`, and calls it for all
+        other words. It returns the content of Jupyter's message `complete_reply`."""
+        # In the kernel `eca`, a cell without a magic is a prompt. `%%eca` is added here before its text:
+        # `prefix_length` is the number of characters that were added.
         add_prompt_magic = getattr(get_kernel(self._shell), "add_prompt_magic", None)
-        prompt, before = add_prompt_magic(code) if add_prompt_magic is not None else (code, 0)
-        word = find_word(prompt, cursor_pos + before)
+        prompt, prefix_length = add_prompt_magic(code) if add_prompt_magic is not None else (code, 0)
+        word = find_word(prompt, cursor_pos + prefix_length)
         if word is None:
             reply = self._original_do_complete(code, cursor_pos)
             return await reply if inspect.isawaitable(reply) else reply
@@ -115,13 +115,14 @@ class Completion:
         return {
             "status": "ok",
             "matches": names,
-            "cursor_start": word.start - before,
+            "cursor_start": word.start - prefix_length,
             "cursor_end": cursor_pos,
             "metadata": {},
         }
 
     async def _wait_for_client(self) -> EcaClient:
-        """Return the client. When Tab stops waiting, the connection continues, and the next Tab can use it."""
+        """Return the client, and connect it to the engine if needed. If Tab does not wait any longer, the connecting
+        goes on, so that the next Tab can use the connection."""
         if self._connecting is None or self._connecting.done():
             self._connecting = asyncio.ensure_future(self._session.connect(unattended=False))
         return await asyncio.shield(self._connecting)
@@ -154,10 +155,10 @@ class Completion:
         if word is not None:
             return _adapt_to_symbol(self._suggestions.get(word.mark, ()), word, event.symbol)
         words = event.line.split()
-        # The word before the one that is being typed decides what can follow.
-        before = words[-1] if event.line.endswith(" ") else (words[-2] if len(words) > 1 else "")
+        # The word before the one that is being typed decides what can be typed.
+        previous_word = words[-1] if event.line.endswith(" ") else (words[-2] if len(words) > 1 else "")
         setup = self._session.engine.setup
-        match before:
+        match previous_word:
             case "use" | "-m":
                 return list(setup.models if setup else ())
             case "-b" | "--agent":
