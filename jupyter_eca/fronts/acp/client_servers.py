@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.acp.requests import McpServerEntry
     from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 
-# The names of these servers begin with this prefix. So a rule of approval for a server that the user has configured
-# does not hold for a server of the same name that a client brings.
+# The names of these servers begin with this prefix. Otherwise an approval rule for a server that the user has
+# configured would also hold for a server of the same name that a client brings.
 PREFIX: Final = "acp_"
 
 
@@ -45,7 +45,7 @@ class ClientServers:
         self._is_closed = False
 
     async def run(self) -> None:
-        """Run the servers until it is cancelled. Then it ends them, and takes their tools back."""
+        """Run the servers until this is cancelled. Then end them, and take their tools away from the model."""
         try:
             await self._manager.run()
         finally:
@@ -53,23 +53,23 @@ class ClientServers:
             self._host.toolbox.lend(self._chat, (), self)
 
     async def await_tools(self) -> None:
-        """Wait until the servers run or have failed, but not longer than `mcpTimeoutSeconds`. Then the chat has their
-        tools. Many clients prompt immediately after `session/new`, when the servers are still starting."""
+        """Wait until all servers run or have failed, but not longer than the setting `mcpTimeoutSeconds`. Then offer
+        their tools. Many clients prompt immediately after `session/new`, when the servers are still starting."""
         await self._manager.await_started(self._host.config.mcp_timeout_seconds)
-        self._lend()
+        self._offer_tools()
 
-    def _lend(self) -> None:
-        """Offer the present tools of the servers to the model."""
+    def _offer_tools(self) -> None:
+        """Offer the tools that the servers have now to the model."""
         if self._is_closed:
             return
         tools = [tool for tool in mcp_tools(self._manager) if tool.spec.server in self._names]
         self._host.toolbox.lend(self._chat, tools, self)
 
     def _note_change(self, server: ToolServerUpdatedParams) -> None:
-        """Offer the tools of a server that has changed. Show a message, once, if it has failed."""
+        """Offer the tools again after a server has changed. If the server has failed, show a message, but only once."""
         if server.name not in self._names:
             return
-        self._lend()
+        self._offer_tools()
         if server.status in {ServerStatus.FAILED, ServerStatus.REQUIRES_AUTH} and server.name not in self._warned:
             self._warned.add(server.name)
             reason = server.error or server.status.value

@@ -48,7 +48,7 @@ class PanelBridge:
         self, page: Link, engine: Link, kernel: LiveKernel, lending: ToolLender, observer: MessageObserver
     ) -> None:
         """`page` and `engine` are the links to both sides. `kernel` runs code, and `lending` has the Python functions
-        that are lent as tools."""
+        of the user that are lent as tools. `observer` sees the messages that pass."""
         self._page = page
         self._engine = engine
         self._kernel = kernel
@@ -82,14 +82,14 @@ class PanelBridge:
                     await self._engine.send(Request(id, "initialize", _add_kernel_capability(params)))
                 case Request(_, method, params) | Notification(method, params):
                     if method == "chat/prompt":
-                        await self._lend()
+                        await self._lend_changed_functions()
                     self._observer.add_page_message(method, params)
                     await self._engine.send(message)
                 case _:
                     await self._engine.send(message)
 
-    async def _lend(self) -> None:
-        """Lend the Python functions again if they have changed since the last question."""
+    async def _lend_changed_functions(self) -> None:
+        """Lend the user's Python functions to the engine, if they have changed since the last prompt."""
         if self._lending.version != self._lent_version:
             self._lent_version = self._lending.version
             params = ToolLendParams(tools=self._lending.list_tools()).wire()
@@ -113,7 +113,7 @@ class PanelBridge:
                     await self._page.send(message)
 
     async def _serve(self, id: Id, work: Coroutine[Any, Any, Any]) -> None:
-        """Answer a request of the engine with the result of `work`."""
+        """Do the work that a request of the engine asks for, and send its result as the answer."""
         answer: Message
         try:
             answer = Result(id, await work)
