@@ -1,7 +1,8 @@
-"""Owns how items that wait to be sent to a client are joined, so that a client that reads slowly gets fewer messages.
-Pure.
+"""Owns the rules for the items that wait to be sent to a client. If the client reads slowly, items are joined, so that
+fewer messages are sent. Pure.
 
-It must not know the session, which holds the waiting items and sends them. `projection.py` makes messages of them.
+It must not know the session, which holds the list of waiting items and sends them. `projection.py` makes messages of
+the items.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 Item = Event | Notice | Again
-"""What can wait to be sent: an event of a chat, a notice (any other notification), or the order to show a chat
-again."""
+"""What can wait to be sent: an event of a chat, a notice (any other notification), or the request of the host to show a
+chat again from its beginning."""
 
-# If more items than this wait to be sent, the client is disconnected. If it has only been slow, it reconnects and gets
-# a replay. If it has stopped reading, all items would stay in memory for ever.
+# If more items than this wait, the client is disconnected. Otherwise the items would stay in memory for ever if the
+# client has stopped reading. A client that was only slow can connect again, and gets the events that it has missed.
 MAX_BEHIND: Final = 20_000
 
 
 def add_notice(waiting: list[Item], notice: Notice) -> None:
-    """Add a notice to the waiting items. The progress of a tool call replaces earlier progress of the same call."""
+    """Add a notice to the end of the waiting items. If it is the progress of a tool call and an older progress of this
+    call is among the last items, it takes the place of the older one."""
     if isinstance(notice.params, ChatToolCallProgressParams):
         for index in range(len(waiting) - 1, -1, -1):
             old = waiting[index]
@@ -38,8 +40,9 @@ def add_notice(waiting: list[Item], notice: Notice) -> None:
     waiting.append(notice)
 
 
-def split_runs(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yield lists of consecutive events. Any other item is yielded in a list of its own."""
+def group_events(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Yield the items in lists: events that follow each other are in one list, and any other item is in a list of its
+    own."""
     for is_event, run in groupby(items, lambda item: isinstance(item, Event)):
         if is_event:
             yield list(run)
@@ -47,9 +50,9 @@ def split_runs(items: Iterable[Item]) -> Iterator[list[Item]]:
             yield from ([item] for item in run)
 
 
-def compact(items: Iterable[Item]) -> list[Item]:
-    """Merge pieces of the same text in consecutive events. All other items stay where they are."""
+def join_events(items: Iterable[Item]) -> list[Item]:
+    """Return the items, in which events that follow each other are joined if they are pieces of one text."""
     merged: list[Item] = []
-    for run in split_runs(items):
+    for run in group_events(items):
         merged += merge_pieces(item for item in run if isinstance(item, Event)) or run
     return merged

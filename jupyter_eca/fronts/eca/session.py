@@ -22,7 +22,7 @@ from jupyter_eca.fronts.eca.cursor_help import CursorHelp
 from jupyter_eca.fronts.eca.job_view import list_visible
 from jupyter_eca.fronts.eca.projection import merge_subagents, place_flags, project, reset_chat
 from jupyter_eca.fronts.eca.request_rules import BEFORE_INITIALIZE, READING, REPLY_LAST, make_params_error
-from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, add_notice, compact, split_runs
+from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, add_notice, group_events, join_events
 from jupyter_eca.host.chat.live_chat import NO_CHOICE
 from jupyter_eca.host.subscribers import Again, Notice
 from jupyter_eca.plugins import loader
@@ -215,7 +215,7 @@ class EcaSession:
         # Do not join events during a replay: then a joined event could be partly in the replay, and that part would be
         # sent twice.
         if len(self._waiting_items) > MAX_BEHIND and not self._replaying:
-            self._waiting_items = compact(item for item in self._waiting_items if not self._is_shown(item))
+            self._waiting_items = join_events(item for item in self._waiting_items if not self._is_shown(item))
         if len(self._waiting_items) > MAX_BEHIND:
             self.ended.set()
         self._wake.set()
@@ -266,10 +266,10 @@ class EcaSession:
         """Send the items that wait now."""
         async with self.sending:
             waiting_items, self._waiting_items = self._waiting_items, []
-            for run in split_runs(waiting_items):
+            for run in group_events(waiting_items):
                 # First drop the events that a replay has sent. Otherwise they would be joined with later events, and
                 # sent again.
-                for item in compact([item for item in run if not self._is_shown(item)]):
+                for item in join_events([item for item in run if not self._is_shown(item)]):
                     await self._send(item)
 
     async def catch_up(self) -> None:
