@@ -297,7 +297,7 @@ class Kernels(Protocol):
         """
         ...
 
-    async def find_idle(self, chat: str, path: str) -> CellKernel:
+    async def wait_for_idle_kernel(self, chat: str, path: str) -> CellKernel:
         """Wait until the kernel of a notebook is idle, and return it, so that cells can run in it. If the notebook has
         no running kernel, a host that can start kernels starts one.
 

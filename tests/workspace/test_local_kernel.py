@@ -233,7 +233,7 @@ async def test_the_state_names_the_running_cell_and_how_long_it_has_been_running
     kernel: LocalKernel, tmp_path: Path
 ) -> None:
     begun = tmp_path / "begun"
-    runner = await kernel.find_idle("chat", "a.ipynb")
+    runner = await kernel.wait_for_idle_kernel("chat", "a.ipynb")
     source = f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(600)"
     working = asyncio.ensure_future(runner.run("a-cell", source, lambda _message: None))
     async with asyncio.timeout(PATIENCE):

@@ -73,7 +73,7 @@ class ServerKernels:
             return ServerKernel(self, only.id, only.notebook)
         return ServerKernel(self, await self._find_notebook_kernel(path), path)
 
-    async def find_idle(self, chat: str, path: str) -> ClientKernel:
+    async def wait_for_idle_kernel(self, chat: str, path: str) -> ClientKernel:
         """Wait until the kernel of a notebook is idle, and return it. If no kernel runs, it is started, as when the
         user opens the notebook."""
         try:

@@ -46,14 +46,14 @@ class CellKernels:
         kernel = await self._others.find(path)
         return self._asking if kernel.id == self._asking.id else kernel
 
-    async def find_idle(self, chat: str, path: str) -> CellKernel:
+    async def wait_for_idle_kernel(self, chat: str, path: str) -> CellKernel:
         """Return the kernel of a notebook when it is idle.
 
         Raises: ToolError when there are no other kernels, or the kernel cannot become idle.
         """
         if self._others is None:
             raise ToolError("The kernel is busy with the cell that asks.", "Use run_code.")
-        return await self._others.find_idle(chat, path)
+        return await self._others.wait_for_idle_kernel(chat, path)
 
 
 class NotebookList(Protocol):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.kernels.run_history import KernelCount, KernelHistory
     from jupyter_eca.workspace.ports import RunningKernel, RunObserver
 
-# Seconds that a new kernel has to answer. ipykernel needs one second, and ten on a busy machine.
+# Seconds after which a new kernel must have answered. ipykernel needs one second, and ten on a busy machine.
 START_SECONDS = 60.0
 
 _LANGUAGE = "python"
@@ -63,7 +63,7 @@ class LocalKernel:
         return ()
 
     def find_in_folder(self, folder: Path) -> LocalKernel:
-        """Return the kernel that runs in a folder. It starts when it is needed, and ends with this one."""
+        """Return the kernel of a working directory. It starts when it is needed, and ends together with this one."""
         if folder == self._folder:
             return self
         return self._others.setdefault(folder, LocalKernel(folder))
@@ -72,8 +72,9 @@ class LocalKernel:
         """Return this kernel, whatever the notebook is."""
         return self
 
-    async def find_idle(self, chat: str, path: str) -> ClientKernel:  # noqa: ARG002  # as above
-        """Return the client of this kernel, which runs the requests one after the other. It is started if needed."""
+    async def wait_for_idle_kernel(self, chat: str, path: str) -> ClientKernel:  # noqa: ARG002  # as above
+        """Return the client of this kernel, and start the kernel first if needed. There is no need to wait until it is
+        idle, because the client runs its requests one after the other."""
         return await self._ensure_started()
 
     async def execute(
@@ -124,7 +125,7 @@ class LocalKernel:
         Raises: ToolError when it cannot be started.
         """
         async with self._starting:
-            if self._start is None or not await self._is_running(self._start):
+            if self._start is None or not await self._is_starting_or_running(self._start):
                 await self._end()
                 self._start = asyncio.get_running_loop().create_task(self._start_kernel(), name="start of a kernel")
             start = self._start
@@ -136,8 +137,8 @@ class LocalKernel:
                 raise ToolError("The kernel was shut down while it started.", "Try it again.") from None
             raise
 
-    async def _is_running(self, start: asyncio.Task[ClientKernel]) -> bool:
-        """Return whether the kernel is about to run, or runs."""
+    async def _is_starting_or_running(self, start: asyncio.Task[ClientKernel]) -> bool:
+        """Return whether the kernel is starting or running. `start` is its newest start."""
         return not start.done() or (self._kernel is not None and await self._manager.is_alive())
 
     async def _start_kernel(self) -> ClientKernel:

@@ -74,7 +74,7 @@ async def run(
             "Cells cannot be run from in here: the kernel is busy with the cell that asks.",
             "Use run_code for its code.",
         )
-    kernel = await kernels.find_idle(chat, path)
+    kernel = await kernels.wait_for_idle_kernel(chat, path)
     language = (await notebooks.read(path)).language
     if kernel.language and language and kernel.language != language.lower():
         raise ToolError(f"{path} is written in {language}, and the kernel here speaks {kernel.language} only.")

@@ -78,7 +78,7 @@ class TwoKernels:
         assert path is not None
         return self.kernels[path]
 
-    async def find_idle(self, chat: str, path: str) -> CellKernel:
+    async def wait_for_idle_kernel(self, chat: str, path: str) -> CellKernel:
         raise NotImplementedError
 
 

@@ -68,7 +68,7 @@ class Each:
     async def find(self, path: str | None) -> Any:
         return self.kernels[path or ""]
 
-    async def find_idle(self, chat: str, path: str) -> Any:
+    async def wait_for_idle_kernel(self, chat: str, path: str) -> Any:
         raise NotImplementedError
 
 
