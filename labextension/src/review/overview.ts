@@ -17,7 +17,7 @@ import type { Note } from './notes';
 import type { ReviewBarActions, ReviewCounts } from './ReviewBar';
 import { ReviewBarWidget } from './ReviewBarWidget';
 import { MarkedCell, ScrollMap } from './scroll_map';
-import { findStep, isSameStep, listSteps, Position, Step } from './steps';
+import { findStep, isSameStep, listSteps, Position, Step } from './change_stops';
 import { isHidden } from '../notebook/unfold_cell';
 
 /** For how many frames a change to which the user has gone gets the focus back, if Lab takes it away. */

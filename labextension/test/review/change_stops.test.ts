@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 
 import type { Note } from '../../src/review/notes';
-import { findStep, listSteps, Step } from '../../src/review/steps';
+import { findStep, listSteps, Step } from '../../src/review/change_stops';
 
 function note(key: string, below = false): Note {
   const owner = { kind: 'changes' as const, chatId: 'c', changes: [], settled: false };
