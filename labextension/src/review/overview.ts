@@ -17,7 +17,7 @@ import type { Note } from './notes';
 import type { ReviewBarActions, ReviewCounts } from './ReviewBar';
 import { ReviewBarWidget } from './ReviewBarWidget';
 import { MarkedCell, ScrollMap } from './scroll_map';
-import { findStep, isSameStep, listSteps, Position, Step } from './change_stops';
+import { findStop, isSameStop, listStops, Position, Stop } from './change_stops';
 import { isHidden } from '../notebook/unfold_cell';
 
 /** For how many frames a change to which the user has gone gets the focus back, if Lab takes it away. */
@@ -41,8 +41,8 @@ export interface OverviewActions extends Pick<ReviewBarActions, 'keepAll' | 'und
 /** The bar and the marks of one notebook, until `dispose` is called. */
 export class NotebookOverview {
   private notes: readonly OpenNote[] = [];
-  private steps: readonly Step[] = [];
-  /** The step to which the user has gone last. */
+  private stops: readonly Stop[] = [];
+  /** The stop to which the user has gone last. */
   private last: Position['last'];
   private busy = false;
   private readonly bar: ReviewBarWidget;
@@ -78,7 +78,7 @@ export class NotebookOverview {
     const indexes = new Map(widgets.map((cell, index) => [cell, index]));
     this.notes = notes;
     this.busy = busy;
-    this.steps = listSteps(notes.map(({ note, cell, hunks }) => ({ note, cell: indexes.get(cell) ?? 0, hunks })));
+    this.stops = listStops(notes.map(({ note, cell, hunks }) => ({ note, cell: indexes.get(cell) ?? 0, hunks })));
     this.bar.fill(this.count());
     this.map.show(listMarks(notes));
   }
@@ -86,42 +86,42 @@ export class NotebookOverview {
   /** Go to the next change (1) or the previous one (-1): scroll to it and give it the focus. */
   async goTo(direction: 1 | -1): Promise<void> {
     const position = { last: this.last, cell: this.panel.content.activeCellIndex };
-    const index = findStep(this.steps, position, direction);
+    const index = findStop(this.stops, position, direction);
     if (index !== undefined) {
-      await this.showStep(index);
+      await this.showStop(index);
     }
   }
 
   /** Go to the first change of a cell. */
   private async goToCell(cell: Cell): Promise<void> {
-    const index = this.steps.findIndex(step => step.cell === this.panel.content.widgets.indexOf(cell));
+    const index = this.stops.findIndex(stop => stop.cell === this.panel.content.widgets.indexOf(cell));
     if (index >= 0) {
-      await this.showStep(index);
+      await this.showStop(index);
     }
   }
 
-  /** Scroll to a step and give it the focus. A cell whose source is hidden is unfolded. */
-  private async showStep(index: number): Promise<void> {
-    const step = this.steps[index];
-    const open = this.notes.find(({ note }) => note.key === step?.note.key);
-    if (step === undefined || open === undefined) {
+  /** Scroll to a stop and give it the focus. A cell whose source is hidden is unfolded. */
+  private async showStop(index: number): Promise<void> {
+    const stop = this.stops[index];
+    const open = this.notes.find(({ note }) => note.key === stop?.note.key);
+    if (stop === undefined || open === undefined) {
       return;
     }
-    this.last = { step, index };
+    this.last = { stop, index };
     this.bar.fill(this.count());
     const { content } = this.panel;
     const { cell, bar, hunks } = open;
     content.deselectAll();
     // In its edit mode a notebook gives the focus to the editor of the active cell again and again.
     content.mode = 'command';
-    content.activeCellIndex = step.cell;
+    content.activeCellIndex = stop.cell;
     // Lab rejects this when another scroll begins. Then what follows is still right.
-    await content.scrollToItem(step.cell, 'smart').catch(() => undefined);
+    await content.scrollToItem(stop.cell, 'smart').catch(() => undefined);
     await cell.ready;
     if (hunks !== undefined && isHidden(cell)) {
       this.actions.unfold(cell);
     }
-    const hunk = hunks?.find(({ id }) => id === step.hunk);
+    const hunk = hunks?.find(({ id }) => id === stop.hunk);
     const focusChange = async (): Promise<void> => {
       const target = (hunk === undefined ? undefined : await this.painter.reveal(cell, hunk)) ?? bar.node;
       target.focus({ preventScroll: true });
@@ -129,7 +129,7 @@ export class NotebookOverview {
     };
     await focusChange();
     // After a far scroll Lab draws the cells anew for a moment. Then the focus is lost, and nothing else has it.
-    for (let frame = 0; frame < WATCHED_FRAMES && this.last.step === step; frame++) {
+    for (let frame = 0; frame < WATCHED_FRAMES && this.last.stop === stop; frame++) {
       await new Promise(requestAnimationFrame);
       if (document.activeElement === document.body || document.activeElement === cell.node) {
         await focusChange();
@@ -138,10 +138,10 @@ export class NotebookOverview {
   }
 
   private count(): ReviewCounts {
-    const { steps, last, busy } = this;
-    const made = steps.filter(({ note }) => note.owner.kind === 'changes').length;
-    const shown = last === undefined ? -1 : steps.findIndex(step => isSameStep(step, last.step));
-    return { made, proposed: steps.length - made, shown: shown < 0 ? undefined : shown + 1, busy };
+    const { stops, last, busy } = this;
+    const made = stops.filter(({ note }) => note.owner.kind === 'changes').length;
+    const shown = last === undefined ? -1 : stops.findIndex(stop => isSameStop(stop, last.stop));
+    return { made, proposed: stops.length - made, shown: shown < 0 ? undefined : shown + 1, busy };
   }
 }
 

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 
 import type { Note } from '../../src/review/notes';
-import { findStep, listSteps, Step } from '../../src/review/change_stops';
+import { findStop, listStops, Stop } from '../../src/review/change_stops';
 
 function note(key: string, below = false): Note {
   const owner = { kind: 'changes' as const, chatId: 'c', changes: [], settled: false };
@@ -11,7 +11,7 @@ function note(key: string, below = false): Note {
 }
 
 // A deleted cell below cell 4, an edit with two hunks in cell 1, and a moved cell 4.
-const STEPS = listSteps([
+const STOPS = listStops([
   { note: note('deleted', true), cell: 4, hunks: undefined },
   {
     note: note('edited'),
@@ -24,39 +24,39 @@ const STEPS = listSteps([
   { note: note('moved'), cell: 4, hunks: undefined }
 ]);
 
-const names = (steps: readonly Step[]): readonly string[] =>
-  steps.map(({ note, hunk = '' }) => `${note.key}${String(hunk)}`);
+const names = (stops: readonly Stop[]): readonly string[] =>
+  stops.map(({ note, hunk = '' }) => `${note.key}${String(hunk)}`);
 
-test('the steps go from the top of the notebook to its end', () => {
-  expect(names(STEPS)).toEqual(['edited5', 'edited7', 'moved', 'deleted']);
+test('the stops go from the top of the notebook to its end', () => {
+  expect(names(STOPS)).toEqual(['edited5', 'edited7', 'moved', 'deleted']);
 });
 
-test('without a step before, the next one is the first in the active cell or below it', () => {
-  expect(findStep(STEPS, { cell: 0 }, 1)).toBe(0);
-  expect(findStep(STEPS, { cell: 1 }, 1)).toBe(0);
-  expect(findStep(STEPS, { cell: 2 }, 1)).toBe(2);
-  expect(findStep(STEPS, { cell: 2 }, -1)).toBe(1);
-  expect(findStep(STEPS, { cell: 9 }, 1)).toBe(0);
-  expect(findStep([], { cell: 0 }, 1)).toBeUndefined();
+test('without a stop before, the next one is the first in the active cell or below it', () => {
+  expect(findStop(STOPS, { cell: 0 }, 1)).toBe(0);
+  expect(findStop(STOPS, { cell: 1 }, 1)).toBe(0);
+  expect(findStop(STOPS, { cell: 2 }, 1)).toBe(2);
+  expect(findStop(STOPS, { cell: 2 }, -1)).toBe(1);
+  expect(findStop(STOPS, { cell: 9 }, 1)).toBe(0);
+  expect(findStop([], { cell: 0 }, 1)).toBeUndefined();
 });
 
-test('the steps are gone through one by one, and begin again after the last', () => {
+test('the stops are gone through one by one, and begin again after the last', () => {
   const from = (index: number) => {
-    const step = STEPS[index];
-    return step && { step, index };
+    const stop = STOPS[index];
+    return stop && { stop, index };
   };
-  expect(findStep(STEPS, { last: from(0), cell: 1 }, 1)).toBe(1);
-  expect(findStep(STEPS, { last: from(3), cell: 4 }, 1)).toBe(0);
-  expect(findStep(STEPS, { last: from(0), cell: 1 }, -1)).toBe(3);
+  expect(findStop(STOPS, { last: from(0), cell: 1 }, 1)).toBe(1);
+  expect(findStop(STOPS, { last: from(3), cell: 4 }, 1)).toBe(0);
+  expect(findStop(STOPS, { last: from(0), cell: 1 }, -1)).toBe(3);
   // The user has gone to another cell.
-  expect(findStep(STEPS, { last: from(0), cell: 3 }, 1)).toBe(2);
+  expect(findStop(STOPS, { last: from(0), cell: 3 }, 1)).toBe(2);
 });
 
-test('after a step that was decided comes the one that has taken its place', () => {
-  const [, decided] = STEPS;
-  const last = decided && { step: decided, index: 1 };
-  const left = STEPS.filter(step => step !== decided);
+test('after a stop that was decided comes the one that has taken its place', () => {
+  const [, decided] = STOPS;
+  const last = decided && { stop: decided, index: 1 };
+  const left = STOPS.filter(stop => stop !== decided);
   expect(names(left)).toEqual(['edited5', 'moved', 'deleted']);
-  expect(findStep(left, { last, cell: 1 }, 1)).toBe(1);
-  expect(findStep(left, { last, cell: 1 }, -1)).toBe(0);
+  expect(findStop(left, { last, cell: 1 }, 1)).toBe(1);
+  expect(findStop(left, { last, cell: 1 }, -1)).toBe(0);
 });
