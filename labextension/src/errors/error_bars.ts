@@ -11,7 +11,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { findSettingsSection, listRemedies, Remedy } from '../view/transcript/remedies';
-import { isQuestion, openModelOption } from '../notebook/question_cell';
+import { isQuestion, ensureModelOption } from '../notebook/question_cell';
 import { FailureKind, TurnFailure } from '../wire/protocol';
 import type { Button } from './bar';
 import { Command } from './commands';
@@ -117,7 +117,7 @@ export class ErrorBars {
    * which lists the models.
    */
   private async chooseModel(cell: CodeCell): Promise<void> {
-    const { source, start, end } = openModelOption(cell.model.sharedModel.getSource());
+    const { source, start, end } = ensureModelOption(cell.model.sharedModel.getSource());
     if (!this.activate(cell)) {
       return;
     }

@@ -1,7 +1,8 @@
 /**
  * Reads and changes the text of a cell that asks the assistant with `%eca` or `%%eca`. Pure.
  *
- * This module knows no notebook. The kernel parses the options for itself, in `apps/kernel/options.py`.
+ * This module knows no notebook. When the cell is run, the kernel parses the options of `%%eca` by itself, in
+ * `apps/kernel/options.py`.
  */
 
 /** Matches `%eca` or `%%eca` at the beginning of a cell. */
@@ -9,16 +10,17 @@ const QUESTION = /^\s*%{1,2}eca\b/;
 /** Finds in `%%eca -m anthropic/claude why?` the parts `%%eca`, ` -m ` and `anthropic/claude`. */
 const MODEL = /^(\s*%{1,2}eca)([ \t]+-m[ \t]+)?(\S*)/;
 
-/** Whether a cell asks the assistant. */
+/** Return whether a cell asks the assistant. */
 export function isQuestion(source: string): boolean {
   return QUESTION.test(source);
 }
 
 /**
- * Return the source of a question with the option for the model. `start` and `end` are the offsets of the name of the
- * model. If the option was missing, it is added, and the name is empty: `%%eca why?` becomes `%%eca -m  why?`.
+ * Return the source of a cell that asks, with the option `-m` for the model, and the offsets where the name of the
+ * model starts and ends. If the option is missing, it is added with an empty name: `%%eca why?` becomes `%%eca -m
+ * why?`.
  */
-export function openModelOption(source: string): { source: string; start: number; end: number } {
+export function ensureModelOption(source: string): { source: string; start: number; end: number } {
   const [, magic = '', option, name = ''] = MODEL.exec(source) ?? [];
   if (option !== undefined) {
     const start = magic.length + option.length;

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 
-import { isQuestion, openModelOption } from '../../src/notebook/question_cell';
+import { isQuestion, ensureModelOption } from '../../src/notebook/question_cell';
 
 test('a cell with one of the magics is a question', () => {
   expect(['%eca hi', '%%eca\nhi', '\n %eca hi', 'eca', '%ecarl'].map(isQuestion)).toEqual([
@@ -19,5 +19,5 @@ test.each([
   ['%%eca\nhi', '%%eca -m \nhi', 9, 9],
   ['%eca -m far/m hi', '%eca -m far/m hi', 8, 13]
 ])('the cursor is put where %j names its model', (source, wanted, start, end) => {
-  expect(openModelOption(source)).toEqual({ source: wanted, start, end });
+  expect(ensureModelOption(source)).toEqual({ source: wanted, start, end });
 });
