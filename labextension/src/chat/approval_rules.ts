@@ -1,41 +1,42 @@
 /**
- * Makes an approval rule from a tool call that waits: proposes a rule, writes it, and removes it again. An approval
- * rule is an entry of the configuration that allows such calls without a question.
+ * Makes an approval rule from a tool call that waits for approval: it gets a proposed rule, adds it to the
+ * configuration, and can remove it again. An approval rule is an entry of the configuration that allows such calls
+ * without a question.
  *
- * The server writes the files. This module knows no view: what the user sees is in `view/tools/RuleProposal.tsx`.
+ * The server writes the configuration. This module knows no view: the user sees `view/tools/RuleProposal.tsx`.
  */
 
 import { ApprovalsProposeResult, ChatId, RulePlace, RuleText } from '../wire/protocol';
 import type { Session } from './session';
 
-/** A rule that was written to a file, and can be removed again. */
+/** A rule that was added to a configuration file, and can be removed again. */
 export interface WrittenRule {
   readonly rule: RuleText;
   /** The path of the configuration file in which the rule stands. */
   readonly file: string;
 }
 
-/** Return the name of a tool call among the calls of all chats. Two chats may have calls with the same id. */
-export function nameCall(chatId: ChatId, toolCallId: string): string {
+/** Return a key that only this tool call has. Its id alone is not enough: calls of two chats may have the same id. */
+export function makeCallKey(chatId: ChatId, toolCallId: string): string {
   return `${String(chatId)} ${toolCallId}`;
 }
 
-/** The rules that were written in this page, since it was loaded. */
+/** The rules that the user has added in this page since it was loaded. */
 export class ApprovalRules {
   private written: Readonly<Record<string, WrittenRule>> = {};
   /** Called whenever `written` has changed. */
   private readonly subscribers = new Set<() => void>();
 
-  /** `session` returns the session that requests are sent through. It may be created after this object. */
+  /** `session` returns the session that sends the requests. It may be created after this object. */
   constructor(private readonly session: () => Session) {}
 
-  /** Call `subscriber` whenever a rule was written or removed. The returned function ends that. */
+  /** Call `subscriber` whenever a rule was added or removed. The returned function ends the subscription. */
   readonly subscribe = (subscriber: () => void): (() => void) => {
     this.subscribers.add(subscriber);
     return () => this.subscribers.delete(subscriber);
   };
 
-  /** The rules that were written, by the names of their tool calls: see `nameCall`. */
+  /** The rules that were added, by the keys of their tool calls: see `makeCallKey`. */
   readonly current = (): Readonly<Record<string, WrittenRule>> => this.written;
 
   /** Ask the server for a rule that would allow calls like this one. Throws: LinkError, RpcError. */
@@ -44,24 +45,24 @@ export class ApprovalRules {
   }
 
   /**
-   * Write the rule to the configuration file of the scope (the workspace or the user), and approve the call. The server
-   * also runs all other waiting calls that the rule matches.
+   * Add the rule to the configuration file of the scope (the workspace or the user), and approve the call. The server
+   * also runs all other waiting calls that the rule allows.
    *
    * Throws: LinkError, RpcError.
    */
-  async write(chatId: ChatId, toolCallId: string, rule: RuleText, scope: RulePlace['scope']): Promise<void> {
+  async addAndApprove(chatId: ChatId, toolCallId: string, rule: RuleText, scope: RulePlace['scope']): Promise<void> {
     const session = this.session();
     const { file } = await session.request('approvals/add', { ...rule, scope });
-    this.setWritten({ ...this.written, [nameCall(chatId, toolCallId)]: { rule, file } });
+    this.setWritten({ ...this.written, [makeCallKey(chatId, toolCallId)]: { rule, file } });
     session.approve(toolCallId, false, chatId);
   }
 
-  /** Remove the rule that was written for a call. The call itself is not undone. */
-  async undo(chatId: ChatId, toolCallId: string): Promise<void> {
-    const name = nameCall(chatId, toolCallId);
-    const entry = this.written[name];
+  /** Remove the rule that was added for a call. What the call has done stays. */
+  async remove(chatId: ChatId, toolCallId: string): Promise<void> {
+    const key = makeCallKey(chatId, toolCallId);
+    const entry = this.written[key];
     if (entry !== undefined && (await this.session().ask('approvals/remove', entry.rule)) !== undefined) {
-      this.setWritten(Object.fromEntries(Object.entries(this.written).filter(([other]) => other !== name)));
+      this.setWritten(Object.fromEntries(Object.entries(this.written).filter(([other]) => other !== key)));
     }
   }
 

@@ -49,7 +49,7 @@ import {
   CallInChat,
   findField,
   listWaitingCalls,
-  nameCallInChat,
+  getCallKey,
   NextDecision,
   readDecisionKey
 } from './tools/decision_keys';
@@ -182,7 +182,7 @@ export function App({
             />
           ) : (
             <ChatPeople.Provider value={people}>
-              <NextDecision.Provider value={waiting[0] === undefined ? '' : nameCallInChat(waiting[0])}>
+              <NextDecision.Provider value={waiting[0] === undefined ? '' : getCallKey(waiting[0])}>
                 <ChatView
                   session={session}
                   drafts={drafts}
@@ -222,12 +222,12 @@ function decideWithKey(session: Session, waiting: readonly CallInChat[], event: 
   const { key, ctrlKey, metaKey, shiftKey, altKey, repeat, target } = event;
   const decision = readDecisionKey({ key, ctrlKey, metaKey, shiftKey, altKey, repeat, field: findField(target) });
   const focused = target instanceof Element ? target.closest('.eca-Tool[data-status=waiting]') : null;
-  const next = waiting.find(call => nameCallInChat(call) === focused?.getAttribute('data-call')) ?? waiting[0];
+  const next = waiting.find(call => getCallKey(call) === focused?.getAttribute('data-call')) ?? waiting[0];
   if (decision === undefined || next === undefined) {
     return;
   }
   // While the user writes a reason or a rule, the buttons and their keys are not shown, and the keys do nothing.
-  const card = event.currentTarget.querySelector(`.eca-Tool[data-call="${CSS.escape(nameCallInChat(next))}"]`);
+  const card = event.currentTarget.querySelector(`.eca-Tool[data-call="${CSS.escape(getCallKey(next))}"]`);
   if (decision !== 'approveAll' && card?.querySelector('[aria-keyshortcuts="Control+Enter"]') == null) {
     return;
   }

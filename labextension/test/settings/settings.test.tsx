@@ -7,7 +7,7 @@ import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
-import { ApprovalRules, nameCall } from '../../src/chat/approval_rules';
+import { ApprovalRules, makeCallKey } from '../../src/chat/approval_rules';
 import { addContent } from '../../src/chat/blocks';
 import { joinWords, parsePairs, splitWords } from '../../src/settings/command_line';
 import { DEFAULTS, readPreferences } from '../../src/view/common/preferences';
@@ -251,13 +251,13 @@ test('a rule is written, exactly the call of that chat runs, and the rule can be
   const always = new ApprovalRules(() => session);
   const rule = { decision: 'allow', rule: 'docs' } as const;
   await always.propose('sub', 't');
-  await always.write('sub', 't', rule, 'global');
-  expect(always.current()).toEqual({ [nameCall('sub', 't')]: { rule, file: '.eca/config.json' } });
-  await always.undo('a', 't');
+  await always.addAndApprove('sub', 't', rule, 'global');
+  expect(always.current()).toEqual({ [makeCallKey('sub', 't')]: { rule, file: '.eca/config.json' } });
+  await always.remove('a', 't');
   expect(always.current()).not.toEqual({});
-  await always.undo('sub', 't');
+  await always.remove('sub', 't');
   expect(always.current()).toEqual({});
-  await always.undo('sub', 't');
+  await always.remove('sub', 't');
   expect(heard).toEqual([
     ['propose', { chatId: 'sub', toolCallId: 't' }],
     ['add', { ...rule, scope: 'global' }],

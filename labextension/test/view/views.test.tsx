@@ -20,7 +20,7 @@ import { Session } from '../../src/chat/session';
 import { createChat, createState } from '../../src/chat/state';
 import { describeForScreenReader } from '../../src/view/announcement';
 import { draftReasons } from '../../src/view/tools/Approval';
-import { nameCall } from '../../src/chat/approval_rules';
+import { makeCallKey } from '../../src/chat/approval_rules';
 import { ChatList } from '../../src/view/ChatList';
 import { Changes } from '../../src/view/transcript/Changes';
 import { BlockView } from '../../src/view/transcript/BlockView';
@@ -615,9 +615,9 @@ test('the plan is shown as one list with ticks, and can be carried out', () => {
 });
 
 test('a reason that the user is writing is kept when its card is drawn again', () => {
-  draftReasons.set(nameCall('c', 't'), { reason: 'It is the <only> copy', focused: false });
+  draftReasons.set(makeCallKey('c', 't'), { reason: 'It is the <only> copy', focused: false });
   expect(block(CALL)).toContain('value="It is the &lt;only&gt; copy"');
-  draftReasons.delete(nameCall('c', 't'));
+  draftReasons.delete(makeCallKey('c', 't'));
   expect(block(CALL)).not.toContain('<input');
 });
 

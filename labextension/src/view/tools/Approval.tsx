@@ -7,7 +7,7 @@
 
 import * as React from 'react';
 
-import { nameCall } from '../../chat/approval_rules';
+import { makeCallKey } from '../../chat/approval_rules';
 import type { PartCount } from '../../chat/blocks';
 import { ChatId } from '../../wire/protocol';
 import { RuleForm } from './RuleProposal';
@@ -29,7 +29,7 @@ export interface DecisionActions {
 }
 
 /**
- * The reasons that the user is writing, by the names of the calls (see `nameCall`), and whether the field has the
+ * The reasons that the user is writing, by the keys of the calls (see `makeCallKey`), and whether the field has the
  * focus. They are kept outside of the view, because React may create a card again while its call waits: when the chat
  * is replayed, when the user opens the list of chats and comes back, when the call around it is folded, or when the
  * panel is moved.
@@ -62,7 +62,7 @@ export function Approval({
   const next = React.useContext(NextDecision);
   const rights = React.useContext(Rights);
   const [proposing, setProposing] = React.useState(false);
-  const [rejecting, setRejecting] = React.useState(draftReasons.has(nameCall(chatId, id)));
+  const [rejecting, setRejecting] = React.useState(draftReasons.has(makeCallKey(chatId, id)));
   if (proposing && approvalRules !== undefined) {
     return (
       <RuleForm
@@ -96,7 +96,7 @@ export function Approval({
         hasKey ? trans.__('%1, outside of the prompt box, rejects without a reason', DECISION_KEYS.reject) : undefined
       }
       onClick={() => {
-        draftReasons.set(nameCall(chatId, id), { reason: '', focused: true });
+        draftReasons.set(makeCallKey(chatId, id), { reason: '', focused: true });
         setRejecting(true);
       }}
     >
@@ -114,7 +114,7 @@ export function Approval({
   }
   return (
     <div
-      className={`eca-Approval${next === nameCall(chatId, id) ? ' eca-mod-next' : ''}`}
+      className={`eca-Approval${next === makeCallKey(chatId, id) ? ' eca-mod-next' : ''}`}
       role="group"
       aria-label={trans.__('May this run?')}
     >
@@ -174,23 +174,23 @@ type RejectProps = Pick<DecisionActions, 'chatId' | 'onReject'> & {
 /** The form with the reason of a rejection. */
 function RejectForm({ chatId, id, onReject, onBack }: RejectProps): React.ReactElement {
   const { trans } = useEnv();
-  const name = nameCall(chatId, id);
+  const key = makeCallKey(chatId, id);
   const field = React.useRef<HTMLInputElement | null>(null);
-  const [before] = React.useState(draftReasons.get(name));
+  const [before] = React.useState(draftReasons.get(key));
   const [reason, setReason] = React.useState(before?.reason ?? '');
   // React calls this without an element just before the field is removed from the page.
   const rememberFocus = React.useCallback(
     (input: HTMLInputElement | null) => {
-      const draft = draftReasons.get(name);
+      const draft = draftReasons.get(key);
       if (input === null && draft !== undefined) {
-        draftReasons.set(name, { ...draft, focused: field.current === document.activeElement });
+        draftReasons.set(key, { ...draft, focused: field.current === document.activeElement });
       }
       field.current = input;
     },
-    [name]
+    [key]
   );
   const back = (): void => {
-    draftReasons.delete(name);
+    draftReasons.delete(key);
     onBack();
   };
   return (
@@ -216,7 +216,7 @@ function RejectForm({ chatId, id, onReject, onBack }: RejectProps): React.ReactE
         aria-label={trans.__('Reason, sent to the assistant')}
         placeholder={trans.__('Why not? (optional, sent to the assistant)')}
         onChange={event => {
-          draftReasons.set(name, { reason: event.target.value, focused: true });
+          draftReasons.set(key, { reason: event.target.value, focused: true });
           setReason(event.target.value);
         }}
       />

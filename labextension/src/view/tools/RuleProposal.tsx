@@ -7,7 +7,7 @@
 
 import * as React from 'react';
 
-import { ApprovalRules, nameCall } from '../../chat/approval_rules';
+import { ApprovalRules, makeCallKey } from '../../chat/approval_rules';
 import { ApprovalsProposeResult, ChatId, RulePlace, RuleText } from '../../wire/protocol';
 import { toExactText } from '../../render/format';
 import { useEnv } from '../common/env';
@@ -44,7 +44,7 @@ export function RuleForm({ chatId, id, approvalRules, onBack }: FormProps): Reac
   }, [approvalRules, chatId, id]);
   const write = (rule: RuleText, scope: RulePlace['scope']): void => {
     setBusy(true);
-    approvalRules.write(chatId, id, rule, scope).catch(showError);
+    approvalRules.addAndApprove(chatId, id, rule, scope).catch(showError);
   };
   return (
     <RuleProposal
@@ -163,14 +163,14 @@ export function WrittenRuleNote({ chatId, id }: NoteProps): React.ReactElement |
     approvalRules?.current ?? getNoRules,
     approvalRules?.current ?? getNoRules
   );
-  const written = all[nameCall(chatId, id)];
+  const written = all[makeCallKey(chatId, id)];
   if (written === undefined) {
     return null;
   }
   return (
     <p className="eca-Always-written">
       <span>{trans.__('Rule %1 written to %2', toExactText(written.rule.rule), toExactText(written.file))}</span>{' '}
-      <button type="button" className="eca-Link" onClick={() => void approvalRules?.undo(chatId, id)}>
+      <button type="button" className="eca-Link" onClick={() => void approvalRules?.remove(chatId, id)}>
         {trans.__('Undo')}
       </button>
     </p>

@@ -8,7 +8,7 @@
 
 import * as React from 'react';
 
-import { nameCall } from '../../chat/approval_rules';
+import { makeCallKey } from '../../chat/approval_rules';
 import { countParts, ToolBlock, ToolStatus } from '../../chat/blocks';
 import { formatDuration, toExactText, toPlainText, replaceCellIds } from '../../render/format';
 import { WrittenRuleNote } from './RuleProposal';
@@ -61,7 +61,7 @@ export const ToolCard = React.memo(function ToolCard({
   const waiting = block.status === 'waiting';
   React.useEffect(() => {
     if (!waiting) {
-      draftReasons.delete(nameCall(chatId, block.id));
+      draftReasons.delete(makeCallKey(chatId, block.id));
     }
   }, [waiting, chatId, block.id]);
   /** Whether the user has unfolded or folded the details; undefined until then, when the card decides. */
@@ -80,7 +80,7 @@ export const ToolCard = React.memo(function ToolCard({
       className={`eca-Tool eca-mod-${block.status}${isTaskList ? ' eca-mod-listed' : ''}`}
       aria-label={trans.__('Tool call %1: %2', toExactText(block.name), status)}
       data-status={block.status}
-      data-call={nameCall(chatId, block.id)}
+      data-call={makeCallKey(chatId, block.id)}
     >
       <button
         type="button"

@@ -7,7 +7,7 @@
 
 import * as React from 'react';
 
-import { nameCall } from '../../chat/approval_rules';
+import { makeCallKey } from '../../chat/approval_rules';
 import { ToolBlock } from '../../chat/blocks';
 import { Chat } from '../../chat/state';
 import { ChatId } from '../../wire/protocol';
@@ -28,13 +28,13 @@ export interface CallInChat {
 }
 
 /**
- * The name (see `nameCall`) of the call that the keys decide about when the focus is in no other call; empty when no
- * call waits. Undefined where there are no keys.
+ * The key (see `makeCallKey`) of the call that the keyboard decides about when the focus is in no other call; empty
+ * when no call waits. Undefined where calls cannot be decided with the keyboard.
  */
 export const NextDecision = React.createContext<string | undefined>(undefined);
 
-/** Return the name of a call among the calls of all chats. */
-export const nameCallInChat = ({ block, chatId }: CallInChat): string => nameCall(chatId, block.id);
+/** Return the key of a call, see `makeCallKey`. */
+export const getCallKey = ({ block, chatId }: CallInChat): string => makeCallKey(chatId, block.id);
 
 /** Return the calls of the chat and of its subagents. */
 export function listCalls(chat: Chat): readonly CallInChat[] {
