@@ -29,12 +29,13 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
   if (cause === undefined) {
     return '';
   }
-  const rule = cause.rule === undefined ? undefined : toExactText(cause.rule);
+  const selector = cause.rule === undefined ? undefined : toExactText(cause.rule);
   const agent = toExactText(cause.agent ?? '');
   const forbidden = reason === 'user-config';
   switch (cause.kind) {
     case 'rule': {
-      const source = agent === '' ? trans.__('rule %1', rule) : trans.__('rule %1 of the agent %2', rule, agent);
+      const source =
+        agent === '' ? trans.__('rule %1', selector) : trans.__('rule %1 of the agent %2', selector, agent);
       return forbidden
         ? trans.__('Forbidden by the %1', source)
         : asked === true
@@ -46,16 +47,17 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
     case 'loads':
       return trans.__('As soon as the cell is shown, the page loads: %1', toExactText(cause.loads ?? ''));
     case 'always':
-      return trans.__('Asked: the rule %1 asks each time', rule);
+      return trans.__('Asked: the rule %1 asks each time', selector);
     case 'unparsed':
       return trans.__(
         'Asked: it is not certain what the command line runs, and the rule %1 limits some commands',
-        rule
+        selector
       );
     case 'unseen':
       return trans.__('This may run what was changed without your approval: %1', toExactText(cause.path ?? ''));
     case 'review':
-      return rule === 'never'
+      // Here the rule is the value of the setting `review`.
+      return cause.rule === 'never'
         ? trans.__('Allowed: you want no question about changes')
         : trans.__('Allowed: you decide about changes after they are made');
     case 'changed':
@@ -67,9 +69,9 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
     case 'unasked':
       return trans.__('Not asked: the agent %1 ran this by itself', agent);
     case 'trust':
-      return rule === undefined
+      return selector === undefined
         ? trans.__('Allowed by trust: no rule allows it')
-        : trans.__('Allowed by trust: the rule %1 would ask', rule);
+        : trans.__('Allowed by trust: the rule %1 would ask', selector);
     case 'default': {
       if (agent === '') {
         return forbidden
