@@ -20,14 +20,15 @@ export const answersPlugin: JupyterFrontEndPlugin<void> = {
 
 function activate(_app: JupyterFrontEnd, tracker: INotebookTracker, translator: ITranslator | null): void {
   const trans = (translator ?? nullTranslator).load('jupyter_eca');
-  const follow = async (panel: NotebookPanel): Promise<void> => {
+  /** Show the buttons in the answers of a notebook, as long as it is open. */
+  const showButtons = async (panel: NotebookPanel): Promise<void> => {
     const { CellAnswers } = await import('./cell_answers');
     if (!panel.isDisposed) {
       new CellAnswers(panel, trans).follow();
     }
   };
-  tracker.forEach(panel => void follow(panel));
+  tracker.forEach(panel => void showButtons(panel));
   tracker.widgetAdded.connect((_, panel) => {
-    void follow(panel);
+    void showButtons(panel);
   });
 }

@@ -68,14 +68,15 @@ function activate(
       commands.notifyCommandChanged(command);
     });
   });
-  const follow = async (panel: NotebookPanel): Promise<void> => {
+  /** Show the bars below the errors of a notebook, as long as it is open. */
+  const showErrorBars = async (panel: NotebookPanel): Promise<void> => {
     const { ErrorBars } = await import('./error_bars');
     if (!panel.isDisposed) {
       new ErrorBars(panel.content, trans, (command, args) => void commands.execute(command, args)).follow();
     }
   };
-  tracker.forEach(panel => void follow(panel));
+  tracker.forEach(panel => void showErrorBars(panel));
   tracker.widgetAdded.connect((_, panel) => {
-    void follow(panel);
+    void showErrorBars(panel);
   });
 }

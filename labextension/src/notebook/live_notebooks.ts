@@ -1,12 +1,12 @@
 /**
- * Answers the server's requests about the notebooks that are open in Lab: it lists, reads, edits and runs them in the
- * live model, which is the notebook in the page with its unsaved changes.
+ * Answers the server's requests about the notebooks that are open in Lab: it lists, reads, edits and runs them. It
+ * works on the live notebook, which is the one that the user sees, with the changes that are not saved yet.
  *
- * When a request cannot be carried out, a `Refusal` is thrown, and the model reads its message. A change is an
- * insertion, an edit, a deletion or a move of a cell, or a `put`, which restores a cell as it was before another
- * change. Changed cells get a mark, which the user sees until the cell is run or edited (`changed_marks.ts`).
+ * When a request cannot be carried out, a `Refusal` is thrown, and the assistant's model reads its message. A request
+ * to edit has a list of changes. A change inserts, edits, deletes or moves a cell, or restores an earlier version of it
+ * (`put`). Changed cells get a mark, which the user sees until the cell is run or edited (`changed_marks.ts`).
  *
- * This module knows no chat. `live_cells.ts` plans and makes changes, `run_cell.ts` runs a cell.
+ * This module knows no chat. `live_cells.ts` plans and makes the changes, `run_cell.ts` runs a cell.
  */
 
 import type { ISharedCell, YNotebook } from '@jupyter/ydoc';

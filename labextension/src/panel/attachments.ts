@@ -49,8 +49,8 @@ export class ServerAttachments implements Attachments {
     }
   }
 
-  /** Return the contexts for files and folders that were dragged from Lab's file browser. */
-  async find(paths: readonly string[]): Promise<readonly ChatContext[]> {
+  /** Attach the files and folders at these paths, which the user has dragged from Lab's file browser. */
+  async attachPaths(paths: readonly string[]): Promise<readonly ChatContext[]> {
     const { contents } = this.manager.services;
     const models = await Promise.all(paths.map(path => contents.get(path, { content: false })));
     return models.map(model => this.toContext(model));

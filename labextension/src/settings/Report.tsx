@@ -1,6 +1,6 @@
 /**
- * The section of the settings with the server's report: what is set up, what is missing, and what to do about it. It is
- * the text that `%eca doctor` shows.
+ * The section of the settings with the report of the server: what is set up, what is missing, and what to do about it.
+ * `%eca doctor` shows the same text.
  *
  * The server writes the report as Markdown. This view requests it once.
  */
@@ -10,18 +10,19 @@ import * as React from 'react';
 import { useEnv } from '../view/common/env';
 import { Markdown } from '../view/common/Markdown';
 
-/** `report` fetches the text. */
-export function Report({ report }: { readonly report: () => Promise<string> }): React.ReactElement {
+/** The report. `fetchReport` asks the server for its text. */
+export function Report({ fetchReport }: { readonly fetchReport: () => Promise<string> }): React.ReactElement {
   const { trans } = useEnv();
   const [text, setText] = React.useState<string>();
-  // The function is another one at each drawing. Only the first is called.
-  const first = React.useRef(report);
+  // Each time the settings are drawn, they pass another function. Only the first one is called.
+  const first = React.useRef(fetchReport);
   React.useEffect(() => {
     void first.current().then(setText);
   }, []);
   if (text === undefined) {
     return <p className="eca-Note">{trans.__('Loading…')}</p>;
   }
-  // The headings of the report are of the third level, as in a chat. Here they are right below the one of the page.
+  // In the report the headings have the third level, as in a chat. Here they are directly below the heading of the
+  // page.
   return <Markdown text={text.replace(/^### /gm, '## ')} />;
 }

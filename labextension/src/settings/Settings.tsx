@@ -130,6 +130,6 @@ function SectionBody({ session, section }: Pick<Props, 'session' | 'section'>): 
     case 'costs':
       return <Costs session={session} />;
     case 'report':
-      return <Report report={async () => (await session.ask('workspace/doctor', {}))?.text ?? ''} />;
+      return <Report fetchReport={async () => (await session.ask('workspace/doctor', {}))?.text ?? ''} />;
   }
 }

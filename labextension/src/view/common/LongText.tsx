@@ -14,22 +14,23 @@ import { ExactText } from './ExactText';
 const FIRST_LENGTH = 4000;
 /** The number of characters that the button adds. */
 const ADDED_LENGTH = 40_000;
-/**
- * The number of characters shown at first of a text that the user approves. It is high, so that the end is seen, too.
- */
+/** The number of characters that are shown at first of an exact text. It is high, so that the user sees its end too. */
 const FIRST_EXACT_LENGTH = 40_000;
 
 interface Props {
   readonly text: string;
-  /** Whether no character may be hidden, because the user approves the text. */
+  /**
+   * Whether the user decides about the text, for example the arguments of a call that waits for approval. Then
+   * invisible characters are shown as their codes, see `ExactText.tsx`. Otherwise they are removed.
+   */
   readonly exact?: boolean;
 }
 
-/** The text, and the button while a part of it is not shown. */
+/** The text, and a button as long as a part of the text is not shown. */
 export const LongText = React.memo(function LongText({ text, exact = false }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [size, setSize] = React.useState(exact ? FIRST_EXACT_LENGTH : FIRST_LENGTH);
-  // The text is cut before it is cleaned: it would take too long to clean ten megabytes and show four kilobytes.
+  // The text is cut first and cleaned then: to clean ten megabytes and show four kilobytes would take too long.
   const part = React.useMemo(() => text.slice(0, size), [text, size]);
   return (
     <div className="eca-LongText">

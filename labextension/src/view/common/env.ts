@@ -47,14 +47,17 @@ export interface Env {
   readonly flags?: Flags;
 }
 
-/** Attaches files of the server to messages. Each function returns the contexts, and throws an error for the user. */
+/**
+ * Attaches files of the server to messages. Each function returns the contexts for the message. If it fails, it throws
+ * an error whose message is shown to the user.
+ */
 export interface Attachments {
   /** Lets the user choose files. */
   readonly choose: () => Promise<readonly ChatContext[]>;
   /** Uploads files of the user's computer. */
   readonly upload: (files: readonly File[]) => Promise<readonly ChatContext[]>;
-  /** Finds out what is at these paths of the server. */
-  readonly find: (paths: readonly string[]) => Promise<readonly ChatContext[]>;
+  /** Attaches the files and folders at these paths of the server. */
+  readonly attachPaths: (paths: readonly string[]) => Promise<readonly ChatContext[]>;
 }
 
 /** A value that changes, and whose changes can be observed. */

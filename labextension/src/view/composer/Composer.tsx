@@ -204,7 +204,7 @@ export function Composer(props: Props): React.ReactElement {
     onPaths:
       attachments &&
       (paths => {
-        addFound(attachments.find(paths));
+        addFound(attachments.attachPaths(paths));
       })
   });
   /** Send the message. `later`: it waits for the end of the turn. When it is refused, it comes back into the box. */
