@@ -21,7 +21,7 @@ interface Props {
   readonly text: string;
   /**
    * Whether the user decides about the text, for example the arguments of a call that waits for approval. Then
-   * invisible characters are shown as their codes, see `ExactText.tsx`. Otherwise they are removed.
+   * invisible characters are shown as their codes, see `ExactText.tsx`. Otherwise control characters are removed.
    */
   readonly exact?: boolean;
 }
