@@ -262,9 +262,9 @@ class Host:
             self.orphan_warnings = [notices.announce_orphan(self.turns, orphan) for orphan in orphans]
             self.ready.set()
             await self._ended.wait()
-            for chat in self.chats.all_live():
+            for chat in self.chats.list_live():
                 self.turns.stop(chat.state.id)
-            await self._tasks.finish(self.chats.all_live())
+            await self._tasks.finish(self.chats.list_live())
             self.outside_agents.close()
             await self.jobs.close()
             await self.hooks.end()

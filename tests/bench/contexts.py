@@ -43,7 +43,7 @@ async def figures() -> list[Figure]:
             async for _ in client.ask("chat", "speak"):
                 break
             streaming = [await _ask(client, query) for _ in range(ROUNDS) for query in TYPED]
-            if not table.host.chats.live("chat"):
+            if not table.host.chats.get_live("chat"):
                 raise RuntimeError("the answer ended before the measuring did")
             await client.stop("chat")
     most = f"slowest {max(streaming):.3g} ms; idle {list_of(idle, 'ms')}, slowest {max(idle):.3g} ms"

@@ -29,7 +29,7 @@ _INTERVAL: Final = 10.0
 def is_working(host: Host) -> bool:
     """Return whether a tool or a background job runs, or a chat has a turn that does not wait for its user."""
     chats = host.chats
-    for chat in chats.all_live():
+    for chat in chats.list_live():
         runs = any(call.status is ToolCallStatus.RUNNING for call in chat.state.calls)
         if chat.busy and (runs or not chats.is_waiting(chat.state.id)):
             return True

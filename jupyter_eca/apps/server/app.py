@@ -123,7 +123,7 @@ class EcaServer:
 
     def _find_prompting_kernel(self, chat: str) -> str | None:
         """Return the id of the kernel whose cell waits for the answer of a chat; None if no cell waits."""
-        live = self._host.chats.live(chat) if self._host is not None else None
+        live = self._host.chats.get_live(chat) if self._host is not None else None
         return live.kernel.id if live is not None and live.kernel is not None else None
 
     def _find_agent_address(self) -> str:

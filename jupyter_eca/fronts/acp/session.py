@@ -165,7 +165,7 @@ class AcpSession:
     async def ask_again(self) -> None:
         """Ask about the calls that wait for approval in a turn that another client has begun, and in its subagents."""
         for chat in self._list_chats():
-            live = self.host.chats.live(chat)
+            live = self.host.chats.get_live(chat)
             calls = live.state.calls if live is not None else ()
             waiting = {call.id for call in calls if call.status is ToolCallStatus.WAITING}
             for event in await self.host.chats.read_events(chat) if waiting else ():
@@ -286,7 +286,7 @@ class AcpSession:
             if not is_shown(kind):
                 raise RemoteError(text, data={"kind": kind.value})
             return EndedTurn(stop_reason="max_turn_requests" if kind is FailureKind.BUDGET else "end_turn")
-        live = self.host.chats.live(self.id)
+        live = self.host.chats.get_live(self.id)
         limit = live.state.setup.max_steps if live is not None else 0
         is_exhausted = live is not None and limit > 0 and live.state.steps >= limit
         return EndedTurn(stop_reason="max_turn_requests" if is_exhausted else "end_turn")
@@ -302,7 +302,7 @@ class AcpSession:
     @property
     def _is_followed_up(self) -> bool:
         """Whether a turn is under way that hooks have started after a prompt of this session."""
-        live = self.host.chats.live(self.id)
+        live = self.host.chats.get_live(self.id)
         prompt = live.prompt if live is not None and live.busy else None
         return prompt is not None and prompt.first_turn in self._begun
 
@@ -317,7 +317,7 @@ class AcpSession:
     async def choose(self, choice: Choice) -> tuple[SelectUpdate, ...]:
         """Run the next prompts with another choice. Return the updates that tell the client."""
         self.choice = choice
-        if self.host.chats.live(self.id) is not None:
+        if self.host.chats.get_live(self.id) is not None:
             self.host.turns.choose(self.id, choice)
         return await self.describe_choice()
 
@@ -331,7 +331,7 @@ class AcpSession:
 
     def _note_choice(self) -> None:
         """Tell the client if the turn runs with another agent than the client has chosen, for example after `/go`."""
-        live = self.host.chats.live(self.id)
+        live = self.host.chats.get_live(self.id)
         if live is not None and live.choice.agent != self.choice.agent and live.choice.agent:
             self.choice = live.choice
             self._client.start(self._send_choice())

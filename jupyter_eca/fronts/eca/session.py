@@ -352,7 +352,7 @@ class EcaSession:
         self.last_shown[chat] = max(
             (event.seq for event in merged), default=0 if anew else self.last_shown.get(chat, 0)
         )
-        status = self.host.chats.status(chat)
+        status = self.host.chats.get_status(chat)
         # A chat that waits for an answer to `/login` is idle in this notification. Only results and lists have the
         # status `login`.
         status = ChatStatus.IDLE if status is ChatStatus.LOGIN else status

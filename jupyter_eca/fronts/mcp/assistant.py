@@ -167,11 +167,11 @@ class Assistant:
         await self.host.mcp.await_started(min(SERVER_PATIENCE, self.host.config.mcp_timeout_seconds))
         with self._listen(prompt.chat, caller) as listener:
             begun = await self.host.turns.prompt(replace(prompt, by=caller.user))
-            live = self.host.chats.live(prompt.chat)
+            live = self.host.chats.get_live(prompt.chat)
             result = TurnResult(live.state.turn if live else "")
             draft = self.drafts.pop(prompt.chat, None)
             if live and draft and draft.title:
-                self.host.chats.mark(live, MetadataContent(title=draft.title))
+                self.host.chats.add_fact(live, MetadataContent(title=draft.title))
             with self._stopping_on_failure(prompt.chat):
                 await self._follow(listener, result)
         return result.answer(prompt.chat, begun.model)
@@ -200,7 +200,7 @@ class Assistant:
         """Return the id of a chat of this client in which no turn runs, and mark it as taken. A client may make several
         calls at the same time, and each needs a chat of its own."""
         for chat in self._chats[client]:
-            live = self.host.chats.live(chat)
+            live = self.host.chats.get_live(chat)
             if chat not in self._taken and not (live and live.busy):
                 break
         else:

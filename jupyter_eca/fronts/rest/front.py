@@ -229,7 +229,7 @@ class RestFront:
             rest.RestChat(
                 id=row.id.removeprefix(PREFIX),
                 title=row.title,
-                status=self._host.chats.status(row.id).value,
+                status=self._host.chats.get_status(row.id).value,
                 updated=row.updated,
             )
             for row in await self._host.chats.list_rows()
@@ -263,7 +263,7 @@ class RestFront:
             yield
         finally:
             is_last = self._readers.remove(turn.reader)
-            live = self._host.chats.live(turn.reader.chat)
+            live = self._host.chats.get_live(turn.reader.chat)
             if is_last and not turn.projection.ended and live is not None and live.state.turn == turn.reader.turn:
                 self._host.turns.stop(turn.reader.chat)
 
@@ -332,7 +332,7 @@ class RestFront:
     def _make_turn(self, id: str, chat: str, after: int = 0, held_characters: float = HELD_CHARACTERS) -> RestTurn:
         """Return the turn that runs in a chat, with a new reader and a projection of its own. `id` is the host's id of
         the chat, `chat` the client's. Raises: UnknownChat."""
-        live = self._host.chats.live(id)
+        live = self._host.chats.get_live(id)
         if live is None:
             raise UnknownChat(f"There is no chat {chat!r}.")
         server = self._find_server(self._connected)

@@ -1,6 +1,7 @@
 """Owns the chats in memory: it loads them, gives inputs to the engine, and stores and publishes the resulting events.
 
-It must not know turns, tools or the host. It passes the effects to `effects`, and calls the two lists of observers.
+It must not know turns, tools or the host. It passes the effects to `effects`, and calls the functions in its lists of
+observers (`on_change` and others).
 `host.turn.turns` starts and stops turns; `host.operations.chats` cuts, forks and deletes chats.
 """
 
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.chat.recovery import restore
-from jupyter_eca.engine.model.task_plan import restore_plan as plan_of
+from jupyter_eca.engine.model.task_plan import restore_plan
 from jupyter_eca.engine.step import step
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.engine.turn import TurnStatus
@@ -53,14 +54,14 @@ class Chats:
     # -- inputs and events
 
     def feed(self, chat: LiveChat, input: inputs.Input, *, late: bool = False) -> None:
-        """Give the engine an input for a chat: store its events, and run its effects.
+        """Give the engine an input for a chat. Then store the events that it returns, and run its effects.
 
         A `late` input may come after the turn or the call that it is about has ended. Then it is ignored.
         Raises: IllegalSignal when an input that is not late does not fit the chat's state.
         """
         if self._chats.get(chat.state.id) is not chat:
-            # The chat was deleted while one of its tasks still ended. If this input were stored, the chat would exist
-            # again (ECA 6.1, class 43).
+            # The chat was deleted before one of its tasks has ended. If the events of this input were stored, the chat
+            # would exist again (ECA 6.1, class 43).
             return
         try:
             chat.state, events, effects = step(chat.state, input)
@@ -89,8 +90,8 @@ class Chats:
             self.feed(live, input, late=True)
         return live is not None and live.state is not before
 
-    def mark(self, chat: LiveChat, content: FlagContent | MetadataContent | TextContent) -> None:
-        """Add content that belongs to no turn to a chat."""
+    def add_fact(self, chat: LiveChat, content: FlagContent | MetadataContent | TextContent) -> None:
+        """Add to a chat a content that belongs to no turn."""
         self.feed(chat, inputs.FactAdded(now(), content))
 
     def publish(self, events: list[Event]) -> None:
@@ -102,11 +103,11 @@ class Chats:
 
     # -- the chats in memory
 
-    def live(self, id: str) -> LiveChat | None:
-        """Return a chat, None when it is not in memory."""
+    def get_live(self, id: str) -> LiveChat | None:
+        """Return a chat; None when it is not in memory."""
         return self._chats.get(id)
 
-    def all_live(self) -> Iterable[LiveChat]:
+    def list_live(self) -> Iterable[LiveChat]:
         """Return all chats in memory."""
         return self._chats.values()
 
@@ -116,7 +117,7 @@ class Chats:
             notify(id)
         return self._chats.pop(id, None)
 
-    def status(self, id: str) -> ChatStatus:
+    def get_status(self, id: str) -> ChatStatus:
         """Return the status of a chat as clients see it."""
         live = self._chats.get(id)
         if live is None or live.state.status is TurnStatus.IDLE:
@@ -132,12 +133,13 @@ class Chats:
             return False
         related = [chat for chat in self._chats.values() if id in {chat.state.id, chat.parent}]
         waits = any(call.status is ToolCallStatus.WAITING for chat in related for call in chat.state.calls)
-        return waits or self.status(id) is ChatStatus.LOGIN or self._subscribers.is_asking(id)
+        return waits or self.get_status(id) is ChatStatus.LOGIN or self._subscribers.is_asking(id)
 
     # -- the stored chats
 
     async def load(self, id: str, *, must_exist: bool = False) -> LiveChat:
-        """Return a chat, and read it from the store if needed. A turn that a crash has cut off is closed first.
+        """Return a chat, and read it from the store if needed. If its last turn was cut off by a crash, the turn is
+        closed first.
 
         A chat that does not exist yet is made, unless it `must_exist`. Raises: UnknownChat when there is no chat that
         must exist; BusyError while another process answers in the chat.
@@ -148,7 +150,7 @@ class Chats:
             row = await self._store.chat(id) if live is None or live.state.status is TurnStatus.IDLE else None
             if live is not None and (row is None or row.last <= live.last):
                 return live  # the store has no newer events, which another process would have stored
-            # A chat of another workspace is only loaded to ask in it.
+            # A chat of another workspace is only loaded when somebody asks in it.
             foreign = row is not None and row.workspace != self._store.workspace and live is None
             if must_exist and (row is None or foreign):
                 raise UnknownChat(f"There is no chat {id!r}. Start a new one.")
@@ -160,7 +162,7 @@ class Chats:
             if live is not None:
                 ids = state.call_ids | live.state.call_ids
                 state = replace(state, remembered=live.state.remembered, call_ids=ids)
-            plan = plan_of(event.content for event in events)
+            plan = restore_plan(event.content for event in events)
             parent = (row and row.parent) or ""
             chat = self._chats[id] = LiveChat(state, row.last if row else 0, get_stored_choice(row), parent, plan=plan)
             if live is not None:
@@ -180,11 +182,12 @@ class Chats:
         return await self._store.events(id)
 
     async def list_rows(self) -> list[ChatRow]:
-        """Return the stored chats of this workspace, the last used first."""
+        """Return the stored chats of this workspace. The chat that was used last comes first."""
         return await self._store.chats()
 
     async def __call__(self) -> list[ChatRow]:
-        """The earlier `host.chats()`, which was documented to fronts of other packages. Kept for one release."""
+        """Do `list_rows`. Fronts of other packages may still call `host.chats()`, which was documented. Kept for one
+        release."""
         warnings.warn("Call host.chats.list_rows() in place of host.chats().", DeprecationWarning, stacklevel=2)
         return await self.list_rows()
 

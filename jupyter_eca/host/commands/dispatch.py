@@ -123,7 +123,7 @@ async def run(
     `chat` is the id of the chat of the message, and `kernel` is the kernel of the cell that has the message; None for a
     message from elsewhere. `may_see` decides which chats the client may know; without it, only this one.
     """
-    live = host.chats.live(chat)
+    live = host.chats.get_live(chat)
     if live is not None and live.dialogue is not None and live.dialogue.accepts(message):
         try:
             return CommandAnswer(await live.dialogue.answer(message))

@@ -145,7 +145,7 @@ class Ledger:
     async def read_account(self, chat: str, at: int) -> Account:
         """Return the costs that a client shows for a chat. `at` is a time of the day that counts as today, in
         milliseconds since the epoch."""
-        live = self._chats.live(chat)
+        live = self._chats.get_live(chat)
         turn, notebook = (live.paid, live.notebook) if live else ("", "")
         return Account(
             await self.sum_costs(CostFilter(chat, turn)) if turn else Total(),

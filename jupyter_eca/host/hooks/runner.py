@@ -133,7 +133,7 @@ class Hooks:
             return
         calls = {status: [call.id for call in chat.state.calls if call.status is status] for status in ToolCallStatus}
         report = {
-            "status": str(self._chats.status(chat.state.id)),
+            "status": str(self._chats.get_status(chat.state.id)),
             "pending_approvals": calls[ToolCallStatus.WAITING],
             "running_tool_calls": calls[ToolCallStatus.RUNNING],
         }

@@ -95,7 +95,7 @@ class ChatOperations:
         """Check that a chat exists. Load it into memory only if its state may matter, because it may be long."""
         store = self._services.store
         row = await store.do(lambda tables: tables.read_chat(id))
-        is_ours = row is not None and row.workspace == store.workspace and self._chats.live(id) is None
+        is_ours = row is not None and row.workspace == store.workspace and self._chats.get_live(id) is None
         if not (row and is_ours and row.owner is None and row.parent is None):
             await self._chats.load(id, must_exist=True)
 
@@ -157,7 +157,7 @@ class ChatOperations:
         """Set a flag on a user's message."""
         async with self._hold_idle(id) as (chat, events):
             self._find_turn(events, content_id)
-            self._chats.mark(chat, FlagContent(text=text, content_id=content_id))
+            self._chats.add_fact(chat, FlagContent(text=text, content_id=content_id))
 
     async def unflag(self, id: str, content_id: str) -> None:
         """Remove the flags of a user's message."""
@@ -168,7 +168,7 @@ class ChatOperations:
         if len(title) > MAX_TITLE:
             raise LocalError(f"The title is longer than {MAX_TITLE} characters.")
         chat = await self._chats.load(id, must_exist=True)
-        self._chats.mark(chat, MetadataContent(title=title))
+        self._chats.add_fact(chat, MetadataContent(title=title))
         await self._services.store.settle()
 
     # -- the work of the operations (see the public methods)
@@ -185,7 +185,7 @@ class ChatOperations:
             await self._cut_events(chat, [event.seq for event in deleted])
 
     async def _delete(self, id: str) -> None:
-        live, row = self._chats.live(id), await self._chats.read_row(id)
+        live, row = self._chats.get_live(id), await self._chats.read_row(id)
         if row is not None and self._chats.is_answered_elsewhere(row):
             raise BusyError("This chat is being answered by another program. Wait for it, then delete it.")
         if live is None and row is not None and row.workspace != self._services.store.workspace:
@@ -231,7 +231,7 @@ class ChatOperations:
             if aside:
                 self._turns.note(id, report, aside)
             elif report:
-                self._chats.mark(chat, TextContent(text=report))
+                self._chats.add_fact(chat, TextContent(text=report))
 
     async def _keep(self, id: str, turns: Collection[str]) -> None:
         async with self._hold_idle(id) as (chat, events):
@@ -250,7 +250,7 @@ class ChatOperations:
             row = await self._chats.read_row(id)
             title = f"{(row and row.title) or 'Chat'} (fork)"
             await self._branch(id, events, events[self._find_turn(events, content_id)].turn, new, title)
-            self._chats.mark(chat, TextContent(text=describe_fork(title)))
+            self._chats.add_fact(chat, TextContent(text=describe_fork(title)))
 
     async def _copy(self, id: str, turn: str, new: str) -> None:
         async with self._hold_idle(id) as (_, events):

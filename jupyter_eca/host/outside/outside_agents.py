@@ -516,7 +516,7 @@ class OutsideAgents:
 
     def find_turn(self, id: str) -> AgentTurn:
         """Return the turn under way of a chat. Raises: RemoteError when there is none."""
-        live, chat = self._agents.get(id), self._chats.live(id)
+        live, chat = self._agents.get(id), self._chats.get_live(id)
         if live is None or live.turn is None or live.turn.is_over.is_set() or chat is None or not chat.busy:
             raise RemoteError("no turn is under way", ErrorCode.INVALID_PARAMS)
         return live.turn

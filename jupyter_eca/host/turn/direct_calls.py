@@ -101,7 +101,7 @@ class DirectCalls:
         )
         chat.unseen = await self._store.do(lambda tables: tables.find_unseen())
         await self._store.check()
-        if chat.busy or self._chats.live(request.chat) is not chat:
+        if chat.busy or self._chats.get_live(request.chat) is not chat:
             raise BusyError("This chat is busy with another call.")
         setup = replace(setup, tools=(spec,))
         chat.under_way = TurnUnderWay(outside=request.tool, notebook=notebook)

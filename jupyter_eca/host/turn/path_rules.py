@@ -96,14 +96,14 @@ class ChatPathRules:
     @property
     def _facts(self) -> Mapping[str, bool | str]:
         """The facts that the conditions in the text of a rule are about."""
-        live = self._chats.live(self._chat)
+        live = self._chats.get_live(self._chat)
         tools = [get_selector(tool) for tool in live.state.setup.tools] if live else []
         return list_facts(self._files, tools, subagent=bool(live and live.parent))
 
     async def _rules(self) -> list[InstructionRule]:
         """Return the rules for paths that hold in this chat. Their files are read each time, so that a rule which the
         user writes during the chat holds too."""
-        live = self._chats.live(self._chat)
+        live = self._chats.get_live(self._chat)
         if live is None:
             return []
         setup = live.state.setup
@@ -112,7 +112,7 @@ class ChatPathRules:
 
     def _list_fetched(self) -> frozenset[str]:
         """Return the ids of the rules whose text is in the conversation of this chat."""
-        live = self._chats.live(self._chat)
+        live = self._chats.get_live(self._chat)
         return frozenset() if live is None else list_fetched(live.state.history)
 
 

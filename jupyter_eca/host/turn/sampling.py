@@ -84,7 +84,7 @@ class ChatClientFeatures:
 
         Raises: SamplingRefusal when it is not allowed; ProviderError.
         """
-        live = self._chats.live(chat)
+        live = self._chats.get_live(chat)
         if live is None:
             raise SamplingRefusal("there is no such chat")
         usage = self._usages[chat, request.server]
@@ -100,7 +100,7 @@ class ChatClientFeatures:
         finally:
             usage.tokens += answer.tokens
             message = f"The MCP server {request.server!r} had {model} asked something: {answer.tokens} tokens."
-            self._chats.mark(live, TextContent(text=message))
+            self._chats.add_fact(live, TextContent(text=message))
         return SamplingResult(answer.text, model, answer.stop)
 
     def _check_budget(self, usage: _Usage) -> None:

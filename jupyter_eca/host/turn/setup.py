@@ -102,7 +102,7 @@ class Setups:
         if pin:
             await self._prompts.save(chat, pinned)
         # If nothing has changed that the setup depends on, the chat keeps the setup of its last turn.
-        resolved, live = services.current.resolved, self._chats.live(chat)
+        resolved, live = services.current.resolved, self._chats.get_live(chat)
         tool_conditions = self._contexts.list_tool_conditions(chat, kernel, choice.folder)
         dependencies = (full_choice, bounds, resolved, services.toolbox.all(owner), tool_conditions, pinned)
         if live is not None and live.prepared is not None and live.prepared[0] == dependencies:
@@ -306,7 +306,7 @@ class Setups:
     def apply_rules(self) -> None:
         """Apply the current rules of approval to the turns under way. A replayed turn keeps its rules, because it
         decides nothing."""
-        for chat in self._chats.all_live():
+        for chat in self._chats.list_live():
             policy = chat.bounds.restrict(self._services.current.resolved.agent(chat.state.setup.agent).policy)
             if chat.busy and chat.replay is None and policy != chat.state.setup.policy:
                 self._chats.feed(chat, inputs.PolicyChanged(now(), policy), late=True)

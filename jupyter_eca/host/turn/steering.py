@@ -46,7 +46,7 @@ class Steering:
 
     def add(self, id: str, message: str, contexts: tuple[ChatContext, ...], by: Person | None = None) -> None:
         """Add a message to the turn of a chat. An empty message takes back those that the model has not read yet."""
-        chat = self._chats.live(id)
+        chat = self._chats.get_live(id)
         if chat is None:
             return
         content_id = uuid.uuid4().hex
@@ -94,6 +94,6 @@ class Steering:
                 reporter.steered.set()
             else:
                 reporter.steered.clear()
-        for subagent in [other for other in self._chats.all_live() if other.parent == chat.state.id and other.busy]:
+        for subagent in [other for other in self._chats.list_live() if other.parent == chat.state.id and other.busy]:
             context = f"{steered.context}\n\n{FOR_PARENT}" if steered.message else ""
             self._feed(subagent, replace(steered, content_id=uuid.uuid4().hex, context=context))

@@ -136,7 +136,7 @@ class Subagents:
 
     async def details(self, parent: str, call: str, task: SubagentTask) -> SubagentDetails | None:
         """Return the details of a call before it is approved. See `Spawner.details`."""
-        chat = self._chats.live(parent)
+        chat = self._chats.get_live(parent)
         agent = self._current.resolved.list_spawnable(chat.state.setup.agent).get(task.agent) if chat else None
         if chat is None or agent is None:
             return None
@@ -152,7 +152,7 @@ class Subagents:
 
     async def spawn(self, parent: str, call: str, task: SubagentTask, report: Callable[[Report], None]) -> ToolResult:
         """Run a task in a subagent, and return its result. Raises: ToolError when the subagent cannot be spawned."""
-        chat = self._chats.live(parent)
+        chat = self._chats.get_live(parent)
         if chat is None or chat.parent:
             raise ToolError("A subagent cannot spawn others.", "Do it yourself.")
         names = self._current.resolved.list_spawnable(chat.state.setup.agent)
@@ -276,14 +276,14 @@ class Subagents:
     def trust(self, parent: str, *, trust: bool) -> None:
         """Trust the subagents of a chat or not, from their next calls on (ECA 6.1, class 25)."""
         for subagent in self.list_running(parent):
-            if live := self._chats.live(subagent.id):
+            if live := self._chats.get_live(subagent.id):
                 self._chats.feed(live, inputs.TrustChanged(now(), trust))
 
     def share_remembered(self, chat: str) -> None:
         """Share the approvals for the session between a chat, its parent, and all running subagents of the parent."""
         parent = self.parents.get(chat, chat)
         ids = [parent, *(subagent.id for subagent in self.list_running(parent))]
-        family = [live for id in ids if (live := self._chats.live(id)) is not None]
+        family = [live for id in ids if (live := self._chats.get_live(id)) is not None]
         remembered = frozenset(scope for live in family for scope in live.state.remembered)
         for live in family:
             live.state = replace(live.state, remembered=remembered)

@@ -69,7 +69,7 @@ class SystemPrompts:
 
     async def save(self, chat: str, pinned: PinnedPrompt) -> None:
         """Save the system prompt of a chat, in memory and in the store."""
-        live = self._chats.live(chat)
+        live = self._chats.get_live(chat)
         if live is None or live.pinned == pinned:
             return
         live.pinned = pinned
@@ -78,7 +78,7 @@ class SystemPrompts:
 
     async def _read(self, chat: str) -> PinnedPrompt | None:
         """Return the stored system prompt of a chat, None when there is none. It is read from the database once."""
-        live = self._chats.live(chat)
+        live = self._chats.get_live(chat)
         if live is None or live.pinned is not None:
             return live.pinned if live else None
         row = await self._store.do(lambda tables: tables.read_system_prompt(chat))

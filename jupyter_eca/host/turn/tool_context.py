@@ -51,19 +51,19 @@ class ToolContexts:
         """Return the files as a chat sees them: relative paths start in its working directory. `folder` is the working
         directory of a turn that is about to begin. A subagent has the working directory of its parent.
         """
-        files, live = self._services.workspace.files, self._chats.live(chat)
-        live = self._chats.live(live.parent) if live and live.parent else live
+        files, live = self._services.workspace.files, self._chats.get_live(chat)
+        live = self._chats.get_live(live.parent) if live and live.parent else live
         return files.with_folder(folder or (live.choice.folder if live else ""))
 
     def find_owner(self, chat: str) -> str:
         """Return the id of the chat that a chat works for: for a subagent it is the parent chat."""
-        live = self._chats.live(chat)
-        return live.parent if live and live.parent and self._chats.live(live.parent) else chat
+        live = self._chats.get_live(chat)
+        return live.parent if live and live.parent and self._chats.get_live(live.parent) else chat
 
     def list_tool_conditions(self, chat: str, kernel: Kernel | None, folder: str = "") -> tuple[object, ...]:
         """Return the values that decide which tools a chat can use. As long as they are the same, so are the tools. See
         `build`, which returns the objects that tools need."""
-        subscribers, live, owner = self._services.subscribers, self._chats.live(chat), self.find_owner(chat)
+        subscribers, live, owner = self._services.subscribers, self._chats.get_live(chat), self.find_owner(chat)
         has_kernel = bool(kernel or self._find_kernel(self.find_files(chat, folder)))
         editor, can_ask = subscribers.editor(owner), subscribers.has_answerer(owner)
         has_notebooks = self._services.workspace.notebooks is not None and not self._is_unattended
@@ -91,12 +91,12 @@ class ToolContexts:
         changes are kept with that turn, so that they can be undone with it, and its jobs and cells belong to the
         parent's chat.
         """
-        services, live = self._services, self._chats.live(chat)
+        services, live = self._services, self._chats.get_live(chat)
         under_way = live.under_way if live else None
         files = self.find_files(chat, folder)
         nested = live is not None and bool(live.parent)
         # The chat whose turn the tools work for.
-        owner = self._chats.live(live.parent) if live and nested else live
+        owner = self._chats.get_live(live.parent) if live and nested else live
         chat = owner.state.id if owner else chat
         running = next((state for state in live.state.calls if state.id == call), None) if live else None
         review = find_review_state(running, services.config.review)
@@ -161,7 +161,7 @@ class ToolContexts:
         the model gets what is read.
         """
         services, workspace, files = self._services, self._services.workspace, self.find_files(chat)
-        live = self._chats.live(chat)
+        live = self._chats.get_live(chat)
         return Surroundings(
             chat,
             files,

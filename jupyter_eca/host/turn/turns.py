@@ -111,7 +111,7 @@ class Turns:
         if notebook:
             await services.notebook_ids.add(notebook)
         # During the waits above somebody may have begun a turn or rolled the chat back. Then all this is out of date.
-        if chat.busy or self._chats.live(prompt.chat) is not chat:
+        if chat.busy or self._chats.get_live(prompt.chat) is not chat:
             raise BusyError(BUSY)
         chat.choice, chat.under_way = choice, TurnUnderWay(prompt, kernel, notebook, notebook_kernel, chat.choice)
         if not chat.last and not chat.parent:
@@ -149,7 +149,7 @@ class Turns:
     def stop(self, chat: str) -> None:
         """Stop the turn of a chat, and its dialogue."""
         self._chats.feed_late(chat, inputs.Stopped(now()))
-        live = self._chats.live(chat)
+        live = self._chats.get_live(chat)
         if live is not None:
             live.dialogue = None
         if live is not None and live.state.status is TurnStatus.STOPPING:
@@ -158,13 +158,13 @@ class Turns:
 
     def break_off(self, id: str, reason: str) -> None:
         """End the turn of a chat because of an internal error, and tell the user."""
-        live = self._chats.live(id)
+        live = self._chats.get_live(id)
         if live is None:
             return
         message = redaction.redact(f"The turn was ended, because of an error in the assistant: {reason}. See the log.")
         try:
             self.stop(id)
-            self._chats.mark(live, TextContent(text=message))
+            self._chats.add_fact(live, TextContent(text=message))
         except Exception:  # noqa: BLE001  # the last resort: the chat is closed below, whatever its state is
             _log.exception("the turn of the chat %s cannot be stopped", id)
         if live.state.status is not TurnStatus.IDLE:
@@ -175,7 +175,7 @@ class Turns:
         again."""
         await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         id = live.state.id
-        if live.state.status is TurnStatus.IDLE or self._chats.live(id) is not live:
+        if live.state.status is TurnStatus.IDLE or self._chats.get_live(id) is not live:
             return
         self._chats.forget(id)
         try:
@@ -210,7 +210,7 @@ class Turns:
 
     def _narrow(self, chat: str, call: str, left_out: Collection[int]) -> FileChangeDetails | None:
         """Return the change of a call without the parts that are left out. None if the call does not wait any more."""
-        live = self._chats.live(chat)
+        live = self._chats.get_live(chat)
         waiting = next((state for state in live.state.calls if state.id == call), None) if live else None
         if waiting is None or waiting.status is not ToolCallStatus.WAITING:
             return None
@@ -237,7 +237,7 @@ class Turns:
 
     def choose(self, chat: str, choice: Choice) -> None:
         """Choose the model, agent and other settings of the next turns. Trust already counts for the next tool call."""
-        if live := self._chats.live(chat):
+        if live := self._chats.get_live(chat):
             live.choice = choice.fill_from(live.choice)
             self._services.store.select(chat, live.choice.selection)
             if choice.trust is not None:
@@ -249,7 +249,7 @@ class Turns:
         """Add a note that belongs to no turn, for example about the end of a background job. The user sees `text`, and
         the model gets `text_for_model` with the next prompt. The chat need not be in memory."""
         note = inputs.NoteAdded(now(), text, text_for_model)
-        if live := self._chats.live(chat):
+        if live := self._chats.get_live(chat):
             self._chats.feed(live, note)
         else:
             self._tasks.start_unnamed(chat, "note", self._load_and_note(chat, note))

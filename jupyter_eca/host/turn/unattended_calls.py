@@ -36,7 +36,7 @@ class UnattendedCalls:
     def disconnect(self, subscriber: Subscriber) -> None:
         """Disconnect a client. Calls that only this client could approve are denied after `grace` seconds."""
         self._subscribers.remove(subscriber)
-        for chat in self._chats.all_live():
+        for chat in self._chats.list_live():
             if (turn := chat.under_way) and turn.kernel is subscriber.kernel:
                 turn.kernel = None  # the kernel's client has left, so its tools cannot be used any more
             self.restart_timer(chat.state.id)
@@ -44,7 +44,7 @@ class UnattendedCalls:
     def restart_timer(self, chat: str) -> None:
         """Restart the timer that denies the calls of a chat, if no client is left that could approve them. Called
         whenever a client leaves or may no longer approve."""
-        live = self._chats.live(chat)
+        live = self._chats.get_live(chat)
         if live and any(not call.terminal for call in live.state.calls) and not self._subscribers.has_approver(chat):
             self._tasks.cancel(live, "deny")
             self._tasks.start(live, "deny", self._deny(live))

@@ -36,7 +36,7 @@ class Warmup:
         """Prepare the model that will answer in a chat. `model` is the model that the user has chosen for the next
         prompt, "" for none."""
         now = asyncio.get_running_loop().time()
-        live = self._chats.live(chat)
+        live = self._chats.get_live(chat)
         try:
             name = model or (live.choice.model if live else "") or await self._catalog.default()
             if not name or now - self._warmed.get(name, -REPEAT_SECONDS) < REPEAT_SECONDS:

@@ -147,7 +147,7 @@ async def test_the_notebook_of_a_turn_is_that_of_the_cell_that_asks(jp_serverapp
         await at.run("%load_ext jupyter_eca")
         running = asyncio.ensure_future(at.run("%eca slow"))
         chat = (await watcher.until("text")).chat
-        live = watcher.host.chats.live(chat)
+        live = watcher.host.chats.get_live(chat)
         assert live is not None
         assert live.asked_notebook == "b.ipynb"
         assert watcher.host.tool_contexts.build(chat, live.kernel).notebook == "b.ipynb"
@@ -234,7 +234,7 @@ async def test_a_kernel_whose_cell_asks_runs_code_but_no_cells_and_is_not_ended(
         (jp_root_dir / "b.ipynb").write_text((jp_root_dir / "a.ipynb").read_text())
         with pytest.raises(ToolError, match="busy with the cell that asks"):
             await host.workspace.notebooks.run(chat, "b.ipynb", ("cell-0",))
-        live = host.chats.live(chat)
+        live = host.chats.get_live(chat)
         assert live is not None
         kernels = find_kernels(host.services, live.kernel)
         assert kernels is not None
@@ -281,7 +281,7 @@ async def test_the_python_of_a_cell_that_asks_is_the_one_whose_imports_are_looke
         await at.run("%load_ext jupyter_eca\ngone = 1")
         running = asyncio.ensure_future(at.run("%eca slow"))
         chat = (await watcher.until("text")).chat
-        live = watcher.host.chats.live(chat)
+        live = watcher.host.chats.get_live(chat)
         assert live is not None
         context = watcher.host.tool_contexts.build(chat, live.kernel)
         assert context.notebooks is not None

@@ -408,7 +408,7 @@ async def open_session(folder: Path, model: PlayedModel, window: int, **more: An
     hosts: list[Host] = []
 
     def find_asking_kernel(chat: str) -> str | None:
-        live = hosts[0].chats.live(chat)
+        live = hosts[0].chats.get_live(chat)
         return live.kernel.id if live is not None and live.kernel is not None else None
 
     kernels, files = ServerKernels(managers, sessions, find_asking_kernel), Files((folder,))

@@ -139,7 +139,7 @@ class Two:
         while turn := one.states[S].get("activeTurn"):
             await one.echo(await one.act("session/turnCancelled", S, turnId=turn["id"]))
         for _ in range(3):
-            live = self.at.host.chats.live("s1")
+            live = self.at.host.chats.get_live("s1")
             if live is not None:
                 await asyncio.gather(*live.tasks.values(), return_exceptions=True)
             await self.at.host.store.settle()

@@ -66,7 +66,7 @@ async def test_after_a_cancelled_turn_the_queue_is_kept(tmp_path: Path) -> None:
         await client.act("session/turnCancelled", S, turnId="t1")
         state = await client.settled(S, 1)
         assert [one["id"] for one in state["queuedMessages"]] == ["a"]
-        live = at.host.chats.live("s1")
+        live = at.host.chats.get_live("s1")
         assert live is not None
         await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         await at.host.store.settle()

@@ -68,11 +68,11 @@ async def test_the_plan_after_a_rollback_is_that_of_what_remains(tmp_path: Path)
     async with two(tmp_path) as (table, plain, _):
         await plain.prompt("plan sow")
         id = await plain.prompt("plan reap")
-        live = table.host.chats.live("chat")
+        live = table.host.chats.get_live("chat")
         assert live is not None
         assert [task.subject for task in live.plan.tasks] == ["reap"]
         await plain.ask("chat/rollback", contentId=id)
-        live = table.host.chats.live("chat")
+        live = table.host.chats.get_live("chat")
         assert live is not None
         assert [task.subject for task in live.plan.tasks] == ["sow"]
 

@@ -91,7 +91,7 @@ async def test_a_prompt_runs_with_what_is_remembered_and_its_chat_keeps_that(tmp
         await choose_model(client, OTHER, "a.ipynb", variant="high")
         await choose_agent(client, "plan", "a.ipynb")
         await client.prompt("Hello", "first", notebook="a.ipynb")
-        live = table.host.chats.live("first")
+        live = table.host.chats.get_live("first")
         assert live is not None
         assert (live.state.setup.model, live.state.setup.agent, live.state.setup.variant) == (OTHER, "plan", "high")
         await choose_model(client, THIRD, "a.ipynb", variant="")
@@ -201,12 +201,12 @@ async def test_an_editor_gets_the_configured_defaults_whatever_was_chosen_in_a_p
         assert (await begin(client, ""))[0] == OTHER
         assert (await begin(editor, ""))[0] == DEFAULT
         await editor.prompt("Hello", "of the editor", notebook="a.ipynb")
-        live = table.host.chats.live("of the editor")
+        live = table.host.chats.get_live("of the editor")
         assert live is not None
         assert live.state.setup.model == DEFAULT
         await choose_model(editor, THIRD, None)
         await editor.prompt("Hello", "another", notebook="a.ipynb")
-        another = table.host.chats.live("another")
+        another = table.host.chats.get_live("another")
         assert another is not None
         assert another.state.setup.model == THIRD
         assert (await begin(client, ""))[0] == OTHER

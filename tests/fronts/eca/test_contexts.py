@@ -66,7 +66,7 @@ async def test_who_types_does_not_wait_for_an_answer_that_is_under_way(tmp_path:
         params = context.ChatQueryContextParams(query="a.py", chat_id="chat")
         result = await client.request("chat/queryContext", params, context.ChatQueryContextResult)
         assert [found.type for found in result.contexts] == ["file"]
-        assert table.host.chats.live("chat")
+        assert table.host.chats.get_live("chat")
         await client.stop("chat")
         assert said(await answer(await table.client(), "again", chat="other")) == "a word "
 

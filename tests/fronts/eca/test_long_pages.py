@@ -30,7 +30,7 @@ async def test_pages_that_are_read_one_after_the_other_are_the_whole_chat(tmp_pa
             table.host.chats.forget("c")
             page = await at.result("chat/history", {"chatId": "c", "limit": 3, **before})
             assert page["contents"][0]["content"]["text"].startswith("Question"), "a page begins with a turn"
-            assert table.host.chats.live("c") is None, "a chat is not brought to memory to be read"
+            assert table.host.chats.get_live("c") is None, "a chat is not brought to memory to be read"
             said = page["contents"] + said
             if (cursor := page["meta"].get("beforeCursor")) is None:
                 break

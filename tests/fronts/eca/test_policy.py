@@ -119,8 +119,8 @@ async def test_trust_cannot_be_switched_on_and_does_not_count_if_a_prompt_brings
         client = await table.client()
         await answer(client, "Hello")
         await refuse(client, "chat/update", chats.ChatUpdateParams(chat_id="chat", trust=True), Done)
-        table.host.turns.choose("chat", table.host.chats.live("chat").choice.__class__(trust=True))  # pyright: ignore
-        assert table.host.chats.live("chat").state.trust is False  # pyright: ignore[reportOptionalMemberAccess]
+        table.host.turns.choose("chat", table.host.chats.get_live("chat").choice.__class__(trust=True))  # pyright: ignore
+        assert table.host.chats.get_live("chat").state.trust is False  # pyright: ignore[reportOptionalMemberAccess]
 
 
 async def test_a_server_that_is_not_allowed_never_starts_and_says_why(

@@ -220,7 +220,7 @@ async def test_an_answer_of_the_wrong_type_is_no_approval_and_leaves_no_turn_beh
     async with room(tmp_path) as here, here.client(mode, user) as client:
         failed, _ = await call(client, "eca_file_write", path="made.txt", content="x")
         (row,) = await here.desk.host.chats.list_rows()
-        live = here.desk.host.chats.live(row.id)
+        live = here.desk.host.chats.get_live(row.id)
         assert (failed, live and live.busy) == (True, False)
     assert not (tmp_path / "made.txt").exists()
 

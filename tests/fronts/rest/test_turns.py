@@ -86,7 +86,7 @@ async def test_text_streams_while_a_tool_server_is_connected(tmp_path: Path) -> 
             with front.reading(turn):
                 async with aclosing(front.items(turn, PATIENCE)) as items:
                     first = await anext(items)
-                live = at.host.chats.live(turn.reader.chat)
+                live = at.host.chats.get_live(turn.reader.chat)
                 assert first is not None
                 assert first.content == rest.Text(content="word ")
                 assert live is not None

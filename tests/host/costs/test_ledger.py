@@ -121,7 +121,7 @@ async def test_a_cursor_in_a_notebook_tells_where_the_prompt_came_from(tmp_path:
         assert (await costs(client)).path is None
         cursor = CursorContext(path="c.ipynb", position=at)
         await table.host.turns.prompt(Prompt("chat", "hello", contexts=(cursor,)))
-        live = table.host.chats.live("chat")
+        live = table.host.chats.get_live("chat")
         assert live is not None
         await live.tasks["gather"]
         assert (await costs(client)).path == str(tmp_path / "c.ipynb")

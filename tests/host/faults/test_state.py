@@ -69,7 +69,7 @@ async def test_after_a_stop_only_the_new_prompt_is_alive_and_it_can_be_stopped(t
         second = await stopped(client, "slow")
         assert [outcomes(turn) for turn in (first, second)] == [["stopped"], ["stopped"]]
         assert len({item.turn for item in first} & {item.turn for item in second}) == 0
-        live = table.host.chats.live("chat")
+        live = table.host.chats.get_live("chat")
         assert live is not None
         assert live.tasks == {}
         assert said(await answer(client, "you")) == "Hello, you"

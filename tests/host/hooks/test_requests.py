@@ -64,7 +64,7 @@ async def test_a_hook_is_told_where_it_is_and_what_is_asked(tmp_path: Path) -> N
             "full_model": "scripted/test",
             "prompt": "Hello",
         }
-        assert table.host.chats.live("c") is not None
+        assert table.host.chats.get_live("c") is not None
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ async def test_the_request_that_is_shown_is_the_one_that_is_sent(tmp_path: Path)
             assert await table.host.chats.read_events("chat") == stored
             params = ChatPromptParams(chat_id="chat", message=message, contexts=contexts)
             await client.request("chat/prompt", params, ChatPromptResult)
-            live = table.host.chats.live("chat")
+            live = table.host.chats.get_live("chat")
             assert live is not None
             await live.tasks["gather"]
             await live.tasks[f"model {live.state.request}"]

@@ -223,7 +223,7 @@ async def test_a_summary_keeps_the_list_of_tasks_word_for_word(tmp_path: Path) -
 
 def what_the_model_is_told_first(there: Room) -> tuple[str, list[tuple[str, str, Any]]]:
     """The system prompt and the tools of the last turn, which a vendor's cache keeps."""
-    live = there.table.host.chats.live("chat")
+    live = there.table.host.chats.get_live("chat")
     assert live is not None
     setup = live.state.setup
     return setup.system, [(tool.name, tool.description, tool.parameters) for tool in list_offered(setup.tools)]

@@ -29,7 +29,7 @@ async def look(context: ToolContext) -> str:
 
 async def ask(table: Desk, client: EcaClient, agent: str = "") -> Setup:
     await answer(client, "hello", agent=agent)
-    chat = table.host.chats.live("chat")
+    chat = table.host.chats.get_live("chat")
     assert chat is not None
     return chat.state.setup
 

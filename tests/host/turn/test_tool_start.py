@@ -26,7 +26,7 @@ async def test_a_stop_right_after_an_approval_ends_the_turn_and_the_tool_does_no
     async with desk(tmp_path, RULES) as table, connect_and_initialize(table) as client:
         await client.result("chat/prompt", {"chatId": "c", "message": "write"})
         call = await client.content("toolCallRun")
-        chat = table.host.chats.live("c")
+        chat = table.host.chats.get_live("c")
         assert chat is not None
         table.host.chats.feed(chat, inputs.Approved(1, call["id"]))
         table.host.chats.feed(chat, inputs.Stopped(2))

@@ -230,7 +230,7 @@ async def test_words_in_between_bring_what_they_point_at_as_a_prompt_does(tmp_pa
         contexts = [{"type": "file", "path": str(second)}]
         await at.tell("chat/promptSteer", {"chatId": "c", "message": "Also this", "contexts": contexts})
         await at.tell("chat/promptSteer", {"chatId": "c", "message": "At last"})
-        live = table.host.chats.live("c")
+        live = table.host.chats.get_live("c")
         assert live is not None
         await at.result("chat/list", {})  # what was told before it has arrived
         async with asyncio.timeout(PATIENCE):

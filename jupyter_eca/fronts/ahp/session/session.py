@@ -122,7 +122,7 @@ class AhpSession:
     def is_idle(self) -> bool:
         """Whether the session can be dropped from memory: nothing runs in it, and everything about it is on disk. A
         session that `is_needed` may be used at any moment, so it is not idle."""
-        live = self._host.chats.live(self.chat)
+        live = self._host.chats.get_live(self.chat)
         has_work = (
             self._order.locked()
             or self._start_tasks
@@ -229,7 +229,7 @@ class AhpSession:
     def _publish_model(self) -> None:
         """Show the model that the turn runs with. A prompt from another program may have chosen another model than the
         session shows."""
-        live = self._host.chats.live(self.chat)
+        live = self._host.chats.get_live(self.chat)
         model = live.state.setup.model if live else ""
         if model and get_object(self.state["summary"], "model").get("id") != model:
             self.dispatch(actions.ModelChanged(session=self.uri, model=ModelSelection(id=model)))
@@ -397,7 +397,7 @@ class AhpSession:
 
     def _decide(self, action: actions.ToolCallApproved | actions.ToolCallDenied, client: str) -> bool:
         """Approve or reject a call. Return False if the host ignored it, because the call does not wait any more."""
-        live = self._host.chats.live(self.chat)
+        live = self._host.chats.get_live(self.chat)
         before = live.state if live else None
         by = self._find_person(client)
         if isinstance(action, actions.ToolCallApproved):
@@ -409,7 +409,7 @@ class AhpSession:
 
     def _is_queued(self, call: str) -> bool:
         """Return whether a call is approved and waits for the calls before it."""
-        live = self._host.chats.live(self.chat)
+        live = self._host.chats.get_live(self.chat)
         return live is not None and any(
             known.id == call and known.status is ToolCallStatus.QUEUED for known in live.state.calls
         )
@@ -531,7 +531,7 @@ class AhpSession:
         self._drop_starting(turn)
         if task := self._start_tasks.get(turn):
             task.cancel()
-        live = self._host.chats.live(self.chat)
+        live = self._host.chats.get_live(self.chat)
         if live is not None and live.state.turn == turn:
             self._host.turns.stop(self.chat)
 
@@ -552,7 +552,7 @@ class AhpSession:
         """Give the steering message, which the model reads while the turn runs, to the host. A session has at most one,
         and a new message replaces the old one. So the old one is removed first."""
         steering = self.state.get("steeringMessage")
-        live = self._host.chats.live(self.chat)
+        live = self._host.chats.get_live(self.chat)
         if steering and live is not None and live.state.turn == self.turn:
             self._host.turns.steer(self.chat, "")
             self._host.turns.steer(self.chat, steering["userMessage"]["text"])
@@ -569,7 +569,7 @@ class AhpSession:
 
     async def _keep_turns(self, turns: set[str]) -> None:
         """Wait until the chat is idle, then remove all turns from it except these."""
-        if live := self._host.chats.live(self.chat):
+        if live := self._host.chats.get_live(self.chat):
             await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         try:
             await self._host.archive.keep(self.chat, turns)

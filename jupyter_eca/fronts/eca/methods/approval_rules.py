@@ -48,7 +48,7 @@ async def list(session: EcaSession, _params: Model) -> wire.ApprovalsListResult:
 async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> wire.ApprovalsProposeResult:
     """Propose a rule that would allow a call which waits, and list the files that it can be written to. If no rule can
     allow the call, say why."""
-    live = session.host.chats.live(session.find_chat(params.chat_id))
+    live = session.host.chats.get_live(session.find_chat(params.chat_id))
     calls = live.state.calls if live else ()
     call = next((known for known in calls if known.id == params.tool_call_id), None)
     tool = call.tool if call and call.status is ToolCallStatus.WAITING else None

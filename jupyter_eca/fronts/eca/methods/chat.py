@@ -142,7 +142,7 @@ _APPROVED: Final = {ToolCallStatus.QUEUED, ToolCallStatus.RUNNING, ToolCallStatu
 
 def _find_status(session: EcaSession, id: str, call: str) -> ToolCallStatus | None:
     """Return the status of a tool call of the last answer. Return None for any other call."""
-    live = session.host.chats.live(id)
+    live = session.host.chats.get_live(id)
     return next((known.status for known in live.state.calls if known.id == call), None) if live else None
 
 
@@ -154,7 +154,7 @@ def _warn(session: EcaSession, message: str) -> None:
 
 async def move_to_background(session: EcaSession, params: chat.ChatToolCallBackgroundParams) -> Done:
     """Let a running tool call go on in the background, so that the turn continues. Raises: RemoteError."""
-    live = session.host.chats.live(session.find_chat(params.chat_id))
+    live = session.host.chats.get_live(session.find_chat(params.chat_id))
     reporter = live.under_way.reporters.get(params.id) if live and live.under_way else None
     if reporter is None or not reporter.send_away():
         raise RemoteError("this call has ended, or cannot go on in the background", ErrorCode.REFUSED)
@@ -259,7 +259,7 @@ async def _remember_model(session: EcaSession, params: chat.ChatSelectedModelCha
     """Remember the model and the variant for new chats, if the client has a user whose choices are remembered."""
     if place := await choices.find_place(session, params.notebook):
         id, memory = _find_host_id(session, params.chat_id), session.host.choice_memory
-        live = session.host.chats.live(id) if id else None
+        live = session.host.chats.get_live(id) if id else None
         agent = live.choice.agent if live else session.get_choice(id or "").agent
         if params.chosen is chat.ChosenPart.VARIANT:
             await memory.remember_variant(place, params.model, params.variant or "", agent)

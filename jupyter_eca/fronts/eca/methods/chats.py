@@ -59,7 +59,7 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
         session.wire_ids.setdefault(id, params.chat_id)
         within = _find_span(page, after)
         await session.show_again(id, title, page.events, flags, anew=after is None, within=within)
-        live = session.host.chats.live(id)
+        live = session.host.chats.get_live(id)
         selection = _make_selection(session, live.choice if live else get_stored_choice(row))
         await _notify_selection(session, id, title, selection)
         if options := session.host.outside_agents.list_options(id):
@@ -185,7 +185,7 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
             chats.ChatSummary(
                 id=session.wire_id(row.id),
                 title=row.title,
-                status=session.host.chats.status(row.id),
+                status=session.host.chats.get_status(row.id),
                 created_at=row.created,
                 updated_at=row.updated,
                 model=row.model,

@@ -204,7 +204,7 @@ async def _read_chat(backend: Assistant, id: str) -> dict[str, Any]:
         for event in merge_pieces(await host.chats.read_events(id))
         if (line := _make_line(event))
     ]
-    return {"sessionId": id, "title": row.title, "status": host.chats.status(id).value, "said": lines}
+    return {"sessionId": id, "title": row.title, "status": host.chats.get_status(id).value, "said": lines}
 
 
 def _make_line(event: Event) -> dict[str, Any] | None:

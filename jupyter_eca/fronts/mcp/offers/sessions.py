@@ -102,7 +102,7 @@ async def list_sessions(call: AssistantCall) -> dict[str, Any]:
             {
                 "sessionId": row.id,
                 "title": row.title,
-                "status": host.chats.status(row.id).value,
+                "status": host.chats.get_status(row.id).value,
                 "model": row.model,
                 "agent": row.agent,
                 "updated": row.updated,
@@ -119,7 +119,7 @@ async def abort_session(call: AssistantCall, sessionId: Session) -> dict[str, An
         return {"sessionId": sessionId, "aborted": False}
     row = await _check_session(call, sessionId)
     host = call.backend.host
-    live = host.chats.live(row.id)
+    live = host.chats.get_live(row.id)
     running = live is not None and live.busy
     host.turns.stop(row.id)
     return {"sessionId": row.id, "aborted": running}

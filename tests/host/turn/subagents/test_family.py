@@ -141,7 +141,7 @@ async def test_what_subagents_use_is_on_the_parents_bill(tmp_path: Path) -> None
 async def test_a_subagent_has_neither_spawn_agent_nor_task_nor_ask_user(tmp_path: Path) -> None:
     async with house(tmp_path, RULES, "run_code") as table:
         (id,) = children(await answer(await table.client(Notebook()), "share it"))
-        parent, child = table.host.chats.live("chat"), table.host.chats.live(id)
+        parent, child = table.host.chats.get_live("chat"), table.host.chats.get_live(id)
     assert parent is not None
     assert child is not None
     offered = {tool.name: tool.description for tool in parent.state.setup.tools}

@@ -45,7 +45,7 @@ async def test_a_stop_of_the_parent_stops_three_and_all_turns_end(tmp_path: Path
         client = await table.client(notebook)
         received = await _stopped(client, calls=3)
         ids = children(received)
-        states = {id: table.host.chats.status(id) for id in ["chat", *ids]}
+        states = {id: table.host.chats.get_status(id) for id in ["chat", *ids]}
         notebook.hold = None
         again = await answer(client, "part d")
     assert outcomes(mine(received)) == ["stopped"]
