@@ -71,7 +71,7 @@ class RenamedNotebooks:
 
         content = model.get("content")
         found = get_id(content)
-        id = self._host.notebook_ids.choose_for_save(path.strip("/"), found, self._start)
+        id = self._host.notebook_ids.choose_id_for_save(path.strip("/"), found, self._start)
         if id is not None and id != found:
             set_id(content, id)
 

@@ -58,7 +58,7 @@ class ChoiceMemory:
 
         The users are told, once, of a choice that cannot be used now. Raises: NotSaved.
         """
-        await self._services.notebook_ids.follow(notebook)
+        await self._services.notebook_ids.find_moved(notebook)
         async with self._lock:
             return await self._recall(notebook, chosen)
 

@@ -1,13 +1,16 @@
 """Owns the ids of the notebooks in which chats began. A notebook that was moved outside of Jupyter, by `mv` or git, is
 found again by its id, so that its chats, the choices made in it and the changes that can be undone follow it.
 
-The chats belong to a path, and the store remembers the id of each path. The notebook has the same id in its metadata.
-Jupyter's own save writes it there (`apps/server/renamed_notebooks.py`): we never write to a file only for the id. When
-a notebook is opened under a path that has no id, and its id belongs to a path whose file is gone or has another id, it
-was moved. Otherwise it is a copy. A copy has no chats, and gets an id of its own when it is saved.
+The store has the chats of each path, and the id of the notebook at each path. The notebook has the same id in its
+metadata. It is written there when the user saves the notebook (`apps/server/renamed_notebooks.py`): we never write to a
+file only for the id.
 
-An id that the store does not know comes from another machine, or from another user of a repository. It is adopted:
-otherwise two users would overwrite each other's ids in each commit.
+Suppose that a notebook is opened at a path for which the store has no id. If the store has the notebook's id for
+another path, and the file there is gone or has another id now, the notebook was moved. Otherwise it is a copy. A copy
+has no chats, and gets an id of its own when it is saved.
+
+If the store does not know the id of a notebook, the notebook comes from another machine, or from another user of a
+repository. Then it keeps this id. Otherwise two users would overwrite each other's ids in each commit.
 
 This module must not know the metadata: `workspace/notebooks/notebook_id.py` does.
 """
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _SUFFIX: Final = ".ipynb"
-_BYTES: Final = 8
+_ID_BYTES: Final = 8
 """The length of a new id. Ids are only compared within one workspace."""
 
 
@@ -41,7 +44,7 @@ class NotebookIds:
     """The ids of the notebooks of one workspace. All paths are those of Jupyter's contents API."""
 
     def __init__(self, store: Store, get_files: Callable[[], Files]) -> None:
-        """`get_files` returns the folders of the workspace that count now."""
+        """`get_files` returns the folders of the workspace as they are now."""
         self._get_files = get_files
         self._store = store
         self._ids: dict[str, str] = {}  # by path
@@ -53,74 +56,74 @@ class NotebookIds:
         except NotSaved as error:
             _log.warning("moved notebooks are not found this time: %s", error)
 
-    async def follow(self, path: str) -> None:
-        """Let the chats of a notebook follow it, if it was moved to this path. Call this before they are looked up.
-        An error is logged: the notebook then begins without chats."""
+    async def find_moved(self, path: str) -> None:
+        """Find out whether a notebook was moved to this path, and let its chats follow it. Call this before the chats
+        of the notebook are looked up. An error is logged, and the notebook then begins without chats."""
         if path in self._ids or not self._ids or not path.endswith(_SUFFIX):
             return
         try:
-            before = await run_read(_find_path_before, self._get_files(), dict(self._ids), path)
-            if before is not None and before in self._ids and path not in self._ids:
-                await self.move(before, path)
+            old_path = await run_read(_find_old_path, self._get_files(), dict(self._ids), path)
+            if old_path is not None and old_path in self._ids and path not in self._ids:
+                await self.move(old_path, path)
         except (NotSaved, ToolError, OSError) as error:
             _log.warning("the chats of %s were not looked for: %s", path, error)
 
     async def add(self, path: str) -> None:
-        """Give a notebook an id, because a chat begins in it. It keeps the id that its file has, unless it is a copy.
-        Raises: NotSaved."""
+        """Store an id for a notebook, because a chat begins in it. It is the id in its file, or a new one if there is
+        none or the notebook is a copy. Raises: NotSaved."""
         if path in self._ids or not path.endswith(_SUFFIX):
             return
         try:
-            found = await run_read(lambda: read_id(self._get_files().contents.resolve(path)))
+            saved_id = await run_read(lambda: read_id(self._get_files().contents.resolve(path)))
         except (ToolError, OSError):
-            found = None  # the notebook is not on this disk, or was never saved
-        id = secrets.token_hex(_BYTES) if found is None or self._find_path(found) is not None else found
-        # Another program may have added one for this path. Then that one counts.
+            saved_id = None  # the notebook is not on this disk, or was never saved
+        id = secrets.token_hex(_ID_BYTES) if saved_id is None or self._find_path(saved_id) is not None else saved_id
+        # Another program may have stored an id for this path. Then that id is returned.
         self._ids[path] = await self._store.do(lambda tables: tables.keep_notebook_id(path, id))
 
-    def choose_for_save(
-        self, path: str, found: str | None, start: Callable[[Coroutine[Any, Any, None]], object]
+    def choose_id_for_save(
+        self, path: str, saved_id: str | None, start: Callable[[Coroutine[Any, Any, None]], object]
     ) -> str | None:
-        """Return the id that a notebook is saved with; None for none. `found` is the id in its metadata now. `start`
-        runs a coroutine as a task."""
-        own = self._ids.get(path)
-        if found is None or found == own:
-            return own
-        before = self._find_path(found)
-        if before is None:
-            if own is not None:
-                self._replace(path, found, start)
-            return found
-        if _has_left(self._get_files(), before, found):
-            start(self._move_at_save(before, path))
-            return found
-        if own is None:
-            own = secrets.token_hex(_BYTES)
-            self._replace(path, own, start)
-        return own
+        """Return the id to write into a notebook that is saved now; None for none. `saved_id` is the id that is in its
+        metadata already. `start` runs a coroutine as a task."""
+        own_id = self._ids.get(path)
+        if saved_id is None or saved_id == own_id:
+            return own_id
+        old_path = self._find_path(saved_id)
+        if old_path is None:
+            if own_id is not None:
+                self._replace(path, saved_id, start)
+            return saved_id
+        if _has_moved_away(self._get_files(), old_path, saved_id):
+            start(self._move_at_save(old_path, path))
+            return saved_id
+        if own_id is None:
+            own_id = secrets.token_hex(_ID_BYTES)
+            self._replace(path, own_id, start)
+        return own_id
 
-    async def move(self, before: str, after: str) -> None:
-        """Let a notebook, or all notebooks in a folder, keep under a new path what the store has of them. Raises:
-        NotSaved."""
+    async def move(self, old_path: str, new_path: str) -> None:
+        """Let everything that is stored for a notebook follow it to its new path. The paths may also be those of a
+        folder, for all notebooks in it. Raises: NotSaved."""
         files = self._get_files()
-        real = _find_real_path(files, before), _find_real_path(files, after)
+        real = _find_real_path(files, old_path), _find_real_path(files, new_path)
         await self._store.do(
-            lambda tables: (tables.choices.move(before, after), tables.move_notebook(before, after, real))
+            lambda tables: (tables.choices.move(old_path, new_path), tables.move_notebook(old_path, new_path, real))
         )
-        moved = {path: id for path, id in self._ids.items() if path == before or path.startswith(f"{before}/")}
+        moved = {path: id for path, id in self._ids.items() if path == old_path or path.startswith(f"{old_path}/")}
         for path in moved:
             self._ids.pop(path)
-        self._ids |= {after + path.removeprefix(before): id for path, id in moved.items()}
+        self._ids |= {new_path + path.removeprefix(old_path): id for path, id in moved.items()}
 
-    async def _move_at_save(self, before: str, after: str) -> None:
-        """Do `move` as a task."""
+    async def _move_at_save(self, old_path: str, new_path: str) -> None:
+        """Do `move`, but log an error and do not raise it."""
         try:
-            await self.move(before, after)
+            await self.move(old_path, new_path)
         except NotSaved as error:
-            _log.warning("the chats of %s stay at %s: %s", after, before, error)
+            _log.warning("the chats of %s stay at %s: %s", new_path, old_path, error)
 
     def _replace(self, path: str, id: str, start: Callable[[Coroutine[Any, Any, None]], object]) -> None:
-        """Give a path another id, and store it in a task."""
+        """Give another id to a path now, and store it in a task."""
         self._ids[path] = id
 
         async def store() -> None:
@@ -136,20 +139,20 @@ class NotebookIds:
         return next((path for path, known in self._ids.items() if known == id), None)
 
 
-def _find_path_before(files: Files, ids: Mapping[str, str], path: str) -> str | None:
+def _find_old_path(files: Files, ids: Mapping[str, str], path: str) -> str | None:
     """Return the path at which a notebook was before it was moved to `path`; None if it was not moved. `ids` are the
     known ids by path. Blocks. Raises: ToolError, OSError."""
-    # The file is only read if a known notebook is gone. One is also gone when several were moved, each to the path of
-    # the next one.
+    # Most often no known notebook is gone. Then this one was not moved, and its file need not be read. Also when
+    # several notebooks were moved, each to the path of the next one, the path of one of them has no file.
     if not any(_is_gone(files, known) for known in ids):
         return None
     id = read_id(files.contents.resolve(path))
-    before = next((known for known, known_id in ids.items() if known_id == id), None)
-    return before if before is not None and id is not None and _has_left(files, before, id) else None
+    old_path = next((known for known, known_id in ids.items() if known_id == id), None)
+    return old_path if old_path is not None and id is not None and _has_moved_away(files, old_path, id) else None
 
 
-def _has_left(files: Files, path: str, id: str) -> bool:
-    """Return whether the notebook with an id is not at its path any more: there is no file, or one with another id.
+def _has_moved_away(files: Files, path: str, id: str) -> bool:
+    """Return whether the notebook with this id is no longer at this path: there is no file, or a file with another id.
     Blocks."""
     if _is_gone(files, path):
         return True
@@ -168,7 +171,7 @@ def _find_real_path(files: Files, path: str) -> str:
 
 
 def _is_gone(files: Files, path: str) -> bool:
-    """Return whether there is no file at a path. It is not gone if that cannot be found out. Blocks."""
+    """Return whether there is no file at a path. Return False if this cannot be found out. Blocks."""
     try:
         os.lstat(files.contents.resolve(path))
     except (FileNotFoundError, NotADirectoryError):

@@ -90,7 +90,7 @@ class Turns:
         chat = await self._chats.load(prompt.chat)
         notebook = await find_asked_notebook(services, prompt, kernel)
         if notebook:
-            await services.notebook_ids.follow(notebook)
+            await services.notebook_ids.find_moved(notebook)
         choice = prompt.choice.fill_from(chat.choice)
         if prompt.recalls and not chat.last:
             choice = await self._choice_memory.recall(notebook, choice)
