@@ -1,6 +1,6 @@
-"""Finds out whether clicks in a page reach a kernel while a cell is running. A click on a widget is a comm message: a
-message of Jupyter between a page and a kernel. It depends on the version of ipykernel whether the kernel receives it
-while a cell awaits:
+"""Finds out whether clicks in a page reach a kernel while a cell is running. A click on a widget is sent as a comm
+message, which is Jupyter's message between a page and a kernel. While a cell awaits something, the kernel may receive
+such messages or not. This depends on the version of ipykernel:
 
 | ipykernel | receives clicks while a cell awaits |
 |---|---|
@@ -8,9 +8,9 @@ while a cell awaits:
 | 7.0 to 7.3 | only in a subshell, which JupyterLab creates for its widgets, and other front ends do not |
 | from 7.4 on | always |
 
-A subshell is a second thread of the kernel that handles messages. Some pages do not know our widget. JupyterLab then
-closes its comm, and no click will come. This module must not know what is clicked: `questions` and `engine/client` use
-it.
+A subshell is a second thread of the kernel that handles messages. If a page does not know our widget, JupyterLab closes
+the comm of the widget, and no click will come. This module must not know what is clicked: `questions` and
+`engine/client` use it.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ PATIENCE: Final = 3.0
 _HEARTBEAT: Final = 0.05
 
 
-def can_reach_running_cell() -> bool:
-    """Return whether comm messages are received while a cell awaits, both from the page and from the server."""
+def always_receives_clicks() -> bool:
+    """Return whether the kernel receives clicks, and all other comm messages, while a cell awaits, whoever sends
+    them."""
     return _read_version() >= _AWAITING
 
 
-def can_arrive() -> bool:
-    """Return whether clicks can arrive while a cell awaits, at least with some pages."""
+def may_receive_clicks() -> bool:
+    """Return whether the kernel receives clicks of at least some pages while a cell awaits."""
     return _read_version() >= _SUBSHELLS
 
 
@@ -59,7 +60,7 @@ class ClickWatcher:
     def is_lost(self) -> bool:
         """Whether no click can arrive any more."""
         return self._closed or (
-            monotonic() > self._deadline and not can_reach_running_cell() and not self._list_subshells()
+            monotonic() > self._deadline and not always_receives_clicks() and not self._list_subshells()
         )
 
     async def wait_for_page(self, opened: asyncio.Event, seconds: float) -> bool:

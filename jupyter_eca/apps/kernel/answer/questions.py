@@ -196,7 +196,7 @@ class CellQuestions:
 
     async def _show_card(self) -> Card | None:
         """Show the card of the turn and return it as soon as a page has drawn it. Return None if no page draws it."""
-        if self._front_end is not FrontEndKind.NOTEBOOK or not clicks.can_arrive():
+        if self._front_end is not FrontEndKind.NOTEBOOK or not clicks.may_receive_clicks():
             return None
         self._card_task = self._card_task or self._start(self._create_card())
         card = await asyncio.shield(self._card_task)

@@ -18,7 +18,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.apps.kernel.answer.clicks import can_reach_running_cell
+from jupyter_eca.apps.kernel.answer.clicks import always_receives_clicks
 from jupyter_eca.apps.kernel.front_end import get_kernel
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.transport.comm import HELLO, TARGET, TOPIC, CommLink
@@ -71,7 +71,7 @@ class EngineConnection:
         """Send a hello message, so that the server opens a comm."""
         kernel = get_kernel(self._shell)
         # In other kernels, a cell that waits for its answer would not receive the server's messages.
-        if kernel is not None and can_reach_running_cell():
+        if kernel is not None and always_receives_clicks():
             kernel.comm_manager.register_target(TARGET, self._accept_comm)
             self._say_hello(self._id)
 
@@ -109,7 +109,7 @@ class EngineConnection:
         if self._server_link is None or self._server_link.closed:
             self._comm_opened = asyncio.Event()
             self.announce()
-            if get_kernel(self._shell) is not None and can_reach_running_cell():
+            if get_kernel(self._shell) is not None and always_receives_clicks():
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._comm_opened.wait(), COMM_SECONDS)
         return None if self._server_link is None or self._server_link.closed else self._server_link
