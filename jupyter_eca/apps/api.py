@@ -45,22 +45,22 @@ _NO_APPROVE: Final = "The program that asked approves nothing: it was connected 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as it is sent."""
+    """A question of the program, with all that is sent for it."""
 
     message: str
     contexts: tuple[Model, ...] = ()
     """What is sent with the message, for example files."""
     model: str = ""
-    """The full name, `provider/model`; empty for the default."""
+    """The full name of the model, `provider/model`; empty for the default."""
     agent: str = ""
-    """Empty for the default."""
+    """The name of the agent; empty for the default."""
     variant: str = ""
     """The variant of the model; empty for the default."""
 
 
 class Reply:
-    """A question that was asked, and its answer. `await reply` returns the `Answer`. `async for event in reply` yields
-    the events of the answer while they arrive. The question is sent when one of these begins.
+    """A question and its answer. `await reply` returns the `Answer`. `async for event in reply` yields the events of
+    the answer while they arrive. Each of the two sends the question first.
 
     Raises: TurnError when there is no answer or only a part of it, RemoteError when the server refuses the prompt.
     """
@@ -118,7 +118,7 @@ class Reply:
                             await client.decide(chat, call.id, await self._chat.decide(call))
             except RemoteError:
                 raise
-            # This catches all: the program is cancelled, it leaves the loop, or its `approve` raises.
+            # Everything is caught: the program may be cancelled, it may leave the loop, or its `approve` may raise.
             except BaseException:
                 await self._stop_turn(events)
                 raise
@@ -157,8 +157,8 @@ class Chat:
         agent: str = "",
         variant: str = "",
     ) -> Reply:
-        """Ask a question. `contexts` are paths, addresses or words such as `var:df`, `cell:3` and `error`, as after `@`
-        in a prompt; or ECA's models."""
+        """Ask a question. Each of `contexts` is what a user would write after `@` in a prompt: a path, a web address,
+        or a word such as `var:df`, `cell:3` or `error`. It may also be one of ECA's models of contexts."""
         return Reply(self, Question(message, tuple(map(parse_context, contexts)), model, agent, variant))
 
     async def stop(self) -> None:
@@ -205,15 +205,15 @@ async def connect(
     `approve` decides about tool calls that need an approval. It is called with the call, and returns True, False or a
     `CallDecision`. It may be a coroutine function. Without `approve`, such calls are rejected.
 
-    With `folder` or `config_file`, an engine is started for this connection, also in a notebook. `config_file` replaces
-    the global and the project's configuration files. With `trust_folder`, that engine uses all settings that the folder
-    brings. Otherwise it uses only those that restrict the assistant.
+    With `folder` or `config_file`, an engine is started for this connection, even in a notebook. `config_file` is read
+    in place of all other configuration files. With `trust_folder`, the engine uses all settings in the folder. Without
+    it, the engine uses only those that restrict the assistant.
 
     Raises: RemoteError, with the reason, when no engine can be reached.
     """
     shell = None if folder or config_file else _find_shell()
     if shell is not None:
-        yield Connection(await _connect_to_notebook(shell, asks=approve is not None), approve)
+        yield Connection(await _connect_to_notebook(shell, approves=approve is not None), approve)
         return
     from jupyter_eca.apps.process import connect
 
@@ -227,18 +227,20 @@ def _make_absolute(path: Path | str) -> Path:
     return Path(path).absolute()
 
 
-async def _connect_to_notebook(shell: Any, *, asks: bool) -> EcaClient:
-    """Return the client that the cells of this kernel use, too.
+async def _connect_to_notebook(shell: Any, *, approves: bool) -> EcaClient:
+    """Return the client of this kernel, which its cells use too.
 
-    `asks`: the program approves tool calls itself. The first connection says whether anybody can approve calls. That is
-    not so if nobody watches the cells and the program does not approve.
+    `approves`: the program itself decides about tool calls. If it does not, and no user watches the cells, the engine
+    is told that nobody can approve calls. Only the first connection tells it.
     """
     from jupyter_eca.apps.kernel.cell_session import get_session
     from jupyter_eca.apps.kernel.extension import load
     from jupyter_eca.apps.kernel.front_end import FrontEndKind, find_front_end
 
     load(shell)
-    client = await get_session(shell).connect(unattended=not asks and find_front_end(shell) is FrontEndKind.UNATTENDED)
+    client = await get_session(shell).connect(
+        unattended=not approves and find_front_end(shell) is FrontEndKind.UNATTENDED
+    )
     await client.setup.known.wait()
     return client
 

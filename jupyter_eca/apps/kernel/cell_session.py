@@ -1,5 +1,5 @@
-"""Owns the session of an IPython shell: what its cells share, which is the client of the engine, the live kernel, and
-the running turn.
+"""Owns the session of an IPython shell. It has what all cells of the shell share: the client of the engine, the live
+kernel, and the running turn.
 
 It must not parse cells or install anything in the shell: `magic` does that. `commands`, `completion` and `panel/` use
 the session.
@@ -69,7 +69,7 @@ class CellSession:
         return kernel if hasattr(kernel, "add_prompt_magic") else None
 
     async def get_client(self) -> EcaClient:
-        """Return the client of the engine, for a cell that waits for it. Raises: CellError, which the cell shows as one
+        """Return the client of the engine, to a cell that waits for it. Raises: CellError, which the cell shows as one
         line."""
         from jupyter_eca.apps.kernel.answer.turn import wait_with_heartbeat
 
@@ -80,13 +80,13 @@ class CellSession:
             raise CellError(str(error)) from None
 
     async def connect(self, *, unattended: bool) -> EcaClient:
-        """Return the client of the engine, for code that is not a waiting cell. `unattended`: nobody approves tool
-        calls. See `get_client`. Raises: EcaError."""
+        """Return the client of the engine, to code that is not a waiting cell: see `get_client`. `unattended`: nobody
+        can approve tool calls. Raises: EcaError."""
         return await self.engine.get_client(self.kernel, unattended=unattended)
 
     async def announce_model(self, client: EcaClient) -> None:
-        """Send the model of `%eca use` to the server, once, so that new chats of this notebook begin with it. A model
-        that is not listed is only tried."""
+        """Tell the server once which model the user has chosen with `%eca use`, so that new chats of this notebook
+        begin with it. A model that the server does not list is not sent, because it may not exist."""
         from jupyter_eca.protocol.chat import ChatSelectedModelChangedParams
 
         if self.model not in {"", self._announced_model} and self.model in client.setup.models:
@@ -94,7 +94,8 @@ class CellSession:
             await client.notify("chat/selectedModelChanged", ChatSelectedModelChangedParams(model=self.model))
 
     async def read_selection(self, client: EcaClient) -> ChatSelection:
-        """Return what the next question is answered with, if it chooses nothing."""
+        """Return the model and the other choices with which the next question is answered, if it does not choose
+        others."""
         from jupyter_eca.apps.kernel.answer.turn import wait_with_heartbeat
         from jupyter_eca.protocol.chats import ChatSelection, ChatSelectionParams
 

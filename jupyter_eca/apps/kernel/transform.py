@@ -1,8 +1,9 @@
-"""Transforms `%%eca` and `%eca` in the source of a cell into a call that is awaited. IPython calls this before it
-parses a cell as Python. For example `%eca Why?` becomes `await __eca__('Why?')`.
+"""Transforms the magics `%%eca` and `%eca` in the source of a cell into calls that are awaited. For example `%eca Why?`
+becomes `await __eca__('Why?')`. IPython calls `transform` before it parses the cell as Python.
 
-The reason: while a cell awaits, the kernel's loop runs. A magic that blocks would delay clicks, stops and interrupts
-until it has ended (ipykernel 7.4). This module must not know what the call does: `magic` runs it.
+The reason: while a cell awaits a call, the event loop of the kernel runs. An ordinary magic blocks the loop, so that
+clicks, stops and interrupts would have no effect until it has ended (ipykernel 7.4). This module must not know what the
+call does: `magic` runs it.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _LINE = re.compile(r"(\s*)%eca(?![\w?])(.*)")
 
 
 def transform(lines: list[str]) -> list[str]:
-    """Return the lines of a cell with our magics transformed. It is one of IPython's `input_transformers_cleanup`.
-    `%eca` in a string or in a cell of another magic is not transformed."""
+    """Return the lines of a cell with our magics transformed. IPython has this function in its list
+    `input_transformers_cleanup`. `%eca` is not transformed in a string, or in a cell that begins with another magic."""
     first = next((index for index, line in enumerate(lines) if line.strip()), None)
     if first is None:
         return lines
@@ -49,8 +50,8 @@ def _find_line(lines: list[str], start: int) -> int | None:
 
 
 def find_questions(lines: list[str]) -> list[int]:
-    """Return the indexes of the lines in which `%eca` is a statement, and not a part of a string or of a cell of
-    another magic."""
+    """Return the indexes of the lines that ask with `%eca`. It does not count in a string, or in a cell that begins
+    with another magic."""
     transformed = transform(lines)
     if len(transformed) != len(lines):
         return []  # the whole cell is a question with `%%eca`

@@ -1,5 +1,6 @@
-"""Tells Jupyter that the server is in use while the assistant works. Jupyter can be set to end a server without
-activity, and the idle culler of a JupyterHub does so: a turn or a background job would be lost when no page is open.
+"""Tells Jupyter that the server is in use while the assistant works. Jupyter can be configured to end a server that
+nobody uses, and the idle culler of a JupyterHub ends such servers. Without this module, a turn or a background job
+would be lost if no page is open.
 
 It must not know who ends servers. A chat that waits for its user does not count: otherwise one forgotten question would
 keep a server for ever.
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 # Our entry in Jupyter's table of activities.
 NAME: Final = "jupyter_eca"
 
-# Seconds between two looks. Hubs end idle servers after many minutes.
-_INTERVAL: Final = 10.0
+# Seconds between two checks. Hubs end idle servers only after many minutes.
+_CHECK_SECONDS: Final = 10.0
 
 
 def is_working(host: Host) -> bool:
@@ -37,9 +38,9 @@ def is_working(host: Host) -> bool:
 
 
 async def report_activity(host: Host, times: MutableMapping[str, datetime]) -> None:
-    """Note the time as long as the assistant works, until this is cancelled. `times` is Jupyter's setting
-    `last_activity_times`: the newest of all its times is the last activity of the server."""
+    """Note the time again and again while the assistant works. This ends when it is cancelled. `times` is Jupyter's
+    setting `last_activity_times`. Its newest time counts as the last activity of the server."""
     while True:
         if is_working(host):
             times[NAME] = datetime.now(UTC)
-        await asyncio.sleep(_INTERVAL)
+        await asyncio.sleep(_CHECK_SECONDS)

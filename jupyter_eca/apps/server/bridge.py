@@ -1,5 +1,6 @@
-"""Owns the bridge by which a program that an editor starts reaches the assistant in a running Jupyter server. Messages
-on stdin, one in each line, go to a WebSocket of the server, and its messages go to stdout.
+"""Owns the bridge between an editor and the assistant in a running Jupyter server. The editor starts it as a program.
+Messages of the editor arrive on stdin, one in each line, and are sent to a WebSocket of the server. Messages of the
+server are written to stdout.
 
 It must not know what the messages mean: a front in the server does (`fronts/`). `websockets.py` is the other end.
 """
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
 
     from jupyter_eca.transport.stdio import StdioLink
 
-# The largest message of the server that is read, in bytes. A tool call may carry images.
+# The largest message that is accepted from the server, in bytes. A tool call may contain images.
 _LARGEST_MESSAGE = 128 * 1024 * 1024
 
 _LOST = "The Jupyter server has closed the connection. Start the agent again when the server runs."
 
 
 async def bridge_stdio(url: str, front: str) -> int:
-    """Connect stdin and stdout to a front of the server at this address, until either side ends. Return the exit
-    status: 0 when the editor has left, 1 when the server has.
+    """Connect stdin and stdout to a front of the server at this address, until one side ends the connection. Return the
+    exit status: 0 if it was the editor, 1 if it was the server.
 
     Raises: ConfigError when there is no connection.
     """
@@ -75,8 +76,8 @@ async def _connect(url: str, front: str) -> WebSocketClientConnection:
 
 
 def _find_token(base: str) -> str:
-    """Return the token of a running server of this user, "" if none is known at this address. All names of this
-    machine count as one. The token is for no other machine."""
+    """Return the token of the server that this user runs at this address, "" if no such server is found. The address
+    may have any name of this machine, such as `localhost` or `127.0.0.1`. No token is returned for another machine."""
     from jupyter_server.serverapp import list_running_servers
 
     wanted = _normalize(base)

@@ -1,5 +1,5 @@
-"""The command `/sessions`: lists the sessions that the outside agent of a chat has kept, for example those of its own
-terminal, and goes on with one of them in this chat.
+"""Owns the command `/sessions`. It lists the sessions that the outside agent of a chat has stored, for example those
+that the user has begun in the terminal of the agent. With a number it continues one of them in this chat.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _NOT_OUTSIDE: Final = (
     "`/sessions` is for outside agents, such as Claude Code. Choose one as the agent of this chat. `/resume` lists the "
     "chats."
 )
-_NONE_KEPT: Final = "{title} cannot go on with earlier sessions."
-_NONE: Final = "{title} has no sessions for this folder."
+_CANNOT_CONTINUE: Final = "{title} cannot go on with earlier sessions."
+_NO_SESSIONS: Final = "{title} has no sessions for this folder."
 _CHOSEN: Final = (
     "Your next message goes on with {session} of {title}. The agent knows what was said there; this chat does not show "
     "it."
@@ -30,7 +30,7 @@ _UNKNOWN: Final = "There is no session {name!r}. `/sessions` lists those there a
 
 
 async def sessions(place: CommandPlace, call: CommandCall) -> CommandAnswer:
-    """List the sessions of the chat's agent, or go on with one of them."""
+    """List the sessions of the chat's agent, or continue one of them."""
     chat = await place.host.chats.load(place.chat)
     agent = place.host.current.resolved.agent(chat.choice.agent)
     if agent.outside is None:
@@ -41,26 +41,26 @@ async def sessions(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     except AgentError as error:
         return CommandAnswer(str(error))
     if not found:
-        return CommandAnswer((_NONE_KEPT if found is None else _NONE).format(title=title))
+        return CommandAnswer((_CANNOT_CONTINUE if found is None else _NO_SESSIONS).format(title=title))
     if not call.text:
         lines = [f"{number}. {_describe(session)}" for number, session in enumerate(found, 1)]
         return CommandAnswer("\n".join([*lines, "", "`/sessions NUMBER` goes on with one."]))
-    chosen = _find(found, call.text)
+    chosen = _find_session(found, call.text)
     if chosen is None:
         return CommandAnswer(_UNKNOWN.format(name=call.text))
     await agents.choose_session(chat, agent, chosen.id)
     return CommandAnswer(_CHOSEN.format(session=_describe(chosen), title=title))
 
 
-def _find(found: tuple[ListedSession, ...], name: str) -> ListedSession | None:
-    """Return the session with a number of the list or with an id. None when there is no such session."""
+def _find_session(found: tuple[ListedSession, ...], name: str) -> ListedSession | None:
+    """Return the session whose number in the list, or whose id, is `name`. Return None when there is none."""
     if name.isdecimal() and 1 <= int(name) <= len(found):
         return found[int(name) - 1]
     return next((session for session in found if session.id == name), None)
 
 
 def _describe(session: ListedSession) -> str:
-    """Return the line of a session: `*Title* (2026-01-31 12:00)`."""
+    """Return a line about a session: `*Title* (2026-01-31 12:00)`."""
     when = f" ({session.updated[:16].replace('T', ' ')})" if session.updated else ""
     return f"*{session.title or session.id}*{when}"
 

@@ -1,5 +1,5 @@
-"""The context of the whole workspace: the names of its files. Old clients send it with every prompt. `directory` has a
-single folder.
+"""Owns the context `repoMap`: the names of all files of the workspace. Old clients send it with every prompt. The
+neighbour `directory` owns the context that is one folder.
 """
 
 from __future__ import annotations

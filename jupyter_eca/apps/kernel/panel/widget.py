@@ -1,9 +1,9 @@
 """Owns the panel as a widget, `jupyter_eca.Panel()`, for front ends without our extension. It is the same panel as in
 JupyterLab.
 
-Each page that shows the widget is connected to the engine by a link of its own. After the widget there is an output
-with the text of the chat, for readers of the saved notebook. This module must not import anything heavy before a page
-connects: `recorder` imports what is needed then.
+Each page that shows the widget is connected to the engine by a link of its own. Below the widget there is an output
+with the text of the chat, the record. It is for readers of the saved notebook, in which the widget does not work. This
+module must not import anything heavy before a page connects: `recorder` imports what is needed then.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from jupyter_eca.transport.comm import CommLink
 if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.panel.record import Record
 
-# The seconds that the older pages have to answer after a new page has connected. A page that is reloaded sends no
-# message before it goes, so its channel can only be found in this way.
+# Seconds in which the older pages must answer after a new page has connected. A page that is closed or reloaded sends
+# no message before it goes. So this is the only way to find out that it is gone.
 _PAGE_PATIENCE: Final = 10.0
 
 NO_WIDGETS: Final = (
@@ -87,8 +87,8 @@ class Panel(MultiPageWidget):
         super()._handle(content)
 
     def _handle_state(self, content: Any) -> None:
-        """Fold or unfold the record. A page that hides the output with the record says so: then it need not be
-        folded."""
+        """Handle the message in which a page says whether it hides the output with the record. If it does not, fold the
+        record, so that the text of the chat is not shown twice."""
         match content:
             case {"record": str(state)}:
                 self._output.folded = state != "hidden"
