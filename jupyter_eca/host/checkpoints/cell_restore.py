@@ -1,7 +1,7 @@
 """Builds and parses the checkpoints of cells, and restores cells as they were before a turn changed them.
 
 A cell is restored in the live notebook, which a user may have open. It is only restored if nobody else has changed it
-since, so no later work is lost. A change *stands* as long as it has not been reverted, or if the user has undone its
+after the turn, so no later work is lost. A change *stands* if it was not reverted, or if the user has undone its
 revert.
 
 It must not read the database: `checkpoints` does. `engine.changes.revert` computes the steps, and `file_restore` does
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookDocument
     from jupyter_eca.workspace.ports import Notebooks
 
-    # A function that takes a notebook as it is now. It returns the changes to revert in it, by cell, and why the other
-    # cells are left alone.
-    Choose = Callable[[NotebookDocument], tuple["ChangesByCell", dict[str, str]]]
+    # A function that chooses what to revert. It takes a notebook as it is now. It returns the changes to revert by the
+    # id of their cell, and for each cell that is left alone the reason.
+    ChangeChooser = Callable[[NotebookDocument], tuple["ChangesByCell", dict[str, str]]]
 
 _CHANGES: Final[TypeAdapter[tuple[CellChange, ...]]] = TypeAdapter(tuple[CellChange, ...])
 _SOURCES: Final[TypeAdapter[dict[str, str | None]]] = TypeAdapter(dict[str, str | None])
 _ORDER: Final[TypeAdapter[tuple[str, ...]]] = TypeAdapter(tuple[str, ...])
 _DECIDED: Final[TypeAdapter[dict[str, Decided]]] = TypeAdapter(dict[str, Decided])
 
-# The bytes of the largest change that is kept with its outputs. Larger outputs are data, and a copy for each change
-# would fill the disk. Sources are kept whatever their size is.
+# The size in bytes of the largest change that is stored with the outputs of its cells. Larger outputs are data, and a
+# copy for each change would fill the disk. Sources are always stored.
 MAX_BYTES: Final = 10_000_000
 
 NOBODY: Final = "Nobody is there who has it open."
@@ -76,7 +76,8 @@ def make_checkpoint(
     order: Sequence[str],
     review: ReviewState = ReviewState.OPEN,
 ) -> CellCheckpoint:
-    """Return the checkpoint of a change. See `workspace.ports.Checkpointer.keep_cells`."""
+    """Return the checkpoint for a change. `undo` are the changes that take it back, `after` the sources of the cells
+    after it, and `order` the ids of all cells: see `workspace.ports.Checkpointer.keep_cells`."""
     text = _CHANGES.dump_json(tuple(undo), by_alias=True)
     if len(text) > MAX_BYTES:
         text = _CHANGES.dump_json(tuple(map(_without_outputs, undo)), by_alias=True)
@@ -84,10 +85,10 @@ def make_checkpoint(
     return CellCheckpoint(turn, path, text.decode(), dump_sources(after), ids, review=review)
 
 
-def parse_changes(kept: Iterable[CellCheckpoint]) -> dict[str, tuple[RecordedChange, ...]]:
-    """Return the changes of cells by notebook, in the order in which they were made."""
+def parse_changes(checkpoints: Iterable[CellCheckpoint]) -> dict[str, tuple[RecordedChange, ...]]:
+    """Return the changes in some checkpoints by the path of their notebook, in the order in which they were made."""
     found: dict[str, list[RecordedChange]] = {}
-    for checkpoint in kept:
+    for checkpoint in checkpoints:
         after, order = _SOURCES.validate_json(checkpoint.after), _ORDER.validate_json(checkpoint.order)
         decided = _DECIDED.validate_json(checkpoint.decided)
         for undo in _CHANGES.validate_json(checkpoint.undo):
@@ -107,7 +108,7 @@ def parse_changes(kept: Iterable[CellCheckpoint]) -> dict[str, tuple[RecordedCha
 
 
 def group_by_cell(changes: Iterable[RecordedChange]) -> ChangesByCell:
-    """Group the changes of a notebook by cell."""
+    """Return the changes of a notebook by the id of their cell."""
     found: dict[str, list[RecordedChange]] = {}
     for change in changes:
         found.setdefault(change.cell, []).append(change)
@@ -115,12 +116,13 @@ def group_by_cell(changes: Iterable[RecordedChange]) -> ChangesByCell:
 
 
 def dump_sources(after: Mapping[str, str | None]) -> str:
-    """Return the sources of cells after a change as JSON."""
+    """Return as JSON the sources of cells after a change."""
     return _SOURCES.dump_json(dict(after)).decode()
 
 
 def merge_sources(after: Iterable[str]) -> dict[str, str | None]:
-    """Return the sources after the last of several changes. `after` has one JSON text for each change, in order."""
+    """Return the sources of the cells after several changes. `after` has for each change, in their order, the JSON of
+    the sources after it."""
     found: dict[str, str | None] = {}
     for text in after:
         found |= _SOURCES.validate_json(text)
@@ -128,7 +130,7 @@ def merge_sources(after: Iterable[str]) -> dict[str, str | None]:
 
 
 def _without_outputs(change: CellChange) -> CellChange:
-    """Return a change that restores the source only."""
+    """Return the change without its outputs, so that it restores only the source."""
     match change:
         case PutCell(cell=cell, was=str(was)):  # the cell exists: its outputs stay as they are
             return EditCell(cell_id=cell.id, was=was, source=cell.source)
@@ -138,13 +140,13 @@ def _without_outputs(change: CellChange) -> CellChange:
             return change
 
 
-def choose_turns(all_changes: Sequence[RecordedChange], turns: Iterable[str]) -> Choose:
-    """Return a function that chooses those changes of these turns that stand. The turns are the last ones of a chat,
-    and `all_changes` are all changes of the notebook."""
+def choose_turns(all_changes: Sequence[RecordedChange], turns: Iterable[str]) -> ChangeChooser:
+    """Return a function that chooses those changes of these turns that stand. The turns must be the last ones of the
+    chat. `all_changes` are all changes of the notebook."""
     wanted = set(turns)
 
     def choose(document: NotebookDocument) -> tuple[ChangesByCell, dict[str, str]]:
-        """Return the changes to revert by cell, and why the other cells are left alone."""
+        """Do what `ChangeChooser` describes."""
         chosen: ChangesByCell = {}
         skipped: dict[str, str] = {}
         for cell, changes in group_by_cell(change for change in all_changes if change.turn in wanted).items():
@@ -160,12 +162,12 @@ def choose_turns(all_changes: Sequence[RecordedChange], turns: Iterable[str]) ->
 
 
 async def restore_cells(
-    chat: str, path: str, all_changes: Sequence[RecordedChange], choose: Choose, notebooks: Notebooks | None
+    chat: str, path: str, all_changes: Sequence[RecordedChange], choose: ChangeChooser, notebooks: Notebooks | None
 ) -> list[RestoredCell]:
-    """Restore the cells of a notebook that `choose` selects. `all_changes` are all changes of the notebook.
+    """Revert those changes in a notebook that `choose` returns. `all_changes` are all changes of the notebook.
 
-    All cells are restored in one edit, so that the user can undo it in one step. If that edit is refused, each cell is
-    restored by an edit of its own. Without `notebooks` nothing can be restored.
+    All cells are restored by one edit, so that the user can undo it in one step. If that edit is refused, each cell is
+    restored by an edit of its own. If `notebooks` is None, nothing can be restored.
     """
     try:
         if notebooks is None:

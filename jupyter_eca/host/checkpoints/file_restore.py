@@ -1,8 +1,8 @@
-"""Finds which changes of turns to files still stand, and restores files as they were before those turns.
+"""Finds the changes to files that stand, and restores files as they were before the turns that made the changes.
 
-A checkpoint has a file as it was before a turn changed it, and the digest of the file after the turn. A change *stands*
-if it was not reverted, or if the user has undone its revert. A file is only restored if nobody else has changed it
-since, so no later work is lost.
+A checkpoint has the content of a file before a turn changed it, and the digest of the content after the turn. A change
+*stands* if it was not reverted, or if the user has undone its revert. A file is only restored if nobody else has
+changed it after the turn, so no later work is lost.
 
 It must not read the database: `checkpoints` does. `cell_restore` does the same for cells of notebooks.
 """
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from jupyter_eca.workspace.ports import Files
 
-    Kept = Mapping[str, Sequence[Checkpoint]]
-    """The checkpoints of files by path, each list in the order of the changes."""
+    CheckpointsByPath = Mapping[str, Sequence[Checkpoint]]
+    """The checkpoints of each file by its path, in the order in which they were made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,31 +39,31 @@ class RestoredFiles:
     """Why the other files were not restored, by path."""
 
 
-def find_standing_checkpoints(kept: Sequence[Checkpoint], now: str) -> list[Checkpoint]:
-    """Return the checkpoints of a file whose changes stand. `now` is the digest of the file."""
-    found: list[Checkpoint] = []
-    # From the newest to the oldest change: `now` becomes the digest before each change that stands.
-    for checkpoint in reversed(kept):
+def find_standing_checkpoints(checkpoints: Sequence[Checkpoint], digest: str) -> list[Checkpoint]:
+    """Return those checkpoints of a file whose changes stand. `digest` is the digest of the file as it is now."""
+    standing: list[Checkpoint] = []
+    # From the newest change back to the oldest: `digest` becomes the digest before each change that stands.
+    for checkpoint in reversed(checkpoints):
         before = digest_content(checkpoint.before)
-        is_revert_undone = checkpoint.after == now and now != before
+        is_revert_undone = checkpoint.after == digest and digest != before
         if checkpoint.decided is not Decided.REVERTED or is_revert_undone:
-            found.insert(0, checkpoint)
-            now = before
-    return found
+            standing.insert(0, checkpoint)
+            digest = before
+    return standing
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewedFile:
-    """The changes of some turns to a file that stand."""
+    """Those changes of some turns to one file that stand."""
 
     rows: Sequence[Checkpoint]
     """The checkpoints of these changes."""
     before: bytes | None
-    """The content before them, None for no file."""
+    """The content of the file before these changes; None if there was no file."""
     after: bytes | None
-    """The content after them, None for no file."""
+    """The content of the file after these changes; None if there was no file."""
     refused: str
-    """Why the changes cannot be reverted, "" if they can."""
+    """Why the changes cannot be reverted; "" if they can."""
 
     @property
     def kind(self) -> Literal["created", "edited", "deleted"]:
@@ -73,73 +73,78 @@ class ReviewedFile:
         return "deleted" if self.after is None else "edited"
 
 
-def review_file(kept: Sequence[Checkpoint], turns: Collection[str], files: Files) -> ReviewedFile | None:
-    """Return the changes of these turns to a file that stand, None if none of them does.
+def review_file(checkpoints: Sequence[Checkpoint], turns: Collection[str], files: Files) -> ReviewedFile | None:
+    """Return those changes of these turns to a file that stand; None if none of them does.
 
-    `kept` are all checkpoints of the file. A new folder is no change of its own.
+    `checkpoints` are all checkpoints of the file. For a folder None is returned: to make a folder does not count as a
+    change.
     """
-    path = Path(kept[0].path)
-    of_turns = [row for row in kept if row.turn in turns and row.decided is not Decided.KEPT]
+    path = Path(checkpoints[0].path)
+    of_turns = [row for row in checkpoints if row.turn in turns and row.decided is not Decided.KEPT]
     if not of_turns or path.is_dir():
         return None
     try:
-        now = read_content(path)
+        content = read_content(path)
     except OSError:
         return ReviewedFile(of_turns, of_turns[0].before, None, "it could not be read")
-    standing = find_standing_checkpoints(kept[kept.index(of_turns[0]) :], digest_content(now))
-    rows = [checkpoint for checkpoint in standing if checkpoint in of_turns]
-    later = [checkpoint for checkpoint in standing if checkpoint not in of_turns]
-    if not rows or (not later and not _differs(rows, now)):
+    standing = find_standing_checkpoints(checkpoints[checkpoints.index(of_turns[0]) :], digest_content(content))
+    rows = [row for row in standing if row in of_turns]
+    later = [row for row in standing if row not in of_turns]
+    if not rows or (not later and not _has_effect(rows, content)):
         return None
-    after = later[0].before if later else now
+    after = later[0].before if later else content
     return ReviewedFile(rows, rows[0].before, after, LATER if later else find_obstacle(str(path), rows, files) or "")
 
 
-def _differs(rows: Sequence[Checkpoint], now: bytes | None) -> bool:
-    """Return whether the file still differs from its content before the changes. It does not if somebody else has
-    removed it, or has restored the old content."""
-    if now is None:
+def _has_effect(rows: Sequence[Checkpoint], content: bytes | None) -> bool:
+    """Return whether the changes still have an effect on the file. They have none if somebody else has removed the file
+    or restored its old content. `content` is its content now; None if there is no file."""
+    if content is None:
         return rows[-1].after == "absent" and rows[0].before is not None
-    return rows[0].after == UNKEPT or now != rows[0].before
+    return rows[0].after == UNKEPT or content != rows[0].before
 
 
 def choose_files(
-    kept: Kept, turns_by_path: Mapping[str, Collection[str]], files: Files
-) -> tuple[Kept, Kept, dict[str, str]]:
-    """Choose the changes that can be reverted of those that the user wants reverted: the turns by path.
+    checkpoints: CheckpointsByPath, turns_by_path: Mapping[str, Collection[str]], files: Files
+) -> tuple[CheckpointsByPath, CheckpointsByPath, dict[str, str]]:
+    """Choose which of the changes that the user wants to revert can be reverted. `turns_by_path` are the files, and for
+    each file the turns whose changes the user wants to revert.
 
-    Return the checkpoints of the chosen changes, the checkpoints of the other changes of the same turns, and why the
-    remaining paths are left alone.
+    Return the checkpoints of the changes that can be reverted, the checkpoints of the other changes of these turns, and
+    for each file that is left alone the reason.
     """
-    found = {path: review_file(kept[path], turns, files) for path, turns in turns_by_path.items()}
+    found = {path: review_file(checkpoints[path], turns, files) for path, turns in turns_by_path.items()}
     chosen = {path: review.rows for path, review in found.items() if review is not None and not review.refused}
     skipped = {path: review.refused if review else GONE for path, review in found.items() if path not in chosen}
     turns = {turn for turns_of_path in turns_by_path.values() for turn in turns_of_path}
-    others = {path: rows for path, rows in find_changes_of_turns(kept, turns).items() if path not in chosen}
+    others = {path: rows for path, rows in find_changes_of_turns(checkpoints, turns).items() if path not in chosen}
     return chosen, others, skipped
 
 
-def find_changes_of_turns(kept: Kept, turns: Collection[str]) -> Kept:
-    """Return the changes of the last turns of a chat that stand."""
-    of_turns = {path: [checkpoint for checkpoint in rows if checkpoint.turn in turns] for path, rows in kept.items()}
+def find_changes_of_turns(checkpoints: CheckpointsByPath, turns: Collection[str]) -> CheckpointsByPath:
+    """Return the checkpoints of those changes that stand and that these turns made. The turns must be the last ones of
+    the chat."""
+    of_turns = {path: [row for row in rows if row.turn in turns] for path, rows in checkpoints.items()}
     standing = {path: find_standing_checkpoints(rows, digest_file(path)) for path, rows in of_turns.items() if rows}
     return {path: rows for path, rows in standing.items() if rows}
 
 
-def restore_files(kept: Kept, files: Files, others: Kept | None = None) -> RestoredFiles:
-    """Restore each file as it was before the first of its checkpoints. `others` are the changes of the same turns that
-    are not reverted."""
+def restore_files(
+    checkpoints: CheckpointsByPath, files: Files, others: CheckpointsByPath | None = None
+) -> RestoredFiles:
+    """Restore each file as it was before the first of its `checkpoints`. `others` are the checkpoints of those changes
+    of the same turns that are not reverted."""
     done: list[str] = []
     # The files and folders that the turns have made.
-    new_paths = [Path(path) for path, rows in {**(others or {}), **kept}.items() if rows[0].before is None]
-    skipped = {path: why for path, rows in kept.items() if (why := find_obstacle(path, rows, files))}
+    new_paths = [Path(path) for path, rows in {**(others or {}), **checkpoints}.items() if rows[0].before is None]
+    skipped = {path: why for path, rows in checkpoints.items() if (why := find_obstacle(path, rows, files))}
     # A turn may have moved a file that cannot be restored at its old path. Then the new path has the only copy of it,
-    # which must not be removed. If the old file was not kept, any of the new files may be that copy.
+    # which must not be removed. If the content of the old file was not stored, any new file may be that copy.
     not_restored = {path: rows for path, rows in (others or {}).items() if not Path(path).exists()}
-    not_restored |= {path: kept[path] for path in skipped}
-    has_unkept = any(rows[0].after == UNKEPT for rows in {**not_restored, **kept}.values())
+    not_restored |= {path: checkpoints[path] for path in skipped}
+    has_unkept = any(rows[0].after == UNKEPT for rows in {**not_restored, **checkpoints}.values())
     lost_digests = {digest_content(rows[0].before) for rows in not_restored.values()} - {"absent"}
-    for path, rows in kept.items():
+    for path, rows in checkpoints.items():
         if path in skipped or Path(path).is_dir():
             continue
         if rows[0].before is None and (has_unkept or compute_digest(Path(path)) in lost_digests):
@@ -161,9 +166,9 @@ def display_path(path: str, files: Files) -> str:
         return path
 
 
-def find_obstacle(path: str, kept: Sequence[Checkpoint], files: Files) -> str | None:
-    """Return why a file cannot be restored, None if it can."""
-    first = kept[0]
+def find_obstacle(path: str, checkpoints: Sequence[Checkpoint], files: Files) -> str | None:
+    """Return why a file cannot be restored; None if it can. `checkpoints` are those whose changes are reverted."""
+    first = checkpoints[0]
     if first.after == UNKEPT:
         return "it is too large or no plain file, and was not kept"
     if Path(path).is_dir() and first.before is None:
@@ -171,20 +176,20 @@ def find_obstacle(path: str, kept: Sequence[Checkpoint], files: Files) -> str | 
     try:
         if files.resolve(path) != Path(path):
             return "a link leads elsewhere now"
-        now = compute_digest(Path(path))
+        digest = compute_digest(Path(path))
     except OSError as error:
         return error.strerror or "it could not be read"
     except ToolError:
         return "it is outside of the workspace"
     # Nobody else has changed the file if each turn found what the one before it had left.
-    unbroken = [row.after for row in kept] == [*(digest_content(row.before) for row in kept[1:]), now]
-    return None if unbroken or now == digest_content(first.before) else CHANGED
+    unbroken = [row.after for row in checkpoints] == [*(digest_content(row.before) for row in checkpoints[1:]), digest]
+    return None if unbroken or digest == digest_content(first.before) else CHANGED
 
 
 def _restore_file(file: Path, before: bytes | None, new_paths: Collection[Path]) -> bool:
     """Write the old content, or remove a file that did not exist. Return whether there was anything to do.
 
-    Of the folders that hold a removed file, those that the turn has made are removed too, if they are empty.
+    When a file is removed, the folders around it are removed too, if the turn has made them and they are empty now.
     """
     if compute_digest(file) == digest_content(before):
         return False
@@ -200,13 +205,13 @@ def _restore_file(file: Path, before: bytes | None, new_paths: Collection[Path])
     return True
 
 
-# The bytes of the largest file that is kept. Larger files are data, which our tools do not write, and a copy for each
-# change would fill the disk.
+# The size in bytes of the largest file whose content is stored. Larger files are data, which our tools do not write,
+# and a copy for each change would fill the disk.
 MAX_BYTES: Final = 10_000_000
 
 
 def read_content(path: Path) -> bytes | None:
-    """Return the content of a file, None if there is no file. Raises: OSError, also for a file that is too large."""
+    """Return the content of a file; None if there is no file. Raises: OSError, also if the file is too large."""
     return read_resolved(path, MAX_BYTES) if path.is_file() else None
 
 
@@ -234,5 +239,5 @@ def compute_digest(path: Path) -> str:
 
 
 def digest_content(content: bytes | None) -> str:
-    """Return the digest of a content, `absent` for no file."""
+    """Return the digest of a content. For None, which means no file, it is `absent`."""
     return "absent" if content is None else hashlib.sha256(content).hexdigest()
