@@ -5,9 +5,11 @@
  * for example. A block is one thing that the panel draws: a message, an answer, or the card of a tool call. So several
  * contents make one block.
  *
- * Contents may arrive in any order: a tool call may first appear in any of its stages, but never goes back to an
- * earlier one, and reasoning may first appear in its middle. Content of an unknown type changes nothing. This module
- * knows no chat: `transcript.ts` adds the status and the usage.
+ * Contents may be missing at the beginning, or come late. So the first content of a tool call may belong to any of its
+ * stages, and a call never goes back to an earlier stage. The first content of a reasoning may be a piece from its
+ * middle. A content of an unknown type changes nothing.
+ *
+ * This module knows no chat: `transcript.ts` adds the status and the usage.
  */
 
 import {
@@ -34,7 +36,7 @@ import {
   TurnFailure
 } from '../wire/protocol';
 
-/** What all blocks have. */
+/** The fields of all blocks. */
 interface Keyed {
   /** Identifies the block in its transcript. It is the same after a replay. */
   readonly key: string;
@@ -170,7 +172,7 @@ export type Blocks = readonly Block[];
 type ToolContent =
   ToolCallPrepareContent | ToolCallRunContent | ToolCallRunningContent | ToolCalledContent | ToolCallRejectedContent;
 
-/** The order of the stages of a tool call. A call only moves to a stage with a higher rank. The last four are final. */
+/** The order of the stages of a tool call. A call only goes to a stage with a higher rank. The last four are final. */
 const STAGE_RANKS: Readonly<Record<ToolStatus, number>> = {
   preparing: 0,
   waiting: 1,
@@ -247,11 +249,14 @@ export function setLeftOut(blocks: Blocks, id: string, leftOut: readonly number[
     : blocks;
 }
 
-/** How many parts of a change are approved, of how many, and whether anything of the change remains. */
+/** What is left of a change of which the user leaves out some parts. */
 export interface PartCount {
+  /** The number of parts that are approved. */
   readonly kept: number;
+  /** The number of all parts. */
   readonly all: number;
-  readonly remains: boolean;
+  /** Whether the call would still change something. */
+  readonly changesSomething: boolean;
 }
 
 /** Count the parts of a waiting call that are approved; undefined when no part is left out. */
@@ -261,11 +266,14 @@ export function countParts({ details, leftOut = [] }: ToolBlock): PartCount | un
   }
   const { parts = [], cells = [] } = details;
   const kept = parts.length - leftOut.length;
-  const remains = kept > 0 || cells.some(change => !parts.some(part => isPartOf(part, change)));
-  return { kept, all: parts.length, remains };
+  const changesSomething = kept > 0 || cells.some(change => !parts.some(part => isPartOf(part, change)));
+  return { kept, all: parts.length, changesSomething };
 }
 
-/** Whether a part belongs to a change. In chats of earlier versions parts have no cell: they are of the only edit. */
+/**
+ * Return whether a part belongs to a change. In chats of earlier versions, parts have no cell, because a call had only
+ * one edit.
+ */
 export function isPartOf(
   part: ChangePart | MovePart,
   change: NonNullable<FileChangeDetails['cells']>[number]
@@ -290,8 +298,8 @@ export function findPlan(blocks: Blocks): TaskDetails | undefined {
 }
 
 /**
- * Return the blocks as they are when their turn has ended: calls and reasoning that were still open are ended. How long
- * such reasoning took is not known, and 0 stands for that.
+ * Return the blocks as they are when their turn has ended: all calls and reasonings that are still open are ended. It
+ * is not known how long such a reasoning took. Its time is set to 0.
  */
 export function endBlocks(blocks: Blocks): Blocks {
   return blocks.some(isOpen)
@@ -325,7 +333,7 @@ function appendBlock(blocks: Blocks, block: Unkeyed<Block>): Blocks {
   return [...blocks, { ...block, key: createKey(blocks) }];
 }
 
-/** Return the key of a block that is added to these blocks. Blocks are never removed, so their number is new. */
+/** Return the key of a new block: the number of the blocks before it. As no block is ever removed, this is unique. */
 function createKey(blocks: Blocks): string {
   return `b${String(blocks.length)}`;
 }
@@ -337,7 +345,7 @@ function insertFlag(blocks: Blocks, flag: Unkeyed<FlagBlock>): Blocks {
   return [...blocks.slice(0, place), { ...flag, key: createKey(blocks) }, ...blocks.slice(place)];
 }
 
-/** Return a copy of the blocks in which the block at `index` is another one. */
+/** Return a copy of the blocks with another block at `index`. */
 function replaceBlock(blocks: Blocks, index: number, block: Block): Blocks {
   const changed = blocks.slice();
   changed[index] = block;
@@ -362,7 +370,7 @@ function addUserText(
   });
 }
 
-/** Text of the assistant comes in pieces, which are joined. Text of the system comes in whole sentences. */
+/** Add a text. Texts of the assistant come in pieces, which are joined. Texts of the system come as whole sentences. */
 function addText(blocks: Blocks, kind: 'text' | 'system', content: Content & { type: 'text' }): Blocks {
   const text = asString(content.text);
   if (content.failure !== undefined) {
@@ -445,7 +453,7 @@ function readStage(content: ToolContent, before?: ToolBlock): Partial<ToolBlock>
   };
 }
 
-/** Return the stage that a content tells of. */
+/** Return the stage that a call has reached with a content. */
 function readStatus(content: ToolContent): ToolStatus {
   switch (content.type) {
     case 'toolCallPrepare':

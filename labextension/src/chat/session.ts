@@ -68,7 +68,7 @@ export interface SessionEnvironment {
 const FIRST_RETRY_MS = 500;
 /** The longest pause between two attempts to connect. */
 const LAST_RETRY_MS = 15_000;
-/** Streamed text is drawn at most ten times a second: a reader does not see more. */
+/** The pause between two drawings: text that streams is drawn ten times a second. A reader does not see more. */
 const FRAME_MS = 100;
 /** A message of type `info` disappears after this time, which is long enough to read it. */
 const READING_MS = 8000;
@@ -104,7 +104,7 @@ export class Session implements Attendant {
   private retryMs = FIRST_RETRY_MS;
   /** Cancels the timer of the next attempt to connect; undefined when no attempt is planned. */
   private cancelRetry: (() => void) | undefined;
-  /** Ends the pause after subscribers were notified; undefined when there is no pause. See `notifySoon`. */
+  /** Ends the pause between two drawings; undefined when there is no pause. See `notifySoon`. */
   private cancelPause: (() => void) | undefined;
   /** Whether the state has changed during the pause. */
   private changedInPause = false;
@@ -306,22 +306,22 @@ export class Session implements Attendant {
       this.notifySubscribers();
     }
     for (const chatId of runningBefore) {
-      this.settleIfEnded(chatId);
+      this.continueAfterTurn(chatId);
     }
     // The server also sends this after each new connection.
     if (method === 'config/updated' && (params as ConfigUpdatedParams).chatId === undefined) {
       void this.recallSelection();
     }
-    if (method === 'chat/statusChanged' && this.isUnknownEnd(params as ChatStatusChangedParams)) {
+    if (method === 'chat/statusChanged' && this.hasHiddenTurnEnded(params as ChatStatusChangedParams)) {
       void this.loadChats();
     }
   }
 
   /**
-   * Whether a turn has ended in a chat that is listed but was never shown here. Only the server knows how the turn
-   * ended, so the list must be fetched again.
+   * Return whether a turn has ended in a chat that is in the list but was never shown here. The list must be fetched
+   * again, because only the server knows how the turn ended.
    */
-  private isUnknownEnd({ chatId, status }: ChatStatusChangedParams): boolean {
+  private hasHiddenTurnEnded({ chatId, status }: ChatStatusChangedParams): boolean {
     const isListed = this.state.list.some(({ id }) => id === chatId);
     return status === 'idle' && isListed && this.state.chats[String(chatId)] === undefined;
   }
@@ -351,10 +351,10 @@ export class Session implements Attendant {
   }
 
   /**
-   * If the turn of a chat has ended, cancel its questions and send the next message that waits: first steering that
-   * came too late, then the queue.
+   * If the turn of a chat has ended, cancel its open questions, and send the next message that waits: first a steering
+   * message that came too late for the turn, then the first message of the queue.
    */
-  private settleIfEnded(chatId: ChatId): void {
+  private continueAfterTurn(chatId: ChatId): void {
     const chat = this.state.chats[String(chatId)];
     if (chat?.status !== 'idle') {
       return;
@@ -424,8 +424,8 @@ export class Session implements Attendant {
     this.client?.notify('chat/promptSteer', { chatId: chat.id, message, ...(contexts.length > 0 && { contexts }) });
   }
 
-  /** Withdraw the steering messages and the queue of the chat, and put their texts back into the prompt box. */
-  takeBackSteers(): void {
+  /** Take back the steering messages and the queue of the chat, and put their texts into the prompt box again. */
+  takeBackWaitingMessages(): void {
     const chat = this.chat;
     this.client?.notify('chat/promptSteerRemove', { chatId: chat.id });
     const waiting = [...chat.steers, ...(chat.queue ?? [])];
@@ -440,7 +440,7 @@ export class Session implements Attendant {
   /** Stop the turn. Messages that wait go back to the prompt box, because they must not start another turn. */
   stop(): void {
     if (this.chat.steers.length + (this.chat.queue?.length ?? 0) > 0) {
-      this.takeBackSteers();
+      this.takeBackWaitingMessages();
     }
     this.client?.stopPrompt(this.chat.id);
   }
@@ -464,7 +464,7 @@ export class Session implements Attendant {
   }
 
   /**
-   * Choose which parts of a waiting call's change are left out when the call is approved. `parts` are the indexes of
+   * Choose the parts that are left out of the change of a waiting call when it is approved. `parts` are the indexes of
    * these parts.
    */
   leaveOut(toolCallId: string, parts: readonly number[], chatId = this.chat.id): void {
@@ -499,7 +499,10 @@ export class Session implements Attendant {
     void this.recallSelection();
   }
 
-  /** Fetch the list of all chats. If `notebook` is the path of one that was moved, its chats follow it before that. */
+  /**
+   * Fetch the list of all chats. `notebook` is the path of a notebook. If it was moved to this path, the server first
+   * lets its chats follow it.
+   */
   async loadChats(notebook?: string): Promise<void> {
     const result = await this.ask('chat/list', notebook === undefined ? {} : { notebook });
     if (result !== undefined) {
@@ -526,8 +529,8 @@ export class Session implements Attendant {
   }
 
   /**
-   * Set an option of the outside agent of the chat that is shown. The server sends back what the agent has taken, which
-   * may be long after this: some agents answer nothing while they work.
+   * Set an option of the outside agent of the chat that is shown. The server sends back the value that the agent has
+   * accepted, which may be long after this: some agents answer nothing while they work.
    */
   chooseOption(option: string, value: string): void {
     this.dispatch({ type: 'optionChosen', chatId: this.chat.id, option, value });

@@ -101,8 +101,8 @@ function toCommand({ name, description, type, arguments: declared }: ChatCommand
 /**
  * Return the suggestion for a context. Cells are listed by their heading or first line, because a number says little.
  *
- * The address of an MCP resource may be a template such as `docs://{page}`. It is no context yet: the suggestion
- * inserts the part before the `{`, and the user types the rest.
+ * The address of an MCP resource may be a template such as `docs://{page}`. It becomes a context only when the user has
+ * typed the page. So the suggestion inserts the part before the `{`, and the user types the rest.
  */
 function toSuggestion(context: ChatContext): Suggestion {
   const { label, detail } = describeContext(context);

@@ -7,15 +7,17 @@
 
 import { Mention } from './mentions';
 
-/** A selection in a text. Both ends are equal for a caret. */
+/** A selection in a text. For a caret without a selection, both ends are equal. */
 export interface TextRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Return the selection with its ends outside of mentions. An end that has moved goes on to the far side of the mention;
- * if both have moved, the selection gets wider.
+ * Return the selection `now` with both ends outside of mentions. `before` is the selection before the user moved it.
+ *
+ * If only one end has moved into a mention, it goes on in the same direction until it is outside. If both ends have
+ * moved, the selection gets wider, so that it covers whole mentions.
  */
 export function keepOutside(mentions: readonly Mention[], before: TextRange, now: TextRange): TextRange {
   const isCaret = now.start === now.end;
@@ -25,7 +27,8 @@ export function keepOutside(mentions: readonly Mention[], before: TextRange, now
     if (mention === undefined) {
       return to;
     }
-    // An end also goes outward if it has not moved but is inside, for example when a mention was typed around it.
+    // An end that has not moved may be inside too, for example if text was typed that makes a mention around it. It
+    // makes the selection wider.
     const goesOutward = !isCaret && (hasMovedBoth || from === to);
     return mention[goesOutward ? outward : from < to ? 'end' : 'start'];
   };
@@ -34,8 +37,9 @@ export function keepOutside(mentions: readonly Mention[], before: TextRange, now
 }
 
 /**
- * Return the range that a key deletes, if it deletes a mention. Otherwise return undefined: then the browser deletes what
- * it always does. `wholeWord`: the key deletes a whole word, and the spaces between that word and the caret.
+ * Return the range to delete when a key is pressed directly beside a mention. Otherwise return undefined, and the
+ * browser deletes what the key always deletes. `wholeWord`: the key deletes a whole word, and the spaces between this
+ * word and the caret.
  */
 export function findDeletion(
   text: string,

@@ -14,10 +14,10 @@ const MARK = 'eca-mod-changed';
 
 /** The marks in all open notebooks. */
 export class ChangedMarks {
-  /** The number of running calls of `pauseDuring`. Above 0, changes and runs are those of the assistant. */
+  /** The number of running calls of `pauseDuring`. If it is not 0, changes and runs are made by the assistant. */
   private pauses = 0;
-  /** The cells whose sources are followed. */
-  private readonly followed = new WeakSet<ISharedCell>();
+  /** The cells whose changes are observed. */
+  private readonly observed = new WeakSet<ISharedCell>();
 
   constructor() {
     const handleRun = (_: unknown, { cell }: { readonly cell: Cell }): void => {
@@ -49,8 +49,8 @@ export class ChangedMarks {
   add(cell: Cell): void {
     cell.addClass(MARK);
     const { sharedModel } = cell.model;
-    if (!this.followed.has(sharedModel)) {
-      this.followed.add(sharedModel);
+    if (!this.observed.has(sharedModel)) {
+      this.observed.add(sharedModel);
       sharedModel.changed.connect((_, { sourceChange }) => {
         if (sourceChange !== undefined) {
           this.removeUnlessPaused(cell);
@@ -59,6 +59,7 @@ export class ChangedMarks {
     }
   }
 
+  /** Remove the mark of a cell. */
   remove(cell: Cell): void {
     cell.removeClass(MARK);
   }

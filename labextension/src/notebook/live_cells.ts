@@ -99,8 +99,8 @@ function planChange(draft: CellOutline[], change: NotebookChange): readonly Step
 }
 
 /**
- * Plan to restore a cell as it was before a change. If the type of the cell is another now, the cell is replaced,
- * because a cell of the model cannot change its type.
+ * Plan to restore a cell as it was before a change. If it was deleted, it is inserted at `newIndex`. If it has another
+ * type now, it is replaced, because a cell of the model cannot change its type.
  */
 function planPut(draft: CellOutline[], newIndex: number, cell: NotebookCell, was: string | undefined): readonly Step[] {
   if (was === undefined && !draft.some(({ id }) => id === cell.id)) {
@@ -125,8 +125,9 @@ function planInsert(draft: CellOutline[], index: number, cell: NewCell | Noteboo
 }
 
 /**
- * Return the index at which a cell is inserted: directly after the cell `after`, or at the top if `after` is empty.
- * Only if `after` is undefined, `index` counts, because cells may have moved since the user saw the change.
+ * Return the index at which a cell is inserted: directly after the cell with the id `after`, or at the top if `after`
+ * is an empty string. If `after` is undefined, return `index`. An id is better than an index, because cells may have
+ * moved since the user saw the change.
  *
  * Throws: Refusal, when the cell `after` is gone.
  */
@@ -154,7 +155,7 @@ function findIndex(draft: readonly CellOutline[], id: string, was?: string): num
   return index;
 }
 
-/** Return the cell. Throws: Refusal, if the cell is running, because the output of the kernel would be lost with it. */
+/** Return the cell. Throws: Refusal, if it is running: the output of the run would be lost if the cell were removed. */
 function requireIdle(cell: CellOutline): CellOutline {
   if (cell.running === true) {
     throw new Refusal(`cell ${cell.id} is running: only its source can be changed until it has ended`);
@@ -254,7 +255,7 @@ function rewrite(cell: ISharedCell | undefined, source: string): void {
   while (tail < shorter - start && old[old.length - 1 - tail] === source[source.length - 1 - tail]) {
     tail++;
   }
-  // A cut must not split a character of two code units: Yjs would write half of it.
+  // The text must not be cut inside a character of two code units: Yjs would write half of the character.
   start -= Number(splitsCharacter(old, start) || splitsCharacter(source, start));
   tail -= Number(
     tail > 0 && (splitsCharacter(old, old.length - tail) || splitsCharacter(source, source.length - tail))

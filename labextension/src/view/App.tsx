@@ -529,7 +529,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
               contexts={chat.steers.flatMap(({ contexts }) => contexts)}
               why={trans.__('Waits for the next step')}
               onTakeBack={() => {
-                session.takeBackSteers();
+                session.takeBackWaitingMessages();
               }}
             />
           )}

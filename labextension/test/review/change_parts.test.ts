@@ -86,11 +86,11 @@ test('a change of which no part is approved may still do something else', () => 
   const insert = { kind: 'insert' as const, index: 1, cell: { id: 'n', cellType: 'code' as const, source: 'n' } };
   const part = { cellId: 'a', start: 0, end: 1, text: 'y' };
   expect(countParts(waitingCall([edit, insert], [part], []))).toBeUndefined();
-  expect(countParts(waitingCall([edit, insert], [part], [0]))).toEqual({ kept: 0, all: 1, remains: true });
+  expect(countParts(waitingCall([edit, insert], [part], [0]))).toEqual({ kept: 0, all: 1, changesSomething: true });
   const other = asEdit({ id: 'b', was: 'x', source: 'y' });
   const parts = [part, { ...part, cellId: 'b' }];
-  expect(countParts(waitingCall([edit, other], parts, [0, 1]))).toEqual({ kept: 0, all: 2, remains: false });
-  expect(countParts(waitingCall([edit, other], parts, [1]))).toEqual({ kept: 1, all: 2, remains: true });
+  expect(countParts(waitingCall([edit, other], parts, [0, 1]))).toEqual({ kept: 0, all: 2, changesSomething: false });
+  expect(countParts(waitingCall([edit, other], parts, [1]))).toEqual({ kept: 1, all: 2, changesSomething: true });
 });
 
 test('a cell that is moved and edited twice has a note for the move and one for both edits', () => {

@@ -122,7 +122,7 @@ export function Approval({
         type="button"
         className="eca-Button eca-mod-main"
         aria-keyshortcuts={next === undefined ? undefined : 'Control+Enter'}
-        disabled={parts?.remains === false}
+        disabled={parts?.changesSomething === false}
         onClick={() => {
           onApprove(id, false, chatId);
         }}
