@@ -8,8 +8,8 @@ must be installed without its dependencies (they compile for minutes, and here t
 What it costs (SmolLM2-135M, one thread of a 2-core machine): 0.5 s to load; 225 MiB of memory until the process ends;
 it writes 55 tokens/s and reads 115 tokens/s; no CPU when idle.
 
-A model whose chat template knows tools gets the tools, and a context that is four times as long. While it writes a
-call, it is forced to follow the tools' schemas (`llama/`). If the template of a file knows no tools, the key
+A model whose chat template supports tools gets the tools, and a context that is four times as long. While it writes a
+call, it is forced to follow the tools' schemas (`llama/`). If the template of a file does not support tools, the key
 `chatTemplate` can name another one. A very small model, such as the one above, cannot use tools. So a model whose file
 is smaller than TINY_BYTES gets no tools, and calls in the history become text. The key `tools` of a model overrides
 this.
@@ -157,7 +157,7 @@ def read_options(file: Path, chosen: ModelConfig, folder: str) -> RunOptions:
             raise ProviderError(f"The chat template {path} cannot be read ({error}). Mend `chatTemplate`.") from error
     knows_tools = mentions_tools(template) if template else file_mentions_tools(file)
     if chosen.tools and not knows_tools:
-        raise ProviderError(f"The chat template of {file.name} knows no tools. {_TEMPLATE}")
+        raise ProviderError(f"The chat template of {file.name} does not support tools. {_TEMPLATE}")
     wants_tools = not tiny if chosen.tools is None else chosen.tools
     return RunOptions(tiny=tiny, tools=knows_tools and wants_tools, template=template)
 
