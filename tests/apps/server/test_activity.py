@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(activity, "_INTERVAL", 0.01)
+    monkeypatch.setattr(activity, "_CHECK_SECONDS", 0.01)
 
 
 @pytest.fixture
