@@ -12,7 +12,7 @@ from jupyter_eca.config import read_config
 from jupyter_eca.host.chat.live_chat import Choice, Prompt
 from jupyter_eca.host.host import Host
 from jupyter_eca.protocol.changes import ChangeExtent
-from jupyter_eca.protocol.content import FileChangeDetails, ToolCallRunContent, ToolCallRunningContent
+from jupyter_eca.protocol.content import ChangePart, FileChangeDetails, ToolCallRunContent, ToolCallRunningContent
 from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.ports import Files, Workspace
@@ -94,10 +94,8 @@ async def test_the_edit_that_runs_has_only_the_parts_that_were_approved(tmp_path
         received = await there.ask([edits()], lambda _: CallDecision(approved=True, left_out=(0,)))
         (question,) = asked(received)
         assert isinstance(question.details, FileChangeDetails)
-        assert [(part.start, part.end, part.text) for part in question.details.parts or ()] == [
-            (0, 6, "a = 10\n"),
-            (24, 29, "e = 50"),
-        ]
+        parts = [part for part in question.details.parts or () if isinstance(part, ChangePart)]
+        assert [(part.start, part.end, part.text) for part in parts] == [(0, 6, "a = 10\n"), (24, 29, "e = 50")]
         wanted = WAS.replace("e = 5", "e = 50")
         assert there.page.cells() == [("a", wanted)]
         run = next(one.content for one in received if isinstance(one.content, ToolCallRunningContent))

@@ -25,7 +25,7 @@ async def test_the_tutor_has_its_own_instructions_and_no_tool_that_changes_anyth
     async with desk(tmp_path, RULES) as table:
         client = await table.client()
         await answer(client, "why?", chat="c", agent="tutor")
-        live = table.host.chats.live("c")
+        live = table.host.chats.get_live("c")
         assert live is not None
         setup = live.state.setup
         assert setup.system.startswith("You are a tutor")
