@@ -64,6 +64,10 @@ async def _run(options: argparse.Namespace) -> int:
 
             run = kept_data.export if options.command == "export" else kept_data.delete
             return await asyncio.to_thread(run, options)
+        case "usage":
+            from jupyter_eca.apps.usage import print_usage
+
+            return await asyncio.to_thread(print_usage, options)
         case _:
             return await _run_engine(options, folder)
 
@@ -135,6 +139,9 @@ def build_parser() -> argparse.ArgumentParser:
         commands.add_parser("export", parents=[shared], help="write all that is kept about a chat, or you, to a .zip"),
         commands.add_parser("purge", parents=[shared], help="delete all that is kept about a chat, a project or you"),
     )
+    _add_usage(
+        commands.add_parser("usage", help="print how much was used by day and person, and nothing of what was said")
+    )
     commands.add_parser(
         "doctor", parents=[shared], help="show a report: what is set up, what is missing, and what to do about it"
     )
@@ -160,6 +167,23 @@ def _add_kept_data(export: argparse.ArgumentParser, purge: argparse.ArgumentPars
         "-o", "--output", type=Path, help="a new file (default: jupyter-eca-DATE.zip in the current folder)"
     )
     purge.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _add_usage(usage: argparse.ArgumentParser) -> None:
+    """Add the description and the options of `jupyter-eca usage`."""
+    usage.description = (
+        "Print how many messages, requests, tokens and US dollars were used by day and person, as CSV. Nothing of what "
+        "was said is read."
+    )
+    usage.add_argument("--since", metavar="DAY", default="", help="from this day on, written as 2026-01-31")
+    usage.add_argument(
+        "--store",
+        type=Path,
+        nargs="+",
+        metavar="PATH",
+        help="the files chats.db, data folders of Jupyter or home folders of others, which you may read (default: your "
+        "own)",
+    )
 
 
 def _add_acp(acp: argparse.ArgumentParser) -> None:

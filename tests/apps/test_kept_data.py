@@ -273,3 +273,26 @@ async def test_where_nothing_is_kept_no_database_is_made(tmp_path: Path, command
     desktop = Desktop(tmp_path)
     assert desktop.run(command, "--everything").returncode == 1
     assert not desktop.data.exists()
+
+
+async def test_the_usage_counts_messages_and_requests_by_day_and_says_nothing_of_them(desktop: Desktop) -> None:
+    done = desktop.run("usage", "--store", str(desktop.data / "chats.db"), str(desktop.folder / "nobody"))
+    first, second, *more = done.stdout.splitlines()
+    assert first == "store,day,person,messages,requests,tokens in,tokens out,US dollars"
+    store, day, person, messages, requests, *_ = second.split(",")
+    assert (store, person, messages, more) == (str(desktop.data / "chats.db"), "", "5", [])
+    assert int(requests) >= 5
+    assert "walrus" not in done.stdout
+    assert (done.returncode, "nobody cannot be read" in done.stderr) == (1, True)
+    assert len(desktop.run("usage", "--since", day).stdout.splitlines()) == 2
+    assert len(desktop.run("usage", "--since", "2999-01-01").stdout.splitlines()) == 1
+    assert "Write it as 2026-01-31" in desktop.run("usage", "--since", "today").stderr
+
+
+async def test_the_usage_names_the_person_whose_message_began_the_turn(desktop: Desktop) -> None:
+    by = json.dumps({"username": "ada", "name": "Ada"})
+    with closing(sqlite3.connect(desktop.data / "chats.db")) as db, db:
+        db.execute("""UPDATE events SET "by" = ? WHERE chat = 'calm' AND role = 'user'""", (by,))
+    rows = [line.split(",")[2:5] for line in desktop.run("usage").stdout.splitlines()[1:]]
+    assert [(person, messages) for person, messages, _ in rows] == [("", "4"), ("ada", "1")]
+    assert rows[1][2] == "1"

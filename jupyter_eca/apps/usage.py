@@ -1,0 +1,47 @@
+"""Owns the command `jupyter-eca usage`: it prints how much was used by day and person, and nothing of what was said."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.errors import ConfigError
+from jupyter_eca.host.store.usage_counts import count_usage
+from jupyter_eca.workspace.paths import find_database
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+_COLUMNS: Final = ("store", "day", "person", "messages", "requests", "tokens in", "tokens out", "US dollars")
+
+
+def print_usage(options: argparse.Namespace) -> int:
+    """Print the usage of the stores as CSV. Return the exit status: 1 if one of them cannot be read; the others are
+    printed. Raises: ConfigError for a day that is none."""
+    try:
+        since = date.fromisoformat(options.since).isoformat() if options.since else ""
+    except ValueError as error:
+        raise ConfigError(f"{options.since!r} is no day. Write it as 2026-01-31.") from error
+    table = csv.writer(sys.stdout)
+    table.writerow(_COLUMNS)
+    status = 0
+    for store in map(_find_store, options.store or [find_database()]):
+        try:
+            rows = count_usage(store, since)
+        except ConfigError as error:
+            sys.stderr.write(f"{error}\n")
+            status = 1
+            continue
+        for row in rows:
+            used = (row.messages, row.requests, row.tokens_in, row.tokens_out, f"{row.cost:.4f}")
+            table.writerow((store, row.day, row.person, *used))
+    return status
+
+
+def _find_store(path: Path) -> Path:
+    """Return the database for a path that may also be the data folder of Jupyter, or the home folder of a user."""
+    places = (path / "eca" / "chats.db", path / ".local" / "share" / "jupyter" / "eca" / "chats.db")
+    return next((place for place in places if place.exists()), path)
