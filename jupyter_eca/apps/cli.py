@@ -139,9 +139,8 @@ def build_parser() -> argparse.ArgumentParser:
         commands.add_parser("export", parents=[shared], help="write all that is kept about a chat, or you, to a .zip"),
         commands.add_parser("purge", parents=[shared], help="delete all that is kept about a chat, a project or you"),
     )
-    _add_usage(
-        commands.add_parser("usage", help="print how much was used by day and person, and nothing of what was said")
-    )
+    told = "print how much was used by day and person, and nothing of what was said"
+    _add_usage(commands.add_parser("usage", parents=[shared], help=told))
     commands.add_parser(
         "doctor", parents=[shared], help="show a report: what is set up, what is missing, and what to do about it"
     )

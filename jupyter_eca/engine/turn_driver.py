@@ -17,6 +17,7 @@ from jupyter_eca.engine.inputs import Refused
 from jupyter_eca.engine.model.history import has_media, has_unanswered_words, is_unanswered
 from jupyter_eca.engine.model.retry import plan_retry
 from jupyter_eca.engine.model.texts import (
+    AGENT_SAID_NOTHING,
     EXHAUSTED,
     FAILURES,
     MEDIA_LEFT_OUT,
@@ -293,7 +294,8 @@ class TurnDriver:
         if self.state.paused:
             self.builder.emit(TextContent(text=PAUSED), Role.SYSTEM)
         elif not (self.state.reply_begun or self.state.pauses):
-            self.builder.emit(TextContent(text=NOTHING_SAID), Role.SYSTEM)
+            text = AGENT_SAID_NOTHING if self.state.setup.outside else NOTHING_SAID
+            self.builder.emit(TextContent(text=text), Role.SYSTEM)
         self.give_signal(TurnSignal.ANSWER)
 
     def handle_summary_input(self, input: compaction_steps.ModelInput) -> None:

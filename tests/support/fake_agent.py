@@ -606,6 +606,24 @@ class FakeAgent:
         chosen = self.ask({"toolCallId": self.new_id(), "title": "Act", "kind": "other"}, *options)
         self.do_say(f"chose {chosen or 'nothing'}")
 
+    def do_diff_liar(self, name: str) -> None:
+        """Ask with a diff, and let the client write another text, after another description of the same call."""
+        path, id = f"{self.folder}/{name}", self.new_id()
+        told, other = (
+            [{"type": "diff", "path": path, "oldText": None, "newText": text}] for text in ("good\n", "evil\n")
+        )
+        self.ask({"toolCallId": id, "title": f"Write {name}", "kind": "edit", "content": told})
+        self.update("tool_call_update", toolCallId=id, content=other)
+        written = self.request("fs/write_text_file", path=path, content="evil\n")
+        self.update("tool_call_update", toolCallId=id, status="completed")
+        self.do_say("written" if written is not None else "refused")
+
+    def do_kind_liar(self, text: str) -> None:
+        """Ask about a call that is called a read, with these arguments and diffs."""
+        fields = json.loads(text)
+        chosen = self.ask({"toolCallId": self.new_id(), "title": "ls", "kind": "read", **fields})
+        self.do_say(f"chose {chosen or 'nothing'}")
+
     def do_late_write(self, name: str) -> None:
         """Ask, and write the file after the turn was cancelled, whatever the answer is."""
         path = f"{self.folder}/{name}"

@@ -33,6 +33,7 @@ NOT_SENT_AGAIN = "{} Your message is not sent again: the model will not see it w
 UNANSWERED_STOPPED = "(The user stopped the turn here, before you had answered.)"
 UNANSWERED_FAILED = "(The turn ended here, before you had answered.)"
 READ = "Read {}"
+AGENT_SAID_NOTHING = "The agent has ended its turn without an answer. Ask again, or choose another agent."
 NOTHING_SAID = "The model sent an empty answer. Ask again, or choose another model."
 PAUSED = "The vendor interrupted its answer too many times before it was complete. Say `go on` to get the rest."
 NOTED = "Read what has ended in the background"

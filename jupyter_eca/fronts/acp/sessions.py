@@ -250,13 +250,17 @@ class AcpSessions:
         host, folder = await self._find_host(params.cwd)
         before = self.open_sessions.get(params.session_id)
         session = AcpSession(self._client, host, params.session_id, folder)
+        if before is None or await host.chats.read_row(params.session_id) is not None:
+            await session.load_chat()
+        elif before.host is host:
+            session.choice = before.choice  # nothing was prompted in it, so it is not stored
+        else:
+            raise RemoteError(
+                f"there is no session {params.session_id[:80]!r} in {folder}", AcpErrorCode.RESOURCE_NOT_FOUND
+            )
         if before is not None:
             await before.end_prompts()
             await self._forget(before)
-        if before is None or await host.chats.read_row(params.session_id) is not None:
-            await session.load_chat()
-        else:
-            session.choice = before.choice  # nothing was prompted in it, so it is not stored
         async with self._client.replaying(session.id) as send:
             self.open_sessions[session.id] = session
             for update in await session.read_past(replay=replay):

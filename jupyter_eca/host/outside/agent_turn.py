@@ -39,7 +39,7 @@ from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.outside import call_view
-from jupyter_eca.host.outside.file_views import describe_changes, is_notebook
+from jupyter_eca.host.outside.file_views import describe_changes, is_as_described, is_notebook
 from jupyter_eca.host.outside.tool_access import ToolAccess
 from jupyter_eca.host.tools.path_resolution import find_call_targets
 from jupyter_eca.protocol.content import MetadataContent, RejectReason
@@ -106,12 +106,16 @@ class ShownCall:
     """The id of the call in the chat."""
     latest: AgentCall
     """The call as it was last described."""
+    approved: AgentCall | None = None
+    """The call as its card showed it to the user, who has approved it; None if nobody was asked."""
     is_ready: bool = False
     """Whether it was fed as `CallReady`."""
     request: int | None = None
     """The number of the request for permission that waits for an answer; None for none."""
     ended: asyncio.Future[AgentCall] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """Set when the agent has said how the call ended, or the turn is over."""
+    asked: AgentCall | None = None
+    """The call as its card shows it, if the agent has asked for permission."""
     is_watched: bool = False
     """Whether the files were noted before the command of the call."""
     timer: asyncio.TimerHandle | None = None
@@ -381,6 +385,7 @@ class AgentTurn:
         if shown.timer is not None:
             shown.timer.cancel()
         call = shown.latest
+        shown.asked = call if shown.request is not None else None
         ready = inputs.CallReady(
             now(),
             self._number,
@@ -451,7 +456,7 @@ class AgentTurn:
             if shown.latest.command:
                 await self._files.begin_command(id, anew=True)
             self._session.answer_permission(shown.request, allow=True)
-            shown.request = None
+            shown.request, shown.approved = None, shown.asked
             self._approved.append(shown)
         try:
             call = await asyncio.shield(shown.ended)
@@ -501,7 +506,7 @@ class AgentTurn:
         return await self._files.read(path, line, limit)
 
     async def write_file(self, path: str, content: str) -> None:
-        """Write a file for the agent. If no call that runs has named the file, the engine decides as about any call.
+        """Write a file for the agent. If no call that runs has described this, the engine decides as about any call.
 
         Raises: ToolError when it is not written. The message is for the agent.
         """
@@ -510,7 +515,7 @@ class AgentTurn:
             raise ToolError(OPEN_NOTEBOOK.format(path=path))
         if self._chat.state.status is not TurnStatus.STREAMING:
             raise ToolError("The turn was stopped; nothing was written.")
-        if self._is_allowed_to_write(path):
+        if await self._is_allowed_to_write(path, content):
             await self._files.write(path, content)
             return
         write = _Write(path, content)
@@ -536,18 +541,24 @@ class AgentTurn:
             write.done.set_result(None)
         return ToolResult("Written.")
 
-    def _is_allowed_to_write(self, path: str) -> bool:
-        """Return whether a call that runs has named this file. Then the agent may write it without a further
-        question."""
+    async def _is_allowed_to_write(self, path: str, content: str) -> bool:
+        """Return whether a call that runs has described this write. Then there is no further question. What the user
+        has approved is what the card showed: another content is another act."""
         real = self._files.find_real(path)
-        running = [shown for shown in self._by_id.values() if shown.is_ready and shown.request is None]
-        named = [
-            name
-            for shown in running
-            if not shown.ended.done()
-            for name in (*(str(item["path"]) for item in shown.latest.diffs), *shown.latest.paths)
-        ]
-        return any(self._files.find_real(name) == real for name in named)
+        for shown in list(self._by_id.values()):
+            if not shown.is_ready or shown.request is not None or shown.ended.done():
+                continue
+            call = shown.approved or shown.latest
+            diffs = [diff for diff in call.diffs if self._files.find_real(str(diff["path"])) == real]
+            if diffs:
+                for diff in diffs:
+                    if await run_read(is_as_described, self._files.files, diff, content):
+                        return True
+            elif any(self._files.find_real(name) == real for name in call.paths) and (
+                shown.approved is None or content in call.raw_input.values()
+            ):
+                return True
+        return False
 
 
 def _settle(shown: ShownCall) -> None:

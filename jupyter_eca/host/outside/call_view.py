@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 _OTHER: Final = re.compile(r"[^\w.-]+")
 _MAX_NAME: Final = 64
 
+# Kinds of calls that only look, and kinds that change files.
+_LOOKING: Final = frozenset({"read", "search", "fetch", "think"})
+_CHANGING: Final = frozenset({"edit", "delete", "move"})
+
 NO_RESULT: Final = "The agent has not said how this call ended."
 
 _STATUSES: Final = {"in_progress": TaskStatus.IN_PROGRESS, "completed": TaskStatus.DONE}
@@ -36,18 +40,36 @@ _STATUSES: Final = {"in_progress": TaskStatus.IN_PROGRESS, "completed": TaskStat
 
 def make_tool(agent: str, call: AgentCall, *, has_tool_as_title: bool) -> ToolSpec:
     """Return the tool of a call. Rules select it by the agent's name, or as `AGENT__TOOL`. An agent that does not name
-    its tools gives the kind of the call: `edit`, `execute` and others."""
-    name = call.name or (call.first_title if has_tool_as_title else "") or call.kind
+    its tools gives the kind of the call: `edit`, `execute` and others. A call that runs a command or changes a file is
+    not selected by the name of one that only looks, whatever the agent says."""
+    kind, title = _find_kind(call), call.first_title if has_tool_as_title else ""
+    is_true = kind == call.kind or call.kind not in _LOOKING
+    name = (call.name or title if is_true else "") or kind
     return ToolSpec(
         name=_OTHER.sub("_", name)[:_MAX_NAME] or "other",
         description="",
         parameters={},
         server=agent,
-        # A summary is a template, in which braces stand for arguments.
-        summary=call.title.replace("{", "{{").replace("}", "}}"),
+        summary=_make_summary(call),
         remembers=Remembers.COMMANDS if call.command else Remembers.ARGUMENTS,
         agent=agent,
     )
+
+
+def _find_kind(call: AgentCall) -> str:
+    """Return the kind of a call by what it does. The kind that the agent says counts if the call does not show more."""
+    if call.command:
+        return "execute"
+    return "edit" if call.diffs and call.kind not in _CHANGING else call.kind
+
+
+def _make_summary(call: AgentCall) -> str:
+    """Return what a call does in one line. It is a template, in which braces stand for arguments. What a call runs or
+    changes counts more than the title that the agent gives it."""
+    if call.command:
+        return "Running {command}"
+    text = f"Editing {', '.join(str(diff['path']) for diff in call.diffs)}" if call.diffs else call.title
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def make_arguments(call: AgentCall) -> dict[str, Any]:

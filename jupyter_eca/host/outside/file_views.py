@@ -33,8 +33,25 @@ def describe_changes(files: Files, diffs: Sequence[Mapping[str, Any]]) -> FileCh
     )
 
 
+def is_as_described(files: Files, diff: Mapping[str, Any], content: str) -> bool:
+    """Return whether a file has the described change when it has this content. A line break at its end does not count.
+    Blocks: it reads the file."""
+    _, _, after = _find_texts(files, diff)
+    return normalize(after) == normalize(content)
+
+
+def normalize(text: str) -> str:
+    """Return a text without what a diff does not show: the kind of its line breaks, and one at its end."""
+    return text.replace("\r\n", "\n").removesuffix("\n")
+
+
 def _describe_change(files: Files, diff: Mapping[str, Any]) -> FileChangeDetails:
     """Return the change of one file."""
+    return text_file.describe_change(*_find_texts(files, diff))
+
+
+def _find_texts(files: Files, diff: Mapping[str, Any]) -> tuple[str, str | None, str]:
+    """Return the name of a file for the user, and its text before the change, None for no file, and after it."""
     path, old, new = str(diff["path"]), diff.get("oldText"), diff.get("newText")
     before = old if isinstance(old, str) else None
     after = new if isinstance(new, str) else ""
@@ -47,7 +64,7 @@ def _describe_change(files: Files, diff: Mapping[str, Any]) -> FileChangeDetails
             before, after = text, text.replace(before, after)
         elif after and text.count(after) == 1 and text != after:
             before, after = text.replace(after, before), text
-    return text_file.describe_change(name, before, after)
+    return name, before, after
 
 
 def _read(files: Files, path: str) -> tuple[str, str | None]:

@@ -180,3 +180,13 @@ async def test_tools_run_in_the_working_directory_of_the_session(tmp_path: Path)
         assert (tmp_path / "inside" / "a.txt").read_text() == "hello\n"
         listed = await client.result("session/list", {"cwd": str(tmp_path / "inside")})
         assert [entry["cwd"] for entry in listed["sessions"]] == [str(tmp_path / "inside")]
+
+
+async def test_a_session_that_cannot_be_loaded_elsewhere_stays_open(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "other").mkdir()
+    async with chatting_with(tmp_path / "one", RULES) as client:
+        await client.prompt("you")
+        params: Any = {"sessionId": client.session, "cwd": str(tmp_path / "other"), "mcpServers": []}
+        assert await client.code("session/load", params) is not None
+        assert await client.prompt("you") == "end_turn"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -213,3 +214,27 @@ async def test_a_hook_that_changes_arguments_cannot_change_those_of_an_agents_ca
         received = await talk.ask("opencode_write new.txt")
         assert [result.error for result in results(received)] == [True]
         assert not (tmp_path / "new.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "summary"),
+    [
+        ({"rawInput": {"command": "rm -rf precious"}}, "Running rm -rf precious"),
+        ({"content": [{"type": "diff", "path": "a.txt", "oldText": None, "newText": "x"}]}, "Editing a.txt"),
+    ],
+)
+async def test_a_rule_for_reading_lets_no_command_and_no_change_through(
+    tmp_path: Path, fields: dict[str, Any], summary: str
+) -> None:
+    approval = {"approval": {"allow": {"fake__read": {}}}}
+    asked: list[ToolCallRunContent] = []
+
+    def reject(call: ToolCallRunContent) -> CallDecision:
+        asked.append(call)
+        return CallDecision(False)
+
+    async with talking(tmp_path, toolCall=approval) as talk:
+        received = await talk.ask(f"kind_liar {json.dumps(fields)}", choose=reject)
+        assert said(received) == "chose reject"
+        assert [call.summary for call in asked] == [summary]
+        assert said(await talk.ask("kind_liar {}", choose=reject)) == "chose once"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.host.outside.talking import talking
 from tests.support.host_and_client import answer, said, tool_states
@@ -59,6 +60,23 @@ async def test_a_file_that_no_call_has_named_is_asked_about(tmp_path: Path) -> N
         refused = await talk.ask("stray_write c.txt", choose=lambda _: CallDecision(False))
         assert said(refused) == "refused"
         assert not (tmp_path / "c.txt").exists()
+
+
+async def test_what_is_not_the_approved_change_is_asked_about(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    asked: list[ToolCallRunContent] = []
+
+    def first_only(call: ToolCallRunContent) -> CallDecision:
+        asked.append(call)
+        return CallDecision(len(asked) == 1)
+
+    async with talking(tmp_path) as talk:
+        received = await talk.ask("diff_liar a.txt", choose=first_only)
+        assert said(received) == "refused"
+        assert (tmp_path / "a.txt").read_text() == "old\n"
+        shown = [call.details.diff for call in asked if isinstance(call.details, FileChangeDetails)]
+        assert ["+good" in diff for diff in shown] == [True, False]
+        assert "+evil" in shown[1]
 
 
 async def test_a_path_outside_of_the_workspace_is_neither_read_nor_written(tmp_path: Path) -> None:
