@@ -226,7 +226,7 @@ async def test_a_hook_that_changes_arguments_cannot_change_those_of_an_agents_ca
 async def test_a_rule_for_reading_lets_no_command_and_no_change_through(
     tmp_path: Path, fields: dict[str, Any], summary: str
 ) -> None:
-    approval = {"approval": {"allow": {"fake__read": {}}}}
+    approval: dict[str, Any] = {"approval": {"allow": {"fake__read": {}}}}
     asked: list[ToolCallRunContent] = []
 
     def reject(call: ToolCallRunContent) -> CallDecision:
