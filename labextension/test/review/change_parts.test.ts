@@ -124,6 +124,6 @@ test('a cell that is moved and edited twice has a note for the move and one for 
     { kind: 'move', anchor: 'b', from: 2, to: 1, owner: { movePart: 2, leftOut: [2], changeCount: 3 } }
   ]);
   expect(list([])[0]?.owner).not.toHaveProperty('movePart', 2);
-  expect(countParts(waitingCall(cells, parts, [0, 1]))).toEqual({ kept: 1, all: 3, remains: true });
-  expect(countParts(waitingCall(cells, parts, [0, 1, 2]))).toEqual({ kept: 0, all: 3, remains: false });
+  expect(countParts(waitingCall(cells, parts, [0, 1]))).toEqual({ kept: 1, all: 3, changesSomething: true });
+  expect(countParts(waitingCall(cells, parts, [0, 1, 2]))).toEqual({ kept: 0, all: 3, changesSomething: false });
 });
