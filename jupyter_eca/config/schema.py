@@ -286,6 +286,9 @@ class NotebookConfig(Model):
     place: bool = True
     """Whether a question in a cell tells the model where it was asked: the cell above it, and what has run and failed.
     The panel has a chip for this, which the user clicks away."""
+    mark_cells: bool = False
+    """Marks the cells in which the assistant has written, in their metadata: `"jupyter_eca": {"written": true}`. The
+    mark stays when the user edits the cell later, and is gone when the change is undone."""
 
     @field_validator("variables", mode="before")
     @classmethod

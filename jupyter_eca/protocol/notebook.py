@@ -254,6 +254,8 @@ class InsertCell(Model):
     after: str | None = None
     """The id of the cell that the new one comes directly behind; empty for the top. It counts more than `index`: cells
     may have moved since the change was worked out. If that cell is gone, the change is refused."""
+    marks: bool | None = None
+    """Whether the cell's metadata says then that the assistant has written in it (`jupyter_eca.written`)."""
 
 
 class EditCell(Model):
@@ -265,6 +267,8 @@ class EditCell(Model):
     """The source before the edit. If the cell has another source, the edit is refused."""
     source: str
     """The new source."""
+    marks: bool | None = None
+    """Whether the cell's metadata says then that the assistant has written in it (`jupyter_eca.written`)."""
 
 
 class DeleteCell(Model):

@@ -128,6 +128,7 @@ class ToolContexts:
             announced=running.details if running else None,
             from_cell=kernel is not None,
             is_unattended=self._is_unattended,
+            marks_cells=services.config.notebook.mark_cells,
             variables_config=services.config.notebook.variables,
             known=live.known if live else KnownVersions(),
             sandbox=_make_sandbox(services.config.tool_call.sandbox, files),

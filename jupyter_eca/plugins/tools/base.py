@@ -140,6 +140,8 @@ class ToolContext:
     is_unattended: bool = False
     """Whether a program such as nbclient runs the notebook. It has the notebook in memory, so no tool of live notebooks
     is offered."""
+    marks_cells: bool = False
+    """Whether the metadata of cells says that the assistant has written in them."""
     variables_config: VariablesConfig = field(default_factory=VariablesConfig)
     """The setting that limits how much a model learns about a variable."""
     known: KnownVersions = field(default_factory=KnownVersions)

@@ -342,6 +342,11 @@ async def checkpoint_and_apply(
     Raises: ToolError when nothing was changed. It has the sources that the cells have now.
     """
     path, keeper, expected = document.path, context.keeper, document
+    if context.marks_cells:
+        changes = [
+            change.model_copy(update={"marks": True}) if isinstance(change, InsertCell | EditCell) else change
+            for change in changes
+        ]
     checkpoints: list[tuple[int, str]] = []
     for change in changes:
         before, expected, id = expected, cell_changes.apply(expected, change), cell_changes.get_cell_id(change)

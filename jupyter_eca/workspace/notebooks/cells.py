@@ -35,6 +35,9 @@ IDS_SINCE: Final = 5
 # The ids that nbformat's schema allows.
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
+# The name of our entry in the metadata of a cell.
+_OUR_METADATA: Final = "jupyter_eca"
+
 READ_AGAIN: Final = "Read the notebook again."
 
 
@@ -135,10 +138,10 @@ def apply_changes(
         match change:
             case InsertCell(index=index, cell=cell, after=after):
                 place = find_place([other.id for other in result], _check_index(index), after)
-                result.insert(place, _make_cell(result, cell, with_ids=with_ids))
+                result.insert(place, _mark(_make_cell(result, cell, with_ids=with_ids), change))
             case EditCell(cell_id=id, was=was, source=source):
                 at = _find_unchanged(result, id, was)
-                result[at] = NbformatCell(id, {**result[at].node, "source": source})
+                result[at] = _mark(NbformatCell(id, {**result[at].node, "source": source}), change)
             case DeleteCell(cell_id=id, was=was):
                 del result[_find_unchanged(result, id, was)]
             case MoveCell(cell_id=id, index=index, after=after):
@@ -148,6 +151,16 @@ def apply_changes(
             case PutCell(index=index, cell=cell, was=was):
                 _put_cell(result, index, cell, was, with_ids=with_ids)
     return result
+
+
+def _mark(cell: NbformatCell, change: InsertCell | EditCell) -> NbformatCell:
+    """Return the cell with the mark in its metadata that the assistant has written in it, if the change wants it."""
+    if not change.marks:
+        return cell
+    metadata: dict[str, Any] = cell.node.get("metadata") or {}
+    ours: Any = metadata.get(_OUR_METADATA)
+    marked = {**(cast("dict[str, Any]", ours) if isinstance(ours, dict) else {}), "written": True}
+    return NbformatCell(cell.id, {**cell.node, "metadata": {**metadata, _OUR_METADATA: marked}})
 
 
 def find_place(ids: Sequence[str], index: int, after: str | None) -> int:

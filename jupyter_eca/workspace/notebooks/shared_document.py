@@ -166,9 +166,12 @@ def _apply_change(
 
 def _replace_cell(document: Any, index: int, old: dict[str, Any], new: dict[str, Any]) -> None:
     """Replace a cell in the shared document. `old` and `new` are the cell as nbformat JSON."""
-    if old | {"source": ""} == new | {"source": ""}:
+    same: dict[str, Any] = {"source": "", "metadata": {}}
+    if old | same == new | same and old.get("metadata", {}).items() <= new.get("metadata", {}).items():
         # This changes only the characters that differ. So cursors stay, and what others type in the cell is kept.
         document.set_cell(index, source=new["source"])
+        if old.get("metadata") != new.get("metadata"):
+            document.ycells[index]["metadata"].update(new["metadata"])
     else:
         document.set_cell(index, new)
 

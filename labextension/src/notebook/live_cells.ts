@@ -41,10 +41,14 @@ export interface CellOutline {
   readonly deletable?: boolean;
 }
 
+/** The name of our entry in the metadata of a cell, and the entry of a cell in which the assistant has written. */
+const OUR_METADATA = 'jupyter_eca';
+const WRITTEN = { written: true };
+
 /** One step of a plan. Its indexes are valid when all steps before it are made. */
 export type Step =
   | { readonly kind: 'insert'; readonly index: number; readonly cell: NewCell | NotebookCell }
-  | { readonly kind: 'source'; readonly id: string; readonly source: string }
+  | { readonly kind: 'source'; readonly id: string; readonly source: string; readonly marks?: boolean }
   | { readonly kind: 'delete'; readonly id: string; readonly index: number }
   | { readonly kind: 'move'; readonly id: string; readonly from: number; readonly to: number }
   | { readonly kind: 'restore'; readonly cell: NotebookCell };
@@ -65,7 +69,8 @@ function planChange(draft: CellOutline[], change: NotebookChange): readonly Step
       if (draft.some(({ id }) => id === change.cell.id)) {
         throw new Refusal(`there is a cell ${change.cell.id} already`);
       }
-      return [planInsert(draft, findPlace(draft, change.index, change.after), change.cell)];
+      const metadata = change.marks === true ? { metadata: { [OUR_METADATA]: WRITTEN, trusted: true } } : {};
+      return [planInsert(draft, findPlace(draft, change.index, change.after), { ...change.cell, ...metadata })];
     }
     case 'edit': {
       const index = findIndex(draft, change.cellId, change.was);
@@ -74,7 +79,7 @@ function planChange(draft: CellOutline[], change: NotebookChange): readonly Step
         throw new Refusal(`cell ${cell.id} is marked in its metadata as one that is not to be edited`);
       }
       draft[index] = { ...cell, source: change.source };
-      return [{ kind: 'source', id: cell.id, source: change.source }];
+      return [{ kind: 'source', id: cell.id, source: change.source, ...(change.marks === true && { marks: true }) }];
     }
     case 'delete': {
       const index = findIndex(draft, change.cellId, change.was);
@@ -214,6 +219,9 @@ function makeSteps(model: YNotebook, steps: readonly Step[]): void {
           removeOldError(cell);
         }
         rewrite(cell, step.source);
+        if (step.marks === true) {
+          markWritten(cell);
+        }
         break;
       }
       case 'restore':
@@ -236,6 +244,13 @@ function removeOldError(cell: ISharedCell | undefined): void {
     code.setOutputs([]);
     code.execution_count = null;
   }
+}
+
+/** Note in the metadata of a cell that the assistant has written in it. */
+function markWritten(cell: ISharedCell | undefined): void {
+  const ours = cell?.getMetadata(OUR_METADATA);
+  const others = typeof ours === 'object' && ours !== null && !Array.isArray(ours) ? ours : {};
+  cell?.setMetadata(OUR_METADATA, { ...others, ...WRITTEN });
 }
 
 /**

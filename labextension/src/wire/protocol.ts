@@ -1043,6 +1043,8 @@ export interface EditCell {
   readonly was: string;
   /** The new source. */
   readonly source: string;
+  /** Whether the cell's metadata says then that the assistant has written in it (`jupyter_eca.written`). */
+  readonly marks?: boolean;
 }
 
 /** The requests about its files that the client answers. */
@@ -1275,6 +1277,8 @@ export interface InsertCell {
    * may have moved since the change was worked out. If that cell is gone, the change is refused.
    */
   readonly after?: string;
+  /** Whether the cell's metadata says then that the assistant has written in it (`jupyter_eca.written`). */
+  readonly marks?: boolean;
 }
 
 /** A background job. */
@@ -2730,7 +2734,7 @@ export const SHAPES = {
   CursorContext: { type: '=cursor', path: 's', position: 'Range', cell: 's' },
   DeleteCell: { kind: '=delete', cellId: 's', was: 's' },
   DirectoryContext: { type: '=directory', path: 's' },
-  EditCell: { kind: '=edit', cellId: 's', was: 's', source: 's' },
+  EditCell: { kind: '=edit', cellId: 's', was: 's', source: 's', 'marks?': 'b' },
   ErrorContext: { label: 's', description: 's', type: '=error' },
   FileChangeDetails: {
     type: '=fileChange',
@@ -2761,7 +2765,7 @@ export const SHAPES = {
   HookActionStartedContent: { type: '=hookActionStarted', id: 's', name: 's', actionType: '=shell' },
   ImageContent: { type: '=image', mediaType: 's', base64: 's' },
   ImageContext: { type: '=image', mediaType: 's', base64: 's' },
-  InsertCell: { kind: '=insert', index: 'n', cell: 'NewCell', 'after?': 's' },
+  InsertCell: { kind: '=insert', index: 'n', cell: 'NewCell', 'after?': 's', 'marks?': 'b' },
   Job: {
     id: 's',
     type: 's',

@@ -385,3 +385,23 @@ test('a cell is put nowhere when the cell is gone that it was to stand behind', 
   }).toThrow('cell gone is gone, after which the cell was to be placed');
   expect(model.cells.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
 });
+
+test('a cell that the assistant has written is marked if that is wanted, and undoing the edit takes the mark away', () => {
+  const model = notebook();
+  change(
+    model,
+    { kind: 'edit', cellId: 'a', was: 'print(1)', source: 'print(2)', marks: true },
+    { kind: 'insert', index: 1, cell: { id: 'n', cellType: 'code', source: 'new' }, marks: true },
+    { kind: 'edit', cellId: 'c', was: 'x = 1\ny = 2', source: 'x = 1' }
+  );
+  expect(model.cells.map(cell => cell.getMetadata('jupyter_eca'))).toEqual([
+    { written: true },
+    { written: true },
+    undefined,
+    undefined
+  ]);
+  expect(model.cells[0]?.getMetadata('tags')).toEqual(['t']);
+  const before = { id: 'a', cellType: 'code', source: 'print(1)', metadata: { tags: ['t'] } } as NotebookCell;
+  change(model, { kind: 'put', index: 0, cell: before, was: 'print(2)' });
+  expect(model.cells[0]?.getMetadata('jupyter_eca')).toBeUndefined();
+});

@@ -95,6 +95,19 @@ async def test_what_no_change_names_stays_as_it_is(at: Answer) -> None:
     assert after.metadata["mine"] == {"deep": [1, 2.5, None]}
 
 
+async def test_what_the_assistant_has_written_is_marked_where_a_change_wants_it(at: Answer) -> None:
+    path = await given(at, usual())
+    changes = (
+        InsertCell(index=99, cell=new("added", "x"), marks=True),
+        EditCell(cell_id="ran", was="print('hé')\n2", source="3", marks=True),
+        EditCell(cell_id="new", was="1 + 1", source="4"),
+    )
+    await at.notebooks.edit("chat", path, changes)
+    found = {cell["id"]: cell["metadata"] for cell in (await at.now(path)).cells}
+    assert [found[id].get("jupyter_eca") for id in ("added", "ran", "new")] == [{"written": True}] * 2 + [None]
+    assert found["ran"]["tags"] == ["mine"]
+
+
 async def test_an_edit_of_a_cell_that_ran_leaves_the_outputs_of_what_ran(at: Answer) -> None:
     path = await given(at, usual())
     told = await at.notebooks.edit("chat", path, (EditCell(cell_id="ran", was="print('hé')\n2", source="🙂 = 1\r"),))

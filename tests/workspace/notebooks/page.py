@@ -136,12 +136,15 @@ def _apply(cells: list[Any], change: dict[str, Any]) -> None:
     given: dict[str, Any] = change.get("cell") or {}
     id: str = given.get("id") or change["cell_id"]
     here = any(cell.id == id for cell in cells)
+    mark = {"jupyter_eca": {"written": True}} if change.get("marks") else {}
     if "was" in change and change["was"] is not None and cells[_at(cells, id)].source != change["was"]:
         raise RemoteError("its source was changed meanwhile")
     if change["kind"] == "insert" and here:
         raise RemoteError(f"there is a cell {id} already")
     if change["kind"] == "edit":
-        cells[_at(cells, id)].source = change["source"]
+        cell = cells[_at(cells, id)]
+        cell.source = change["source"]
+        cell.metadata = {**cell.metadata, **mark}
         return
     was_at = _at(cells, id) if here or not given else 0
     found = cells.pop(was_at) if here or not given else None
@@ -156,4 +159,4 @@ def _apply(cells: list[Any], change: dict[str, Any]) -> None:
         kept = {"outputs": [], "execution_count": None, **kept}
     else:
         kept.pop("outputs", None)
-    cells.insert(at, node({"metadata": {}, **kept}))
+    cells.insert(at, node({"metadata": mark, **kept}))

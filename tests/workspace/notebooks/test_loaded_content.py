@@ -136,9 +136,9 @@ def test_many_addresses_and_long_ones_are_cut() -> None:
     ],
 )
 def test_a_huge_cell_takes_no_time(piece: str) -> None:
-    begun = time.monotonic()
+    begun = time.process_time()  # of this process alone: the machine may be busy
     find_loaded(f"<b>{piece * (60_000 // len(piece))}!")
-    assert time.monotonic() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 PICTURE = "![](https://evil.org/a)"
