@@ -62,6 +62,8 @@ class Peer:
         """All tasks of this peer that have not ended."""
         self._request_count = 0
         """How many requests we have sent. It makes the next id."""
+        self.received_count = 0
+        """How many messages the other side has sent. A waiting caller sees by it whether it has sent anything since."""
         self._left = False
         """Whether the other side has left."""
 
@@ -71,6 +73,7 @@ class Peer:
             async with asyncio.TaskGroup() as self._tasks:
                 try:
                     async for message in self._link:
+                        self.received_count += 1
                         # Data with a fault, such as half of a surrogate pair, cannot be stored or sent to others.
                         if isinstance(message, Request) and (fault := find_fault([message.method, message.params])):
                             answer = ErrorResponse(

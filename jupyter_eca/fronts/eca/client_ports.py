@@ -181,16 +181,28 @@ class LinkNotebooks:
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
+        # How many messages the page had sent when it did not answer in time; None when it has answered since.
+        self._silent_at: int | None = None
         # The functions that are called with the output of running cells, by the id of the run.
         self._runs: dict[str, RunObserver] = {}
 
     async def list(self) -> tuple[notebook.NotebookInfo, ...]:
-        """Return the open notebooks; none if the page does not answer."""
+        """Return the open notebooks; none if the page does not answer.
+
+        A browser may freeze a page that nobody looks at. So a page that did not answer in time is not asked again
+        before it has sent something. When it wakes up, it answers the old request, even though that was cancelled.
+        """
+        if self._silent_at == self._peer.received_count:
+            return ()
         try:
-            return (await self._request("notebook/list", Empty(), notebook.NotebookListResult, LIST_SECONDS)).notebooks
+            result = await self._request("notebook/list", Empty(), notebook.NotebookListResult, LIST_SECONDS)
         except ToolError as error:
+            if isinstance(error.__cause__, TimeoutError):
+                self._silent_at = self._peer.received_count
             _log.warning("%s", error)
             return ()
+        self._silent_at = None
+        return result.notebooks
 
     async def read(self, path: str) -> notebook.NotebookDocument:
         """Return a notebook as it is on the page."""

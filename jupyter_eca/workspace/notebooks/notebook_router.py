@@ -7,6 +7,7 @@ It must not know how they work. `fronts/eca` implements the interface for browse
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ class NotebookRouter:
 
     async def list(self) -> tuple[NotebookInfo, ...]:
         """List the open notebooks of all implementations, each once, the active ones first."""
-        infos = [info for notebooks in (*self._live, self._fallback) for info in await notebooks.list()]
+        # All are asked at once: several pages that do not answer cost the time of one.
+        lists = await asyncio.gather(*(notebooks.list() for notebooks in (*self._live, self._fallback)))
+        infos = [info for listed in lists for info in listed]
         # Of several entries with one path, the last is kept. So the active ones come last here. In the result they come
         # first.
         once = {info.path: info for info in sorted(infos, key=lambda info: info.active)}
