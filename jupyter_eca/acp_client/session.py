@@ -52,8 +52,14 @@ CANCEL_SECONDS: Final = 8.0
 # The sessions that are listed. Nobody looks through more of them.
 MAX_LISTED: Final = 50
 
+_INITIALIZE: Final = "initialize"
 _PERMISSION: Final = "session/request_permission"
 
+SIGN_IN: Final = "Sign in with its own program in a terminal, then ask again."
+WHAT_TO_CHECK: Final = (
+    "Check whether `{command}` speaks the Agent Client Protocol (ACP) on its standard input and output. Some programs "
+    "need an argument for it, such as `acp` or `--acp`."
+)
 JUNK: Final = "{title} wrote something that is no message of the protocol; it was ignored."
 
 
@@ -74,7 +80,9 @@ class Launch:
     mode: str = ""
     """The mode that is set after the session was started; "" to keep the agent's own."""
     sign_in: str = ""
-    """How the user signs in, in a sentence."""
+    """How the user signs in, in a sentence; "" if only the agent's own program knows it."""
+    shown_command: str = ""
+    """The program and its arguments as the user may read them, without secrets."""
     start_seconds: float = START_SECONDS
     """The seconds that the agent has to answer the first requests."""
     cancel_seconds: float = CANCEL_SECONDS
@@ -238,7 +246,7 @@ class AgentSession:
         if self._failure:
             return f"{title} did not start: {self._failure}"
         if isinstance(error, RemoteError) and error.code == AcpErrorCode.AUTH_REQUIRED and not self.has_ended:
-            return f"{title} needs you to sign in. {self.launch.sign_in}".strip()
+            return f"{title} needs you to sign in. {self.launch.sign_in or SIGN_IN}"
         if self.has_ended or (self._process is not None and self._process.exited.is_set()):
             line = self._process.last_error_line if self._process is not None else ""
             return f"{title} has ended unexpectedly{f': {line[:500]}' if line else ''}."
@@ -255,7 +263,10 @@ class AgentSession:
             async with asyncio.timeout(seconds):
                 result = await self._peer.request(method, params)
         except TimeoutError:
-            raise AgentError(f"{self.launch.title} did not answer {method} in {seconds:g} seconds.") from None
+            text = f"{self.launch.title} did not answer {method} in {seconds:g} seconds."
+            if method == _INITIALIZE and self.launch.shown_command:
+                text = f"{text} {WHAT_TO_CHECK.format(command=self.launch.shown_command)}"
+            raise AgentError(text) from None
         except RemoteError as error:
             if isinstance(error, PeerLeft) and self._process is not None:
                 await self._process.wait_for_last_line()
@@ -274,7 +285,7 @@ class AgentSession:
         }
         info = {"name": "jupyter-eca", "title": "Jupyter ECA", "version": __version__}
         greeting = {"protocolVersion": VERSION, "clientCapabilities": capabilities, "clientInfo": info}
-        answer = await self._request("initialize", greeting, self.launch.start_seconds)
+        answer = await self._request(_INITIALIZE, greeting, self.launch.start_seconds)
         version = answer.get("protocolVersion")
         if version != VERSION:
             raise AgentError(

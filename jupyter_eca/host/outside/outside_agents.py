@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
+import shlex
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
@@ -430,6 +431,7 @@ class OutsideAgents:
             chat=chat.state.id,
             mode=outside.mode,
             sign_in=outside.sign_in,
+            shown_command=shlex.join(redaction.redact_arguments(outside.command)),
             start_seconds=self.start_seconds,
             cancel_seconds=self.cancel_seconds,
         )

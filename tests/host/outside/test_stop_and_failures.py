@@ -10,7 +10,7 @@ import pytest
 from jupyter_eca.host.outside import outside_agents
 from jupyter_eca.protocol.content import TextContent, ToolCallRunContent
 from jupyter_eca.transport.eca_client import CallDecision
-from tests.host.outside.talking import talking
+from tests.host.outside.talking import fake, talking
 from tests.support.host_and_client import answer, outcomes, said, tool_states
 from tests.support.processes import have_ended
 
@@ -90,6 +90,22 @@ async def test_an_agent_that_does_not_begin_ends_in_one_sentence(tmp_path: Path,
         ]
         assert len(failures) == 1
         assert words in failures[0]
+
+
+async def test_a_silent_agent_is_named_with_its_command_and_without_its_secrets(tmp_path: Path) -> None:
+    agents = fake(tmp_path, "silent")
+    agents["fake"]["args"] += ["--quirk", "API_TOKEN=hush-4711-hush"]
+    async with talking(tmp_path, settings=agents["fake"]) as talk:
+        talk.host.outside_agents.start_seconds = 1.0
+        received = said(await talk.ask("say Hello"), "system")
+        assert "fake_agent.py" in received
+        assert "`--acp`" in received
+        assert "hush-4711" not in received
+
+
+async def test_a_signed_out_agent_says_how_to_sign_in_even_if_nobody_has_configured_it(tmp_path: Path) -> None:
+    async with talking(tmp_path, "signed out") as talk:
+        assert "in a terminal" in said(await talk.ask("say Hello"), "system")
 
 
 async def test_an_agent_that_dies_in_a_turn_ends_it_and_begins_again(tmp_path: Path) -> None:
