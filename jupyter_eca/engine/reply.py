@@ -123,6 +123,7 @@ def add_cost(builder: StepBuilder, spent: CostAdded) -> None:
         "session_cost": _add_to_chat_cost(builder, spent.cost),
         "message_cached_tokens": None,
         "replayed": None,
+        "agent": None,
     }
     builder.emit(before.model_copy(update=fields), Role.SYSTEM)
 
@@ -142,6 +143,7 @@ def add_usage(builder: StepBuilder, usage: UsageDelta) -> None:
         limit=limit,
         auto_compact_percentage=builder.state.setup.compact_at or None,
         replayed=usage.replayed or None,
+        agent=usage.agent or None,
     )
     breakdown = break_down(builder.model_request, content)
     content = content.model_copy(update={"context_breakdown": breakdown})

@@ -151,6 +151,8 @@ class UsageContent(Model):
     context_breakdown: ContextBreakdown | None = None
     replayed: bool | None = None
     """Not in ECA: the answer came from a lock file, and no model was asked."""
+    agent: str | None = None
+    """Not in ECA: the outside agent that says this. Its costs are in no budget."""
 
 
 class ShownCell(Model):

@@ -27,6 +27,15 @@ class Cost(Model):
     """The number of requests whose price is not known."""
 
 
+class OutsideCost(Model):
+    """What an outside agent says that it has cost in a chat. No budget counts it."""
+
+    agent: str
+    """The name of the agent for the user."""
+    cost: float | None = None
+    """US dollars; absent when the agent does not say them."""
+
+
 class ChatCostsParams(Model):
     """Asks for the costs of a chat."""
 
@@ -45,6 +54,9 @@ class ChatCostsResult(Model):
     """The notebook that the last prompt of the chat came from."""
     today: Cost
     """All chats of today."""
+    outside: tuple[OutsideCost, ...] | None = None
+    """The outside agents that have answered in the chat and said what they have used. It is in none of the other
+    costs. Absent when there are none."""
 
 
 class ChatEstimateParams(Model):

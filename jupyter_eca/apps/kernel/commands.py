@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.apps.kernel.answer.turn import wait_with_heartbeat
 from jupyter_eca.engine.changes import undo
-from jupyter_eca.engine.model.budget import format_dollars
+from jupyter_eca.engine.model.budget import describe_outside_cost, format_dollars
 from jupyter_eca.errors import CellError, LocalError, RemoteError
 from jupyter_eca.protocol.base import Empty
 from jupyter_eca.protocol.changes import ChatChangesParams, ChatChangesResult, ChatRevertResult, ChatReviewParams
@@ -111,7 +111,8 @@ async def _cost(session: CellSession, _argument: str) -> str:
         return "Nothing was asked in this chat yet." if error.code == ErrorCode.REFUSED else str(error)
     rows = {"Last message": costs.message, "This chat": costs.chat, "This notebook": costs.notebook}
     lines = [f"- {name}: {describe_cost(cost)}" for name, cost in rows.items() if cost is not None]
-    return "\n".join([*lines, f"- Today, all chats: {describe_cost(costs.today)}"])
+    outside = [f"- {describe_outside_cost(cost)}" for cost in costs.outside or ()]
+    return "\n".join([*lines, f"- Today, all chats: {describe_cost(costs.today)}", *outside])
 
 
 def describe_cost(cost: Cost) -> str:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jupyter_eca.protocol.costs import OutsideCost
+
 GO_ON: Final = "Go on once"
 STOP: Final = "Stop"
 
@@ -118,6 +120,12 @@ def find_excess(budgets: Iterable[Budget], next_cost: float | None) -> BudgetExc
 def format_increase(excess: BudgetExcess) -> str:
     """Return the text of the button that raises the budget."""
     return f"Raise it by {format_dollars(excess.increase)} for this chat today"
+
+
+def describe_outside_cost(cost: OutsideCost) -> str:
+    """Return in words what an outside agent says that it has cost. `settings/Costs.tsx` has the same words."""
+    known = f"has cost {format_dollars(cost.cost)}" if cost.cost is not None else "has used an unknown amount of USD"
+    return f"{cost.agent} says that it {known} in this chat. Costs of outside agents are not counted in budgets."
 
 
 def format_dollars(amount: float) -> str:

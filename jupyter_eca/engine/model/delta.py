@@ -74,6 +74,8 @@ class UsageDelta:
     replayed: bool = False
     """Whether the answer is not from a model, but is replayed from a lock file, in which it was recorded. Then the
     tokens are those of the recorded answer, and the replay itself costs nothing."""
+    agent: str = ""
+    """The outside agent that says this; empty for a model of ours."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ def _remove_extensions(content: Content) -> Content:
         case TextContent():
             return content.model_copy(update={"contexts": None})
         case UsageContent():
-            return content.model_copy(update={"replayed": None, "message_cached_tokens": None})
+            return content.model_copy(update={"replayed": None, "message_cached_tokens": None, "agent": None})
         case ToolCallRunContent():
             changed = {"cause": None, "remembers": None, "waits_for": None, "summary": _make_summary(content)}
             return content.model_copy(update={**_remove_detail_extensions(content), **changed})

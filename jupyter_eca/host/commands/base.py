@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from jupyter_eca.protocol.command import ChatCommand, CommandArgument
 
 if TYPE_CHECKING:
+    from jupyter_eca.config import OutsideAgent
     from jupyter_eca.engine.text.slash_commands import CommandCall
     from jupyter_eca.host.chat.ports import ChatFilter, Outcome
     from jupyter_eca.host.host import Host
@@ -28,6 +29,12 @@ class CommandPlace:
     """The kernel of the cell that the command was typed in. None where it was typed elsewhere."""
     may_see: ChatFilter
     """Returns whether the user of this client may know of a chat."""
+
+
+async def find_outside_agent(place: CommandPlace) -> OutsideAgent | None:
+    """Return the outside agent that answers in the chat; None for an agent of ours."""
+    live = await place.host.chats.load(place.chat)
+    return place.host.current.resolved.agent(live.choice.agent).outside
 
 
 class CommandFunction(Protocol):

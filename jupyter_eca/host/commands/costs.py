@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import redaction
 from jupyter_eca.engine.chat.export import add_fence
-from jupyter_eca.engine.model.budget import format_dollars
+from jupyter_eca.engine.model.budget import describe_outside_cost, format_dollars
 from jupyter_eca.engine.model.context_window import break_down, draw_window
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
-from jupyter_eca.host.commands.base import NativeCommand
+from jupyter_eca.host.commands.base import NativeCommand, find_outside_agent
 from jupyter_eca.host.commands.instructions import get_prompt_and_tools
 from jupyter_eca.host.operations.estimates import describe_request
+from jupyter_eca.host.operations.outside_usage import list_outside_costs, read_usages
+from jupyter_eca.host.outside.outside_agents import NO_SUMMARY
 from jupyter_eca.host.store import CostFilter, Total
 from jupyter_eca.protocol.command import CommandArgument
-from jupyter_eca.protocol.content import UsageContent
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.text.slash_commands import CommandCall
     from jupyter_eca.host.commands.base import CommandPlace
+    from jupyter_eca.protocol.content import UsageContent
 
 
 async def costs(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
@@ -38,7 +40,10 @@ async def costs(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     rows += [("Today, all chats", account.today)]
     # The words and the numbers are those of the costs in the settings (`labextension/src/settings/Costs.tsx`).
     head = ["| | Cost | Requests | Tokens in | Of these cached | Tokens out |", "|---|---:|---:|---:|---:|---:|"]
-    return CommandAnswer("\n".join([*head, *(_format_row(name, total) for name, total in rows)]))
+    lines = [*head, *(_format_row(name, total) for name, total in rows)]
+    outside = await list_outside_costs(host.chats, host.current.resolved.agents, place.chat)
+    notes = [f"\n{describe_outside_cost(cost)}" for cost in outside]
+    return CommandAnswer("\n".join([*lines, *notes]))
 
 
 def _format_row(name: str, total: Total) -> str:
@@ -52,11 +57,9 @@ def _format_row(name: str, total: Total) -> str:
 
 async def context(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     """Show what fills the context window."""
-    usages = [
-        event.content
-        for event in await place.host.chats.read_events(place.chat)
-        if isinstance(event.content, UsageContent)
-    ]
+    usages = await read_usages(place.host.chats, place.chat)
+    if (outside := await find_outside_agent(place)) is not None:
+        return CommandAnswer(_describe_own_window(outside.title, usages[-1] if usages else None))
     request = await place.host.turns.draft(place.chat, kernel=place.kernel)
     prompt_and_tools = await get_prompt_and_tools(place)
     return CommandAnswer(
@@ -64,15 +67,37 @@ async def context(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     )
 
 
-async def compact(place: CommandPlace, call: CommandCall) -> Compaction:
+def _describe_own_window(title: str, usage: UsageContent | None) -> str:
+    """Return what an outside agent says about its context window. `usage` is the last one of the chat."""
+    if usage is None or usage.agent is None:
+        return _OWN_WINDOW.format(title=title)
+    used = f"{usage.session_tokens:,} tokens"
+    if usage.limit is not None and usage.limit.context:
+        share = 100 * usage.session_tokens / usage.limit.context
+        used = f"{usage.session_tokens:,} of {usage.limit.context:,} tokens ({share:.0f} %)"
+    return _REPORTED_WINDOW.format(title=title, used=used)
+
+
+_REPORTED_WINDOW: Final = (
+    "{title} says that {used} of its context window are used. It keeps its own conversation, so what is in it cannot "
+    "be seen here."
+)
+_OWN_WINDOW: Final = (
+    "{title} keeps its own conversation, so what is in its context window cannot be seen here. It has not said how "
+    "full it is."
+)
+
+
+async def compact(place: CommandPlace, call: CommandCall) -> CommandAnswer | Compaction:
     """Let the model summarize the conversation."""
+    if (outside := await find_outside_agent(place)) is not None:
+        return CommandAnswer(NO_SUMMARY.format(title=outside.title))
     return Compaction(call.text)
 
 
 async def prompt_show(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     """Show the system prompt and the whole request. Raises: ProviderError when there is no model."""
-    live = await place.host.chats.load(place.chat)
-    if (outside := place.host.current.resolved.agent(live.choice.agent).outside) is not None:
+    if (outside := await find_outside_agent(place)) is not None:
         return CommandAnswer(_OWN_REQUESTS.format(title=outside.title))
     request = await place.host.turns.draft(place.chat, call.text, place.kernel)
     system = f"The system prompt for `{request.model}`, word for word:\n\n{add_fence(request.system, 'markdown')}"

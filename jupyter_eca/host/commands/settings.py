@@ -10,7 +10,7 @@ from jupyter_eca.config.masking import mask_secrets
 from jupyter_eca.engine.chat.export import add_fence
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.host.chat.ports import CommandAnswer
-from jupyter_eca.host.commands.base import NativeCommand
+from jupyter_eca.host.commands.base import NativeCommand, find_outside_agent
 from jupyter_eca.host.doctor import report
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.protocol.command import CommandArgument
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 async def model(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     """Show or choose the model of the chat. Raises: ProviderError when no provider has the name."""
     host = place.host
+    if (outside := await find_outside_agent(place)) is not None:
+        return CommandAnswer(_OWN_MODEL.format(title=outside.title))
     models = await host.catalog.models()
     if not call.text:
         current = await host.turns.model(place.chat)
@@ -39,6 +41,12 @@ async def model(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     host.subscribers.tell(Notice("config/updated", selected, place.chat))
     unlisted = "" if name in models else " It is not among those that are listed; it is tried anyway."
     return CommandAnswer(f"Answers in this chat come from `{name}` now.{unlisted}")
+
+
+_OWN_MODEL: Final = (
+    "{title} answers in this chat, and chooses its model itself. `/options` shows its model, if it says which one it "
+    "is, and sets another."
+)
 
 
 async def config(place: CommandPlace, _call: CommandCall) -> CommandAnswer:

@@ -265,7 +265,8 @@ class AgentTurn:
         if self._usage is None:
             return
         cost = None if self.cost is None else max(self.cost - (self._cost_before or 0.0), 0.0)
-        self._stream(UsageDelta(self._usage.used, 0, cost=cost, context_limit=self._usage.size))
+        usage = UsageDelta(self._usage.used, 0, cost=cost, context_limit=self._usage.size, agent=self._agent.name)
+        self._stream(usage)
 
     def _stream(self, delta: Delta) -> None:
         self._feed(inputs.Streamed(now(), self._number, delta))

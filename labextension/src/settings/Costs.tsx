@@ -8,7 +8,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import { ChatCostsResult, Cost } from '../wire/protocol';
+import { ChatCostsResult, Cost, OutsideCost } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { baseName, formatCost, formatNumber } from '../render/format';
 import { useEnv } from '../view/common/env';
@@ -47,7 +47,7 @@ export function CostTable({
     [trans.__('Today, all chats'), costs.today]
   ];
   // The words and the numbers are those of the command `/costs` (`host/commands/costs.py`).
-  return (
+  const table = (
     <table className="eca-Costs">
       <thead>
         <tr>
@@ -80,6 +80,30 @@ export function CostTable({
       </tbody>
     </table>
   );
+  return (
+    <>
+      {table}
+      {costs.outside?.map(cost => (
+        <p key={cost.agent} className="eca-Note" dir="auto">
+          {describeOutsideCost(cost, trans)}
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** Return in words what an outside agent says that it has cost. `describe_outside_cost` has the same words. */
+function describeOutsideCost({ agent, cost }: OutsideCost, trans: TranslationBundle): string {
+  return cost === undefined
+    ? trans.__(
+        '%1 says that it has used an unknown amount of USD in this chat. Costs of outside agents are not counted in budgets.',
+        agent
+      )
+    : trans.__(
+        '%1 says that it has cost %2 in this chat. Costs of outside agents are not counted in budgets.',
+        agent,
+        formatCost(String(cost))
+      );
 }
 
 /** Return the cost in words. Requests of unknown price are counted apart. */

@@ -421,6 +421,11 @@ export interface ChatCostsResult {
   readonly path?: string;
   /** All chats of today. */
   readonly today: Cost;
+  /**
+   * The outside agents that have answered in the chat and said what they have used. It is in none of the other costs.
+   * Absent when there are none.
+   */
+  readonly outside?: readonly OutsideCost[];
 }
 
 /** Delete a chat. */
@@ -1708,6 +1713,14 @@ export interface OutputContext {
   readonly cell: string;
 }
 
+/** What an outside agent says that it has cost in a chat. No budget counts it. */
+export interface OutsideCost {
+  /** The name of the agent for the user. */
+  readonly agent: string;
+  /** US dollars; absent when the agent does not say them. */
+  readonly cost?: number;
+}
+
 /** Why a part of a chat cannot be returned. */
 export interface PageError {
   readonly code: PageErrorCode;
@@ -2423,6 +2436,8 @@ export interface UsageContent {
   readonly contextBreakdown?: ContextBreakdown;
   /** Not in ECA: the answer came from a lock file, and no model was asked. */
   readonly replayed?: boolean;
+  /** Not in ECA: the outside agent that says this. Its costs are in no budget. */
+  readonly agent?: string;
 }
 
 /**
@@ -2972,7 +2987,8 @@ export const SHAPES = {
     'limit?': 'Limit',
     'autoCompactPercentage?': 'n',
     'contextBreakdown?': 'ContextBreakdown',
-    'replayed?': 'b'
+    'replayed?': 'b',
+    'agent?': 's'
   },
   VariableContext: { label: 's', description: 's', type: '=variable', name: 's' },
   WebContext: { type: '=web', url: 's' },

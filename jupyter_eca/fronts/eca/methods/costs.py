@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.errors import ProviderError, RemoteError
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt, now
 from jupyter_eca.host.operations.estimates import describe_request
+from jupyter_eca.host.operations.outside_usage import list_outside_costs
 from jupyter_eca.protocol import costs
 from jupyter_eca.protocol.jsonrpc import ErrorCode
 
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 
 async def sum_costs(session: EcaSession, params: costs.ChatCostsParams) -> costs.ChatCostsResult:
     """Return what the last message, the chat, the notebook and this day have cost."""
-    account = await session.host.ledger.read_account(session.find_chat(params.chat_id), now())
+    chat = session.find_chat(params.chat_id)
+    account = await session.host.ledger.read_account(chat, now())
     return costs.ChatCostsResult(
         message=_make_cost(account.message) if account.message.requests else None,
         chat=_make_cost(account.chat),
         notebook=_make_cost(account.notebook) if account.notebook_path else None,
         path=account.notebook_path or None,
         today=_make_cost(account.today),
+        outside=await list_outside_costs(session.host.chats, session.host.current.resolved.agents, chat) or None,
     )
 
 
