@@ -64,9 +64,9 @@ def add_delta(builder: StepBuilder, delta: Delta) -> None:
         case ToolCallDelta():
             close_reasoning(builder)
             tool_calls.add_call_delta(builder, delta)
-        case Remark(text=text):
+        case Remark(text=text, is_question=is_question):
             # A text of the system is for the user only, see `history.add_event`.
-            builder.emit(TextContent(text=text), Role.SYSTEM)
+            builder.emit(TextContent(text=text, question=is_question or None), Role.SYSTEM)
         case UsageDelta():
             add_usage(builder, delta)
         case Paused():

@@ -32,6 +32,11 @@ _KINDS: Final = {
     "boolean": FieldKind.YES_OR_NO,
     "array": FieldKind.SEVERAL,
 }
+# The name or title of a field whose value is a secret. The protocol forbids such fields, and programs have them anyway.
+_SECRET_NAME: Final = re.compile(r"passw|passphrase|passcode|secret|token|api[ _-]?key|credential", re.IGNORECASE)
+# What is shown in place of a secret.
+_HIDDEN: Final = "(not kept)"
+
 # The labels of the two answers to a yes-or-no field.
 YES: Final = "Yes"
 NO: Final = "No"
@@ -74,6 +79,7 @@ class _FieldSchema(_Choice):
     description: str = ""
     default: str | bool | float | list[str] | None = None
     format: str = ""
+    write_only: bool = False
     min_length: int = 0
     max_length: int | None = None
     minimum: float | None = None
@@ -109,6 +115,12 @@ class FormQuestion:
         return self.schema.type == "array"
 
     @property
+    def is_secret(self) -> bool:
+        """Whether the value is a secret, which must not be shown or stored."""
+        named = any(_SECRET_NAME.search(text) for text in (self.name, self.schema.title))
+        return self.schema.format == "password" or self.schema.write_only or named
+
+    @property
     def text(self) -> str:
         """The text of the question."""
         notes = [] if self.required else ["optional"]
@@ -124,8 +136,7 @@ class FormQuestion:
         value = self.schema.default
         if value is None:
             return None
-        labels = [self._find_label(item) for item in (value if isinstance(value, list) else [value])]
-        return ", ".join(labels)
+        return self._format(value)
 
     @property
     def kind(self) -> FieldKind:
@@ -145,6 +156,17 @@ class FormQuestion:
                 return schema.min_items or None, schema.max_items
             case _:
                 return schema.minimum, schema.maximum
+
+    def describe(self, value: Value | None) -> str:
+        """Return a value that the user has given, in words, to keep it. None is a field that was left out. A secret is
+        not in the words."""
+        if value is None:
+            return "(left out)"
+        return _HIDDEN if self.is_secret else self._format(value)
+
+    def _format(self, value: Value) -> str:
+        """Return a value as the user would type it."""
+        return ", ".join(self._find_label(item) for item in (value if isinstance(value, list) else [value]))
 
     def _find_label(self, value: str | bool | float) -> str:
         """Return the label of a value; for a value that is no choice, the value as text."""

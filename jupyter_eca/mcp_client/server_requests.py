@@ -222,20 +222,31 @@ class QuestionDialogue:
             options.append(QuestionOption(label=LEAVE_OUT))
         attempt_text = text
         for _ in range(_TRIES):
-            answer = await self._ask(attempt_text, options, allow_freeform=is_typed, field=_make_form_field(question))
+            # A client that draws fields would show a secret while it is typed.
+            field = None if question.is_secret else _make_form_field(question)
+            answer = await self._ask(
+                attempt_text, options, allow_freeform=is_typed, field=field, secret=question.is_secret
+            )
             if answer == LEAVE_OUT and not question.required:
                 return None
             try:
                 return question.read(answer)
             except ValueError as error:
-                attempt_text = f"{text}\n\n{answer!r} does not fit. {error}"
+                wrong = "That" if question.is_secret else repr(answer)
+                attempt_text = f"{text}\n\n{wrong} does not fit. {error}"
         raise UnansweredQuestion("cancel")
 
     async def _ask(
-        self, text: str, options: list[QuestionOption], *, allow_freeform: bool, field: FormField | None = None
+        self,
+        text: str,
+        options: list[QuestionOption],
+        *,
+        allow_freeform: bool,
+        field: FormField | None = None,
+        secret: bool = False,
     ) -> str:
         """Ask one question and return the answer. With `allow_freeform`, the user may type an answer that is no option.
-        `field` describes the field for clients that can draw it.
+        `field` describes the field for clients that can draw it. `secret` is whether the answer is a secret.
 
         Raises: UnansweredQuestion.
         """
@@ -245,6 +256,7 @@ class QuestionDialogue:
             options=(*options, QuestionOption(label=DECLINE)),
             tool_call_id=self._call or None,
             allow_freeform=allow_freeform,
+            secret=secret or None,
         )
         if field is not None:
             question = FieldQuestion(**dict(question), field=field)

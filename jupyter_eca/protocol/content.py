@@ -59,6 +59,9 @@ class TextContent(Model):
     contexts: tuple[ChatContext, ...] | None = None
     """Not in ECA: the contexts that a user's message names, so that clients can show its mentions. Absent when it names
     none."""
+    question: bool | None = None
+    """Not in ECA: this text of the system is a question to the user, with the answer. A search finds it, like what the
+    user and the assistant write."""
 
 
 class ProgressContent(Model):

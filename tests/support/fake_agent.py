@@ -561,6 +561,11 @@ class FakeAgent:
         answer = self.request("elicitation/create", mode="form", message="Which colour?", requestedSchema=schema)
         self.do_say(json.dumps(answer))
 
+    def do_form(self, schema: str) -> None:
+        """Ask the user by the form of this schema."""
+        answer = self.request("elicitation/create", mode="form", message="Sign in?", requestedSchema=json.loads(schema))
+        self.do_say(answer["action"] if answer else "refused")
+
     def do_page(self, url: str) -> None:
         """Ask the user to open a page."""
         answer = self.request("elicitation/create", mode="url", message="Sign in.", url=url, elicitationId="e1")

@@ -85,6 +85,8 @@ class Remark:
 
     text: str
     """The remark, in whole sentences."""
+    is_question: bool = False
+    """Whether it is a question to the user, with the answer."""
 
 
 @dataclass(frozen=True, slots=True)

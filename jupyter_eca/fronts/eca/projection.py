@@ -85,7 +85,7 @@ def _remove_extensions(content: Content) -> Content:
     """Return the content without the fields that we have added to ECA."""
     match content:
         case TextContent():
-            return content.model_copy(update={"contexts": None})
+            return content.model_copy(update={"contexts": None, "question": None})
         case UsageContent():
             return content.model_copy(update={"replayed": None, "message_cached_tokens": None, "agent": None})
         case ToolCallRunContent():

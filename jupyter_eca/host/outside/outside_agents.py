@@ -61,6 +61,12 @@ IDLE_SECONDS: Final = 15 * 60.0
 NOT_INSTALLED: Final = "{title} is not installed here: there is no program {program!r} on the PATH. {install}"
 NOT_RESUMED: Final = "{title} could not go on with its earlier session. It gets the end of this chat as text."
 NO_SUMMARY: Final = "{title} keeps its own conversation, so this chat is not summarised."
+ASKED: Final = "{title} asked: {message}"
+ANSWERED: Final = "You answered: {answers}."
+ACCEPTED: Final = "You accepted."
+OPENED_PAGE: Final = "You answered that you have opened the page."
+DECLINED: Final = "You declined to answer."
+NOT_ANSWERED: Final = "It was not answered."
 CHOSEN_MODE: Final = "{title} works in the mode {mode!r}, as your configuration says."
 GUIDANCE: Final = (
     "You work beside a Jupyter notebook that the user has open{notebook}. The tools of the MCP server `jupyter` read, "
@@ -505,14 +511,30 @@ class OutsideAgents:
         try:
             if params.get("mode") == "url":
                 await dialogue.ask_page(str(params.get("url") or ""), message)
+                self._remark_on_question(id, live, message, OPENED_PAGE)
                 return {"action": "accept"}
             schema = params.get("requestedSchema")
             questions = parse_form(cast("Mapping[str, Any]", schema) if isinstance(schema, dict) else {})
-            return {"action": "accept", "content": dict(await dialogue.ask_form(message, questions))}
+            values = await dialogue.ask_form(message, questions)
+            answers = {
+                question.schema.title or question.name: question.describe(values.get(question.name))
+                for question in questions
+            }
+            self._remark_on_question(id, live, message, _describe_answers(answers))
+            return {"action": "accept", "content": dict(values)}
         except UnansweredQuestion as error:
-            return {"action": "decline" if error.action == "decline" else "cancel"}
+            is_declined = error.action == "decline"
+            self._remark_on_question(id, live, message, DECLINED if is_declined else NOT_ANSWERED)
+            return {"action": "decline" if is_declined else "cancel"}
         except ValueError as error:
             raise RemoteError(f"this cannot be asked: {error}", ErrorCode.INVALID_PARAMS) from error
+
+    def _remark_on_question(self, id: str, live: LiveAgent, message: str, answer: str) -> None:
+        """Keep a question of the agent in its chat, with a sentence about the answer."""
+        if (chat := self._chats.get_live(id)) is None:
+            return
+        text = redaction.redact_keys(f"{ASKED.format(title=live.launch.title, message=message.strip())} {answer}")
+        self._chats.feed(chat, inputs.Streamed(now(), chat.state.request, Remark(text, is_question=True)), late=True)
 
     # -- calls
 
@@ -552,6 +574,14 @@ class OutsideAgents:
         live = self._agents.get(chat.state.id)
         if live is not None and live.turn is not None and not live.turn.is_over.is_set():
             live.turn.refuse(effect.call, effect.text)
+
+
+def _describe_answers(answers: Mapping[str, str]) -> str:
+    """Return a sentence about what the user has answered. `answers` are the answers by the titles of the fields."""
+    if not answers:
+        return ACCEPTED
+    named = "; ".join(f"{title}: {answer}" for title, answer in answers.items())
+    return ANSWERED.format(answers=next(iter(answers.values())) if len(answers) == 1 else named)
 
 
 def _describe_missing(outside: OutsideAgent) -> str:

@@ -49,10 +49,12 @@ _FILL: Final = (
 
 _REBUILD: Final = "INSERT INTO message_index (message_index) VALUES ('rebuild')"
 
-# Only texts that people read and write are found: no thoughts, and no arguments and results of tools.
+# Only texts that people read and write are found: no thoughts, and no arguments and results of tools. Of the texts of
+# the system, only questions to the user are found, with their answers.
 _TEXTS: Final = """
     SELECT seq, turn, role, outcome IS NOT NULL,
-        CASE WHEN role IN (?1, ?2) AND turn != '' AND json_extract(content, '$.type') = 'text'
+        CASE WHEN (role IN (?1, ?2) OR json_extract(content, '$.question'))
+                AND turn != '' AND json_extract(content, '$.type') = 'text'
             THEN json_extract(content, '$.text') END
     FROM events WHERE chat = ?3 AND seq > ?4 ORDER BY seq
 """

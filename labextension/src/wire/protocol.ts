@@ -2202,6 +2202,11 @@ export interface TextContent {
    * none.
    */
   readonly contexts?: readonly ChatContext[];
+  /**
+   * Not in ECA: this text of the system is a question to the user, with the answer. A search finds it, like what the
+   * user and the assistant write.
+   */
+  readonly question?: boolean;
 }
 
 /** A text, for example from the clipboard. */
@@ -2892,7 +2897,14 @@ export const SHAPES = {
     'activeSummary?': 's'
   },
   TaskSummary: { done: 'n', inProgress: 'n', pending: 'n', total: 'n' },
-  TextContent: { type: '=text', text: 's', 'contentId?': 's', 'failure?': 'TurnFailure', 'contexts?': ['ChatContext'] },
+  TextContent: {
+    type: '=text',
+    text: 's',
+    'contentId?': 's',
+    'failure?': 'TurnFailure',
+    'contexts?': ['ChatContext'],
+    'question?': 'b'
+  },
   TextContext: { type: '=text', label: 's', content: 's', path: 's', cell: 's' },
   TextOutput: { type: '=text', text: 's' },
   ToolCallPrepareContent: {
