@@ -6,26 +6,57 @@ So asides are not exported.
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING, Literal
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final, Literal
 
+from jupyter_eca.engine.model.budget import format_dollars
 from jupyter_eca.protocol.content import (
+    FileChangeDetails,
     FlagContent,
+    ImageContent,
+    RejectReason,
     Role,
+    RunCellsDetails,
+    ShellCommandDetails,
+    SubagentDetails,
+    TaskDetails,
+    TaskStatus,
     TextContent,
+    ToolCallContent,
     ToolCalledContent,
     ToolCallRejectedContent,
+    ToolCallRunContent,
     UrlContent,
+    UsageContent,
 )
 from jupyter_eca.protocol.event import merge_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from jupyter_eca.protocol.content import Content
     from jupyter_eca.protocol.event import Event
 
 _HEADINGS = {Role.USER: "## You", Role.ASSISTANT: "## Assistant"}
+
+# The words for why a call did not run.
+_REASONS: Final = {
+    RejectReason.USER: "rejected, not run",
+    RejectReason.CONFIG: "forbidden by a rule, not run",
+    RejectReason.STOP: "stopped, not run",
+    RejectReason.NOBODY: "nobody was there to ask, not run",
+    RejectReason.HOOK: "rejected by a hook, not run",
+    RejectReason.ORDER: "not run, because a call before it failed",
+    RejectReason.PLAN: "planned, not run",
+}
+
+# A block with more lines is folded.
+_MAX_LINES: Final = 25
+
+_IMAGE_TYPE: Final = re.compile(r"image/[\w.+-]+", re.ASCII)
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 
 # A block of code in an answer that is not indented and is marked as Python.
 _CODE = re.compile(r"^```(?:python|py|ipython)[0-9]?[ \t]*\n(?P<code>.*?)\n```[ \t]*$", re.M | re.S | re.I)
@@ -60,32 +91,129 @@ def _split_blocks(title: str, events: Iterable[Event]) -> Iterator[tuple[Role, s
     everything else."""
     yield Role.SYSTEM, f"# {' '.join(title.split())}"
     speaker = Role.SYSTEM
-    for event in merge_pieces(events):
-        if not (text := _as_text(event.content)):
+    merged = merge_pieces(events)
+    runs: dict[str, ToolCallRunContent] = {}
+    for event in merged:
+        if isinstance(event.content, ToolCallRunContent):
+            # If the call waits for one before it, it is sent again after the approval.
+            runs.setdefault(event.content.id, event.content)
+        if not (text := _as_text(event.content, runs)):
             continue
         if event.role is not speaker and event.role in _HEADINGS:
             speaker = event.role
             yield Role.SYSTEM, _HEADINGS[speaker]
         is_answer = event.role is Role.ASSISTANT and isinstance(event.content, TextContent)
         yield (Role.ASSISTANT if is_answer else Role.SYSTEM), _quote(text) if event.role is Role.SYSTEM else text
+    if costs := _format_costs(merged):
+        yield Role.SYSTEM, costs
 
 
-def _as_text(content: Content) -> str:
-    """Return a content as Markdown; empty for a content that is not exported."""
+def _format_costs(events: Iterable[Event]) -> str:
+    """Return what the chat has cost, as far as it is known; empty if it has cost nothing."""
+    costs: defaultdict[str | None, float] = defaultdict(float)
+    for event in events:
+        if isinstance(event.content, UsageContent):
+            costs[event.content.agent] += float(event.content.last_message_cost or 0)
+    lines = [
+        f"Cost: {format_dollars(cost)}{f', as {agent} says' if agent else ''}" for agent, cost in costs.items() if cost
+    ]
+    return "\n".join(["---", "", *lines]) if lines else ""
+
+
+def _as_text(content: Content, runs: Mapping[str, ToolCallRunContent]) -> str:
+    """Return a content as Markdown; empty for a content that is not exported. `runs` has the calls so far by their
+    ids, as they were when their arguments were complete."""
     match content:
         case TextContent(text=text):
             return text.strip("\n")
-        case ToolCalledContent(name=name, outputs=outputs, error=error):
-            output = "\n".join(output.text for output in outputs)
-            return f"**{name}**{' failed' if error else ''}\n\n{add_fence(output)}"
-        case ToolCallRejectedContent(name=name):
-            return f"**{name}** was not run."
+        case ToolCalledContent(id=id, outputs=outputs):
+            output = "\n".join(output.text for output in outputs).strip("\n")
+            return _format_call(content, _describe_run(content, runs.get(id)), output)
+        case ToolCallRejectedContent(reason=reason):
+            return _format_call(content, _REASONS[reason])
+        case ImageContent():
+            return _format_image(content)
         case UrlContent(title=title, url=url):
             return f"[{title}]({url})"
         case FlagContent(text=text):
             return f"Flag: {text}"
         case _:
             return ""
+
+
+def _describe_run(call: ToolCalledContent, run: ToolCallRunContent | None) -> str:
+    """Return in words who has allowed a call that ran, and whether it failed."""
+    cause = run.cause if run is not None else None
+    if run is not None and run.manual_approval:
+        words = "approved"
+    elif cause is not None and cause.kind == "unasked":
+        words = f"{cause.agent or 'the agent'} did not ask"
+    else:
+        words = "allowed without a question"
+    return f"{words}, failed" if call.error else words
+
+
+def _format_call(call: ToolCalledContent | ToolCallRejectedContent, outcome: str, output: str = "") -> str:
+    """Return a call as Markdown: what it was, who allowed it, what it did and what it returned."""
+    summary = " ".join((call.summary or "").split())
+    is_command = isinstance(call.details, ShellCommandDetails)
+    # The summary of a command is often the command itself, which stands below.
+    head = f"**{call.name}**{f': {_escape(summary)}' if summary and not is_command else ''} ({outcome})"
+    parts = [head, _format_details(call), _fold(add_fence(output), "Output") if output else ""]
+    return "\n\n".join(filter(None, parts))
+
+
+def _format_details(call: ToolCallContent) -> str:
+    """Return what a call does as Markdown: its command, its change or its tasks. If it has no details, these are its
+    arguments."""
+    match call.details:
+        case ShellCommandDetails(line=line, commands=commands):
+            typed = line or " ".join(" ".join((command.command, *command.args)) for command in commands)
+            return _fold(add_fence(typed, "sh"), "Command")
+        case FileChangeDetails(path=path, diff=diff, lines_added=added, lines_removed=removed):
+            head = f"{_add_ticks(path)}, lines: +{added} -{removed}"
+            return f"{head}\n\n{_fold(add_fence(diff.rstrip(chr(10)), 'diff'), 'Change')}"
+        case RunCellsDetails(path=path) as cells:
+            return f"{_add_ticks(path)}\n\n{_fold(add_fence(cells.as_text(), 'python'), 'Cells')}"
+        case TaskDetails(tasks=tasks):
+            return "\n".join(
+                f"- [{'x' if task.status is TaskStatus.DONE else ' '}] {_escape(task.subject)}"
+                f"{' (in progress)' if task.status is TaskStatus.IN_PROGRESS else ''}"
+                for task in tasks
+            )
+        case SubagentDetails(agent_name=name):
+            return f"Subagent: {_add_ticks(name)}"
+        case _ if isinstance(call, ToolCalledContent | ToolCallRejectedContent) and call.arguments:
+            arguments = json.dumps(call.arguments, indent=2, ensure_ascii=False)
+            return _fold(add_fence(arguments, "json"), "Arguments")
+        case _:
+            return ""
+
+
+def _format_image(image: ImageContent) -> str:
+    """Return a picture as Markdown. Its data are in the document, which needs no other file then."""
+    if not (_IMAGE_TYPE.fullmatch(image.media_type) and _BASE64.fullmatch(image.base64)):
+        return f"(A picture of the type {_add_ticks(image.media_type)} is not in this document.)"
+    return f"![Picture](data:{image.media_type};base64,{image.base64})"
+
+
+def _fold(block: str, title: str) -> str:
+    """Return a block of Markdown, folded if it is long."""
+    if block.count("\n") <= _MAX_LINES:
+        return block
+    return f"<details><summary>{title}</summary>\n\n{block}\n\n</details>"
+
+
+def _escape(text: str) -> str:
+    """Return a text in one line that is not Markdown or HTML, although it may look like it."""
+    return re.sub(r"([\\`*_\[\]<>])", r"\\\1", " ".join(text.split()))
+
+
+def _add_ticks(text: str) -> str:
+    """Return a text as code within a line."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    ticks = "`" * (longest + 1)
+    return f"{ticks} {text} {ticks}" if longest else f"{ticks}{text}{ticks}"
 
 
 def add_fence(text: str, language: str = "") -> str:

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from jupyter_eca import redaction
 from jupyter_eca.engine.chat.export import format_chat, make_cells, make_file_name
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.chat.ports import CommandAnswer
@@ -79,7 +80,7 @@ async def export(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     elif not path.suffix:
         path = path.with_suffix(".md")
     format_events = _format_notebook if path.suffix.lower() == ".ipynb" else format_chat
-    text = await asyncio.to_thread(format_events, title, events)
+    text = redaction.redact(await asyncio.to_thread(format_events, title, events))
     await asyncio.to_thread(_write, path, text, files.shorten(path))
     display_path = files.shorten(path)
     return CommandAnswer(f"This chat is in [{display_path}]({quote(display_path)}) now.")

@@ -268,7 +268,10 @@ async def test_a_chat_is_exported_into_a_file_that_was_not_there(tmp_path: Path)
         assert await ask(table.host, '/export "my chat.md"') == "This chat is in [my chat.md](my%20chat.md) now."
         assert await ask(table.host, "/export chats.txt") == "This chat is in [chats.txt](chats.txt) now."
         text = (tmp_path / "chats.txt").read_text()
-        assert text.startswith("# look\n\n## You\n\nlook\n\n## Assistant\n\n**directory_tree**\n\n```\n")
+        head = (
+            "# look\n\n## You\n\nlook\n\n## Assistant\n\n**directory_tree**: Listing . (allowed without a question)\n\n"
+        )
+        assert text.startswith(head)
         assert text.endswith("I looked.\n\n## You\n\nsay ``` please\n\n## Assistant\n\nHello there\n")
 
 
