@@ -13,6 +13,7 @@ from pydantic import field_validator
 
 from jupyter_eca.protocol.base import EMPTY_IS_DEFAULT, ChatId, Model
 from jupyter_eca.protocol.chat import ChatContentReceivedParams
+from jupyter_eca.protocol.content import TaskDetails, UsageContent
 from jupyter_eca.protocol.event import Outcome
 
 
@@ -174,6 +175,10 @@ class ChatOpenResult(Model):
     selection: ChatSelection | None = None
     meta: PageMeta | None = None
     error: PageError | None = None
+    usage: UsageContent | None = None
+    """Not in ECA: the last usage before the page; absent when there is none."""
+    tasks: TaskDetails | None = None
+    """Not in ECA: the last list of tasks before the page; absent when there is none."""
 
 
 class ChatHistoryParams(ChatPageParams):

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store.tables import Tables
     from jupyter_eca.host.turn.subagents import Subagents
     from jupyter_eca.host.turn.turns import Turns
+    from jupyter_eca.protocol.content import TaskDetails
     from jupyter_eca.protocol.event import Event
 
 
@@ -120,6 +121,15 @@ class ChatOperations:
             after=None if before is None else last,
             summary=window.summary,
         )
+
+    async def read_earlier_state(self, id: str, before: int) -> tuple[UsageContent | None, TaskDetails | None]:
+        """Return the last usage and the last list of tasks before an event. A client shows them although it has only
+        the newest page of a chat."""
+
+        def read(tables: Tables) -> tuple[UsageContent | None, TaskDetails | None]:
+            return tables.read_last_usage(id, before), tables.read_last_tasks(id, before)
+
+        return await self._services.store.do(read)
 
     async def list_flags(self, id: str) -> list[Event]:
         """Return the events that are flags of a chat."""

@@ -31,11 +31,11 @@ from jupyter_eca.host.store.rows import (
     UnseenChange,
 )
 from jupyter_eca.host.store.spending import add_spending, sum_spending
-from jupyter_eca.protocol.content import Content, MetadataContent, Role
+from jupyter_eca.protocol.content import Content, MetadataContent, Role, TaskDetails, ToolCalledContent, UsageContent
 from jupyter_eca.protocol.event import Aside, Event, Outcome, Person
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from jupyter_eca.host.store.spending import CostFilter, Spending, Total
 
@@ -264,6 +264,25 @@ class Tables:
         # may contain whole documents.
         query = "SELECT max(seq) FROM events WHERE chat = ? AND substr(aside, 1, ?) = ?"
         return self._db.execute(query, (chat, len(_SUMMARY), _SUMMARY)).fetchone()[0]
+
+    def read_last_usage(self, chat: str, before: int) -> UsageContent | None:
+        """Return the last usage before an event, None when there is none."""
+        contents = (event.content for event in self._find_backwards(chat, before, '"type":"usage"'))
+        return next((content for content in contents if isinstance(content, UsageContent)), None)
+
+    def read_last_tasks(self, chat: str, before: int) -> TaskDetails | None:
+        """Return the last list of tasks before an event, None when there is none."""
+        for event in self._find_backwards(chat, before, '"type":"task"'):
+            if isinstance(event.content, ToolCalledContent) and isinstance(event.content.details, TaskDetails):
+                return event.content.details
+        return None
+
+    def _find_backwards(self, chat: str, before: int, part: str) -> Iterator[Event]:
+        """Yield the events before an event whose content contains a part of JSON, the newest first. A text that a user
+        writes cannot contain it, because its quotation marks are escaped."""
+        query = "SELECT seq FROM events WHERE chat = ? AND seq < ? AND instr(content, ?) ORDER BY seq DESC"
+        for (seq,) in self._db.execute(query, (chat, before, part)):
+            yield self.read_events(chat, seq - 1, seq + 1)[0]
 
     def list_flags(self, chat: str) -> list[Event]:
         """Return the events that are flags, which the user has set on messages."""

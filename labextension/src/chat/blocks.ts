@@ -285,10 +285,13 @@ export function isPartOf(
 
 /**
  * Return the newest list of tasks that the model has written. Undefined when there is none, or when all of its tasks
- * were done before the user's last message.
+ * were done before the user's last message. `earlier` is the last list before the blocks, which begin with a message.
  */
-export function findPlan(blocks: Blocks): TaskDetails | undefined {
+export function findPlan(blocks: Blocks, earlier?: TaskDetails): TaskDetails | undefined {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.details?.type === 'task');
+  if (index === -1) {
+    return earlier?.tasks.every(({ status }) => status === 'done') === true ? undefined : earlier;
+  }
   const block = blocks[index];
   if (block?.kind !== 'tool' || block.details?.type !== 'task' || block.details.tasks.length === 0) {
     return undefined;

@@ -262,8 +262,9 @@ export class Session implements Attendant {
       });
       this.dispatch({ type: 'chosen', chatId: chat.id, selection: opened?.selection ?? {} });
     } finally {
-      const { found = true, meta } = opened ?? {};
-      this.dispatch({ type: 'replayed', chatId: chat.id, found, ...(whole && { before: meta?.beforeCursor }) });
+      const { found = true, meta, usage, tasks } = opened ?? {};
+      const beginning = whole && { before: meta?.beforeCursor, usage, tasks };
+      this.dispatch({ type: 'replayed', chatId: chat.id, found, ...beginning });
     }
   }
 

@@ -154,12 +154,17 @@ export type Action =
   | { readonly type: 'shown'; readonly chatId: ChatId }
   /** A replay begins: of the whole chat (`whole`), or of what came after its `seq`. `replayed` follows at its end. */
   | { readonly type: 'replaying'; readonly chatId: ChatId; readonly whole: boolean }
-  /** A replay is complete. `found`: the server knows the chat. `before`: the place of the next older page. */
+  /**
+   * A replay is complete. `found`: the server knows the chat. `before`: the place of the next older page. `usage` and
+   * `tasks` are the last ones before what was replayed.
+   */
   | {
       readonly type: 'replayed';
       readonly chatId: ChatId;
       readonly found: boolean;
       readonly before?: Transcript['before'];
+      readonly usage?: Transcript['usage'] | undefined;
+      readonly tasks?: Transcript['tasks'];
     }
   /** An older page of the chat was fetched. */
   | { readonly type: 'earlier'; readonly chatId: ChatId; readonly page: HistoryPage }
@@ -243,7 +248,7 @@ export function reduce(state: State, action: Action): State {
       // If the server knows the chat, what was collected replaces the transcript. If not, nothing is running there.
       return changeChat(state, action.chatId, ({ replay, ...chat }) => ({
         ...chat,
-        ...(action.found && { ...replay?.now, ...('before' in action && { before: action.before }) }),
+        ...(action.found && { ...replay?.now, ...('before' in action && describeBeginning(action, replay?.now)) }),
         ...(!action.found && { status: 'idle', progress: '' })
       }));
     case 'earlier':
@@ -546,4 +551,12 @@ const DECIDED: ReadonlySet<string> = new Set(['toolCallRunning', 'toolCallReject
  */
 export function isUrgent(state: State, { chatId, content }: ChatContentReceivedParams): boolean {
   return DECIDED.has(content.type) && state.chats[String(chatId)]?.replay === undefined;
+}
+
+/** Return what is known of the chat before the part that was replayed. */
+function describeBeginning(
+  { before, usage, tasks }: Extract<Action, { type: 'replayed' }>,
+  now?: Transcript
+): Pick<Transcript, 'before' | 'usage' | 'tasks'> {
+  return { before, usage: now?.usage ?? usage ?? null, tasks };
 }

@@ -6,7 +6,7 @@
  */
 
 import { Blocks, endBlocks, addContent } from './blocks';
-import { ChatContentReceivedParams, ChatStatus, UsageContent } from '../wire/protocol';
+import { ChatContentReceivedParams, ChatStatus, TaskDetails, UsageContent } from '../wire/protocol';
 
 /** What is known of a chat, or of a part of it while it is replayed. */
 export interface Transcript {
@@ -26,6 +26,8 @@ export interface Transcript {
   readonly agents?: Readonly<Record<string, Transcript>> | undefined;
   /** Present when the last answer is a plan that can be carried out. */
   readonly plan?: true | undefined;
+  /** The last list of tasks before the loaded history; undefined when there is none. */
+  readonly tasks?: TaskDetails | undefined;
   /** The place where the loaded history begins; undefined when the history is loaded from its beginning. */
   readonly before?: string | number | undefined;
 }
@@ -41,6 +43,7 @@ export const EMPTY_TRANSCRIPT: Transcript = {
   ends: undefined,
   agents: undefined,
   plan: undefined,
+  tasks: undefined,
   before: undefined
 };
 
@@ -82,6 +85,6 @@ function advanceSeq(before: Transcript, { seq }: ChatContentReceivedParams): Pic
 
 /** Return the transcript of a chat without its other fields. */
 export function pickTranscript(chat: Transcript): Transcript {
-  const { seq, blocks, status, progress, title, usage, ends, agents, plan, before } = chat;
-  return { seq, blocks, status, progress, title, usage, ends, agents, plan, before };
+  const { seq, blocks, status, progress, title, usage, ends, agents, plan, tasks, before } = chat;
+  return { seq, blocks, status, progress, title, usage, ends, agents, plan, tasks, before };
 }

@@ -313,7 +313,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   /** How many messages were sent here. When the number grows, the transcript scrolls to its end. */
   const [sent, setSent] = React.useState(0);
   const busy = chat.status !== 'idle';
-  const plan = React.useMemo(() => findPlan(chat.blocks), [chat.blocks]);
+  const plan = React.useMemo(() => findPlan(chat.blocks, chat.tasks), [chat.blocks, chat.tasks]);
   const query = React.useCallback(
     (trigger: Trigger, contexts: readonly ChatContext[]): Promise<Suggestions> =>
       listSuggestions(trigger, chat.id, contexts, (method, params) => session.request(method, params)),

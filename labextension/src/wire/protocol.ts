@@ -529,6 +529,10 @@ export interface ChatOpenResult {
   readonly selection?: ChatSelection;
   readonly meta?: PageMeta;
   readonly error?: PageError;
+  /** Not in ECA: the last usage before the page; absent when there is none. */
+  readonly usage?: UsageContent;
+  /** Not in ECA: the last list of tasks before the page; absent when there is none. */
+  readonly tasks?: TaskDetails;
 }
 
 /** The server sends a chat from its beginning; its contents follow. */

@@ -203,6 +203,27 @@ describe('a plan', () => {
     expect(of(listed('done'), asks)).toBeUndefined();
     expect(of(asks)).toBeUndefined();
   });
+
+  test('is there again after a reload, like the usage, although only the newest page is replayed', () => {
+    const task = { id: '1', subject: 'Load', status: 'pending' } as const;
+    const summary = { done: 0, inProgress: 0, pending: 1, total: 1 };
+    const tasks = { type: 'task', tasks: [task], summary } as const;
+    const usage = { type: 'usage', sessionTokens: 9, messageInputTokens: 9, messageOutputTokens: 0 } as const;
+    const begun = reduce(createState('a'), { type: 'replaying', chatId: 'a', whole: true });
+    const replayed = reduce(reduceAll(begun, asks), {
+      type: 'replayed',
+      chatId: 'a',
+      found: true,
+      before: 7,
+      usage,
+      tasks
+    });
+    const chat = replayed.chats.a;
+    expect(chat?.usage).toBe(usage);
+    expect(findPlan(chat?.blocks ?? [], chat?.tasks)).toBe(tasks);
+    const done = { ...tasks, tasks: [{ ...task, status: 'done' }] } as const;
+    expect(findPlan(chat?.blocks ?? [], done)).toBeUndefined();
+  });
 });
 
 test('the list says that a chat waits until its call is decided, also if the chat was never shown', () => {

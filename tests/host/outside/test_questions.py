@@ -135,7 +135,7 @@ async def test_what_a_command_of_ours_answers_is_not_found_by_a_search(tmp_path:
 
 async def test_a_question_that_the_user_declines_stays_in_the_chat(tmp_path: Path) -> None:
     async def decline(params: ChatAskQuestionParams, /) -> ChatAskQuestionResult:
-        return ChatAskQuestionResult(answer=(params.options or ())[-1].label)
+        return ChatAskQuestionResult(answer=params.options[-1].label if params.options else None)
 
     async with answering(tmp_path, decline) as talk:
         received = await talk.ask("question")

@@ -67,8 +67,17 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
             await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config), id)
         if unsaved := session.host.notices.describe_unsaved(id):
             await session.notify("$/showMessage", unsaved, id)
+        usage, tasks = None, None
+        if session.capabilities.envelope and page.before is not None and page.events:
+            usage, tasks = await archive.read_earlier_state(id, page.events[0].seq)
     return chats.ChatOpenResult(
-        found=True, chat_id=params.chat_id, title=title, selection=selection, meta=_make_page_meta(page)
+        found=True,
+        chat_id=params.chat_id,
+        title=title,
+        selection=selection,
+        meta=_make_page_meta(page),
+        usage=usage,
+        tasks=tasks,
     )
 
 
