@@ -1,4 +1,5 @@
-"""A long chat is read back with the wheel: what is read stays where it is while older messages are added above."""
+"""A long chat is followed to its end, and read back with the wheel: what is read stays where it is while older messages
+are added above."""
 
 from __future__ import annotations
 
@@ -72,6 +73,13 @@ TOP_OF = """text => {
   const top = node => node.getBoundingClientRect().top;
   return found && Math.round(top(found.closest('.eca-Block')) - top(frame));
 }"""
+# The id of the chat that the tab shows.
+CHAT = "() => Object.entries(sessionStorage).find(([name]) => name.endsWith(' chat'))[1]"
+# How many pixels of the chat are below the frame.
+TO_THE_END = """() => {
+  const frame = document.querySelector('.eca-Transcript');
+  return frame.scrollHeight - frame.scrollTop - frame.clientHeight;
+}"""
 # Resolves when nothing has moved for some frames.
 STILL = """() => new Promise(resolve => {
   const frame = document.querySelector('.eca-Transcript');
@@ -116,3 +124,29 @@ def test_the_wheel_moves_what_is_read_by_as_much_as_it_was_turned(page: Page, la
     assert [one for one in moved if one[1] is None or abs(one[1] - step) > room] == []
     assert len(passed) > 24
     expect(panel.button("Jump to the end")).to_be_visible(timeout=SECONDS * 1000)
+
+
+def test_the_end_of_a_chat_is_followed_also_when_older_messages_leave_the_page(page: Page, lab: Lab) -> None:
+    panel = Panel.open(page, lab)
+    for number in range(24):
+        panel.ask(f"question {number}")
+        expect(panel.transcript.get_by_text("Short.")).to_have_count(min(number + 1, 20))
+        panel.wait_until_idle()
+        page.evaluate(STILL)
+        assert page.evaluate(TO_THE_END) < 2, f"after question {number}"
+        expect(panel.button("Jump to the end")).to_have_count(0)
+    expect(panel.button("Show earlier messages")).to_have_count(1)
+
+    panel.transcript.hover()
+    page.mouse.wheel(0, -300)
+    expect(panel.button("Jump to the end")).to_be_visible()
+    page.evaluate(STILL)
+    text, top = page.evaluate(PLACE)
+    page.evaluate(FILL, {"chat": page.evaluate(CHAT), "turns": 2})
+    expect(panel.message("long question 1")).to_have_count(1)
+    panel.wait_until_idle()
+    page.evaluate(STILL)
+    assert abs(page.evaluate(TOP_OF, text) - top) < 2  # places are fractions of pixels
+    panel.button("Jump to the end").click()
+    page.evaluate(STILL)
+    assert page.evaluate(TO_THE_END) < 2

@@ -99,7 +99,14 @@ export function Transcript(props: Props): React.ReactElement {
   }, [sent, jump]);
   return (
     <div className="eca-Transcript-frame">
-      <div className="eca-Transcript" ref={frame} role="log" aria-live="off" aria-label={trans.__('Chat')} tabIndex={0}>
+      <div
+        className={following ? 'eca-Transcript eca-mod-following' : 'eca-Transcript'}
+        ref={frame}
+        role="log"
+        aria-live="off"
+        aria-label={trans.__('Chat')}
+        tabIndex={0}
+      >
         <div className="eca-Transcript-content" ref={content}>
           {(first > 0 || onEarlier !== undefined) && <LoadMore frame={frame} side="start" onNear={loadEarlier} />}
           {blocks.slice(first, last).map((block, index) => (
@@ -204,7 +211,8 @@ function useFollowing(cut: boolean): {
     const onScroll = (): void => {
       const atEnd = !isCut.current && box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_PX;
       // Only a reader scrolls up. When content shrinks, the position becomes smaller, too, but then the view is at the
-      // end.
+      // end. The browser itself would scroll up when it keeps the place of a block while others are removed above it.
+      // The style `eca-mod-following` forbids that.
       if (atEnd || box.scrollTop < last) {
         follows.current = atEnd;
         setFollowing(atEnd);
@@ -224,6 +232,14 @@ function useFollowing(cut: boolean): {
       box.removeEventListener('scroll', onScroll);
     };
   }, []);
+  // After each drawing. The observer above does not notice that blocks were removed at the top and others of the same
+  // height were added at the end, or that the content was lower for a moment.
+  React.useLayoutEffect(() => {
+    const box = frame.current;
+    if (follows.current && box !== null && box.scrollHeight - box.scrollTop - box.clientHeight >= 1) {
+      box.scrollTop = box.scrollHeight;
+    }
+  });
   return { frame, content, following, jump };
 }
 
