@@ -72,6 +72,8 @@ class ChangeBase(Model):
     """Why the change cannot be reverted; absent when it can."""
     settled: bool | None = None
     """Whether the user need not decide about it: it was approved before it was made, or the user wants no question."""
+    made_although_refused: bool | None = None
+    """Whether an agent has made the change although the call that announced it was refused."""
 
 
 class ChangedFile(ChangeBase):

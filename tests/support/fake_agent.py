@@ -426,6 +426,16 @@ class FakeAgent:
         )
         self.update("tool_call_update", toolCallId=id, status="completed", rawOutput="Edited.", _meta=meta)
 
+    def do_stubborn_edit(self, names: str) -> None:
+        """Ask about an edit, and write the file whatever the answer is, and something else than was asked about if
+        there is another word."""
+        name, old, new, *other = names.split(" ")
+        path, id = f"{self.folder}/{name}", self.new_id()
+        content = [{"type": "diff", "path": path, "oldText": old, "newText": new}]
+        self.ask({"toolCallId": id, "title": f"Edit {name}", "kind": "edit", "content": content})
+        Path(path).write_text(Path(path).read_text().replace(old, other[0] if other else new))
+        self.update("tool_call_update", toolCallId=id, status="completed")
+
     def do_qwen_edit(self, name: str) -> None:
         """The question is the first sight of the call, and the last diff has a relative path."""
         path, text, id = f"{self.folder}/{name}", "by qwen\n", self.new_id()

@@ -84,8 +84,9 @@ def _format_head(change: Change, quote: str = "") -> str:
     """Return the line above a change. `quote` is put before and after the path."""
     counts = f"+{change.text.lines_added} -{change.text.lines_removed}" if change.text else "not shown"
     refused = f"; cannot be taken back: {change.refused}" if change.refused else ""
+    although = "; made although it was refused" if change.made_although_refused else ""
     path = f"{quote}{change.path.replace('`', '')}{quote}" if quote else change.path
-    return f"{change.number}. {path}{_format_place(change)}, {change.kind} ({counts}){refused}"
+    return f"{change.number}. {path}{_format_place(change)}, {change.kind} ({counts}){although}{refused}"
 
 
 def _format_place(change: Change) -> str:

@@ -78,6 +78,13 @@ class Checkpoints:
         kept = _make_checkpoint(turn, path, before if was_noted else UNKEPT)
         await self._store.do(lambda tables: tables.keep_checkpoint(chat, replace(kept, review=review)))
 
+    async def set_review_states(self, chat: str, turn: str, states: Mapping[Path, ReviewState]) -> None:
+        """Note whether the user decides about what a turn has changed in these files."""
+        for path, state in states.items():
+            await self._store.do(
+                lambda tables, path=path, state=state: tables.set_review_state(chat, turn, str(path), state)
+            )
+
     async def drop_unkept(self, chat: str, turn: str, paths: Collection[Path]) -> None:
         """Forget files that could not be kept, if the tool has not changed them after all."""
         await self._store.do(lambda tables: tables.drop_unkept(chat, turn, [str(path) for path in paths]))
@@ -226,10 +233,17 @@ class CallKeeper:
         """Return the sources of the cells that this turn has changed in a notebook."""
         return await self.checkpoints.list_sources_of_turn(self.chat, self.turn, path)
 
+    async def set_review_states(self, states: Mapping[Path, ReviewState]) -> None:
+        """Note whether the user decides about what was changed in these files. Without this, `review` counts for all
+        of them."""
+        await self.checkpoints.set_review_states(self.chat, self.turn, states)
+
     async def finish(self) -> None:
         """Note the digests of the files that the call kept, as they are now. Called when the call has ended."""
         await self.checkpoints.record_digests(self.chat, self.turn, self.kept)
-        unchanged = [path for path, stamp in self.stamps.items() if stamp == await run_read(_read_stamp, path)]
+        # A copy, because another file may be kept meanwhile.
+        stamps = list(self.stamps.items())
+        unchanged = [path for path, stamp in stamps if stamp == await run_read(_read_stamp, path)]
         await self.checkpoints.drop_unkept(self.chat, self.turn, unchanged)
 
 

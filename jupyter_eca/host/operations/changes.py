@@ -22,6 +22,7 @@ from jupyter_eca.engine.model.texts import describe_restored, describe_reverted
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.checkpoints import cell_restore as cells
 from jupyter_eca.host.checkpoints import file_restore
+from jupyter_eca.host.store import ReviewState
 from jupyter_eca.host.turn.open_notebooks import find_notebooks
 from jupyter_eca.protocol.changes import (
     Change,
@@ -252,6 +253,7 @@ def _describe_file(rows: Sequence[Checkpoint], files: Files, change_key: _Change
         text=_describe_text(path, *map(_decode, (review.before, review.after))),
         refused=review.refused or None,
         settled=all(row.review.is_settled for row in review.rows) or None,
+        made_although_refused=any(row.review is ReviewState.REFUSED for row in review.rows) or None,
         kind=review.kind,
     )
 

@@ -39,10 +39,10 @@ from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.outside import call_view
-from jupyter_eca.host.outside.file_views import describe_changes, is_as_described, is_notebook
+from jupyter_eca.host.outside.file_views import describe_changes, find_texts_after, is_as_described, is_notebook
 from jupyter_eca.host.outside.tool_access import ToolAccess
 from jupyter_eca.host.tools.path_resolution import find_call_targets
-from jupyter_eca.protocol.content import MetadataContent, RejectReason
+from jupyter_eca.protocol.content import FileChangeDetails, MetadataContent, RejectReason
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.tool_result import Report, ToolResult
 
@@ -116,6 +116,8 @@ class ShownCall:
     """Set when the agent has said how the call ended, or the turn is over."""
     asked: AgentCall | None = None
     """The call as its card shows it, if the agent has asked for permission."""
+    texts: Mapping[Path, str] = field(default_factory=dict["Path", str])
+    """The texts of the files after the call, as the agent has described them when it asked."""
     is_watched: bool = False
     """Whether the files were noted before the command of the call."""
     timer: asyncio.TimerHandle | None = None
@@ -128,6 +130,8 @@ class _Write:
 
     path: str
     content: str
+    texts: Mapping[Path, str]
+    """The content by the real path of the file."""
     done: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """Set when the file is written; the error when it is not."""
 
@@ -338,11 +342,14 @@ class AgentTurn:
             shown.timer.cancel()
         shown.latest, shown.request = call, asked.number
         await self._keep_files(call)
+        await self._files.look(_list_paths(call))
+        shown.texts = await self._find_texts_after(call.diffs)
         adjusted = await self._hooks.before_outside_call(
             self._chat, shown.id, self._make_tool(call), call_view.make_arguments(call)
         )
         failure = self._find_failure(asked) or (HOOK_CHANGES if adjusted.arguments is not None else "")
         if failure:
+            self._files.refuse(_list_paths(call))
             self._session.answer_permission(asked.number, allow=False)
             shown.request = None
         details = await self._describe_changes(call)
@@ -417,6 +424,12 @@ class AgentTurn:
         except ToolError:
             return None
 
+    async def _find_texts_after(self, diffs: Sequence[Mapping[str, Any]]) -> Mapping[Path, str]:
+        try:
+            return await run_read(find_texts_after, self._files.files, diffs)
+        except ToolError:
+            return {}
+
     async def _find_targets(self, call: AgentCall, details: ToolCallDetails | None) -> CallTargets | None:
         """Return the files that a call names on the disk; None when the disk does not answer."""
         return await self._find_targets_of(self._make_tool(call), call_view.make_arguments(call), details)
@@ -432,7 +445,7 @@ class AgentTurn:
     async def _keep_files(self, call: AgentCall) -> None:
         """Keep the files that a call names, as they are before it changes them."""
         if call.kind in _CHANGING | {"other"} or call.diffs:
-            await self._files.keep([*(str(item["path"]) for item in call.diffs), *call.paths])
+            await self._files.keep(_list_paths(call))
 
     def _show_plan(self, entries: tuple[tuple[str, str], ...]) -> None:
         """Show the plan of the agent as a call. A call that has ended cannot change, so each plan is another one."""
@@ -449,13 +462,17 @@ class AgentTurn:
         """Let the agent run a call, and return its result. If the turn is stopped meanwhile, the agent has a moment to
         say how the call ended."""
         if (write := self._writes.get(id)) is not None:
-            return await self._run_write(write)
+            return await self._run_write(id, write)
         shown = self._by_id.get(id)
         if shown is None:
             return ToolResult("")  # a plan
+        paths: Sequence[str] = ()
         if shown.request is not None:
             if shown.latest.command:
                 await self._files.begin_command(id, anew=True)
+            paths = _list_paths(shown.latest)
+            if self._is_approved(id):
+                self._files.allow(paths)
             self._session.answer_permission(shown.request, allow=True)
             shown.request, shown.approved = None, shown.asked
             self._approved.append(shown)
@@ -465,9 +482,15 @@ class AgentTurn:
             # The engine waits for the end of each call that runs. The agent is told to stop by `OutsideAgents`.
             await self.is_over.wait()
             call = shown.latest
+        await self._files.finish(paths, shown.texts)
         await self._files.end_command(id)
         await self._files.record()
         return call_view.make_result(call)
+
+    def _is_approved(self, id: str) -> bool:
+        """Return whether the user has approved a call whose card shows what it changes."""
+        call = next((call for call in self._chat.state.calls if call.id == id), None)
+        return call is not None and call.approved and isinstance(call.details, FileChangeDetails)
 
     def owns(self, id: str) -> bool:
         """Return whether a call of the chat is one of this turn that the agent runs itself."""
@@ -487,11 +510,13 @@ class AgentTurn:
         """Tell the agent that a call must not run."""
         self.tools.refuse(id, text)
         if (write := self._writes.get(id)) is not None and not write.done.done():
+            self._files.refuse([write.path])
             write.done.set_exception(ToolError(text))
         shown = self._by_id.get(id)
         if shown is not None and shown.request is not None:
             if self._chat.state.status is not TurnStatus.STREAMING:
                 return  # the turn was stopped: `AgentSession.cancel` answers all open questions
+            self._files.refuse(_list_paths(shown.latest))
             self._session.answer_permission(shown.request, allow=False)
             shown.request = None
             _settle(shown)
@@ -519,9 +544,11 @@ class AgentTurn:
         if await self._is_allowed_to_write(path, content):
             await self._files.write(path, content)
             return
-        write = _Write(path, content)
+        write = _Write(path, content, await self._find_texts_after([{"path": path, "newText": content}]))
         id = f"{self._chat.state.turn}-write-{self._number}-{len(self._writes) + 1}"
         self._writes[id] = write
+        await self._files.keep([path])
+        await self._files.look([path])
         tool = call_view.make_write_tool(self._agent.name)
         arguments = {"path": path, "content": content}
         details = await self._describe_changes_of([{"path": path, "oldText": None, "newText": content}])
@@ -530,10 +557,13 @@ class AgentTurn:
         self._feed(inputs.CallReady(now(), self._number, id, tool, arguments, details=details, targets=targets))
         await write.done
 
-    async def _run_write(self, write: _Write) -> ToolResult:
+    async def _run_write(self, id: str, write: _Write) -> ToolResult:
         """Write a file after the write was allowed."""
+        if self._is_approved(id):
+            self._files.allow([write.path])
         try:
             await self._files.write(write.path, write.content)
+            await self._files.finish([write.path], write.texts)
         except ToolError as error:
             if not write.done.done():
                 write.done.set_exception(error)
@@ -560,6 +590,11 @@ class AgentTurn:
             ):
                 return True
         return False
+
+
+def _list_paths(call: AgentCall) -> list[str]:
+    """Return the paths of the files that a call changes, as far as the agent has named them."""
+    return [*(str(item["path"]) for item in call.diffs), *call.paths]
 
 
 def _settle(shown: ShownCall) -> None:

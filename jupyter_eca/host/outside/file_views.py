@@ -45,6 +45,28 @@ def normalize(text: str) -> str:
     return text.replace("\r\n", "\n").removesuffix("\n")
 
 
+def find_texts_after(files: Files, diffs: Sequence[Mapping[str, Any]]) -> dict[Path, str]:
+    """Return the text that each file will have after the changes of a call, as they are described before the call. A
+    file is left out if the description does not say that. Blocks: it reads the files."""
+    texts: dict[Path, str] = {}
+    unclear: set[Path] = set()
+    for diff in diffs:
+        path, old, new = str(diff["path"]), diff.get("oldText"), diff.get("newText")
+        try:
+            real = files.resolve(path)
+        except ToolError:
+            continue
+        text = texts[real] if real in texts else _read(files, path)[1]
+        new = new if isinstance(new, str) else ""
+        if text is None or not old or text == old:
+            texts[real] = new
+        elif isinstance(old, str) and text.count(old) == 1:
+            texts[real] = text.replace(old, new)
+        else:
+            unclear.add(real)
+    return {real: text for real, text in texts.items() if real not in unclear}
+
+
 def _describe_change(files: Files, diff: Mapping[str, Any]) -> FileChangeDetails:
     """Return the change of one file."""
     return text_file.describe_change(*_find_texts(files, diff))

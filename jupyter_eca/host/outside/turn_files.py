@@ -2,26 +2,47 @@
 
 An agent changes files by itself, and not through our tools. So a file is kept when the agent first names it, which is
 before it changes the file. Which files a command changes is found out by comparison (`tree_snapshot.py`). `%eca diff`
-and `%eca undo` work with what is kept. It must not know the agent's protocol.
+and `%eca undo` work with what is kept.
+
+The user need not decide once more about a change that was approved. So it is
+noted what a change of each file counts as from now on: `allow` says that a call was approved which changes the file,
+`finish` that this call has ended, and `refuse` that a call was refused. If the file is another one at the next look, it
+was changed in between. It must not know the
+agent's protocol.
 """
 
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_eca.errors import NotSaved, ToolError
+from jupyter_eca.host.checkpoints.file_restore import compute_digest
 from jupyter_eca.host.outside.tree_snapshot import find_changes, take_snapshot
+from jupyter_eca.host.store import ReviewState
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
+    from pathlib import Path
 
     from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
     from jupyter_eca.host.outside.tree_snapshot import Snapshot
     from jupyter_eca.workspace.ports import Files
+
+
+@dataclass(slots=True)
+class _KeptFile:
+    """What the changes of a file count as that was kept."""
+
+    digest: str
+    """The digest of its content at the last look."""
+    label: ReviewState
+    """What a change that is found at the next look counts as."""
+    found: ReviewState | None = None
+    """What its changes so far count as together; None as long as it was not changed."""
 
 
 class TurnFiles:
@@ -33,7 +54,7 @@ class TurnFiles:
         self.files = files
         self._keeper = keeper
         self._written_by_others = written_by_others
-        self._kept: set[Path] = set()
+        self._kept: dict[Path, _KeptFile] = {}
         self._snapshot: Snapshot = {}
         self._commands: set[str] = set()
         """The ids of the calls whose commands run now."""
@@ -51,11 +72,49 @@ class TurnFiles:
             real = self.find_real(path)
             if real is None or real in self._kept or await run_read(real.is_dir):
                 continue
-            self._kept.add(real)
+            self._kept[real] = _KeptFile(await run_read(_read_digest, real), self._keeper.review)
             try:
                 await self._keeper.keep(real)
             except NotSaved:
                 return
+
+    async def look(self, paths: Iterable[str]) -> None:
+        """Note which of these files have been changed since the last look."""
+        for path in self._list_kept(paths):
+            await self._look(path)
+
+    def allow(self, paths: Iterable[str]) -> None:
+        """Note that the user has approved a call which shows what it changes in these files. Call `look` before."""
+        for path in self._list_kept(paths):
+            self._kept[path].label = ReviewState.SETTLED
+
+    def refuse(self, paths: Iterable[str]) -> None:
+        """Note that a call which changes these files was refused. Call `look` before.
+
+        The file of an open notebook is written by the page, too. So its changes are not taken for the agent's.
+        """
+        for path in self._list_kept(paths):
+            if path not in self._written_by_others:
+                self._kept[path].label = ReviewState.REFUSED
+
+    async def finish(self, paths: Iterable[str], texts: Mapping[Path, str]) -> None:
+        """Note the end of a call that was allowed to change these files. `texts` are the texts that the user has
+        approved. If a file has another text now, the user decides about it."""
+        for path in self._list_kept(paths):
+            await self._look(path)
+            kept = self._kept[path]
+            if kept.found is not None and await run_read(_read_text, path) != texts.get(path):
+                kept.found = kept.found.merge(self._keeper.review)
+            kept.label = self._keeper.review
+
+    def _list_kept(self, paths: Iterable[str]) -> list[Path]:
+        """Return the real paths of those of the files that are kept."""
+        return [real for path in paths if (real := self.find_real(path)) is not None and real in self._kept]
+
+    async def _look(self, path: Path) -> None:
+        kept, now = self._kept[path], await run_read(_read_digest, path)
+        if now != kept.digest:
+            kept.digest, kept.found = now, kept.found.merge(kept.label) if kept.found else kept.label
 
     async def begin_command(self, id: str, *, anew: bool = False) -> None:
         """Note the files of the folder before a command, unless they are noted for another command that runs. With
@@ -72,7 +131,8 @@ class TurnFiles:
         self._commands.discard(id)
         for change in changes:
             if change.path not in self._kept:
-                self._kept.add(change.path)
+                digest = await run_read(_read_digest, change.path)
+                self._kept[change.path] = _KeptFile(digest, self._keeper.review, self._keeper.review)
                 try:
                     await self._keeper.keep_earlier(change.path, change.content, was_noted=change.was_noted)
                 except NotSaved:
@@ -83,8 +143,12 @@ class TurnFiles:
     async def record(self) -> None:
         """Note what the kept files are now, after a call has changed them."""
         if self._kept:
+            for path in list(self._kept):
+                await self._look(path)
+            found = {path: kept.found for path, kept in self._kept.items() if kept.found is not None}
             try:
                 await self._keeper.finish()
+                await self._keeper.set_review_states(found)
             except NotSaved:
                 return
 
@@ -104,5 +168,20 @@ class TurnFiles:
         await self.keep([path])
         with text_file.report_os_errors(path):
             await asyncio.to_thread(text_file.write, real, path, content)
-        self._kept.add(Path(real))
         await self.record()
+
+
+def _read_digest(path: Path) -> str:
+    """Return the digest of a file; "" if it cannot be read."""
+    try:
+        return compute_digest(path)
+    except OSError:
+        return ""
+
+
+def _read_text(path: Path) -> str | None:
+    """Return the text of a file; None if it has none."""
+    try:
+        return text_file.read(path, path.name)
+    except (ToolError, OSError):
+        return None

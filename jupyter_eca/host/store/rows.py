@@ -105,6 +105,8 @@ class ReviewState(StrEnum):
     """It was made without approval, and the user decides about it now."""
     UNSEEN_SETTLED = "unseen-settled"
     """It was made without approval, and the user wants no question."""
+    REFUSED = "refused"
+    """An agent made it although the call that announced it was refused. The user decides about it."""
 
     @property
     def is_settled(self) -> bool:
@@ -113,6 +115,8 @@ class ReviewState(StrEnum):
 
     def merge(self, later: ReviewState) -> ReviewState:
         """Return the state of two changes of the same file together, of which `later` is the second."""
+        if ReviewState.REFUSED in {self, later}:
+            return ReviewState.REFUSED
         unseen = {self, later} & {ReviewState.UNSEEN, ReviewState.UNSEEN_SETTLED}
         settled = self.is_settled and later.is_settled
         if unseen:

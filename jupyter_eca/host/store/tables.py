@@ -539,6 +539,12 @@ class Tables:
             self._db.execute(f"UPDATE checkpoints SET decided = NULL {of_file}", key)  # noqa: S608  # ours
         return False
 
+    def set_review_state(self, chat: str, turn: str, path: str, review: ReviewState) -> None:
+        """Note whether the user decides about what a turn has changed in a file."""
+        self._db.execute(
+            "UPDATE checkpoints SET review = ? WHERE chat = ? AND turn = ? AND path = ?", (review, chat, turn, path)
+        )
+
     def find_unseen(self) -> UnseenChange | None:
         """Return a change that was made without approval, and that the user has neither seen nor decided about; None
         when there is none. It was made in this workspace, or in one that contains it or lies in it."""

@@ -242,6 +242,8 @@ export interface ChangedCell {
   readonly refused?: string;
   /** Whether the user need not decide about it: it was approved before it was made, or the user wants no question. */
   readonly settled?: boolean;
+  /** Whether an agent has made the change although the call that announced it was refused. */
+  readonly madeAlthoughRefused?: boolean;
   readonly type: 'cell';
   readonly kind: 'inserted' | 'edited' | 'deleted' | 'moved';
   readonly cellId: string;
@@ -268,6 +270,8 @@ export interface ChangedFile {
   readonly refused?: string;
   /** Whether the user need not decide about it: it was approved before it was made, or the user wants no question. */
   readonly settled?: boolean;
+  /** Whether an agent has made the change although the call that announced it was refused. */
+  readonly madeAlthoughRefused?: boolean;
   readonly type: 'file';
   readonly kind: 'created' | 'edited' | 'deleted';
 }

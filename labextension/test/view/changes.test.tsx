@@ -150,3 +150,11 @@ test('a change that was approved before it was made can only be undone', () => {
   expect(html).toContain('aria-label="Undo: Cell 3, nb.ipynb"');
   expect(shown([approved, FILE], false)).toContain('Keep all');
 });
+
+test('a change that was made although it was refused is marked, also while the list is folded', () => {
+  const against: Change = { ...FILE, madeAlthoughRefused: true };
+  expect(shown([against], false)).toContain('made although it was refused');
+  expect(shown([CELL, against], false)).toContain('1 made although it was refused');
+  expect(shown([against], true)).toContain('The agent made this change although it was refused.');
+  expect(shown([CELL, FILE], true)).not.toContain('although');
+});

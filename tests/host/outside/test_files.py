@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from jupyter_eca.protocol.changes import ChangeExtent
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.host.outside.talking import talking
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.content import ToolCallRunContent
 
 pytestmark = pytest.mark.asyncio
+
+CHAT = ChangeExtent.CHAT
 
 
 def yes(_: ToolCallRunContent) -> CallDecision:
@@ -33,6 +36,58 @@ async def test_an_edit_of_the_agent_is_listed_and_undone(tmp_path: Path, step: s
         assert "a.txt" in shown
         await answer(talk.client, "/undo")
         assert (tmp_path / "a.txt").read_text() == "old\n"
+
+
+@pytest.mark.parametrize("step", ["opencode_write a.txt", "qwen_edit a.txt", "claude_edit a.txt old new"])
+async def test_an_edit_that_the_user_has_approved_needs_no_second_decision(tmp_path: Path, step: str) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    async with talking(tmp_path) as talk:
+        await talk.ask(step, choose=yes)
+        (change,) = await talk.host.changes.list("chat")
+        assert change.settled
+        await talk.ask("claude_edit a.txt new newer", "stray_write b.txt", choose=yes)
+        assert all(change.settled for change in await talk.host.changes.list("chat"))
+
+
+async def test_an_edit_that_a_rule_allows_is_left_to_the_user(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    async with talking(tmp_path, toolCall={"approval": {"allow": {"fake": {}}}}) as talk:
+        await talk.ask("claude_edit a.txt old new")
+        (change,) = await talk.host.changes.list("chat")
+        assert (change.settled, change.made_although_refused) == (None, None)
+
+
+async def test_what_the_card_did_not_show_is_left_to_the_user(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    (tmp_path / "b.txt").write_text("old\n")
+    async with talking(tmp_path) as talk:
+        await talk.ask("stubborn_edit a.txt old new quite-another", choose=yes)
+        await talk.ask("claude_edit b.txt old new", "stray_write c.txt", "unasked echo more >> b.txt", choose=yes)
+        changes = {change.path: change.settled for change in await talk.host.changes.list("chat", extent=CHAT)}
+        assert changes == {"a.txt": None, "b.txt": None, "c.txt": True}
+
+
+async def test_a_write_that_was_refused_and_made_all_the_same_is_marked(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    async with talking(tmp_path) as talk:
+        await talk.ask("stubborn_edit a.txt old new", choose=lambda _: CallDecision(False))
+        assert (tmp_path / "a.txt").read_text() == "new\n"
+        (change,) = await talk.host.changes.list("chat")
+        assert (change.settled, change.made_although_refused) == (None, True)
+        shown = said(await answer(talk.client, "/diff"), "system")
+        assert "made although it was refused" in shown
+        await talk.ask("claude_edit a.txt new newer", choose=yes)
+        (change,) = await talk.host.changes.list("chat")
+        assert (change.settled, change.made_although_refused) == (True, None)
+
+
+async def test_an_edit_that_is_approved_after_another_was_refused_is_not_marked(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    decisions = [CallDecision(False), CallDecision(True)]
+    async with talking(tmp_path) as talk:
+        await talk.ask("claude_edit a.txt old odd", "claude_edit a.txt old new", choose=lambda _: decisions.pop(0))
+        (change,) = await talk.host.changes.list("chat")
+        assert (change.settled, change.made_although_refused) == (True, None)
 
 
 async def test_a_new_file_of_the_agent_is_removed_by_undo(tmp_path: Path) -> None:

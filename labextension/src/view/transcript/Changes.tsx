@@ -42,6 +42,7 @@ export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: P
   }
   // A settled change was approved before it was made, for example. It can still be undone.
   const undecided = changes.filter(({ settled }) => settled !== true);
+  const against = changes.filter(({ madeAlthoughRefused }) => madeAlthoughRefused === true).length;
   const undoable = changes.filter(({ refused }) => refused === undefined);
   const decide = async (act: ReviewActions['onKeep'], chosen: readonly Change[]): Promise<void> => {
     setDeciding(true);
@@ -67,6 +68,14 @@ export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: P
             <Icon name="fold" />
           </span>
           {trans._n('%1 change', '%1 changes', changes.length)}
+          {against > 0 && (
+            <span className="eca-Changes-against">
+              <Icon name="alert" />
+              {against === changes.length
+                ? trans._n('made although it was refused', 'made although they were refused', against)
+                : trans._n('%1 made although it was refused', '%1 made although they were refused', against)}
+            </span>
+          )}
         </button>
         {mayAsk && undecided.length > 0 && (
           <button
@@ -160,6 +169,12 @@ function Item({ change, busy, onKeep, onUndo }: ItemProps): React.ReactElement {
           />
         )}
       </div>
+      {change.madeAlthoughRefused === true && (
+        <p className="eca-Changes-against">
+          <Icon name="alert" />
+          {trans.__('The agent made this change although it was refused.')}
+        </p>
+      )}
       {refused !== undefined && (
         <p className="eca-Change-refused">{trans.__('Cannot be undone: %1', toPlainText(refused))}</p>
       )}
