@@ -70,6 +70,8 @@ class Setup:
     """Whether its answer is a plan that the user can accept."""
     outside: bool = False
     """Whether the agent is an outside agent: another program that answers and calls tools by itself."""
+    title: str = ""
+    """The name of the outside agent for the user; empty for an agent of ours."""
 
 
 @dataclass(frozen=True, slots=True)

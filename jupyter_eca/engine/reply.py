@@ -14,6 +14,7 @@ from jupyter_eca.engine import tool_calls
 from jupyter_eca.engine.model.compaction import WindowUsage
 from jupyter_eca.engine.model.context_window import break_down
 from jupyter_eca.engine.model.delta import (
+    Activity,
     Delta,
     ImageDelta,
     Paused,
@@ -67,6 +68,8 @@ def add_delta(builder: StepBuilder, delta: Delta) -> None:
         case Remark(text=text, is_question=is_question):
             # A text of the system is for the user only, see `history.add_event`.
             builder.emit(TextContent(text=text, question=is_question or None), Role.SYSTEM)
+        case Activity(text=text):
+            builder.emit(ProgressContent(state="running", text=text), Role.SYSTEM)
         case UsageDelta():
             add_usage(builder, delta)
         case Paused():

@@ -246,7 +246,8 @@ class TurnDriver:
         self._send_notes()
         self._send_steers()
         self.builder.update(request=self.state.request + 1, calls=(), indexes=(), reply_begun=False, paused=False)
-        self.builder.emit(ProgressContent(state="running", text="Waiting for the model"), Role.SYSTEM)
+        waiting = f"Waiting for {self.state.setup.title or 'the model'}"
+        self.builder.emit(ProgressContent(state="running", text=waiting), Role.SYSTEM)
         self.builder.effects.append(CallModel(self.state.request, self.builder.model_request))
 
     def _send_notes(self) -> None:

@@ -105,4 +105,12 @@ class ImageDelta:
     """The data in base64, without a `data:` prefix."""
 
 
-Delta = ImageDelta | TextDelta | ReasoningDelta | ReasoningEnd | ToolCallDelta | UsageDelta | Remark | Paused
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What an outside agent does now, or waits for. It is shown while the turn runs."""
+
+    text: str
+    """A few words, without a full stop."""
+
+
+Delta = ImageDelta | TextDelta | ReasoningDelta | ReasoningEnd | ToolCallDelta | UsageDelta | Remark | Activity | Paused

@@ -15,6 +15,7 @@ It must not start agents: `outside_agents.py` does.
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,7 +35,7 @@ from jupyter_eca.acp_client.agent_events import (
 )
 from jupyter_eca.acp_client.config_options import name_value
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.model.delta import ImageDelta, ReasoningDelta, Remark, TextDelta, UsageDelta
+from jupyter_eca.engine.model.delta import Activity, ImageDelta, ReasoningDelta, Remark, TextDelta, UsageDelta
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.chat.live_chat import now
@@ -47,7 +48,7 @@ from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.tool_result import Report, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Generator, Mapping, Sequence
     from pathlib import Path
 
     from jupyter_eca.acp_client.agent_call import AgentCall
@@ -271,6 +272,16 @@ class AgentTurn:
         cost = None if self.cost is None else max(self.cost - (self._cost_before or 0.0), 0.0)
         usage = UsageDelta(self._usage.used, 0, cost=cost, context_limit=self._usage.size, agent=self._agent.name)
         self._stream(usage)
+
+    @contextmanager
+    def show_question(self) -> Generator[None]:
+        """Show that the agent waits for the answer to a question, as long as this context lasts."""
+        title = self._session.launch.title
+        self._stream(Activity(f"{title} asks you something"))
+        try:
+            yield
+        finally:
+            self._stream(Activity(f"Waiting for {title}"))
 
     def _stream(self, delta: Delta) -> None:
         self._feed(inputs.Streamed(now(), self._number, delta))

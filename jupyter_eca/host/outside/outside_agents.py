@@ -12,7 +12,7 @@ import asyncio
 import importlib
 import logging
 import shlex
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
@@ -509,13 +509,14 @@ class OutsideAgents:
         asker = ChatQuestions(subscribers, id)
         dialogue = QuestionDialogue(asker, id, call if isinstance(call, str) else "", live.launch.title)
         try:
-            if params.get("mode") == "url":
-                await dialogue.ask_page(str(params.get("url") or ""), message)
-                self._remark_on_question(id, live, message, OPENED_PAGE)
-                return {"action": "accept"}
-            schema = params.get("requestedSchema")
-            questions = parse_form(cast("Mapping[str, Any]", schema) if isinstance(schema, dict) else {})
-            values = await dialogue.ask_form(message, questions)
+            with live.turn.show_question() if live.turn is not None else nullcontext():
+                if params.get("mode") == "url":
+                    await dialogue.ask_page(str(params.get("url") or ""), message)
+                    self._remark_on_question(id, live, message, OPENED_PAGE)
+                    return {"action": "accept"}
+                schema = params.get("requestedSchema")
+                questions = parse_form(cast("Mapping[str, Any]", schema) if isinstance(schema, dict) else {})
+                values = await dialogue.ask_form(message, questions)
             answers = {
                 question.schema.title or question.name: question.describe(values.get(question.name))
                 for question in questions

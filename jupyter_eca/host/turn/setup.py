@@ -133,6 +133,7 @@ class Setups:
             policy=bounds.restrict(agent.policy),
             trust=bool(full_choice.trust),
             outside=True,
+            title=agent.outside.title if agent.outside else "",
         )
 
     async def _warn_of_problems(self) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.host.operations.chat_search import find_chats
-from jupyter_eca.protocol.content import TextContent
+from jupyter_eca.protocol.content import ProgressContent, TextContent
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 from jupyter_eca.transport.eca_client import EcaClient
 from jupyter_eca.transport.memory import make_link_pair
@@ -52,6 +52,21 @@ async def test_the_answer_of_the_user_to_a_form_reaches_the_agent(tmp_path: Path
         assert json.loads(said(await talk.ask("question"))) == {"action": "accept", "content": {"color": "blue"}}
     assert "Which colour?" in asked[0]
     assert asked[0].startswith("fake asks")
+
+
+async def test_the_progress_says_that_the_agent_is_waited_for_or_asks_something(tmp_path: Path) -> None:
+    async def choose(_: ChatAskQuestionParams, /) -> ChatAskQuestionResult:
+        return ChatAskQuestionResult(answer="blue")
+
+    async with answering(tmp_path, choose) as talk:
+        received = await talk.ask("think Well.", "question")
+    progress = [item.content.text for item in received if isinstance(item.content, ProgressContent)]
+    assert [text for text in progress if "fake" in text] == [
+        "Waiting for fake",
+        "fake asks you something",
+        "Waiting for fake",
+    ]
+    assert "Waiting for the model" not in progress
 
 
 async def test_a_question_that_the_user_leaves_is_cancelled(tmp_path: Path) -> None:
