@@ -7,6 +7,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { Chat, State } from './state';
+import { listWaitingChats } from './waiting_chats';
 import { baseName, formatCount, formatCost } from '../render/format';
 
 /** Return who answers, the activity and the cost in one line. */
@@ -22,20 +23,28 @@ function findAnswerer(state: State, chat: Chat): string {
   return state.outsideAgents.includes(agent) ? agent : baseName(model);
 }
 
-/** Describe the most important activity. If something waits for the user, or for somebody else who may approve it, that
+/** Describe the most important activity. If something in any chat waits for the user, or for somebody else who may approve it, that
  * comes before everything else. */
 function describeActivity(state: State, chat: Chat, trans: TranslationBundle): string {
   if (state.connection !== 'open') {
     return state.connection === 'connecting' ? '' : trans.__('not connected');
   }
-  if (chat.questions.length > 0 || chat.blocks.some(block => block.kind === 'tool' && block.status === 'waiting')) {
+  if (isWaiting(chat)) {
     return state.rights?.approves === false ? trans.__('waits for approval') : trans.__('waits for you');
+  }
+  if (listWaitingChats(state).length > 0) {
+    return trans.__('waits for you');
   }
   if (chat.status !== 'idle' || state.list.some(({ status }) => status === 'running')) {
     return trans.__('running');
   }
   const hasOutsideAgent = state.outsideAgents.includes(chat.selection.agent ?? state.selection.agent);
   return state.configured && state.models.length === 0 && !hasOutsideAgent ? trans.__('no model') : '';
+}
+
+/** Whether something in a chat waits for a decision or an answer. */
+export function isWaiting(chat: Chat): boolean {
+  return chat.questions.length > 0 || chat.blocks.some(block => block.kind === 'tool' && block.status === 'waiting');
 }
 
 /** Return the cost of the chat or, if the price is not known, its tokens. */

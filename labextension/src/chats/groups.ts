@@ -4,6 +4,7 @@
  * This module knows no view: `view/ChatList.tsx` names the groups and shows them.
  */
 
+import { waitsForUser } from '../chat/waiting_chats';
 import { ChatSummary } from '../wire/protocol';
 
 /** What the groups are made by. */
@@ -26,9 +27,10 @@ const STATES: readonly ChatState[] = ['waiting', 'running', 'failed', 'done'];
 const AGES: readonly Age[] = ['today', 'yesterday', 'week', 'month', 'older'];
 
 /** Return what a chat is doing or, if it is idle, how its last turn ended. */
-export function findState({ status, waiting, outcome }: ChatSummary): ChatState {
+export function findState(summary: ChatSummary): ChatState {
   // In the status `login` the chat waits until the user has entered a key or has signed in.
-  if (waiting === true || status === 'login') {
+  const { status, outcome } = summary;
+  if (waitsForUser(summary)) {
     return 'waiting';
   }
   if (status !== 'idle') {

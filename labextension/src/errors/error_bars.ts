@@ -11,10 +11,13 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { findSettingsSection, listRemedies, Remedy } from '../view/transcript/remedies';
-import { isQuestion, ensureModelOption } from '../notebook/question_cell';
-import { FailureKind, TurnFailure } from '../wire/protocol';
+import { isQuestion, ensureAgentOption, ensureModelOption } from '../notebook/question_cell';
+import { TurnFailure } from '../wire/protocol';
 import type { Button } from './bar';
 import { Command } from './commands';
+
+/** The beginning of the model's name where an outside agent answers. */
+const OUTSIDE = 'acp/';
 
 /** Shows the bar in those cells of one notebook whose output is an error. */
 export class ErrorBars {
@@ -77,15 +80,18 @@ export class ErrorBars {
         this.createButton(cell, trans.__('Explain'), Command.explain)
       ];
     }
-    const kind = findFailure(cell);
-    if (kind === undefined) {
+    const failure = findFailure(cell);
+    if (failure === undefined) {
       return [];
     }
+    const { kind } = failure;
     const section = findSettingsSection(kind);
     const buttons: Readonly<Record<Remedy, Button>> = {
       retry: this.createButton(cell, trans.__('Try again'), 'notebook:run-cell'),
       signIn: this.createButton(cell, trans.__('Sign in'), 'eca:open-settings', { section }),
-      model: [trans.__('Choose another model'), () => void this.chooseModel(cell)],
+      model: failure.model.startsWith(OUTSIDE)
+        ? [trans.__('Choose another agent'), () => void this.chooseName(cell, ensureAgentOption)]
+        : [trans.__('Choose another model'), () => void this.chooseName(cell, ensureModelOption)],
       settings: this.createButton(cell, trans.__('Open settings'), 'eca:open-settings', { section })
     };
     return listRemedies(kind).map(remedy => buttons[remedy]);
@@ -113,11 +119,11 @@ export class ErrorBars {
   }
 
   /**
-   * Let the user choose a model in the source of the question: select the name after `-m`, and open Lab's completer,
-   * which lists the models.
+   * Let the user choose a model or an agent in the source of the question: select the name after its option, and open
+   * Lab's completer, which lists the names. `ensureOption` finds the name.
    */
-  private async chooseModel(cell: CodeCell): Promise<void> {
-    const { source, start, end } = ensureModelOption(cell.model.sharedModel.getSource());
+  private async chooseName(cell: CodeCell, ensureOption: typeof ensureModelOption): Promise<void> {
+    const { source, start, end } = ensureOption(cell.model.sharedModel.getSource());
     if (!this.activate(cell)) {
       return;
     }
@@ -138,10 +144,10 @@ function hasError(cell: CodeCell): boolean {
 }
 
 /** Return why the assistant did not answer in the cell; undefined when it is not the assistant that failed. */
-function findFailure(cell: CodeCell): FailureKind | undefined {
+function findFailure(cell: CodeCell): TurnFailure | undefined {
   const { outputs } = cell.model;
   const marks = Array.from({ length: outputs.length }, (_, index) => outputs.get(index).metadata.jupyter_eca);
-  return (marks as readonly (Mark | undefined)[]).find(mark => mark?.failure !== undefined)?.failure?.kind;
+  return (marks as readonly (Mark | undefined)[]).find(mark => mark?.failure !== undefined)?.failure;
 }
 
 /** What the kernel writes into the metadata of an answer's output, as far as it is read here. */

@@ -10,6 +10,9 @@ const QUESTION = /^\s*%{1,2}eca\b/;
 /** Finds in `%%eca -m anthropic/claude why?` the parts `%%eca`, ` -m ` and `anthropic/claude`. */
 const MODEL = /^(\s*%{1,2}eca)([ \t]+-m[ \t]+)?(\S*)/;
 
+/** Finds in `%%eca --agent codex why?` the parts `%%eca --agent ` and `codex`. The option is in the first line. */
+const AGENT = /^(\s*%{1,2}eca\b.*?[ \t](?:--agent|-b)[ \t]+)(\S*)/;
+
 /** Return whether a cell asks the assistant. */
 export function isQuestion(source: string): boolean {
   return QUESTION.test(source);
@@ -28,4 +31,18 @@ export function ensureModelOption(source: string): { source: string; start: numb
   }
   const start = magic.length + ' -m '.length;
   return { source: `${magic} -m ${source.slice(magic.length)}`, start, end: start };
+}
+
+/**
+ * Return the source of a cell that asks, with an option for the agent, and the offsets where the name of the agent starts
+ * and ends. If the option is missing, it is added with an empty name.
+ */
+export function ensureAgentOption(source: string): { source: string; start: number; end: number } {
+  const [, before, name = ''] = AGENT.exec(source) ?? [];
+  if (before !== undefined) {
+    return { source, start: before.length, end: before.length + name.length };
+  }
+  const [, magic = ''] = MODEL.exec(source) ?? [];
+  const start = magic.length + ' --agent '.length;
+  return { source: `${magic} --agent ${source.slice(magic.length)}`, start, end: start };
 }

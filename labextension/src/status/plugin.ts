@@ -48,7 +48,17 @@ function activate(
   button.textContent = trans.__('Assistant');
   bar.registerStatusItem('jupyter-eca:status', { item, align: 'left', rank: RANK });
   void place.loaded.then(async ({ session }) => {
-    const { describeStatus } = await import('../chat/status_text');
+    const [{ describeStatus, isWaiting }, { listWaitingChats }] = await Promise.all([
+      import('../chat/status_text'),
+      import('../chat/waiting_chats')
+    ]);
+    // If a chat waits that is not shown, the click leads to it.
+    button.addEventListener('click', () => {
+      const [waiting] = isWaiting(session.chat) ? [] : listWaitingChats(session.state);
+      if (waiting !== undefined) {
+        void session.openChat(waiting.id);
+      }
+    });
     const show = (): void => {
       const text = describeStatus(session.state, session.chat, trans);
       // Called ten times a second while the assistant answers. To set the same text again would cost a layout.

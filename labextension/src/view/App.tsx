@@ -15,6 +15,7 @@ import { askAgain, Extent, forkChat, rollBack } from '../chat/rollback';
 import { Block, findPlan, UserBlock } from '../chat/blocks';
 import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
 import { deleteChat, renameChat } from '../chat/chat_list';
+import { listWaitingChats } from '../chat/waiting_chats';
 import { searchChats } from '../chats/search';
 import { Drafts, putBack, startChat, UnsentMessage } from '../chat/drafts';
 import { FirstSteps } from './first_run/first_steps';
@@ -43,7 +44,7 @@ import { useKeptFocus } from './common/kept_focus';
 import { Messages } from './common/Messages';
 import { ChatPeople, usePeople } from './common/people';
 import { Rights, useMayAsk } from './common/rights';
-import { openModelPicker, Pickers } from './composer/Pickers';
+import { openPicker, Pickers } from './composer/Pickers';
 import { ApproveAll, approveShown } from './tools/ApproveAll';
 import {
   CallInChat,
@@ -58,6 +59,7 @@ import { Question } from './transcript/Question';
 import { StatusLine } from './StatusLine';
 import { Transcript } from './transcript/Transcript';
 import { TrustNotice } from './TrustNotice';
+import { WaitingChats } from './WaitingChats';
 import { PendingMessage } from './transcript/PendingMessage';
 import { Welcome } from './Welcome';
 
@@ -160,6 +162,14 @@ export function App({
           />
         )}
         <Messages session={session} messages={state.messages} />
+        {!listing && (
+          <WaitingChats
+            chats={listWaitingChats(state)}
+            onOpen={id => {
+              void session.openChat(id);
+            }}
+          />
+        )}
         <TrustNotice
           untrusted={state.untrusted}
           onTrust={async ({ folder, digest }) => {
@@ -365,8 +375,12 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   );
   const pickers = React.useRef<HTMLDivElement>(null);
   const onChooseModel = React.useCallback(() => {
-    openModelPicker(pickers.current);
+    openPicker(pickers.current, 'model');
   }, []);
+  const onChooseAgent = React.useCallback(() => {
+    openPicker(pickers.current, 'agent');
+  }, []);
+  const hasOutsideAgent = state.outsideAgents.includes({ ...state.selection, ...chat.selection }.agent);
   const onFork = React.useCallback((block: UserBlock) => void forkChat(session, block), [session]);
   const onRollBack = React.useCallback(
     (block: UserBlock, extent: Extent) => {
@@ -465,7 +479,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
           {mayAsk ? (
             <Welcome
               configured={state.configured || state.connection === 'absent'}
-              needsModel={!state.outsideAgents.includes({ ...state.selection, ...chat.selection }.agent)}
+              needsModel={!hasOutsideAgent}
               models={state.models}
               providers={Object.values(state.providers)}
               chats={state.list.length}
@@ -502,7 +516,8 @@ function ChatView(props: ChatViewProps): React.ReactElement {
           onBackground={onBackground}
           onEdit={onEdit}
           onRetry={onRetry}
-          onChooseModel={mayAsk && state.models.length > 0 ? onChooseModel : undefined}
+          onChooseModel={mayAsk && !hasOutsideAgent && state.models.length > 0 ? onChooseModel : undefined}
+          onChooseAgent={mayAsk && hasOutsideAgent && state.agents.length > 1 ? onChooseAgent : undefined}
           onFork={onFork}
           onRollBack={onRollBack}
         >

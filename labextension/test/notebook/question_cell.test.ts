@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 
-import { isQuestion, ensureModelOption } from '../../src/notebook/question_cell';
+import { isQuestion, ensureAgentOption, ensureModelOption } from '../../src/notebook/question_cell';
 
 test('a cell with one of the magics is a question', () => {
   expect(['%eca hi', '%%eca\nhi', '\n %eca hi', 'eca', '%ecarl'].map(isQuestion)).toEqual([
@@ -20,4 +20,12 @@ test.each([
   ['%eca -m far/m hi', '%eca -m far/m hi', 8, 13]
 ])('the cursor is put where %j names its model', (source, wanted, start, end) => {
   expect(ensureModelOption(source)).toEqual({ source: wanted, start, end });
+});
+
+test.each([
+  ['%eca hi', '%eca --agent  hi', 13, 13],
+  ['%%eca --agent codex\nhi', '%%eca --agent codex\nhi', 14, 19],
+  ['%eca -v high -b codex hi', '%eca -v high -b codex hi', 16, 21]
+])('the cursor is put where %j names its agent', (source, wanted, start, end) => {
+  expect(ensureAgentOption(source)).toEqual({ source: wanted, start, end });
 });

@@ -22,6 +22,7 @@ import { describeForScreenReader } from '../../src/view/announcement';
 import { draftReasons } from '../../src/view/tools/Approval';
 import { makeCallKey } from '../../src/chat/approval_rules';
 import { ChatList } from '../../src/view/ChatList';
+import { WaitingChats } from '../../src/view/WaitingChats';
 import { Changes } from '../../src/view/transcript/Changes';
 import { BlockView } from '../../src/view/transcript/BlockView';
 import { Chips } from '../../src/view/composer/Chips';
@@ -659,6 +660,37 @@ test('a failure says in one sentence what happened, and offers what helps', () =
     'Try again',
     'Show details'
   ]);
+});
+
+test('where an outside agent answers, a failure offers another agent in place of another model', () => {
+  const failure = { kind: 'failure', key: 'f', text: 'gone', failure: { kind: 'other', model: 'acp/fake' } } as const;
+  const acts = { onApprove: nothing, onReject: nothing, onBackground: nothing, onChooseAgent: nothing };
+  const html = shown(<BlockView block={failure} last={false} idle {...user} chatId="c" {...acts} />);
+  expect(html).toContain('Choose another agent');
+  expect(html).not.toContain('Choose another model');
+});
+
+test('a chat that waits is named while another one is shown', () => {
+  const html = shown(
+    <WaitingChats
+      chats={[
+        {
+          id: 'a',
+          status: 'running',
+          waiting: true,
+          createdAt: 0,
+          updatedAt: 0,
+          messageCount: 1,
+          notebook: 'w/nb.ipynb'
+        },
+        { id: 'b', status: 'running', waiting: true, createdAt: 0, updatedAt: 0, messageCount: 1 }
+      ]}
+      onOpen={nothing}
+    />
+  );
+  expect(html).toContain('A question in nb.ipynb waits for you.');
+  expect(html).toContain('Another chat waits for you.');
+  expect(html.match(/Show it/g)).toHaveLength(2);
 });
 
 test('a waiting call shows what runs without a click, and why it asks in the details', () => {

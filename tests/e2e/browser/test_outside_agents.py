@@ -105,3 +105,41 @@ def test_the_options_of_an_outside_agent_are_chosen_beside_its_name(page: Page, 
     )
     Panel(page).ask("DO: values")
     Panel(page).sees("model large, effort high")
+
+
+def test_a_cell_that_waits_is_reached_from_a_new_chat_and_from_the_status_bar(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    notebook = Notebook.show(page, lab, ["%load_ext jupyter_eca", "%%eca --agent fake\nDO: codex_shell true"], "cell.ipynb")
+    panel = Panel.show(page)
+    notebook.run(0)
+    notebook.wait_until_run(0)
+    panel.button("New chat").click()
+    notebook.run(1)
+    line = panel.node.get_by_text("A question in cell.ipynb waits for you.")
+    expect(line).to_be_visible(timeout=SECONDS * 1000)
+    item = page.get_by_role("button", name="waits for you")
+    expect(item).to_be_visible()
+    keep(page, "4-cell-waits", tmp_path)
+    panel.button("Show it").click()
+    expect(panel.call("waiting")).to_have_count(1)
+    expect(line).to_have_count(0)
+    panel.button("New chat").click()
+    item.click()
+    expect(panel.call("waiting")).to_have_count(1)
+    panel.call("waiting").get_by_role("button", name="Approve", exact=True).click()
+    expect(page.get_by_role("button", name="waits for you")).to_have_count(0)
+
+
+def test_after_a_failure_of_an_outside_agent_another_agent_is_chosen(page: Page, lab: Lab, tmp_path: Path) -> None:
+    Notebook.show(page, lab, ["x = 1"], "failure.ipynb")
+    panel = Panel.show(page)
+    picker = panel.node.get_by_role("combobox", name="Agent", exact=True)
+    picker.select_option("fake")
+    panel.ask("DO: die")
+    another = panel.button("Choose another agent")
+    expect(another).to_be_visible(timeout=SECONDS * 1000)
+    expect(panel.button("Choose another model")).to_have_count(0)
+    keep(page, "5-failure", tmp_path)
+    another.click()
+    expect(picker).to_be_focused()

@@ -12,8 +12,11 @@ import { Selection } from '../../chat/state';
 import { AgentOption } from '../../wire/protocol';
 import { useEnv } from '../common/env';
 
+/** The pickers that something else opens. */
+type PickerMark = 'model' | 'agent';
+
 interface Props {
-  /** Gets the element around the pickers. `openModelPicker` needs it. */
+  /** Gets the element around the pickers. `openPicker` needs it. */
   readonly frame: React.RefObject<HTMLDivElement>;
   /** What is chosen now. */
   readonly selection: Selection;
@@ -31,9 +34,9 @@ interface Props {
   readonly onChoose: (selection: Partial<Selection>) => void;
 }
 
-/** Give the focus to the picker of the model, and open its list where the browser allows that. */
-export function openModelPicker(frame: HTMLDivElement | null): void {
-  const picker = frame?.querySelector<HTMLSelectElement>('[data-eca-picker=model]');
+/** Give the focus to the picker of the model or the agent, and open its list where the browser allows that. */
+export function openPicker(frame: HTMLDivElement | null, mark: PickerMark): void {
+  const picker = frame?.querySelector<HTMLSelectElement>(`[data-eca-picker=${mark}]`);
   picker?.focus();
   try {
     picker?.showPicker();
@@ -54,6 +57,7 @@ export function Pickers(props: Props): React.ReactElement {
       {agents.length > 1 && (
         <Picker
           name={trans.__('Agent')}
+          mark="agent"
           value={selection.agent}
           options={agents}
           onChange={agent => {
@@ -103,8 +107,8 @@ export function Pickers(props: Props): React.ReactElement {
 interface PickerProps {
   /** What is chosen, in words. */
   readonly name: string;
-  /** The value of the attribute `data-eca-picker`, by which `openModelPicker` finds the picker. */
-  readonly mark?: string;
+  /** The value of the attribute `data-eca-picker`, by which `openPicker` finds the picker. */
+  readonly mark?: PickerMark;
   /** What is chosen; empty for the default. */
   readonly value: string;
   readonly options: readonly string[];

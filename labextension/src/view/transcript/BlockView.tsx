@@ -23,7 +23,7 @@ import { ToolCard } from '../tools/ToolCard';
 import { UserActions, UserMessage } from './UserMessage';
 
 /** What the buttons of all blocks do. */
-export type BlockActions = DecisionActions & UserActions & Pick<FailureActions, 'onChooseModel'>;
+export type BlockActions = DecisionActions & UserActions & Pick<FailureActions, 'onChooseModel' | 'onChooseAgent'>;
 
 type Props = BlockActions & {
   readonly block: Block;
@@ -65,7 +65,14 @@ function BlockBody({ block, agent, last, idle, onAskAgain, ...actions }: Props):
         </div>
       );
     case 'failure':
-      return <Failure block={block} onAskAgain={onAskAgain} onChooseModel={actions.onChooseModel} />;
+      return (
+        <Failure
+          block={block}
+          onAskAgain={onAskAgain}
+          onChooseModel={actions.onChooseModel}
+          onChooseAgent={actions.onChooseAgent}
+        />
+      );
     case 'reason':
       return <Reasoning block={block} />;
     case 'tool':

@@ -20,6 +20,8 @@ export interface FailureActions {
   readonly onAskAgain?: (() => void) | undefined;
   /** Lets the user choose another model; undefined where there is no list of models. */
   readonly onChooseModel?: (() => void) | undefined;
+  /** Lets the user choose another agent. It is offered in place of another model where an outside agent answers. */
+  readonly onChooseAgent?: (() => void) | undefined;
 }
 
 interface Props extends FailureActions {
@@ -27,7 +29,7 @@ interface Props extends FailureActions {
 }
 
 /** The card. */
-export function Failure({ block, onAskAgain, onChooseModel }: Props): React.ReactElement {
+export function Failure({ block, onAskAgain, onChooseModel, onChooseAgent }: Props): React.ReactElement {
   const { trans, openSettings } = useEnv();
   const { failure, text } = block;
   // For a failure of an unknown kind, only the server can say what happened.
@@ -42,7 +44,10 @@ export function Failure({ block, onAskAgain, onChooseModel }: Props): React.Reac
           openSettings('providers');
         })
     ],
-    model: [trans.__('Choose another model'), onChooseModel],
+    model:
+      onChooseAgent === undefined
+        ? [trans.__('Choose another model'), onChooseModel]
+        : [trans.__('Choose another agent'), onChooseAgent],
     settings: [
       trans.__('Open settings'),
       openSettings &&

@@ -1,0 +1,21 @@
+/**
+ * Finds the chats that wait for the user while the panel shows another one. A cell that asks has such a chat. Pure.
+ */
+
+import type { State } from './state';
+import type { ChatSummary } from '../wire/protocol';
+
+/**
+ * List the chats that wait for the user's decision or answer, except the chat that is shown. If the user may not approve,
+ * none waits for the user.
+ */
+export function listWaitingChats(state: State): readonly ChatSummary[] {
+  return state.rights?.approves === false
+    ? []
+    : state.list.filter(chat => chat.id !== state.current && waitsForUser(chat));
+}
+
+/** Whether a chat goes on when the user has decided or answered. */
+export function waitsForUser({ waiting, status }: ChatSummary): boolean {
+  return waiting === true || status === 'login';
+}
