@@ -313,9 +313,17 @@ export class Session implements Attendant {
     if (method === 'config/updated' && (params as ConfigUpdatedParams).chatId === undefined) {
       void this.recallSelection();
     }
-    if (method === 'chat/statusChanged' && this.hasHiddenTurnEnded(params as ChatStatusChangedParams)) {
+    if (
+      method === 'chat/statusChanged' &&
+      (this.hasHiddenTurnEnded(params as ChatStatusChangedParams) || this.isUnknown(params as ChatStatusChangedParams))
+    ) {
       void this.loadChats();
     }
+  }
+
+  /** Return whether a chat is neither in the list nor was shown here: a cell has asked in it for the first time. */
+  private isUnknown({ chatId }: ChatStatusChangedParams): boolean {
+    return this.state.chats[String(chatId)] === undefined && this.state.list.every(({ id }) => id !== chatId);
   }
 
   /**

@@ -110,7 +110,9 @@ def test_the_options_of_an_outside_agent_are_chosen_beside_its_name(page: Page, 
 def test_a_cell_that_waits_is_reached_from_a_new_chat_and_from_the_status_bar(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:
-    notebook = Notebook.show(page, lab, ["%load_ext jupyter_eca", "%%eca --agent fake\nDO: codex_shell true"], "cell.ipynb")
+    notebook = Notebook.show(
+        page, lab, ["%load_ext jupyter_eca", "%%eca --agent fake\nDO: codex_shell true"], "cell.ipynb"
+    )
     panel = Panel.show(page)
     notebook.run(0)
     notebook.wait_until_run(0)
