@@ -6,6 +6,7 @@ It must not read files: `file_views.py` shows what a call changes.
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.approval.shell_parser import parse_commands
@@ -68,7 +69,8 @@ def _make_summary(call: AgentCall) -> str:
     changes counts more than the title that the agent gives it."""
     if call.command:
         return "Running {command}"
-    text = f"Editing {', '.join(str(diff['path']) for diff in call.diffs)}" if call.diffs else call.title
+    names = dict.fromkeys(PurePath(str(diff["path"])).name for diff in call.diffs)
+    text = f"Editing {', '.join(names)}" if names else call.title
     return text.replace("{", "{{").replace("}", "}}")
 
 

@@ -52,7 +52,7 @@ async def test_changes_are_exported_with_their_paths_and_diffs(tmp_path: Path) -
     async with talking(tmp_path) as talk:
         await talk.ask("claude_edit a.txt old new", choose=approve)
         text = await export(talk, tmp_path)
-        assert "**Edit**: Edit a.txt (approved)\n\n`a.txt`, lines: +1 -1\n\n```diff\n" in text
+        assert "**Edit**: Editing a.txt (approved)\n\n`a.txt`, lines: +1 -1\n\n```diff\n" in text
         assert "\n-old\n+new\n```" in text
 
 
