@@ -28,9 +28,12 @@ PACKAGES: Final = (
 )
 
 # This code lists all distributions once. A call of `version()` for each package would search all folders again for each
-# missing package.
+# missing package. It first takes the current folder off the path: a module there could have the name of one of Python,
+# and would be run although the user has approved nothing. An older Python has no option `-P` for this.
 _LIST_VERSIONS: Final = """
-import importlib.metadata, json, sys
+import sys
+sys.path[:] = [folder for folder in sys.path if folder]
+import importlib.metadata, json
 wanted = set(sys.argv[1:])
 found = {}
 for distribution in importlib.metadata.distributions():
