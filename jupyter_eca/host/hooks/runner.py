@@ -152,7 +152,8 @@ class Hooks:
             "cwd": folders[0],
             "db_cache_path": str(self._database),
             "session_id": hashlib.sha256(self._store.workspace.encode()).hexdigest()[:16],
-            "eca_executable": f"{sys.executable} -m jupyter_eca",
+            # A hook runs in the folder of the workspace, where a module could have the name of ours.
+            "eca_executable": f"{sys.executable} -P -m jupyter_eca",
         }
 
     def describe_chat(self, chat: LiveChat) -> dict[str, Any]:

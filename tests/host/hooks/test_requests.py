@@ -50,7 +50,7 @@ async def test_a_hook_is_told_where_it_is_and_what_is_asked(tmp_path: Path) -> N
         await prompt(at, "Hello")
         (one,) = given(tmp_path)
         assert one["db_cache_path"] == str(tmp_path / "chats.db")
-        assert one["eca_executable"].endswith("-m jupyter_eca")
+        assert one["eca_executable"].endswith("-P -m jupyter_eca")
         assert len(one["session_id"]) == 16
         del one["db_cache_path"], one["eca_executable"], one["session_id"]
         assert one == {
