@@ -184,6 +184,7 @@ def _format_path(path: str, folder: str, *, quoted: bool) -> str:
 
 def _adapt_to_symbol(names: Iterable[str], word: TypedWord, symbol: str) -> list[str]:
     """Return the names in the form that IPython needs. IPython replaces `symbol` by a name. The symbol may begin before
-    our word, with the `/`: then each name must begin with the `/`, too. Or it may begin later, after a `"`."""
+    our word, with the `/`: then each name must begin with the `/`, too. If it begins later, after a `"`, the names are
+    returned unchanged."""
     prefix = symbol[: len(symbol) - len(word.text)] if symbol.endswith(word.text) else ""
     return [f"{prefix}{name}" for name in names]
