@@ -89,7 +89,8 @@ async def _run_linters(
     facts: asyncio.Future[KernelFacts],
 ) -> list[_LinterOutcome]:
     """Run ruff and ty at the same time, and return the outcome of each; nothing for a notebook of another language.
-    `real` is the resolved path of the notebook, and `root` the folder of its project. `facts` are about its kernel."""
+    `real` is the resolved path of the notebook, and `root` the workspace folder that contains it. `facts` are about its
+    kernel."""
     if not (cells and notebook_state.is_python(document)):
         return []
 

@@ -45,8 +45,8 @@ async def check_notebook(
     """Check a notebook.
 
     `path` is the path of the notebook in Jupyter's contents API. `real` is its path on the disk, whose folder is
-    searched for imports. `root` is the folder with the configuration of the project. `python` is the interpreter of the
-    kernel; None lets ty choose one.
+    searched for imports. `root` is the workspace folder, where ty looks for the configuration of the project. `python`
+    is the interpreter of the kernel; None lets ty choose one.
 
     Raises: LinterError.
     """
