@@ -1,8 +1,8 @@
-"""Decides which answer to an outside agent's request for permission stands for the user's decision. Pure.
+"""Translates the user's decision into one of the answers that an outside agent offers. Pure.
 
-The rules: the direction is never crossed, an option is never chosen by its place, and no permission is given that is
-wider than what the user has clicked. Approvals that last for the session are our own memory, and not the agent's,
-because agents keep them for other sessions too.
+An approval is never answered with an option that rejects, nor a rejection with one that allows. An option is chosen by
+its kind and never by its place in the list. No answer allows more than the user has clicked: approvals that last for
+the session are remembered here and not by the agent, because agents keep them for other sessions too.
 """
 
 from __future__ import annotations
