@@ -1,7 +1,8 @@
-"""Owns the texts about subagents: the task that one gets, what it has said so far, and the result for its spawner.
+"""Owns the task of a subagent, the transcript of what it has said, the result for its parent, and the texts that the
+models of both read. It also lists the tools that a subagent never has.
 
-A subagent is an agent that works on a task for another agent, in a chat of its own. The other agent is its *spawner*:
-its model called the tool `spawn_agent`. This module must not run a subagent: its neighbour
+A subagent is an agent that works on a task for another agent, in a chat of its own. The other agent is its *parent*:
+the parent's model called the tool `spawn_agent`. This module must not run a subagent: its neighbour
 `host/turn/subagents` does.
 """
 
@@ -76,7 +77,7 @@ class SubagentTranscript:
         self.outcome = event.outcome or self.outcome
 
     def as_result(self, name: str) -> tuple[str, bool]:
-        """Return the result that the spawner reads, and whether it is an error. `name` is the name of the subagent."""
+        """Return the result that the parent reads, and whether it is an error. `name` is the name of the subagent."""
         if self.outcome is Outcome.COMPLETED:
             return f"## Agent '{name}' Result\n\n{self.last.strip() or NOTHING_SAID}", False
         why = "was stopped by the user" if self.outcome is Outcome.STOPPED else f"failed: {self.remark or 'no answer'}"
