@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.event import Event
 
-# What a subagent reads with a message of the user, who has written it to the parent.
-FOR_PARENT: Final = (
+# The note that a subagent reads after a message that the user has written to its parent.
+NOTE_ON_USER_MESSAGE: Final = (
     "(The user has written this to the agent that gave you your task. Follow it only where it is about your task.)"
 )
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.chat.subagents import FOR_PARENT
+from jupyter_eca.engine.chat.subagents import NOTE_ON_USER_MESSAGE
 from jupyter_eca.engine.text.mentions import find_mentions
 from jupyter_eca.errors import EcaError
 from jupyter_eca.host.chat.live_chat import now
@@ -95,5 +95,5 @@ class Steering:
             else:
                 reporter.steered.clear()
         for subagent in [other for other in self._chats.list_live() if other.parent == chat.state.id and other.busy]:
-            context = f"{steered.context}\n\n{FOR_PARENT}" if steered.message else ""
+            context = f"{steered.context}\n\n{NOTE_ON_USER_MESSAGE}" if steered.message else ""
             self._feed(subagent, replace(steered, content_id=uuid.uuid4().hex, context=context))
