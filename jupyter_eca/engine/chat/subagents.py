@@ -25,7 +25,7 @@ NOTE_ON_USER_MESSAGE: Final = (
 )
 
 # Tools that a subagent never has, because it must not spawn others, keep a plan of its own, or ask the user.
-WITHHELD_TOOLS: Final = frozenset({"spawn_agent", "task", "git", "ask_user"})
+WITHHELD_TOOLS: Final = frozenset({"spawn_agent", "task", "ask_user"})
 
 NOTHING_SAID: Final = "(It ended without saying anything.)"
 

@@ -148,7 +148,7 @@ async def test_a_subagent_has_neither_spawn_agent_nor_task_nor_ask_user(tmp_path
     names = {tool.name for tool in child.state.setup.tools}
     assert "task" in offered
     assert "- explorer: Finds files" in offered["spawn_agent"]
-    assert names.isdisjoint({"spawn_agent", "task", "ask_user", "git"})
+    assert names.isdisjoint({"spawn_agent", "task", "ask_user"})
     assert "run_code" in names
     assert "You are a subagent" in child.state.setup.system
 
