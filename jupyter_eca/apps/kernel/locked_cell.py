@@ -68,8 +68,8 @@ class CellLocking:
             self.replayed += 1
         elif ask.lock or self.on:
             self.recorded += 1
-        if turn.note:
-            self.notes.append(turn.note)
+        if turn.why_not_replayed:
+            self.notes.append(turn.why_not_replayed)
 
     def _number_question(self) -> str:
         """Count a question of the running cell, and return the id of the cell; empty if the page does not send it. From

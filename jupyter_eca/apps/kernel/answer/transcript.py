@@ -216,8 +216,9 @@ class CellTranscript:
         self.usage: UsageContent | None = None
         self.outcome: Outcome | None = None
         """How the turn ended; None while it runs."""
-        self.note = ""
-        """A note that is shown until the answer has ended. It is not a part of the answer."""
+        self.why_not_replayed = ""
+        """Why the recorded answer to a locked question was not replayed; empty if there is no reason to tell. It is
+        shown until the answer has ended, and is not a part of the answer."""
         self.metadata: dict[str, Any] = {}
         """The metadata of the output, for programs that read the saved notebook."""
         self.failure: TurnFailure | None = None
@@ -260,7 +261,9 @@ class CellTranscript:
             case FlagContent(text=text):
                 self.parts.append(Flag(text))
             case ProgressContent() as progress:
-                self.note = progress.text if progress.text.startswith(ASKING_AGAIN) else self.note
+                self.why_not_replayed = (
+                    progress.text if progress.text.startswith(ASKING_AGAIN) else self.why_not_replayed
+                )
                 self.is_plan = self.is_plan or progress.plan is True
             case UsageContent() as usage:
                 self.usage = usage
@@ -363,8 +366,8 @@ class CellTranscript:
         if plan := self.plan:
             parts.append(tool_details.format_checklist(plan))
         if self.outcome is None:
-            if self.note:
-                parts.insert(0, f"> {as_inert_prose(self.note)}")
+            if self.why_not_replayed:
+                parts.insert(0, f"> {as_inert_prose(self.why_not_replayed)}")
             # The sign "…" shows that more will come. It is not needed while a call waits, or while text arrives.
             shows_activity = self.undecided_calls or (self.parts and isinstance(self.parts[-1], AnswerText))
             parts.append("" if shows_activity else "…")

@@ -163,9 +163,10 @@ class CellTurn:
         return self._transcript.usage
 
     @property
-    def note(self) -> str:
-        """Why the model was asked for an answer that was locked; empty if it was not asked."""
-        return self._transcript.note
+    def why_not_replayed(self) -> str:
+        """Why the recorded answer to a locked question was not replayed, so that the model was asked; empty if there is
+        no reason to tell."""
+        return self._transcript.why_not_replayed
 
     async def stop(self) -> None:
         """Stop the turn, and wait for its end: first stop the code that runs here, then the turn in the engine."""
