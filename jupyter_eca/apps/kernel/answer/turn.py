@@ -128,6 +128,7 @@ class CellTurn:
         """Ask the question and wait for the end of its turn. `model` is its full name, or "" for the default. With
         `lock`, a recorded answer is replayed, or a new one is recorded. Raises: CellError when the turn failed or was
         stopped."""
+        # A recorded answer must have the same text for everybody who replays it, so it names nobody.
         self._transcript.names_people = lock is None or lock.on is not True
         self._kernel.begin(self._show_running)
         following = self._following = asyncio.ensure_future(self._follow(ask, model, lock))
