@@ -65,7 +65,7 @@ class Recorder:
             self._write_now()
 
     def _write_now(self) -> None:
-        """Write the record. A timer that was started before has ended by then."""
+        """Write the record. No timer runs when this is called."""
         self._timer = None
         self._write(self.record)
 
