@@ -43,8 +43,8 @@ class AgentSessionRow:
     session: str
     """The agent's id of the session."""
     sent: tuple[int, int] | None
-    """The place up to which the agent knows the conversation, as `host.outside.prompt_blocks` counts it. None when it
-    knows nothing of it."""
+    """The part of the conversation that was sent to the agent: how many messages, and how many parts of the last of
+    them. None when nothing was sent. See `host.outside.prompt_blocks`."""
     cost: float | None
     """What the session has cost so far, as the agent says; None when it is not known."""
 
