@@ -95,22 +95,26 @@ class ChatRow:
 
 
 class ReviewState(StrEnum):
-    """Whether the user has seen a change, and decides about it."""
+    """Whether the user must still look at a change, and whether the user still decides about it: keeps or reverts it.
+
+    A change is *unseen* if nobody was asked about it, because the setting `review` allows it. As long as there is an
+    unseen change, calls that may run code need approval.
+    """
 
     OPEN = "open"
-    """The user decides about it now that it is made."""
+    """The call was allowed by the user or by a rule. The user keeps or reverts the change after it is made."""
     SETTLED = "settled"
-    """The user approved it before it was made, or wants no question."""
+    """The user approved the change before it was made, or the settings say that the user is not asked about it."""
     UNSEEN = "unseen"
-    """It was made without approval, and the user decides about it now."""
+    """Nobody was asked about the change. The user keeps or reverts it after it is made."""
     UNSEEN_SETTLED = "unseen-settled"
-    """It was made without approval, and the user wants no question."""
+    """Nobody was asked about the change, and the settings say that the user is not asked afterwards either."""
     REFUSED = "refused"
     """An agent made it although the call that announced it was refused. The user decides about it."""
 
     @property
     def is_settled(self) -> bool:
-        """Whether the user need not decide about it."""
+        """Whether the user need not decide about the change any more."""
         return self in {ReviewState.SETTLED, ReviewState.UNSEEN_SETTLED}
 
     def merge(self, later: ReviewState) -> ReviewState:
