@@ -133,10 +133,10 @@ class UnseenChange(NamedTuple):
 
     path: str
     """The file or the notebook."""
-    file_row: int
-    """The number of the last checkpoint of a file now."""
-    cell_row: int
-    """The number of the last checkpoint of cells now."""
+    last_file_row: int
+    """The highest id of all checkpoints of files when the change was found; 0 for none. See `Tables.mark_seen`."""
+    last_cell_row: int
+    """The highest id of all checkpoints of cells when the change was found; 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -567,12 +567,12 @@ class Tables:
         if found is None:
             return None
         last = "SELECT (SELECT max(id) FROM checkpoints), (SELECT max(id) FROM cell_checkpoints)"
-        file_row, cell_row = self._db.execute(last).fetchone()
-        return UnseenChange(found[0], file_row or 0, cell_row or 0)
+        last_file_row, last_cell_row = self._db.execute(last).fetchone()
+        return UnseenChange(found[0], last_file_row or 0, last_cell_row or 0)
 
     def mark_seen(self, chat: str, unseen: UnseenChange) -> None:
         """Note that the user has seen the changes up to these rows, and all changes of a chat."""
-        for table, row in (("checkpoints", unseen.file_row), ("cell_checkpoints", unseen.cell_row)):
+        for table, row in (("checkpoints", unseen.last_file_row), ("cell_checkpoints", unseen.last_cell_row)):
             for before, after in _STATE_WHEN_SEEN.items():
                 self._db.execute(
                     f"UPDATE {table} SET review = ? WHERE review = ? AND (chat = ? OR id <= ?)"  # noqa: S608  # ours
