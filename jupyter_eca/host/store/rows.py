@@ -76,7 +76,8 @@ class ChatRow:
     cut_from: int | None
     """The sequence number of the first event that was deleted, None if none was."""
     cut_to: int | None
-    """The sequence number of its newest event when that event was deleted."""
+    """The sequence number that its newest event had when events were last deleted; None if none was. Events that were
+    written later have higher numbers."""
     workspace: str
     """The folder that the chat belongs to: `Store.workspace`."""
     parent: str | None = None
