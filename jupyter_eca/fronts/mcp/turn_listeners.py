@@ -77,7 +77,8 @@ class TurnListeners:
         return not chat.startswith(SUBAGENT)
 
     def approves(self, chat: str) -> bool:
-        """Return whether a client with a call in the chat can ask its user, who has answered until now."""
+        """Return whether a call in the chat comes from a client that can ask its user. A client whose user has left a
+        question of the call without an answer does not count."""
         return any(listener.caller.can_ask and not listener.is_silent for listener in self._by_chat.get(chat, ()))
 
     def answers(self, chat: str) -> bool:
