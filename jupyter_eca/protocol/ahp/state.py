@@ -66,18 +66,19 @@ class Icon(Ahp):
 
 
 class CustomizationRef(Ahp):
-    """The address and the name of a customization."""
+    """A customization: something that extends an agent, such as a tool server, a rule or a skill. See
+    `fronts/ahp/customizations.py`."""
 
     uri: Uri
     display_name: str
     description: str | None = None
     icons: tuple[Icon, ...] | None = None
     nonce: str | None = None
-    """Changes when the customization changes."""
+    """A text that differs for each version of the customization, so that a client sees when it has changed."""
 
 
 class Customization(Ahp):
-    """A customization of a session, with its status."""
+    """A customization that a session has, and whether it is enabled and loaded there."""
 
     customization: CustomizationRef
     enabled: StrictBool
