@@ -21,11 +21,12 @@ _CHOOSABLE: Final = frozenset({"model", "model_config", "thought_level"})
 
 ON: Final = "true"
 OFF: Final = "false"
+"""The values of an option that is a switch. The agent sends `true` and `false`, and all our options have texts."""
 
 
 def read_config_options(fields: Json) -> tuple[AgentOption, ...]:
-    """Return the options of a session that was opened, of an update or of an answer, without the mode. What is not
-    understood is left out."""
+    """Return the options in the fields of a message of the agent: its answer when a session was opened or an option
+    chosen, or an update. The mode is left out, and so is an option that is malformed."""
     return tuple(filter(None, map(_read_option, list_objects(fields.get("configOptions")))))
 
 
