@@ -28,11 +28,11 @@ _HINT: Final = f"Your next message is the answer; `{CANCEL}` ends this."
 _HINT_SECRET: Final = f"Your next message is the answer, and is not kept in the chat; `{CANCEL}` ends this."
 
 
-async def ask_all(steps: Steps, questions: QuestionAsker) -> str:
+async def ask_all(steps: Steps, asker: QuestionAsker) -> str:
     """Ask all questions by `chat/askQuestion`, and return the result."""
     output = await anext(steps)
     while isinstance(output, ChatAskQuestionParams):
-        answer = await questions.ask(output)
+        answer = await asker.ask(output)
         output = await steps.asend(None if answer.cancelled else answer.answer)
     return output
 
