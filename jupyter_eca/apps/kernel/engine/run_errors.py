@@ -12,7 +12,8 @@ from typing import Any, Final
 _MAX_ERRORS: Final = 100
 _MAX_CHARS: Final = 300
 
-_NAME: Final = "_jupyter_eca_run_errors"
+# The attribute of the shell that has its `RunErrors`.
+_SHELL_ATTRIBUTE: Final = "_jupyter_eca_run_errors"
 
 
 class RunErrors:
@@ -38,17 +39,17 @@ class RunErrors:
 
 def get_run_errors(shell: Any) -> RunErrors:
     """Return the errors of a shell. The first call begins to listen."""
-    errors: RunErrors | None = getattr(shell, _NAME, None)
+    errors: RunErrors | None = getattr(shell, _SHELL_ATTRIBUTE, None)
     if errors is None:
         errors = RunErrors()
-        setattr(shell, _NAME, errors)
+        setattr(shell, _SHELL_ATTRIBUTE, errors)
         shell.events.register("post_run_cell", errors.take_result)
     return errors
 
 
 def stop_listening(shell: Any) -> None:
     """Remember no more errors of a shell, and forget those that were remembered."""
-    errors: RunErrors | None = getattr(shell, _NAME, None)
+    errors: RunErrors | None = getattr(shell, _SHELL_ATTRIBUTE, None)
     if errors is not None:
         shell.events.unregister("post_run_cell", errors.take_result)
-        delattr(shell, _NAME)
+        delattr(shell, _SHELL_ATTRIBUTE)
