@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.apps.kernel.engine.client import EngineConnection
 from jupyter_eca.apps.kernel.front_end import FrontEndKind, find_front_end, get_kernel
-from jupyter_eca.apps.kernel.locked_cell import CellLocking
+from jupyter_eca.apps.kernel.locked_cell import AnswerLocking
 from jupyter_eca.errors import CellError, EcaError, RemoteError
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ class CellSession:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self.engine = EngineConnection(shell, self._answer_question)
-        self.locking = CellLocking(shell)
+        self.answer_locking = AnswerLocking(shell)
+        """Whether answers are recorded in a file and replayed from it, and what was replayed so far."""
         self.model = ""
         """The model that the user chose with `%eca use`; empty for the default."""
         self._announced_model = ""

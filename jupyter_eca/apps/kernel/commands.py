@@ -129,7 +129,7 @@ def describe_cost(cost: Cost) -> str:
 async def _lock(session: CellSession, argument: str) -> str:
     """Switch the locking of answers on or off, and show its state. A locked answer is recorded in a file beside the
     notebook. When the same question is asked again, the recorded answer is replayed."""
-    locking = session.locking
+    locking = session.answer_locking
     if argument not in {"", "on", "off", "status"}:
         return "Write `%eca lock on` or `%eca lock off`, or `%eca lock` to see the state."
     if argument in {"on", "off"}:
@@ -160,7 +160,7 @@ async def _to_python(session: CellSession, argument: str) -> str:
     """Write a notebook as plain Python."""
     from jupyter_eca.apps.kernel.to_python import write
 
-    source = argument or session.locking.notebook
+    source = argument or session.answer_locking.notebook
     if not source:
         return "The name of this notebook is not known here: write `%eca to-python NAME.ipynb`."
     try:

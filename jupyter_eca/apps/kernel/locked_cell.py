@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.chat import AnswerLock
 
 
-class CellLocking:
-    """The locking of one shell, which `%eca lock` shows and changes."""
+class AnswerLocking:
+    """Whether the answers of one shell are recorded and replayed (locked), which `%eca lock` shows and changes."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell

@@ -159,8 +159,8 @@ class Magic:
         turn = session.turn = CellTurn(self._shell, front_end, client, session.kernel, session.engine.chat, ask.command)
         try:
             async with self._follow_resume(client, ask):
-                await turn.run(ask, model, session.locking.create_lock(ask))
-            session.locking.count_result(turn, ask)
+                await turn.run(ask, model, session.answer_locking.create_lock(ask))
+            session.answer_locking.count_result(turn, ask)
             session.show_warnings(client.setup.warnings)
             session.show_untrusted_settings(client.setup.untrusted)
             await self._completion.remember_suggestions(client)
