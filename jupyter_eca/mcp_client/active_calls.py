@@ -17,7 +17,7 @@ import anyio
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from jupyter_eca.mcp_client.caller import McpCaller
+    from jupyter_eca.mcp_client.client_features import McpCaller
     from jupyter_eca.workspace.tool_result import Report
 
 # Each report of progress starts the timeout of a call again. The whole call may take at most this many timeouts.

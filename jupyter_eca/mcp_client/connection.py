@@ -43,7 +43,7 @@ from jupyter_eca import redaction
 from jupyter_eca._version import __version__
 from jupyter_eca.mcp_client import transports
 from jupyter_eca.mcp_client.active_calls import ActiveCalls
-from jupyter_eca.mcp_client.caller import NO_CALLER
+from jupyter_eca.mcp_client.client_features import NO_CALLER
 from jupyter_eca.mcp_client.server_requests import ServerRequests
 from jupyter_eca.workspace.tool_result import Report
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from mcp.shared.dispatcher import ProgressFnT
     from mcp_types import CallToolResult
 
-    from jupyter_eca.mcp_client.caller import McpCaller
+    from jupyter_eca.mcp_client.client_features import McpCaller
     from jupyter_eca.mcp_client.connection_settings import ConnectionSettings
 
 _log = logging.getLogger(__name__)

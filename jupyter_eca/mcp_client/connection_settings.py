@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.config import McpServerConfig
-    from jupyter_eca.mcp_client.caller import ClientFeatures
+    from jupyter_eca.mcp_client.client_features import ClientFeatures
     from jupyter_eca.mcp_client.server_log import ServerLog
     from jupyter_eca.mcp_client.watched_resources import AttachedResources
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config import McpServerConfig, mcp_servers
 from jupyter_eca.errors import McpRefusal, ToolError
-from jupyter_eca.mcp_client.caller import McpCaller
+from jupyter_eca.mcp_client.client_features import McpCaller
 from jupyter_eca.mcp_client.connection_settings import ConnectionTiming
 from jupyter_eca.mcp_client.known_lists import KnownLists
 from jupyter_eca.mcp_client.server import McpServer
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from jupyter_eca.config import Config
     from jupyter_eca.config.credentials import KeyStore as Store
     from jupyter_eca.engine.model.request import ImagePart
-    from jupyter_eca.mcp_client.caller import ClientFeatures
+    from jupyter_eca.mcp_client.client_features import ClientFeatures
     from jupyter_eca.mcp_client.connection import ServerConnection, ServerLists
     from jupyter_eca.mcp_client.sign_in import Browser, Say
     from jupyter_eca.protocol.mcp import (

@@ -25,7 +25,7 @@ from mcp_types import (
 )
 
 from jupyter_eca.engine.model.request import ChatMessage, ImagePart, TextPart
-from jupyter_eca.mcp_client.caller import SamplingRequest
+from jupyter_eca.mcp_client.client_features import SamplingRequest
 from jupyter_eca.protocol.content import JsonOutputsDetails, UrlContent
 from jupyter_eca.protocol.mcp import ServerPrompt, ServerPromptArgument, ServerResource
 from jupyter_eca.workspace.tool_result import ToolResult, truncate_result

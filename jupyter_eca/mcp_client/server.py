@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import anyio
 
     from jupyter_eca.config import McpServerConfig
-    from jupyter_eca.mcp_client.caller import ClientFeatures
+    from jupyter_eca.mcp_client.client_features import ClientFeatures
     from jupyter_eca.mcp_client.connection import ServerConnection, ServerLists
     from jupyter_eca.mcp_client.known_lists import KnownLists
     from jupyter_eca.mcp_client.oauth import ServerSignIn

@@ -14,7 +14,7 @@ from jupyter_eca.config.credentials import KeyStore as Store
 from jupyter_eca.config.policy.applied_policy import AppliedPolicy
 from jupyter_eca.errors import SamplingRefusal
 from jupyter_eca.mcp_client import McpManager
-from jupyter_eca.mcp_client.caller import SamplingRequest, SamplingResult, StopReason
+from jupyter_eca.mcp_client.client_features import SamplingRequest, SamplingResult, StopReason
 from jupyter_eca.mcp_client.connection_settings import ConnectionTiming
 from jupyter_eca.plugins.tools.base import Tool, ToolContext
 from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools

@@ -13,7 +13,7 @@ from mcp_types import ElicitRequestURLParams
 from jupyter_eca.config import McpServerConfig
 from jupyter_eca.errors import ToolError
 from jupyter_eca.mcp_client.active_calls import ActiveCalls
-from jupyter_eca.mcp_client.caller import McpCaller
+from jupyter_eca.mcp_client.client_features import McpCaller
 from jupyter_eca.mcp_client.connection_settings import ConnectionSettings
 from jupyter_eca.mcp_client.server_log import ServerLog
 from jupyter_eca.mcp_client.server_requests import ACCEPT, DECLINE, LEAVE_OUT, OPENED, ServerRequests

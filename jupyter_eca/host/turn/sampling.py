@@ -25,7 +25,7 @@ from jupyter_eca.errors import ProviderError, SamplingRefusal
 from jupyter_eca.host.costs.ledger import make_bill
 from jupyter_eca.host.subscribers import ChatQuestions
 from jupyter_eca.host.turn.setup import choose_model
-from jupyter_eca.mcp_client.caller import SamplingResult, StopReason
+from jupyter_eca.mcp_client.client_features import SamplingResult, StopReason
 from jupyter_eca.protocol.content import TextContent
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.costs.model_caller import ModelCaller
     from jupyter_eca.host.services import Current
     from jupyter_eca.host.subscribers import Subscribers
-    from jupyter_eca.mcp_client.caller import SamplingRequest
+    from jupyter_eca.mcp_client.client_features import SamplingRequest
     from jupyter_eca.plugins.providers.catalog import Catalog
     from jupyter_eca.workspace.ports import QuestionAsker
 
@@ -63,7 +63,7 @@ class _Usage:
 
 
 class ChatClientFeatures:
-    """Implements `mcp_client.caller.ClientFeatures` for the chats of one host."""
+    """Implements `mcp_client.client_features.ClientFeatures` for the chats of one host."""
 
     def __init__(
         self, current: Current, subscribers: Subscribers, catalog: Catalog, chats: Chats, model_caller: ModelCaller

@@ -26,7 +26,7 @@ from tests.mcp_client.house import User, house
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jupyter_eca.mcp_client.caller import SamplingRequest, SamplingResult
+    from jupyter_eca.mcp_client.client_features import SamplingRequest, SamplingResult
     from jupyter_eca.protocol.lifecycle import MessageType
     from jupyter_eca.protocol.question import ChatAskQuestionParams
     from tests.mcp_client.house import House

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca import redaction
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import ToolError
-from jupyter_eca.mcp_client.caller import McpCaller
+from jupyter_eca.mcp_client.client_features import McpCaller
 from jupyter_eca.mcp_client.tool_names import make_tool_name
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.protocol.content import Origin
