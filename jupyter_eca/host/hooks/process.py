@@ -1,6 +1,6 @@
 """Runs the program of a hook: writes its input, reads its output, and ends it after its timeout.
 
-It must not know what the output means: `effects` reads it. `runner` decides which hooks run.
+It must not know what the output means: `hook_replies` reads it. `runner` decides which hooks run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.host.hooks.effects import HookReply
+from jupyter_eca.host.hooks.hook_replies import HookReply
 from jupyter_eca.workspace.jobs import shell
 from jupyter_eca.workspace.shielded import run_to_end
 

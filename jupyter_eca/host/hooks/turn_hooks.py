@@ -5,7 +5,7 @@ change the arguments and make the decision stricter. After the call it can repla
 start another turn. Hooks also run before and after the conversation is summarized.
 
 No hooks run in a turn that is replayed from a lock file, because nothing in it is decided again. It must not start
-programs: `host.hooks.runner` runs the hooks, and `host.hooks.effects` reads their replies.
+programs: `host.hooks.runner` runs the hooks, and `host.hooks.hook_replies` reads their replies.
 """
 
 from __future__ import annotations
