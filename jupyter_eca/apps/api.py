@@ -2,7 +2,7 @@
 
 The engine is the program that calls the model and runs tools. In a notebook, `connect` uses the engine that `%%eca`
 asks, with the live kernel. In a script, it starts an engine of its own for the folder. This module must not know how an
-engine is found or started: `kernel/engine/client.py` and `process.py` know that.
+engine is found or started: `kernel/engine/connection.py` and `process.py` know that.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jupyter_eca.apps.kernel.engine.client import EngineConnection
+from jupyter_eca.apps.kernel.engine.connection import EngineConnection
 from jupyter_eca.apps.kernel.front_end import FrontEndKind, find_front_end, get_kernel
 from jupyter_eca.apps.kernel.locked_cell import AnswerLocking
 from jupyter_eca.errors import CellError, EcaError, RemoteError

@@ -10,7 +10,7 @@ such messages or not. This depends on the version of ipykernel:
 
 A subshell is a second thread of the kernel that handles messages. If a page does not know our widget, JupyterLab closes
 the comm of the widget, and no click will come. This module must not know what is clicked: `questions` and
-`engine/client` use it.
+`engine/connection` use it.
 """
 
 from __future__ import annotations

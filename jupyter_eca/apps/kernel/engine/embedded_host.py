@@ -1,7 +1,7 @@
 """Owns the engine that runs inside a kernel. It is used if there is no Jupyter server, or if the server does not have
 our extension. It has the rights of the kernel.
 
-It must not know the cells, or the links over which sessions exchange their messages: `client` starts the engine and
+It must not know the cells, or the links over which sessions exchange their messages: `connection` starts the engine and
 connects to it.
 """
 
