@@ -55,7 +55,7 @@ def test_the_base_of_fronts_is_where_it_was_and_does_not_warn() -> None:
 
 
 def test_nothing_of_ours_imports_an_earlier_path() -> None:
-    code = "import sys, jupyter_eca.apps.process, jupyter_eca.apps.server.app; print(*sys.modules)"
+    code = "import sys, jupyter_eca.apps.process, jupyter_eca.apps.server.eca_server; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert not {*MOVED, "jupyter_eca.cli", "jupyter_eca.kernel"} & set(done.stdout.split())
 

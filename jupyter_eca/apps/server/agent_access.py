@@ -15,7 +15,7 @@ from jupyter_eca.apps.server.asgi import AsgiHandler
 from jupyter_eca.fronts.client_access import AccessLevel, ClientAccess
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.server.app import EcaServer
+    from jupyter_eca.apps.server.eca_server import EcaServer
 
 # An agent never approves its own calls.
 _ACCESS: Final = ClientAccess(AccessLevel.ASK, "An agent does not approve its own calls.")

@@ -18,7 +18,7 @@ from jupyter_eca.apps.server.authorization import RESOURCE, find_access
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jupyter_eca.apps.server.app import EcaServer
+    from jupyter_eca.apps.server.eca_server import EcaServer
     from jupyter_eca.mcp_client.sign_in import WaitingSignIns
 
 

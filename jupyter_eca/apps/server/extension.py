@@ -1,6 +1,6 @@
 """Owns the server extension. Every Jupyter server loads it, so it does almost nothing until a client comes.
 
-It must not import hosts or fronts: `app.py` imports them when they are needed.
+It must not import hosts or fronts: `eca_server.py` imports them when they are needed.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from jupyter_server.extension.application import ExtensionApp
 from traitlets import Bool, Unicode
 
 from jupyter_eca.apps.server.agent_access import AgentAccessHandler
-from jupyter_eca.apps.server.app import AGENT_PATH, CALLBACK, EcaServer
 from jupyter_eca.apps.server.asgi import AsgiHandler
 from jupyter_eca.apps.server.callback import SignInCallback
+from jupyter_eca.apps.server.eca_server import AGENT_PATH, CALLBACK, EcaServer
 from jupyter_eca.apps.server.file_events import declare_event
 from jupyter_eca.apps.server.kernel_comms import KernelWatch
 from jupyter_eca.apps.server.renamed_notebooks import RenamedNotebooks

@@ -4,7 +4,7 @@ A comm is Jupyter's name for a two-way connection to a kernel. When a kernel loa
 server answers by opening a comm, and runs a session over it as soon as the kernel sends a message. No token is sent to
 a kernel: a session over its comm has the rights of that kernel, and sees only the chats of its notebook.
 
-It must not know the messages that a comm carries: `app.py` serves the sessions. The kernel's side is in
+It must not know the messages that a comm carries: `eca_server.py` serves the sessions. The kernel's side is in
 `apps/kernel/engine/`.
 """
 
@@ -22,7 +22,7 @@ from jupyter_eca.apps.server.notebook_chats import NotebookChats
 from jupyter_eca.transport.comm import HELLO, TARGET, TOPIC, CommLink
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.server.app import EcaServer
+    from jupyter_eca.apps.server.eca_server import EcaServer
     from jupyter_eca.apps.server.notebook_chats import KernelChats
 
 # The event that Jupyter emits when a kernel has started, was restarted, or was shut down.

@@ -20,7 +20,7 @@ from jupyter_server.services.contents.filemanager import FileContentsManager
 from jupyter_eca.errors import NotSaved
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.server.app import EcaServer
+    from jupyter_eca.apps.server.eca_server import EcaServer
     from jupyter_eca.host.host import Host
 
 _log = logging.getLogger(__name__)

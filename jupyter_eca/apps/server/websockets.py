@@ -1,7 +1,7 @@
 """Owns the authenticated WebSockets: for ECA (the protocol of the panel and of editors), and for the fronts of other
 protocols whose clients use a WebSocket. A text frame is one message.
 
-It must not know the protocols: `app.py` serves ECA, `fronts/mount.py` serves the fronts.
+It must not know the protocols: `eca_server.py` serves ECA, `fronts/mount.py` serves the fronts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jupyter_eca.apps.server.authorization import RESOURCE, find_access
 from jupyter_eca.transport.websocket import WebSocketLink
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.server.app import EcaServer
+    from jupyter_eca.apps.server.eca_server import EcaServer
 
 
 # The largest frame that is accepted, in characters. A frame may carry a file of 32 MiB in base64, in which a character

@@ -2,7 +2,8 @@
 which host a session uses, what the session may see, and what it may do. A session is the connection of one client. The
 host is the object that runs all chats.
 
-It must not know the session. `apps/server/app.py`, `apps/process.py` and `apps/kernel/` each implement a `Door`.
+It must not know the session. `apps/server/eca_server.py`, `apps/process.py` and `apps/kernel/` each implement a
+`Door`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.apps.server.app import EcaServer
+from jupyter_eca.apps.server.eca_server import EcaServer
 from jupyter_eca.apps.server.kernel_comms import KernelWatch
 from tests.apps.server.cells import kernel
 from tests.apps.server.panels import Panels
