@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.engine.chat.export import make_file_name
-from jupyter_eca.engine.model.cursor_help import extract_insertion, extract_replacement, remove_fence, split_at
+from jupyter_eca.engine.model.cursor_requests import extract_insertion, extract_replacement, remove_fence, split_at
 from jupyter_eca.engine.text.slash_commands import (
     CommandCall,
     expand,

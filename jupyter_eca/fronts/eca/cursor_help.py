@@ -3,7 +3,7 @@ text).
 
 The text goes directly from a model to the client, without a chat and without tool calls, and nothing is stored. It must
 not know the session: it sees it only as a `CursorClient`. `methods/cursor_help.py` has the methods, and
-`engine/model/cursor_help.py` the prompts.
+`engine/model/cursor_requests.py` the prompts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca import redaction
 from jupyter_eca.config.policy.document import Feature
-from jupyter_eca.engine.model.cursor_help import (
+from jupyter_eca.engine.model.cursor_requests import (
     NO_COMPLETION_MODEL,
     REWRITE_EMPTY,
     TextSelection,
