@@ -1,7 +1,7 @@
 """Builds the requests to rewrite a selection or to complete text at the cursor, and extracts the text from the answer.
 
-It must not send a request or change an editor. `plugins/providers` sends requests; `fronts/eca/cursor_help` uses this
-module and returns the text to the client.
+It must not send a request or change an editor. `plugins/providers` sends requests; its user,
+`fronts/eca/rewrites_and_completions`, returns the text to the client.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.engine.model.delta import Delta, Remark, TextDelta
-from jupyter_eca.fronts.eca.cursor_help import CursorHelp
+from jupyter_eca.fronts.eca.rewrites_and_completions import CursorHelp
 from jupyter_eca.plugins.providers.catalog import Catalog
 from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Message, Notification, Result
 from tests.support.host_and_client import PATIENCE, answer, desk, said

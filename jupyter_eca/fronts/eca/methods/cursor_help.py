@@ -1,5 +1,5 @@
 """Owns the methods of ECA for help at the cursor: rewrites of a selection, and inline completions.
-`fronts/eca/cursor_help.py` does the work.
+`fronts/eca/rewrites_and_completions.py` does the work.
 """
 
 from __future__ import annotations
