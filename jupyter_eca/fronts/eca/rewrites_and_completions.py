@@ -2,7 +2,7 @@
 text).
 
 The text goes directly from a model to the client, without a chat and without tool calls, and nothing is stored. It must
-not know the session: it sees it only as a `CursorClient`. `methods/cursor_help.py` has the methods, and
+not know the session: it sees it only as a `CursorClient`. `methods/rewrite.py` has the methods, and
 `engine/model/cursor_requests.py` the prompts.
 """
 
