@@ -2,8 +2,8 @@
 text).
 
 The text goes directly from a model to the client, without a chat and without tool calls, and nothing is stored. It must
-not know the session: it sees it only as a `CursorClient`. `methods/rewrite.py` has the methods, and
-`engine/model/cursor_requests.py` the prompts.
+not know the session: it sees it only as a `CursorClient`. `methods/rewrite.py` and `methods/completion.py` have the
+methods, and `engine/model/cursor_requests.py` has the prompts.
 """
 
 from __future__ import annotations

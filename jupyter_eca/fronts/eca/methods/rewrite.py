@@ -1,6 +1,4 @@
-"""Owns the methods of ECA for help at the cursor: rewrites of a selection, and inline completions.
-`fronts/eca/rewrites_and_completions.py` does the work.
-"""
+"""Owns the methods of ECA that rewrite a selection. `fronts/eca/rewrites_and_completions.py` does the work."""
 
 from __future__ import annotations
 
@@ -24,9 +22,4 @@ async def stop(session: EcaSession, params: wire.RewriteStopParams) -> Done:
     return Done()
 
 
-async def complete(session: EcaSession, params: wire.CompletionInlineParams) -> wire.CompletionInlineResult:
-    """Return the completion at the cursor."""
-    return await session.cursor_help.complete(params)
-
-
-HANDLERS: Final = {"rewrite/prompt": prompt, "rewrite/stop": stop, "completion/inline": complete}
+HANDLERS: Final = {"rewrite/prompt": prompt, "rewrite/stop": stop}
