@@ -6,14 +6,14 @@ effects to a turn.
 """
 
 from jupyter_eca.config.hooks import Action, Hook, HookType, RejectedHook, parse_hooks
-from jupyter_eca.host.hooks.hook_replies import Effects, HookReply, combine, format_lines, update_input
+from jupyter_eca.host.hooks.hook_replies import HookEffects, HookReply, combine, format_lines, update_input
 from jupyter_eca.host.hooks.matching import list_inputs
 from jupyter_eca.host.hooks.process import HookRun, run
 
 __all__ = [
     "Action",
-    "Effects",
     "Hook",
+    "HookEffects",
     "HookReply",
     "HookRun",
     "HookType",

@@ -1,4 +1,4 @@
-"""Reads the reply of each hook's program, and combines the replies to one event into one `Effects`. Pure.
+"""Reads the reply of each hook's program, and combines the replies to one event into one `HookEffects`. Pure.
 
 A hook is a program of the user that runs when something happens in a chat, for example before a tool call.
 
@@ -95,7 +95,7 @@ class HookReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Effects:
+class HookEffects:
     """The effect of all hooks of one event together. A field is None or empty if no hook requested that effect."""
 
     stopped_by: str | None = None
@@ -120,12 +120,12 @@ class Effects:
     """A prompt that starts another turn after this one."""
 
 
-def combine(type: HookType, replies: Sequence[HookReply]) -> Effects:
+def combine(type: HookType, replies: Sequence[HookReply]) -> HookEffects:
     """Combine the replies in the order in which the hooks ran. Those after a hook that ends the turn are ignored."""
     stop = next((reply for reply in replies if reply.stops_turn), None)
     counted = replies if stop is None else replies[: replies.index(stop) + 1]
     decision = max(filter(None, (_read_decision(reply) for reply in counted)), key=_DECISIONS.index, default=None)
-    return Effects(
+    return HookEffects(
         stopped_by=None if stop is None else stop.hook,
         stop_reason=(stop.read_text("stopReason") or "") if stop else "",
         blocked_by=next((reply for reply in counted if reply.blocks), None),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
-    from jupyter_eca.host.hooks import Action, Effects, Hook
+    from jupyter_eca.host.hooks import Action, Hook, HookEffects
     from jupyter_eca.host.services import Current
     from jupyter_eca.host.store import Store
     from jupyter_eca.host.subscribers import Subscribers
@@ -169,7 +169,7 @@ class Hooks:
         }
         return {**self._common_input, **{name: value for name, value in fields.items() if value is not None}}
 
-    async def fire(self, type: HookType, data: dict[str, Any], show: Show | None = None) -> Effects:
+    async def fire(self, type: HookType, data: dict[str, Any], show: Show | None = None) -> HookEffects:
         """Run the hooks of an event one after the other, until one ends the turn, and combine their replies.
 
         `data` is the input of the programs, to which the name and the type of each hook are added. `show` shows content

@@ -21,7 +21,7 @@ from jupyter_eca.engine.model.delta import TextDelta
 from jupyter_eca.engine.model.texts import HOOK_BLOCKED, HOOK_KEEPS, HOOK_STOPPED, HOOKS_GO_ON
 from jupyter_eca.engine.tool_call import ToolCall, ToolCallStatus, parse_arguments
 from jupyter_eca.host.chat.live_chat import now
-from jupyter_eca.host.hooks import Effects, HookType
+from jupyter_eca.host.hooks import HookEffects, HookType
 from jupyter_eca.host.hooks.matching import PARTS
 from jupyter_eca.host.hooks.runner import HOOKS_SECTION, Hooks
 from jupyter_eca.host.tools.chat_previews import ChatPreviews
@@ -225,17 +225,17 @@ class TurnHooks:
             self._show(chat, _explain_stop(effects))
         return effects.stopped_by is not None
 
-    async def _fire(self, chat: LiveChat, type: HookType, more: dict[str, Any]) -> Effects:
+    async def _fire(self, chat: LiveChat, type: HookType, more: dict[str, Any]) -> HookEffects:
         """Run the hooks of an event in a turn. `more` is added to the input that describes the chat."""
         if not self._hooks.has(type):
-            return Effects()
+            return HookEffects()
         return await self._hooks.fire(type, {**self._hooks.describe_chat(chat), **more}, partial(self._show, chat))
 
     def _show(self, chat: LiveChat, content: Content) -> None:
         """Show content of a hook in the chat."""
         self._chats.feed(chat, inputs.HookReported(now(), content), late=True)
 
-    def _end_if_stopped(self, chat: LiveChat, effects: Effects) -> bool:
+    def _end_if_stopped(self, chat: LiveChat, effects: HookEffects) -> bool:
         """End the turn if a hook says so. Return whether it does."""
         if effects.stopped_by is None:
             return False
@@ -249,7 +249,7 @@ def _find_trigger(chat: LiveChat) -> str:
     return "manual" if chat.state.local else "auto"
 
 
-def _explain_stop(effects: Effects) -> TextContent:
+def _explain_stop(effects: HookEffects) -> TextContent:
     """Return the line that tells the user which hook ended the turn, and why."""
     why = f": {effects.stop_reason}" if effects.stop_reason else "."
     return TextContent(text=HOOK_STOPPED.format(name=effects.stopped_by, why=why))
@@ -282,7 +282,7 @@ def _describe_request(
     }
 
 
-def _adjust(effects: Effects, arguments: dict[str, Any]) -> Adjusted:
+def _adjust(effects: HookEffects, arguments: dict[str, Any]) -> Adjusted:
     """Return what the hooks make of a call with these arguments."""
     changed = None if effects.new_arguments is None else {**arguments, **effects.new_arguments}
     return Adjusted(changed, effects.decision, effects.denial_reason)
