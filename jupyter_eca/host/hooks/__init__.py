@@ -6,7 +6,7 @@ effects to a turn.
 """
 
 from jupyter_eca.config.hooks import Action, Hook, HookType, RejectedHook, parse_hooks
-from jupyter_eca.host.hooks.hook_replies import HookEffects, HookReply, combine, format_lines, update_input
+from jupyter_eca.host.hooks.hook_replies import HookEffects, HookReply, combine, format_output_and_errors, update_input
 from jupyter_eca.host.hooks.matching import list_inputs
 from jupyter_eca.host.hooks.process import HookRun, run
 
@@ -19,7 +19,7 @@ __all__ = [
     "HookType",
     "RejectedHook",
     "combine",
-    "format_lines",
+    "format_output_and_errors",
     "list_inputs",
     "parse_hooks",
     "run",

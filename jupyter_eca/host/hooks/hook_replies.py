@@ -159,8 +159,8 @@ def mark_source(hook: str, text: str) -> str:
     return f'\n\n<additionalContext from="{name}">\n{text}\n</additionalContext>'
 
 
-def format_lines(reply: HookReply) -> tuple[str | None, str | None]:
-    """Return what the user sees of a reply: its output and its errors, None for each that is empty or hidden.
+def format_output_and_errors(reply: HookReply) -> tuple[str | None, str | None]:
+    """Return the output and the errors of a reply as the user sees them, each None if it is empty or hidden.
 
     JSON output is shown as one line for each field that ECA knows.
     """

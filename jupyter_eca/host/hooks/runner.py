@@ -223,7 +223,7 @@ class Hooks:
 
 def _make_finished_block(id: str, reply: HookReply, call: str | None) -> HookActionFinishedContent:
     """Return the content that ends the block of a hook in the chat. `call` is the tool call that the event is about."""
-    output, error = (text and text[:_SHOWN_CHARS] for text in hooks.format_lines(reply))
+    output, error = (text and text[:_SHOWN_CHARS] for text in hooks.format_output_and_errors(reply))
     return HookActionFinishedContent(
         id=id, name=reply.hook, status=reply.status, output=output, error=error, tool_call_id=call
     )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.engine.approval.policy import Adjusted, Decision, Verdict
-from jupyter_eca.host.hooks import HookReply, HookType, combine, format_lines, update_input
+from jupyter_eca.host.hooks import HookReply, HookType, combine, format_output_and_errors, update_input
 
 WORDS = st.text(max_size=8)
 FIELDS = st.fixed_dictionaries(
@@ -109,9 +109,9 @@ def test_json_counts_only_when_the_program_ended_well() -> None:
 
 
 def test_the_reader_sees_what_a_hook_wants_unless_it_hides_that() -> None:
-    assert format_lines(says(additionalContext="Be brief.", updatedInput={"a": 1})) == (
+    assert format_output_and_errors(says(additionalContext="Be brief.", updatedInput={"a": 1})) == (
         'UpdatedInput: {"a": 1}\nAdditionalContext: Be brief.',
         None,
     )
-    assert format_lines(says(additionalContext="Be brief.", suppressOutput=True)) == (None, None)
-    assert format_lines(HookReply("x", 0, "hello\n", "careful\n")) == ("hello", "careful")
+    assert format_output_and_errors(says(additionalContext="Be brief.", suppressOutput=True)) == (None, None)
+    assert format_output_and_errors(HookReply("x", 0, "hello\n", "careful\n")) == ("hello", "careful")
