@@ -1,9 +1,8 @@
-"""Defines who uses an MCP server (`McpCaller`), and what the server may request from us during a call
-(`ClientFeatures`).
+"""Defines what an MCP server may request from us while it is used (`ClientFeatures`), and who uses it (`McpCaller`).
 
-MCP has two such client features. Elicitation is a question to the user, and sampling is a request to a model. The
-module must not know the SDK or the host. The host implements `ClientFeatures` in `host/turn/sampling.py`, and
-`server_requests.py` uses it.
+MCP calls these requests client features, and there are two of them. Elicitation is a question to the user, and sampling
+is a request to a model. The module must not know the SDK or the host. The host implements `ClientFeatures` in
+`host/turn/sampling.py`, and `server_requests.py` uses it.
 """
 
 from __future__ import annotations
