@@ -127,8 +127,9 @@ class EcaServer:
         return live.kernel.id if live is not None and live.kernel is not None else None
 
     def _find_agent_address(self) -> str:
-        """Return the address at which programs on this machine reach our tools, "" if there is none: a server with a
-        certificate of its own, or with a Unix socket. It is never the public address of a hub or a proxy."""
+        """Return the address at which programs on this machine reach our tools. It is never the public address of a
+        hub or a proxy. If the server has a certificate of its own or listens on a Unix socket, programs cannot simply
+        connect to it, and "" is returned."""
         app = self._serverapp
         if app.sock or app.certfile:
             return ""
