@@ -232,18 +232,19 @@ async def _wait_until_ready(ready: asyncio.Event, task: asyncio.Task[None]) -> N
 
 
 class ServerBrowser:
-    """The `Browser` of a session in this server: it says where the user's browser comes back to after a sign-in. This
-    is a URL of Jupyter, which works behind a proxy and on a hub, too.
+    """Implements `Browser` for a session in this server. After a sign-in, the user's browser comes back to a URL of
+    this Jupyter server, which works behind a proxy and on a hub, too.
 
-    It does not open a page itself, because the user may be on another machine.
+    This class does not open a page in a browser, because the user may be on another machine.
     """
 
     def __init__(self, eca_server: EcaServer, address: str) -> None:
         self._eca_server = eca_server
         self._address = address
 
-    async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002  # the URL is fixed
-        """Return the URL that the browser comes back to, and the sign-ins that wait there."""
+    async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002  # see below
+        """Return the URL that the browser comes back to, and the sign-ins that wait there. `port` and `used` are not
+        needed, because a Jupyter server has one fixed URL."""
         from jupyter_eca.mcp_client.sign_in import Landing
 
         return Landing(self._address, await self._eca_server.get_waiting_sign_ins())
