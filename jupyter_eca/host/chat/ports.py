@@ -42,7 +42,7 @@ class CommandReplacement:
     """The message that the model gets."""
 
 
-Outcome: TypeAlias = CommandAnswer | Compaction | CommandReplacement
+CommandResult: TypeAlias = CommandAnswer | Compaction | CommandReplacement
 """The result of a command."""
 
 
@@ -64,7 +64,7 @@ class CommandRunner(Protocol):
 
     async def run(
         self, chat: str, message: str, kernel: Kernel | None = None, may_see: ChatFilter | None = None
-    ) -> Outcome | None:
+    ) -> CommandResult | None:
         """Run a command. Return None for a message that is no command.
 
         `kernel` is the kernel of the cell that has the message; None for a message from elsewhere. `may_see` decides

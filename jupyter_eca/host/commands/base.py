@@ -13,7 +13,7 @@ from jupyter_eca.protocol.command import ChatCommand, CommandArgument
 if TYPE_CHECKING:
     from jupyter_eca.config import OutsideAgent
     from jupyter_eca.engine.text.slash_commands import CommandCall
-    from jupyter_eca.host.chat.ports import ChatFilter, Outcome
+    from jupyter_eca.host.chat.ports import ChatFilter, CommandResult
     from jupyter_eca.host.host import Host
     from jupyter_eca.workspace.ports import Kernel
 
@@ -40,7 +40,7 @@ async def find_outside_agent(place: CommandPlace) -> OutsideAgent | None:
 class CommandFunction(Protocol):
     """A function that runs a command. If it raises an `EcaError`, the message of the error is the answer."""
 
-    async def __call__(self, place: CommandPlace, call: CommandCall, /) -> Outcome: ...
+    async def __call__(self, place: CommandPlace, call: CommandCall, /) -> CommandResult: ...
 
 
 @dataclass(frozen=True, slots=True)

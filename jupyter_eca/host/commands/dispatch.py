@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jupyter_eca.engine.text.slash_commands import CommandCall
-    from jupyter_eca.host.chat.ports import ChatFilter, Outcome
+    from jupyter_eca.host.chat.ports import ChatFilter, CommandResult
     from jupyter_eca.host.commands.base import NativeCommand
     from jupyter_eca.host.host import Host
     from jupyter_eca.workspace.ports import Kernel
@@ -117,7 +117,7 @@ async def answers_without_model(host: Host, message: str) -> bool:
 
 async def run(
     host: Host, chat: str, message: str, kernel: Kernel | None = None, may_see: ChatFilter | None = None
-) -> Outcome | None:
+) -> CommandResult | None:
     """Run a message that is a command, or the answer to a question of a command. Return None for any other message.
 
     `chat` is the id of the chat of the message, and `kernel` is the kernel of the cell that has the message; None for a
@@ -139,7 +139,7 @@ async def run(
         return CommandAnswer(redaction.redact(str(error)))
 
 
-async def _run(place: CommandPlace, call: CommandCall) -> Outcome | None:
+async def _run(place: CommandPlace, call: CommandCall) -> CommandResult | None:
     """Run the first command with the name of the call. Return None if there is none, and if the name does not look like
     a typing error."""
     if command := find_native().get(call.name.lower()):
@@ -182,7 +182,7 @@ class HostCommands:
 
     async def run(
         self, chat: str, message: str, kernel: Kernel | None = None, may_see: ChatFilter | None = None
-    ) -> Outcome | None:
+    ) -> CommandResult | None:
         return await run(self.host, chat, message, kernel, may_see)
 
 

@@ -15,7 +15,7 @@ from jupyter_eca.protocol.command import CommandArgument
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.text.slash_commands import CommandCall
-    from jupyter_eca.host.chat.ports import Outcome
+    from jupyter_eca.host.chat.ports import CommandResult
     from jupyter_eca.host.commands.base import CommandPlace
 
 _NO_PURPOSE: Final = (
@@ -24,7 +24,7 @@ _NO_PURPOSE: Final = (
 )
 
 
-async def make_notebook(_place: CommandPlace, call: CommandCall) -> Outcome:
+async def make_notebook(_place: CommandPlace, call: CommandCall) -> CommandResult:
     """Return the message that the model gets: the rules for a new notebook, and what the user wants."""
     if not call.text.strip():
         return CommandAnswer(_NO_PURPOSE)
