@@ -1,5 +1,5 @@
-"""Owns the protocols (`typing.Protocol`) by which chats and turns call modules that import them. So imports form no
-ring.
+"""Owns protocols (`typing.Protocol`) for the commands, the runner of effects and the turns. These modules import
+chats, and chats call them through a protocol, because two modules must not import each other.
 
 It must not know how they are implemented. `host.commands` implements `CommandRunner`, `host.turn.effect_runner`
 implements `EffectSink`, and `host.turn.turns` implements `TurnStarter`.
