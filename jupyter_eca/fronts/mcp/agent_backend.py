@@ -16,7 +16,7 @@ from jupyter_eca.fronts.mcp.turn_result import FAILED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_eca.fronts.mcp.offers_base import Caller, Changed, Offer, OfferCall, Outcome
+    from jupyter_eca.fronts.mcp.offers_base import Caller, Changed, Offer, OfferCall, OfferResult
     from jupyter_eca.host.host import Host
     from jupyter_eca.plugins.tools.base import Tool
 
@@ -48,7 +48,7 @@ class AgentBackend:
         """Return the tools that the agent may use."""
         return Offers(tuple(offer for offer in native_tools.list_offers(self._host) if offer.name.startswith(_OFFERED)))
 
-    async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
+    async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> OfferResult:
         """Run a tool. Raises: ToolError."""
         return await offer.run(call, arguments)
 

@@ -30,7 +30,7 @@ from jupyter_eca.workspace.tool_result import ToolResult, truncate_result
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
 
-    from jupyter_eca.fronts.mcp.offers_base import Caller, Changed, Offer, OfferCall, Outcome
+    from jupyter_eca.fronts.mcp.offers_base import Caller, Changed, Offer, OfferCall, OfferResult
     from jupyter_eca.fronts.mcp.turn_listeners import TurnListener
     from jupyter_eca.host.chat.live_chat import Choice, Prompt
     from jupyter_eca.host.host import Host
@@ -121,23 +121,23 @@ class Assistant:
 
     # -- calls
 
-    async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
+    async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> OfferResult:
         """Run a tool. If it is governed, the approval rules decide whether it may run. Raises: ToolError."""
         return await (self._run_governed(offer, call, arguments) if offer.governed else offer.run(call, arguments))
 
-    async def _run_governed(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
+    async def _run_governed(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> OfferResult:
         """Run an offer that is not a native tool as if it were one, so that the approval rules apply to it."""
-        outcome: list[Outcome] = []
+        results: list[OfferResult] = []
 
         async def run(arguments: dict[str, Any]) -> ToolResult:
-            outcome.append(await offer.run(call, arguments))
+            results.append(await offer.run(call, arguments))
             return ToolResult("Done.")
 
         name = offer.name.removeprefix(f"{PREFIX}_")
         # All governed offers write files in the folder `.eca`: the project's configuration or its commands.
         spec = ToolSpec(name, offer.description, offer.parameters, changes=(".eca",))
         await self.run_tool(_GovernedOffer(spec, run), call.caller, arguments)
-        return outcome[0]
+        return results[0]
 
     async def run_tool(self, tool: Tool, caller: Caller, arguments: dict[str, Any]) -> ToolAnswer:
         """Run a tool as a turn in a chat of the client. Raises: ToolError when the tool did not run, or failed."""

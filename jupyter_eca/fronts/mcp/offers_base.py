@@ -131,7 +131,7 @@ Changed = Callable[[str], None]
 TOOLS: Final = "tools"
 PROMPTS: Final = "prompts"
 
-Outcome = ToolAnswer | types.CallToolResult | types.InputRequiredResult
+OfferResult = ToolAnswer | types.CallToolResult | types.InputRequiredResult
 """What a tool returns. A `ToolAnswer` is written for the client's version of the protocol. The SDK's own results are
 passed on unchanged."""
 
@@ -139,7 +139,7 @@ passed on unchanged."""
 class Run(Protocol):
     """The function behind an offer."""
 
-    def __call__(self, call: OfferCall[Any], arguments: dict[str, Any], /) -> Awaitable[Outcome]:
+    def __call__(self, call: OfferCall[Any], arguments: dict[str, Any], /) -> Awaitable[OfferResult]:
         """Run the tool. Raises: ToolError."""
         ...
 
@@ -179,17 +179,17 @@ def offer(
     to the client's model.
 
     The function looks like `async def f(call: OfferCall[...], argument: Annotated[str, Field(description=...)])`. It
-    returns an `Outcome`, or only the data of one. The schema of the arguments is made from its signature. If
+    returns an `OfferResult`, or only the data of one. The schema of the arguments is made from its signature. If
     `parameters` is given, it is the schema instead, and the function takes all arguments as one dict.
     """
 
     def make(function: Callable[..., Awaitable[Any]]) -> Offer:
         model = None if parameters is not None else make_arguments_model(function)
 
-        async def run(call: OfferCall[Any], arguments: dict[str, Any], /) -> Outcome:
+        async def run(call: OfferCall[Any], arguments: dict[str, Any], /) -> OfferResult:
             values = {"arguments": arguments} if model is None else validate(model, arguments)
-            outcome = await function(call, **values)
-            return outcome if isinstance(outcome, Outcome) else ToolAnswer(outcome)
+            result = await function(call, **values)
+            return result if isinstance(result, OfferResult) else ToolAnswer(result)
 
         schema = _make_schema(model) if parameters is None else parameters
         return Offer(name, inspect.getdoc(function) or "", schema, hints, run, governed)
@@ -294,7 +294,7 @@ class Backend(Protocol):
         """Return the current offers."""
         ...
 
-    async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
+    async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> OfferResult:
         """Run a tool. Raises: ToolError."""
         ...
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from jupyter_eca.fronts.client_access import ClientAccess
-    from jupyter_eca.fronts.mcp.offers_base import Outcome
+    from jupyter_eca.fronts.mcp.offers_base import OfferResult
     from jupyter_eca.protocol.event import Person
 
     Context = ServerRequestContext[Any, Any]
@@ -49,7 +49,7 @@ class CallInProgress:
     requests."""
 
     def __init__(
-        self, context: Context, work: Callable[[CallInProgress], Awaitable[Outcome]], tasks: asyncio.TaskGroup
+        self, context: Context, work: Callable[[CallInProgress], Awaitable[OfferResult]], tasks: asyncio.TaskGroup
     ) -> None:
         """Start the work of the call as a child of `tasks`. `context` is that of its first request."""
         self.id = uuid.uuid4().hex
@@ -120,15 +120,15 @@ class CallInProgress:
 
     # -- its requests
 
-    async def _run(self, work: Callable[[CallInProgress], Awaitable[Outcome]]) -> Outcome | Exception:
-        """Do the work. Return its outcome, or the error that it raised."""
+    async def _run(self, work: Callable[[CallInProgress], Awaitable[OfferResult]]) -> OfferResult | Exception:
+        """Do the work. Return its result, or the error that it raised."""
         try:
             return await work(self)
         except Exception as error:  # noqa: BLE001  # `request` raises it again
             return error
 
-    async def request(self, context: Context, params: types.CallToolRequestParams) -> Outcome:
-        """Handle one request of the call. Return the outcome of the work, or the question that it asks. Raises the
+    async def request(self, context: Context, params: types.CallToolRequestParams) -> OfferResult:
+        """Handle one request of the call. Return the result of the work, or the question that it asks. Raises the
         error of the work."""
         self.context = context
         self._take_answer((params.input_responses or {}).get(_QUESTION))
@@ -141,10 +141,10 @@ class CallInProgress:
         finally:
             question.cancel()
         if self._question is None or self.work.done():
-            outcome = await self.work
-            if isinstance(outcome, Exception):
-                raise outcome
-            return outcome
+            result = await self.work
+            if isinstance(result, Exception):
+                raise result
+            return result
         request = types.ElicitRequest(params=self._question)
         return types.InputRequiredResult(input_requests={_QUESTION: request}, request_state=self.id)
 
@@ -172,10 +172,10 @@ class CallsInProgress:
         self,
         context: Context,
         params: types.CallToolRequestParams,
-        work: Callable[[CallInProgress], Awaitable[Outcome]],
-    ) -> Outcome:
+        work: Callable[[CallInProgress], Awaitable[OfferResult]],
+    ) -> OfferResult:
         """Handle one request. Start `work`, unless an earlier request of the same call has started it. Return the
-        outcome of the work, or the question that it asks. Raises the error of the work."""
+        result of the work, or the question that it asks. Raises the error of the work."""
         call = self._waiting.get(params.request_state or "")
         if call is None:
             call = CallInProgress(context, work, self._tasks)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
-    from jupyter_eca.fronts.mcp.offers_base import Backend, Changed, Offer, Offers, Outcome
+    from jupyter_eca.fronts.mcp.offers_base import Backend, Changed, Offer, OfferResult, Offers
     from jupyter_eca.fronts.mcp.pending_calls import CallInProgress
 
     Context = ServerRequestContext[Any, Any]
@@ -127,7 +127,7 @@ class McpFront:
         if offer.needs_asking and not access.asks:
             return answers.describe_error(RefusedCall(access.reason), context.protocol_version)
 
-        async def work(pending: CallInProgress) -> Outcome:
+        async def work(pending: CallInProgress) -> OfferResult:
             return await self._backend.call(
                 offer, OfferCall(self._backend, pending, params, self._notify_later), params.arguments or {}
             )
@@ -136,7 +136,7 @@ class McpFront:
         if self._calls is None:
             raise MCPError(types.INTERNAL_ERROR, "The server is ending.")
         try:
-            outcome = await self._calls.request(context, params, work)
+            result = await self._calls.request(context, params, work)
         except ToolError as error:
             return answers.describe_error(error, version)
         except EcaError as error:
@@ -146,7 +146,7 @@ class McpFront:
         except Exception as error:  # noqa: BLE001  # a plug boundary: the connection must live on
             _log.exception("the tool %s failed", offer.name)
             return answers.make_result(answers.make_failure(f"{offer.name} failed inside: {error!r}"), version)
-        return answers.make_result(outcome, version) if isinstance(outcome, ToolAnswer) else outcome
+        return answers.make_result(result, version) if isinstance(result, ToolAnswer) else result
 
     # -- resources
 

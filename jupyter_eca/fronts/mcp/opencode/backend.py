@@ -20,7 +20,7 @@ from jupyter_eca.plugins import loader
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
-    from jupyter_eca.fronts.mcp.offers_base import Changed, Offer, OfferCall, Outcome
+    from jupyter_eca.fronts.mcp.offers_base import Changed, Offer, OfferCall, OfferResult
 
 _ABOUT: Final = About(
     "opencode",
@@ -74,7 +74,7 @@ class OpenCode:
         del changed
         return lambda: None
 
-    async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
+    async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> OfferResult:
         """Run a tool. Our approval rules do not apply, because OpenCode asks its user for permission itself."""
         return await offer.run(call, arguments)
 
