@@ -28,7 +28,8 @@ from jupyter_eca.engine.model.request import ChatMessage, ImagePart, TextPart
 from jupyter_eca.mcp_client.client_features import SamplingRequest
 from jupyter_eca.protocol.content import JsonOutputsDetails, UrlContent
 from jupyter_eca.protocol.mcp import ServerPrompt, ServerPromptArgument, ServerResource
-from jupyter_eca.workspace.tool_result import ToolResult, truncate_result
+from jupyter_eca.workspace.head_and_tail import truncate_result
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,20 +1,17 @@
-"""Defines the result of a tool and the reports of its progress, and shortens texts that are too long for a model.
+"""Defines the result of a tool and the reports of its progress.
 
 It must not know tools or chats. `plugins/tools/base.py` defines what a tool is, and the host sends the results on.
+`head_and_tail.py` shortens a result that is too long for a model.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import DocumentPart, ImagePart
     from jupyter_eca.protocol.content import ToolCallDetails, UrlContent
-
-# Characters that one result may add to a model's context: about 5,600 tokens, which stay there for the rest of the
-# chat. The whole result is kept, and can be searched.
-MAX_RESULT_CHARS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +54,3 @@ class ToolResult:
     """Documents for the user and the model."""
     rule: str = ""
     """The id of the user's rule whose text `text` is; empty when it is no rule."""
-
-
-def truncate_result(result: ToolResult) -> ToolResult:
-    """Return the result with only the head and the tail of its text, if the text is too long. This is for callers that
-    cannot store the whole text."""
-    if len(result.text) <= MAX_RESULT_CHARS:
-        return result
-    head, tail = split_head_and_tail(result.text, MAX_RESULT_CHARS)
-    left_out = len(result.text) - len(head) - len(tail)
-    return replace(result, text=f"{head}\n\n[... {left_out} characters left out ...]\n\n{tail}")
-
-
-def split_head_and_tail(text: str, size: int, lines: int | None = None) -> tuple[str, str]:
-    """Return the head and the tail of a text that has more than `size` characters, or more than `lines` lines; None for
-    any number of lines. The tail is as long as the head, because errors are usually at the end."""
-    head, tail = text[: size // 2], text[-(size // 2) :]
-    if lines is not None:
-        head = "".join(head.splitlines(keepends=True)[: max(lines // 2, 1)])
-        tail = "".join(tail.splitlines(keepends=True)[-max(lines // 2, 1) :])
-    return head, tail

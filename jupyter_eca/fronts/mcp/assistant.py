@@ -24,8 +24,9 @@ from jupyter_eca.fronts.mcp.turn_result import FAILED, STOPPED, TurnResult, make
 from jupyter_eca.host.turn import direct_calls
 from jupyter_eca.plugins import loader
 from jupyter_eca.protocol.content import MetadataContent, ToolCallRunContent
+from jupyter_eca.workspace.head_and_tail import truncate_result
 from jupyter_eca.workspace.known_versions import KnownVersions
-from jupyter_eca.workspace.tool_result import ToolResult, truncate_result
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator

@@ -26,7 +26,7 @@ from jupyter_eca.host.hooks.matching import PARTS
 from jupyter_eca.host.hooks.runner import HOOKS_SECTION, Hooks
 from jupyter_eca.host.tools.chat_previews import ChatPreviews
 from jupyter_eca.protocol.content import TextContent
-from jupyter_eca.workspace.tool_result import truncate_result
+from jupyter_eca.workspace.head_and_tail import truncate_result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ The result of every tool passes here. The names of the folders and files are dig
 call, so that no id can lead to another folder. Only the user of the process can read the files. They are deleted with
 the chat.
 
-It must not know the tools. `workspace.tool_result` does the cutting.
+It must not know the tools. `workspace.head_and_tail` does the cutting.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.workspace.head_and_tail import split_head_and_tail
 from jupyter_eca.workspace.ports import FoundLines, OutputPart
-from jupyter_eca.workspace.tool_result import ToolResult, split_head_and_tail
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
     from pathlib import Path
 
     from jupyter_eca.config.schema import OutputConfig
+    from jupyter_eca.workspace.tool_result import ToolResult
 
 _log = logging.getLogger(__name__)
 

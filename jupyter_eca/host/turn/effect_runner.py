@@ -78,8 +78,9 @@ from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import FileChangeDetails, RejectReason, RunCellsDetails
 from jupyter_eca.protocol.notebook import DeleteCell, EditCell
 from jupyter_eca.workspace.files.read_threads import run_read
+from jupyter_eca.workspace.head_and_tail import truncate_result
 from jupyter_eca.workspace.shielded import run_to_end
-from jupyter_eca.workspace.tool_result import Report, ToolResult, truncate_result
+from jupyter_eca.workspace.tool_result import Report, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -24,11 +24,12 @@ from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.files.text_replace import replace, split_lines
+from jupyter_eca.workspace.head_and_tail import MAX_RESULT_CHARS
 from jupyter_eca.workspace.known_versions import KnownVersions, Version, make_file_key
 from jupyter_eca.workspace.notebooks.loaded_content import find_loaded_in_file
 from jupyter_eca.workspace.reading import pdf
 from jupyter_eca.workspace.shielded import run_to_end
-from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,6 +24,7 @@ from jupyter_eca.protocol.content import FileChangeDetails, RunCellsDetails, Sho
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
 from jupyter_eca.workspace.files.read_threads import run_read
+from jupyter_eca.workspace.head_and_tail import MAX_RESULT_CHARS
 from jupyter_eca.workspace.kernels.output_text import MAX_PICTURES
 from jupyter_eca.workspace.known_versions import Version, make_cell_key
 from jupyter_eca.workspace.notebooks import cell_changes
@@ -31,7 +32,7 @@ from jupyter_eca.workspace.notebooks.run_states import mark_run_states
 from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
 from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, name_pictures, render_cells
 from jupyter_eca.workspace.reading.notebook_heading import describe_notebook
-from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.workspace.head_and_tail import MAX_RESULT_CHARS
 from jupyter_eca.workspace.jobs.process_folder import make_process_folder
-from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS
 
 if TYPE_CHECKING:
     from typing import TextIO

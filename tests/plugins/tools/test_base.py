@@ -9,8 +9,9 @@ from pydantic import Field
 
 from jupyter_eca.errors import LocalError, ToolError
 from jupyter_eca.plugins.tools.base import ToolContext, tool
+from jupyter_eca.workspace.head_and_tail import MAX_RESULT_CHARS, truncate_result
 from jupyter_eca.workspace.ports import Files
-from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult, truncate_result
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,12 +21,14 @@ from jupyter_eca.plugins.tools.search import grep
 from jupyter_eca.plugins.tools.tree import directory_tree
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.files.text_file import MAX_BYTES
+from jupyter_eca.workspace.head_and_tail import MAX_RESULT_CHARS
 from jupyter_eca.workspace.ports import Files
-from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from jupyter_eca.workspace.tool_result import ToolResult
 
 pytestmark = pytest.mark.asyncio
 

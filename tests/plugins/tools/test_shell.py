@@ -20,14 +20,16 @@ from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.plugins.tools.files import read_file
 from jupyter_eca.plugins.tools.shell import bg_job, shell_command
 from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
+from jupyter_eca.workspace.head_and_tail import MAX_RESULT_CHARS
 from jupyter_eca.workspace.jobs.background import BackgroundJobs
 from jupyter_eca.workspace.ports import Files
-from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
 from tests.support.processes import have_ended
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
+
+    from jupyter_eca.workspace.tool_result import ToolResult
 
 pytestmark = pytest.mark.asyncio
 
