@@ -40,7 +40,7 @@ from jupyter_eca.host.outside.outside_agents import OutsideAgents
 from jupyter_eca.host.services import Current, Services
 from jupyter_eca.host.store import Store, is_alive
 from jupyter_eca.host.subscribers import Notice, Subscribers
-from jupyter_eca.host.tools.outputs import ToolOutputs
+from jupyter_eca.host.tools.kept_outputs import ToolOutputs
 from jupyter_eca.host.tools.registry import ToolRegistry
 from jupyter_eca.host.turn.direct_calls import DirectCalls
 from jupyter_eca.host.turn.effect_runner import EffectRunner

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.checkpoints.checkpoints import Checkpoints
     from jupyter_eca.host.store import Store
     from jupyter_eca.host.subscribers import Subscribers
-    from jupyter_eca.host.tools.outputs import ToolOutputs
+    from jupyter_eca.host.tools.kept_outputs import ToolOutputs
     from jupyter_eca.host.tools.registry import ToolRegistry
     from jupyter_eca.instructions import Interpreters
     from jupyter_eca.mcp_client import McpManager

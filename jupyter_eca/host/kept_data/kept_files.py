@@ -19,7 +19,7 @@ from jupyter_eca.config.folders import get_user_folder
 from jupyter_eca.config.trust import open_trusted_folders
 from jupyter_eca.host.data_folder import DataFolder
 from jupyter_eca.host.store.kept_rows import ChatScope, UserScope, WorkspaceScope
-from jupyter_eca.host.tools.outputs import ToolOutputs
+from jupyter_eca.host.tools.kept_outputs import ToolOutputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

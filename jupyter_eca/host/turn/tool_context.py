@@ -17,7 +17,7 @@ from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
 from jupyter_eca.host.store import ReviewState
 from jupyter_eca.host.subscribers import ChatQuestions
 from jupyter_eca.host.tools.chat_previews import ChatPreviews
-from jupyter_eca.host.tools.outputs import ChatOutputs
+from jupyter_eca.host.tools.kept_outputs import ChatOutputs
 from jupyter_eca.host.turn.open_notebooks import find_active_notebook, find_kernels, find_notebooks
 from jupyter_eca.host.turn.path_rules import ChatPathRules
 from jupyter_eca.instructions.rules import CATALOGUE

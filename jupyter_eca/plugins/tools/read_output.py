@@ -1,4 +1,4 @@
-"""The tool that reads the rest of an output that was too long for the model. `host/tools/outputs.py` keeps the
+"""The tool that reads the rest of an output that was too long for the model. `host/tools/kept_outputs.py` keeps the
 outputs."""
 
 from __future__ import annotations

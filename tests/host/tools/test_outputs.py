@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_eca.config.schema import OutputConfig
 from jupyter_eca.errors import RemoteError, ToolError
-from jupyter_eca.host.tools.outputs import ToolOutputs, make_output_id
+from jupyter_eca.host.tools.kept_outputs import ToolOutputs, make_output_id
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chat import ChatToolOutputParams, ChatToolOutputResult

@@ -17,7 +17,7 @@ from jupyter_eca.fronts.eca import choices, trust
 from jupyter_eca.fronts.eca.config_rights import check_may_approve
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt
 from jupyter_eca.host.subscribers import Notice
-from jupyter_eca.host.tools.outputs import make_output_id
+from jupyter_eca.host.tools.kept_outputs import make_output_id
 from jupyter_eca.host.turn.open_notebooks import find_notebook_of_kernel
 from jupyter_eca.protocol import chat, lifecycle
 from jupyter_eca.protocol.base import Done
