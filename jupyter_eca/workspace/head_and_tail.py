@@ -1,6 +1,6 @@
 """Cuts a text that is too long for a model: it keeps the head and the tail. Pure.
 
-It must not know chats. `host/tools/kept_outputs.py` uses it for the result of each call, and keeps the whole text.
+It must not know chats. `host/tools/output_limit.py` uses it for the result of each call.
 """
 
 from __future__ import annotations

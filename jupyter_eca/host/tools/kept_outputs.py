@@ -1,27 +1,23 @@
-"""Cuts outputs of tools that are too long for a model: the model gets the beginning and the end, and the whole output
-is kept in a file, which the tool `read_output` reads.
+"""Keeps the whole outputs of tools that are too long for a model. The tool `read_output` reads them.
 
-The result of every tool passes here. The names of the folders and files are digests of the ids of the chat and the
-call, so that no id can lead to another folder. Only the user of the process can read the files. They are deleted with
-the chat.
+The names of the folders and files are digests of the ids of the chat and the call, so that no id can lead to another
+folder. Only the user of the process can read the files. They are deleted with the chat.
 
-It must not know the tools. `workspace.head_and_tail` does the cutting.
+It must not know the tools. `output_limit` cuts the outputs, and passes the whole ones on to this module.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 import os
 import shutil
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.workspace.head_and_tail import split_head_and_tail
 from jupyter_eca.workspace.ports import FoundLines, OutputPart
 
 if TYPE_CHECKING:
@@ -29,9 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.config.schema import OutputConfig
-    from jupyter_eca.workspace.tool_result import ToolResult
-
-_log = logging.getLogger(__name__)
 
 # The characters that are encoded and written at once, so that a long text is not in memory twice.
 _PIECE_CHARS: Final = 1_000_000
@@ -39,17 +32,12 @@ _PIECE_CHARS: Final = 1_000_000
 # The characters of an output that are kept. A tool that writes without end must not fill the disk.
 MAX_KEPT: Final = 256_000_000
 
-# The characters and the lines that a tool such as `read_output` may write before the part of the output.
+# The characters that a tool such as `read_output` may write before the part of the output.
 _HEADER_CHARS: Final = 200
-_HEADER_LINES: Final = 5
 
 # The lines that a search in an output returns, and the characters of each.
 MAX_FOUND: Final = 100
 MAX_FOUND_CHARS: Final = 300
-
-# The texts for the model that stand in place of the part that was cut.
-_NOTE: Final = "[... {left_out} characters left out: the whole output is kept, read_output reads it by the id {id} ...]"
-_LOST: Final = "[... {left_out} characters left out; they could not be kept ...]"
 
 # The age at which the folder of an unknown chat is deleted. A younger one may belong to a chat that has just begun in
 # another process.
@@ -83,12 +71,16 @@ class ToolOutputs:
         """The outputs are kept in `folder`, which is made when it is first needed."""
         self._folder = folder
 
-    async def cut_and_keep(self, chat: str, call: str, result: ToolResult, limits: OutputConfig) -> ToolResult:
-        """Return a result as the model gets it. If it is too long, keep the whole of it, and cut it."""
-        size = limits.size_kb * 1_000
-        if len(result.text) <= size and result.text.count("\n") <= limits.lines + _HEADER_LINES:
-            return result
-        return await asyncio.to_thread(self._cut, chat, call, result, size, limits.lines)
+    def write(self, chat: str, call: str, text: str) -> str:
+        """Write the output of a call to a file, and return the id by which the model reads it. Only the user of this
+        process can read the file. Blocks. Raises: OSError."""
+        folder, id = self._find_folder(chat), make_output_id(call)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(folder / f"{id}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            for start in range(0, min(len(text), MAX_KEPT), _PIECE_CHARS):
+                file.write(text[start : start + _PIECE_CHARS].encode("utf-8", "replace"))
+        return id
 
     async def read(self, chat: str, id: str, offset: int, limit: int, lines: int | None = None) -> OutputPart:
         """Return a part of an output: at most `limit` bytes and `lines` lines after the byte `offset`.
@@ -129,27 +121,6 @@ class ToolOutputs:
         await asyncio.to_thread(self._sweep, {self._find_folder(chat) for chat in known})
 
     # -- in a thread
-
-    def _cut(self, chat: str, call: str, result: ToolResult, size: int, lines: int) -> ToolResult:
-        """Keep a result that is too long, and return its beginning and its end with a note in between."""
-        head, tail = split_head_and_tail(result.text, size, lines)
-        left_out = len(result.text) - len(head) - len(tail)
-        id = make_output_id(call)
-        try:
-            self._write(self._find_folder(chat), id, result.text)
-        except OSError:
-            _log.exception("an output of %d characters could not be kept", len(result.text))
-            return replace(result, text=f"{head}\n\n{_LOST.format(left_out=left_out)}\n\n{tail}")
-        note = _NOTE.format(left_out=left_out, id=id)
-        return replace(result, text=f"{head}\n\n{note}\n\n{tail}", whole=len(result.text))
-
-    def _write(self, folder: Path, id: str, text: str) -> None:
-        """Write an output to its file. Only the user of this process can read it. Raises: OSError."""
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(folder / f"{id}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            for start in range(0, min(len(text), MAX_KEPT), _PIECE_CHARS):
-                file.write(text[start : start + _PIECE_CHARS].encode("utf-8", "replace"))
 
     def _read_part(self, chat: str, id: str, offset: int, limit: int, lines: int | None) -> OutputPart:
         """Do the work of `read`."""

@@ -67,6 +67,7 @@ from jupyter_eca.host.chat.recorded_turn import CODE_DIFFERS, CODE_NOT_RUN, Repl
 from jupyter_eca.host.checkpoints.checkpoints import CallKeeper, can_keep
 from jupyter_eca.host.costs import ledger
 from jupyter_eca.host.store import UnseenChange
+from jupyter_eca.host.tools.output_limit import cut_and_keep
 from jupyter_eca.host.tools.path_resolution import find_call_targets, find_default_notebook
 from jupyter_eca.host.tools.progress import Reporter
 from jupyter_eca.host.turn import path_rules, plan_mode
@@ -558,7 +559,7 @@ class EffectRunner:
         try:
             whole = result = await self._run_or_replay(chat, effect, reporter, known)
             limits = self._services.config.tool_call.output_truncation
-            result = await self._services.outputs.cut_and_keep(chat.state.id, effect.call, result, limits)
+            result = await cut_and_keep(self._services.outputs, chat.state.id, effect.call, result, limits)
             is_cut = True
             result, stops = await self._hooks.after_call(chat, effect, result)
             if whole.text in result.text:

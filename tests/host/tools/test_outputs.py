@@ -13,6 +13,7 @@ import pytest
 from jupyter_eca.config.schema import OutputConfig
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.host.tools.kept_outputs import ToolOutputs, make_output_id
+from jupyter_eca.host.tools.output_limit import cut_and_keep
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chat import ChatToolOutputParams, ChatToolOutputResult
@@ -180,7 +181,7 @@ async def test_a_fork_reads_what_its_chat_could_read(tmp_path: Path) -> None:
 async def test_what_is_left_of_chats_that_are_no_more_is_swept_away_after_a_day(tmp_path: Path) -> None:
     outputs = ToolOutputs(tmp_path)
     for chat in ("there", "gone"):
-        await outputs.cut_and_keep(chat, "call", ToolResult(LONG), OutputConfig())
+        await cut_and_keep(outputs, chat, "call", ToolResult(LONG), OutputConfig())
     await outputs.sweep(["there"])
     assert (await outputs.read("gone", make_output_id("call"), 0, 4)).text == "head"
     age(tmp_path)
@@ -231,7 +232,7 @@ async def test_a_hundred_megabytes_are_kept_without_being_in_memory_twice_and_ho
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     beating = asyncio.create_task(beat())
     async with asyncio.timeout(PATIENCE):
-        result = await outputs.cut_and_keep("chat", "call", ToolResult(text), OutputConfig())
+        result = await cut_and_keep(outputs, "chat", "call", ToolResult(text), OutputConfig())
     beating.cancel()
     assert result.whole == len(text)
     assert late < 0.5
