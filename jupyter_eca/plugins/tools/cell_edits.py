@@ -31,6 +31,7 @@ from jupyter_eca.workspace.files.text_replace import replace
 from jupyter_eca.workspace.known_versions import Version, make_cell_key
 from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.notebooks.change_parts import divide_changes
+from jupyter_eca.workspace.notebooks.edit_verification import is_applied
 from jupyter_eca.workspace.notebooks.prompt_cells import as_code, choose_default_kind, is_prompt
 from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import ToolResult
@@ -360,7 +361,7 @@ async def checkpoint_and_apply(
         # After an error nothing should be changed. But the answer may only have been late or lost, so it is checked.
         after = await notebooks(context).read(path)
         # If some cells are as wanted and the user has typed in another, the changes were made, and can be undone.
-        if not any(cell_changes.is_applied(after, expected, change) for change in changes):
+        if not any(is_applied(after, expected, change) for change in changes):
             if keeper is not None:
                 for number, _ in checkpoints:
                     await keeper.record_sources(number, None)
@@ -370,11 +371,6 @@ async def checkpoint_and_apply(
         for number, id in {id: (number, id) for number, id in checkpoints}.values():
             await keeper.record_sources(number, cell_changes.get_sources(after, id))
     return after
-
-
-def are_applied(found: NotebookDocument, wanted: NotebookDocument, changes: Sequence[cell_changes.Change]) -> bool:
-    """Return whether all changes were made. `found` was read after them, and `wanted` is the expected notebook."""
-    return all(cell_changes.is_applied(found, wanted, change) for change in changes)
 
 
 def _describe_now(context: ToolContext, document: NotebookDocument, changes: Sequence[cell_changes.Change]) -> str:
@@ -397,7 +393,7 @@ def _as_result(
     state = (
         f"It is now:\n{cell_changes.describe_cell(after, id)}" if after.cell(id) else f"There is no cell [{id}] in it."
     )
-    if not cell_changes.is_applied(after, expected, change):
+    if not is_applied(after, expected, change):
         text = f"{path} is not as you wanted it: something else changed it at the same time. {state}"
         return ToolResult(text, error=True, details=details)
     size = f"{path} has {cell_changes.describe_size(after)} now"

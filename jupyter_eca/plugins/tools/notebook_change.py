@@ -20,7 +20,6 @@ from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import StoppedRunError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.cell_edits import (
-    are_applied,
     checkpoint_and_apply,
     notebook_delete_cell,
     notebook_edit_cell,
@@ -45,6 +44,7 @@ from jupyter_eca.protocol.notebook import CellType, DeleteCell, EditCell, Insert
 from jupyter_eca.workspace.known_versions import make_cell_key
 from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.notebooks.change_parts import divide_changes
+from jupyter_eca.workspace.notebooks.edit_verification import are_applied
 from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import ToolResult
 

@@ -159,18 +159,6 @@ def get_sources(document: NotebookDocument, *ids: str) -> Mapping[str, str | Non
     return {id: cell.source if (cell := document.cell(id)) else None for id in ids}
 
 
-def is_applied(found: NotebookDocument, wanted: NotebookDocument, change: Change) -> bool:
-    """Return whether a change was made. `found` is the notebook that was read after the change, and `wanted` the
-    expected notebook. Other cells may have changed meanwhile."""
-    id = get_cell_id(change)
-    if get_sources(found, id) != get_sources(wanted, id):
-        return False
-    # A moved cell may have another number because somebody inserted or deleted cells. So its number is compared only if
-    # the number of cells is the same.
-    moved = isinstance(change, MoveCell) and len(found.cells) == len(wanted.cells)
-    return not moved or find_number(found, id) == find_number(wanted, id)
-
-
 def describe_changes(before: NotebookDocument, after: NotebookDocument, *changes: Change) -> FileChangeDetails:
     """Return the changes as a diff of the cells as text. In both texts, the heading of a cell has the number that the
     cell had before the changes. Otherwise an inserted cell would change the numbers of all cells below it, and the diff
