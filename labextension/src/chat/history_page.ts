@@ -1,10 +1,10 @@
 /**
  * Fetches the next older page of a chat when the user asks for it. A page is a part of the chat's history.
  *
- * This module knows no view. `pages.ts` puts the page before the transcript.
+ * This module knows no view. `prepend_page.ts` puts the page before the transcript.
  */
 
-import { PAGE_SIZE } from './pages';
+import { PAGE_SIZE } from './prepend_page';
 import type { Session } from './session';
 import type { Chat } from './state';
 import type { Transcript } from './transcript';

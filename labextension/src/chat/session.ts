@@ -14,7 +14,7 @@
  */
 
 import { Attendant, Client, NotebookHost, NotificationMethod } from '../wire/client';
-import { PAGE_SIZE } from './pages';
+import { PAGE_SIZE } from './prepend_page';
 import {
   ChatAskQuestionParams,
   ChatAskQuestionResult,

@@ -11,7 +11,7 @@
  */
 
 import { Blocks, setLeftOut, setProgress } from './blocks';
-import { prependPage } from './pages';
+import { prependPage } from './prepend_page';
 import {
   AgentOption,
   ChatAskQuestionParams,

@@ -2,7 +2,7 @@
  * The types of data that a chat has beside its transcript.
  *
  * They are here because both `state.ts` and the modules that use it import them. This module knows no session and no
- * reducer. The functions are in `changes.ts` (changes), `queue.ts` (questions that wait) and `pages.ts` (older pages).
+ * reducer. The functions are in `changes.ts` (changes), `queue.ts` (questions that wait) and `prepend_page.ts` (older pages).
  */
 
 import type { ChatChangesResult, ChatContentReceivedParams, ChatContext } from '../wire/protocol';

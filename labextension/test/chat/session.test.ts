@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Offer } from '../../src/chat/offers';
 import { enqueue } from '../../src/chat/queue';
 import { askAgain } from '../../src/chat/rollback';
-import { PAGE_SIZE } from '../../src/chat/pages';
+import { PAGE_SIZE } from '../../src/chat/prepend_page';
 import {
   ChatContentReceivedParams,
   ChatSelection,
