@@ -3,7 +3,7 @@
  *
  * A page is a part of the history. A chat opens with its newest page only, however long the chat is. A cursor, which
  * the server creates, names the place between two pages: the older page ends there, and the newer one begins there. This
- * module knows no session: `history_page.ts` fetches the pages.
+ * module knows no session: `fetch_page.ts` fetches the pages.
  */
 
 import type { Transcript } from './transcript';

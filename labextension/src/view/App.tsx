@@ -19,7 +19,7 @@ import { listWaitingChats } from '../chat/waiting_chats';
 import { searchChats } from '../chats/search';
 import { Drafts, putBack, startChat, UnsentMessage } from '../chat/drafts';
 import { FirstSteps } from './first_run/first_steps';
-import { fetchOlderPage } from '../chat/history_page';
+import { fetchOlderPage } from '../chat/fetch_page';
 import { estimatePrompt, estimateWithRequest } from '../chat/estimates';
 import { Suggestions, listSuggestions } from '../chat/suggestions';
 import type { Change } from '../chat/types';
