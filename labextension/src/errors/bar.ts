@@ -1,7 +1,7 @@
 /**
  * Draws the bar below an error in a cell, with its buttons.
  *
- * This module knows no command: `plugin.ts` decides where a bar is shown and what its buttons do.
+ * This module knows no command: `error_bars.ts` decides where a bar is shown and what its buttons do.
  */
 
 import { CodeCell } from '@jupyterlab/cells';
