@@ -1,7 +1,7 @@
 /**
  * Draws the diff of a file line by line, or that of a notebook with the numbers and the types of its cells.
  *
- * This module knows no change: `render/unified_diff.ts` parses the lines.
+ * This module does not parse a diff: `render/unified_diff.ts` does.
  */
 
 import * as React from 'react';
