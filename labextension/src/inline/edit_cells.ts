@@ -83,7 +83,7 @@ export class CellRewriter {
     const withButtons = createStyle(this.trans, this.listButtons(panel, diff));
     const box = new EditBox(diff, this.trans, {
       send: instruction => {
-        id = this.send(panel, cell, box, instruction);
+        id = this.beginRewrite(panel, cell, box, instruction);
       },
       stop: () => {
         this.running.delete(id);
@@ -130,8 +130,10 @@ export class CellRewriter {
     ];
   }
 
-  /** Send an instruction for the selected lines or, without a selection, for the whole cell. Return the id. */
-  private send(panel: NotebookPanel, cell: Cell, box: EditBox, prompt: string): string {
+  /**
+   * Begin to rewrite the selected lines or, without a selection, the whole cell. Return the id of the rewrite.
+   */
+  private beginRewrite(panel: NotebookPanel, cell: Cell, box: EditBox, prompt: string): string {
     const id = UUID.uuid4();
     const source = cell.model.sharedModel.getSource();
     const lines = readSelectedLines(cell, source);
@@ -139,12 +141,12 @@ export class CellRewriter {
     box.begin(source, lines.from, lines.to);
     const { range } = lines;
     const { localPath: path } = panel.context;
-    void this.prompt(box, { id, text, prompt, path, ...(range && { range }) });
+    void this.requestWhenConnected(box, { id, text, prompt, path, ...(range && { range }) });
     return id;
   }
 
-  /** Send the instruction when there is a connection. An error is shown in the box. */
-  private async prompt(box: EditBox, params: RewritePromptParams): Promise<void> {
+  /** Wait for the connection, and then request the rewrite from the server. An error is shown in the box. */
+  private async requestWhenConnected(box: EditBox, params: RewritePromptParams): Promise<void> {
     const id = String(params.id);
     await this.waitForConnection();
     if (box.isDisposed || !box.isWriting) {
