@@ -21,7 +21,7 @@ import { Range, RewriteContentReceivedParams, RewritePromptParams } from '../wir
 import { Session } from '../chat/session';
 import { describeError } from '../view/common/error_text';
 
-/** The boxes of all cells. A cell has at most one. */
+/** Opens the boxes in which users instruct how to rewrite a cell, at most one for each cell, and serves them all. */
 export class CellRewriter {
   /** The open boxes, by their cells. */
   private readonly boxes = new Map<Cell, EditBox>();
