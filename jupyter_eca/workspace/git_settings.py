@@ -13,17 +13,15 @@ if TYPE_CHECKING:
 
 # Without this setting, git takes any folder with the right files for a bare repository. The configuration of such a
 # repository can name programs, and even `git status` would run them. A bare repository that `--git-dir` names is still
-# used.
-_FOR_COMMANDS: Final = {"safe.bareRepository": "explicit"}
-
-# When we call git ourselves, it also need not run the program that finds changed files faster (`core.fsmonitor`).
-_FOR_US: Final = {**_FOR_COMMANDS, "core.fsmonitor": "false"}
+# used. The program that finds changed files faster (`core.fsmonitor`) is named by the repository, too, and even
+# `git status` runs it.
+_SETTINGS: Final = {"safe.bareRepository": "explicit", "core.fsmonitor": "false"}
 
 
 def list_options() -> list[str]:
     """Return the options for git, such as `-c core.fsmonitor=false`. They are used where we call git, because an older
     git does not know the variables of `add_variables`."""
-    return [part for key, value in _FOR_US.items() for part in ("-c", f"{key}={value}")]
+    return [part for key, value in _SETTINGS.items() for part in ("-c", f"{key}={value}")]
 
 
 def add_variables(environment: Mapping[str, str]) -> dict[str, str]:
@@ -31,7 +29,7 @@ def add_variables(environment: Mapping[str, str]) -> dict[str, str]:
     for git that the environment already contains, which git counts in `GIT_CONFIG_COUNT`."""
     known = environment.get("GIT_CONFIG_COUNT", "")
     first = int(known) if known.isdecimal() else 0
-    added = {"GIT_CONFIG_COUNT": str(first + len(_FOR_COMMANDS))}
-    for number, (key, value) in enumerate(_FOR_COMMANDS.items(), first):
+    added = {"GIT_CONFIG_COUNT": str(first + len(_SETTINGS))}
+    for number, (key, value) in enumerate(_SETTINGS.items(), first):
         added |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return {**environment, **added}

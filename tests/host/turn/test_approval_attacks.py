@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -68,6 +69,16 @@ async def test_a_remembered_git_status_runs_no_program_of_a_folder_that_looks_li
         program = f"touch {shlex.quote(str(tmp_path / 'PWNED'))}; false"
         lines = ("[core]", "repositoryformatversion = 0", "bare = false", "worktree = .", f'fsmonitor = "{program}"')
         (folder / "config").write_text("\n".join(lines))
+        received = await answer(await table.client(), "look", Person())
+        assert len(results(received)) == 1
+        assert not (tmp_path / "PWNED").exists()
+
+
+async def test_a_remembered_git_status_runs_no_program_that_the_repository_names(tmp_path: Path) -> None:
+    async with project(tmp_path, plays(call("shell_command", command="git status"))) as table:
+        program = f"touch {shlex.quote(str(tmp_path / 'PWNED'))}; false"
+        for arguments in (("init", "-q"), ("config", "core.fsmonitor", program)):
+            subprocess.run(["git", *arguments], cwd=table.folder, check=True)  # noqa: S607  # of the machine
         received = await answer(await table.client(), "look", Person())
         assert len(results(received)) == 1
         assert not (tmp_path / "PWNED").exists()
