@@ -59,7 +59,7 @@ def find_problems(resolved: Resolved, tools: Collection[str], providers: Collect
             text = f"{subject} names the model {model!r}, which no provider offers. Another model answers instead."
             yield AgentProblem(name, model, text)
         for selector in _list_selectors(settings):
-            if not _is_known(selector, config, tools):
+            if not is_known_selector(selector, config, tools):
                 text = f"{subject} names the tool {selector!r}, which does not exist. This setting has no effect."
                 yield AgentProblem(name, selector, text)
 
@@ -95,7 +95,7 @@ def _list_selectors(settings: AgentConfig) -> Iterator[str]:
     )
 
 
-def _is_known(selector: str, config: Config, tools: Collection[str]) -> bool:
+def is_known_selector(selector: str, config: Config, tools: Collection[str]) -> bool:
     """Return whether a selector means something: a server, `server__tool`, or the name of a native tool."""
     server, separator, tool = selector.partition("__")
     if separator:

@@ -8,21 +8,34 @@ from __future__ import annotations
 
 import asyncio
 import importlib.metadata
+import os
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import redaction
 from jupyter_eca._version import __version__
 from jupyter_eca.config import find_problems
+from jupyter_eca.config.mcp_servers import ConfigSources
 from jupyter_eca.config.schema import SandboxMode
 from jupyter_eca.errors import NotSaved
+from jupyter_eca.host.setup_checks.addresses import find_address_problems, find_network_problems
+from jupyter_eca.host.setup_checks.config_files import find_file_problems
+from jupyter_eca.host.setup_checks.installation import find_installation_problems
+from jupyter_eca.host.setup_checks.keys import find_key_problems
+from jupyter_eca.host.setup_checks.limits import find_limit_problems
+from jupyter_eca.host.setup_checks.machine import find_machine_problems
+from jupyter_eca.host.setup_checks.mcp_servers import find_mcp_problems
+from jupyter_eca.host.setup_checks.missing_files import find_missing_files
+from jupyter_eca.host.setup_checks.models import find_model_problems
+from jupyter_eca.host.setup_checks.tool_names import find_tool_name_problems
 from jupyter_eca.plugins.providers.base import StandsIn
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.protocol.provider import TrialOutcome
 from jupyter_eca.workspace.jobs.sandbox import Sandbox, explain_missing, find_sandbox_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
     from jupyter_eca.host.services import Services
     from jupyter_eca.plugins.providers.catalog import CatalogEntry
@@ -70,13 +83,15 @@ async def report(services: Services, where: str) -> str:
     """Return the report as Markdown. `where` says where the engine runs."""
     await services.mcp.await_started(_PATIENCE)
     models, default = await services.catalog.models(), await services.catalog.default()
+    mistakes = await asyncio.to_thread(_find_mistakes, services, models)
     problems = [
         *await _find_store_problems(services),
-        *_find_model_problems(services, models, default),
-        *_find_key_problems(services),
-        *_find_server_problems(services),
+        *_find_default_model_problems(services, models, default),
+        *_find_refused_keys(services),
+        *mistakes.servers.values(),
+        *_find_server_problems(services, mistakes.servers),
         *_find_setting_problems(services),
-        *await asyncio.to_thread(list, _find_sandbox_problems(services)),
+        *mistakes.others,
     ]
     sections = (
         "### What to do\n\n" + (_list(problems) if problems else "Nothing: no problem was found."),
@@ -101,6 +116,37 @@ def _is_usable(model: str, models: tuple[str, ...]) -> bool:
 # -- what is wrong
 
 
+@dataclass(frozen=True, slots=True)
+class _SetupMistakes:
+    """What is wrong in the user's set-up, found without a request to anyone."""
+
+    servers: Mapping[str, str]
+    """The MCP servers that cannot start as they are configured, each with a sentence."""
+    others: tuple[str, ...]
+
+
+def _find_mistakes(services: Services, models: tuple[str, ...]) -> _SetupMistakes:
+    """Return what is wrong in the user's set-up. Blocks: it looks at the disk."""
+    resolved, folders = services.current.resolved, services.workspace.files.roots
+    config, entries, names = resolved.config, services.catalog.entries(), dict(os.environ)
+    names |= {name: config.variable(name) for name in config.variables}
+    database = min(services.store.files, key=lambda file: len(file.name))  # the others have a longer name
+    others = (
+        *find_key_problems(entries, config, names),
+        *find_address_problems(config),
+        *find_network_problems(config, names),
+        *find_model_problems(resolved, entries, models),
+        *find_file_problems(ConfigSources.of(config, tuple(folders)).read, folders),
+        *find_tool_name_problems(resolved, services.toolbox.all()),
+        *find_missing_files(resolved, folders, names),
+        *find_limit_problems(resolved),
+        *_find_sandbox_problems(services),
+        *find_installation_problems(),
+        *find_machine_problems(database),
+    )
+    return _SetupMistakes(dict(find_mcp_problems(config, folders)), others)
+
+
 async def _find_store_problems(services: Services) -> list[str]:
     """Return what is wrong with the file of the chats. It is read whole, and repaired if it is damaged."""
     try:
@@ -110,11 +156,13 @@ async def _find_store_problems(services: Services) -> list[str]:
     return services.store.warnings
 
 
-def _find_model_problems(services: Services, models: tuple[str, ...], default: str) -> Iterator[str]:
+def _find_default_model_problems(services: Services, models: tuple[str, ...], default: str) -> Iterator[str]:
     """Yield what is wrong with the default model. `models` are all models that can answer now."""
     entry = services.catalog.entries().get(default.partition("/")[0])
     if not default:
         yield _TWO_STEPS.format(reason="No model is set up yet.") + _OTHER_WAYS
+    elif "/" not in default:
+        return  # `setup_checks.models` has a sentence about it
     elif entry is None:
         yield f"`defaultModel` is `{default}`, but there is no such provider. Change it in the configuration."
     elif isinstance(entry.plug, StandsIn):
@@ -125,7 +173,7 @@ def _find_model_problems(services: Services, models: tuple[str, ...], default: s
         yield f"The default model `{default}` cannot answer now.{reason}"
 
 
-def _find_key_problems(services: Services) -> Iterator[str]:
+def _find_refused_keys(services: Services) -> Iterator[str]:
     """Yield which keys providers have refused."""
     for name, entry in services.catalog.entries().items():
         outcome = services.catalog.key_outcomes.get(entry.settings) if entry.key.source else None
@@ -133,9 +181,11 @@ def _find_key_problems(services: Services) -> Iterator[str]:
             yield sentence.format(label=entry.label or f"`{name}`", source=_describe_source(entry))
 
 
-def _find_server_problems(services: Services) -> Iterator[str]:
-    """Yield which MCP servers do not run, and what to do about it."""
+def _find_server_problems(services: Services, explained: Container[str]) -> Iterator[str]:
+    """Yield which MCP servers do not run, and what to do about it. Those in `explained` are left out."""
     for server in services.mcp.list_servers():
+        if server.name in explained:
+            continue
         match server.status:
             case ServerStatus.FAILED:
                 error = (server.error or "it gave no reason").rstrip(".") + "."

@@ -50,7 +50,7 @@ async def test_it_tells_where_each_providers_key_is_from_what_a_missing_one_woul
 async def test_it_tells_why_a_model_is_the_default(
     default: str | None, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-environment")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-of-the-environment")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment-too")
     async with desk(tmp_path, [], defaultModel=default) as table:
         text = await report(table.host.services, "here")

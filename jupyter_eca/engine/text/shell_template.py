@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 # A place for an argument, and the word after `<<` that ends a here document.
-_PLACE: Final = re.compile(r"\{\{\s*(?P<name>[A-Za-z_][\w-]*)\s*\}\}")
+PLACE: Final = re.compile(r"\{\{\s*(?P<name>[A-Za-z_][\w-]*)\s*\}\}")
 _DELIMITER: Final = re.compile(r"[ \t]*(?P<word>'[\w.+-]+'|\"[\w.+-]+\"|\\?[\w.+-]+)(?=[\s;&|()<>]|$)")
 
 # The text that may be in a skipped construct, such as `$((...))`. It has no character that could move its end.
@@ -80,7 +80,7 @@ def parse(command: str, names: Collection[str]) -> tuple[Part, ...]:
     names the line.
     """
     known = frozenset(names)
-    if not any(match["name"] in known for match in _PLACE.finditer(command)):
+    if not any(match["name"] in known for match in PLACE.finditer(command)):
         return (command,)
     reader = _Reader(command, known)
     reader.read_plain("")
@@ -190,7 +190,7 @@ class _Reader:
 
     def _read_place(self, quoting: Quoting) -> bool:
         """Read a place for an argument. Return False when there is none at the current position."""
-        match = _PLACE.match(self.text, self.at)
+        match = PLACE.match(self.text, self.at)
         if match is None or match["name"] not in self.names:
             return False
         self.parts.append(ArgumentPlace(match["name"], quoting, self._line))
@@ -263,7 +263,7 @@ class _Reader:
         """Copy a comment. It may contain no places."""
         end = self.text.find("\n", self.at)
         end = len(self.text) if end < 0 else end
-        if any(match["name"] in self.names for match in _PLACE.finditer(self.text, self.at, end)):
+        if any(match["name"] in self.names for match in PLACE.finditer(self.text, self.at, end)):
             raise self._make_error("a comment")
         self._copy(end - self.at)
 
