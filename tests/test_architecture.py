@@ -36,6 +36,7 @@ IMPURE = ("asyncio", "time", "random", "uuid", "os", "pathlib", "sqlite3")
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "jupyter_server": ("apps/server", "workspace/kernels/jupyter_server.py"),
     "tornado": ("apps/server",),
+    "prometheus_client": ("apps/server",),
     "IPython": ("apps/kernel",),
     "anywidget": ("apps/kernel",),
     "ipywidgets": ("apps/kernel",),

@@ -100,8 +100,10 @@ class EcaServer:
         await _wait_until_ready(host.ready, running)
         from jupyter_eca.apps.server.activity import report_activity
         from jupyter_eca.apps.server.file_events import FileEventEmitter
+        from jupyter_eca.apps.server.metrics import MetricsCounter
 
         FileEventEmitter(app.event_logger).follow(host)
+        MetricsCounter().follow(host)
         self.start_child(report_activity(host, app.web_app.settings["last_activity_times"]))
         self.agents = host.outside_agents.endpoint = AgentEndpoint(host, self._find_agent_address, self.start_child)
         if self.on_host is not None:

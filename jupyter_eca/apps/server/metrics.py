@@ -1,0 +1,103 @@
+"""Counts turns, requests to models and tool calls for Prometheus, on Jupyter's own page `<base_url>metrics`.
+
+The labels are few fixed words: no user, chat, file, prompt or tool is named, and no provider of the user's own
+configuration. Importing this module registers the counters, so only a Jupyter server imports it, when the first client
+comes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client import Counter
+
+from jupyter_eca.errors import RemoteError
+from jupyter_eca.protocol.content import ToolCallRejectedContent, ToolCallRunContent, ToolCallRunningContent
+
+if TYPE_CHECKING:
+    from jupyter_eca.host.costs.ledger import Bill
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.subscribers import Again, Notice
+    from jupyter_eca.plugins.providers.catalog import Chosen
+    from jupyter_eca.protocol.event import Event
+    from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
+    from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
+
+_TURNS: Final = Counter("jupyter_eca_turns", "Turns that have ended, by outcome.", ["outcome"])
+_REQUESTS: Final = Counter(
+    "jupyter_eca_model_requests",
+    "Requests to models that have ended, by provider and outcome.",
+    ["provider", "outcome"],
+)
+_CALLS: Final = Counter(
+    "jupyter_eca_tool_calls",
+    "Tool calls, by decision: allowed by a rule, approved by a user, or the reason why they did not run.",
+    ["decision"],
+)
+
+
+class MetricsCounter:
+    """Counts what happens in all chats of a host.
+
+    It is a `Subscriber` of the host, which calls its methods (`host/subscribers.py` describes them). It has no user, no
+    kernel and no editor, so it approves nothing and answers no question.
+    """
+
+    def __init__(self) -> None:
+        self.kernel: Kernel | None = None
+        self.editor: Editor | None = None
+        self.notebooks: Notebooks | None = None
+        # The calls that wait for a user, by their chat and their id.
+        self._waiting: set[tuple[str, str]] = set()
+
+    def follow(self, host: Host) -> None:
+        """Subscribe to the host."""
+        host.connect(self)
+
+        def count_request(bill: Bill, chosen: Chosen, outcome: str) -> None:
+            name = bill.model.partition("/")[0]
+            entry = host.services.catalog.entries().get(name)
+            # The user may have given a provider any name, so that of its plug stands for it.
+            known = entry is not None and entry.label is not None
+            _REQUESTS.labels(name if known else chosen.provider.name, outcome).inc()
+
+        host.model_caller.on_end = count_request
+
+    def sees(self, chat: str) -> bool:  # noqa: ARG002
+        return True
+
+    def approves(self, chat: str) -> bool:  # noqa: ARG002
+        return False
+
+    def answers(self, chat: str) -> bool:  # noqa: ARG002
+        return False
+
+    def reviews(self, chat: str) -> bool:  # noqa: ARG002
+        return False
+
+    def show(self, events: list[Event]) -> None:
+        """Count turns that have ended, and calls that have begun to run or were rejected."""
+        for event in events:
+            if event.outcome is not None:
+                _TURNS.labels(event.outcome.value).inc()
+            match event.content:
+                case ToolCallRunContent(manual_approval=True) as call:
+                    self._waiting.add((event.chat, call.id))
+                case ToolCallRunningContent() as call:
+                    is_approved = (event.chat, call.id) in self._waiting
+                    self._waiting.discard((event.chat, call.id))
+                    _CALLS.labels("approved" if is_approved else "allowed").inc()
+                case ToolCallRejectedContent() as call:
+                    self._waiting.discard((event.chat, call.id))
+                    _CALLS.labels(call.reason.value).inc()
+                case _:
+                    pass
+
+    def tell(self, notice: Notice) -> None:
+        """Do nothing: a notice is no event of a chat."""
+
+    def show_anew(self, again: Again) -> None:
+        """Do nothing: what is shown again has been counted."""
+
+    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:  # noqa: ARG002
+        raise RemoteError("there is no user to ask")
