@@ -1,0 +1,7 @@
+/**
+ * What the bundler of the panel does in another way than JupyterLab's builder.
+ *
+ * Two builds of one commit must be the same, byte by byte, in whatever folder they are made. By default, the id of the
+ * entry is a hash of the path of the folder. Natural ids are the order in which the modules are imported.
+ */
+module.exports = { optimization: { moduleIds: 'natural' } };
