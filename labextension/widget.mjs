@@ -3,7 +3,7 @@
  * style sheet, which load nothing else, and puts both into the Python package.
  */
 
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 
 import { build } from 'esbuild';
@@ -14,7 +14,8 @@ const OUT = '../jupyter_eca/apps/kernel/static';
 /** The most bytes that a page may load for the widgets, compressed. */
 const MAX_SIZE = 150 * 1024;
 
-await build({
+const { metafile } = await build({
+  metafile: true,
   entryPoints: { panel: 'src/widget/entry.ts' },
   outdir: OUT,
   bundle: true,
@@ -25,6 +26,7 @@ await build({
   legalComments: 'inline',
   define: { 'process.env.NODE_ENV': '"production"' }
 });
+await writeFile(`${OUT}/third-party-licenses.json`, await listLicenses(Object.keys(metafile.inputs)));
 const sheet = `${OUT}/panel.css`;
 await writeFile(sheet, fallbacks(await readFile(sheet, 'utf8')));
 const sizes = await Promise.all(
@@ -34,4 +36,26 @@ const size = sizes.reduce((total, bytes) => total + bytes, 0);
 console.log(`widget: ${(size / 1024).toFixed(1)} KiB compressed`);
 if (size > MAX_SIZE) {
   throw new Error(`the widget has ${size} bytes, compressed; ${MAX_SIZE} is the most`);
+}
+
+/**
+ * The licences of the packages that the bundled files are from, in the form that JupyterLab's builder writes for the
+ * panel in the page: most of them ask that their text goes with the code.
+ */
+async function listLicenses(files) {
+  const folders = new Set();
+  for (const file of files) {
+    const found = /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(file);
+    if (found) {
+      folders.add(found[0]);
+    }
+  }
+  const packages = [];
+  for (const folder of [...folders].sort()) {
+    const { name, version, license } = JSON.parse(await readFile(`${folder}/package.json`, 'utf8'));
+    const text = (await readdir(folder)).find(entry => /^licen[cs]e/i.test(entry));
+    const extractedText = text ? await readFile(`${folder}/${text}`, 'utf8') : '';
+    packages.push({ name, versionInfo: version, licenseId: license ?? '', extractedText });
+  }
+  return `${JSON.stringify({ packages }, null, 2)}\n`;
 }
