@@ -2,6 +2,8 @@
 # make test   everything that CI runs; with NIGHTLY=1 also what takes minutes
 # make conformance   the official suite of the Model Context Protocol; takes minutes
 # make dist   the wheel and the sdist in dist/, checked; the wheel is installed and used where there is no Node.js
+# make sbom   the bill of materials of the wheel in dist/; fails for a licence that is not permissive
+# make audit  fails for a package with a known security hole; asks the indexes of Python and npm
 # make bench  what it costs, beside what it is compared to
 # make screenshots   the pictures and the table of the documentation, made anew
 # make bench-context   what a model is sent for each of some tasks, beside the committed table; RENEW=1 writes it anew
@@ -10,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 UV = VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install -q
-SOURCES := pyproject.toml $(wildcard jupyter_eca/apps/kernel/spec/* labextension/package*.json labextension/*.mjs labextension/src/*.ts* labextension/src/*/* labextension/src/*/*/* labextension/style/* labextension/schema/*)
+SOURCES := pyproject.toml $(wildcard jupyter_eca/apps/kernel/spec/* labextension/package*.json labextension/*.mjs labextension/*.cjs labextension/src/*.ts* labextension/src/*/* labextension/src/*/*/* labextension/style/* labextension/schema/*)
 # Jupyter wants to be told that it runs as root, as in most containers.
 ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 # Tests and notebooks must not meet the chats, the configuration or the keys of whoever runs them.
@@ -29,7 +31,7 @@ SHARED = -n $(WORKERS) --dist worksteal
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly") $(AGAIN) $(if $(RESULTS),--junitxml=$(RESULTS)/$@.xml)
 NBVAL = $(CLEAN) JUPYTER_ECA_TRUSTED_FOLDERS=$(CURDIR)/notebooks $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: lab test dist bench bench-context screenshots conformance needs needs-lab check typescript static python server conformance-client notebooks stories browser parts clean
+.PHONY: lab test dist sbom audit bench bench-context screenshots conformance needs needs-lab check typescript static python server conformance-client notebooks stories browser parts clean
 
 # The tour is a copy of the notebooks in the folder tour/, without their outputs. So it changes no file of the checkout.
 # Whoever starts this trusts that folder. Its settings name the script that gives the answers of the tour.
@@ -141,10 +143,22 @@ screenshots: $(VENV)/.tested
 	$(BIN)/python -m tests.docs.write_stories $(VENV)/stories
 	$(CLEAN) $(BIN)/python -m tests.docs.make_readme_picture
 
+# The bundle is built anew, because the one that is there may be one for development. The time of the last commit stands
+# in the place of the time of the build: so two builds of one commit are the same, byte by byte.
 dist: $(VENV)/.installed
-	rm -rf dist
-	$(BIN)/uv build -q --out-dir dist
-	$(BIN)/python -m tests.e2e.dist.check dist
+	rm -rf dist jupyter_eca/labextension jupyter_eca/apps/kernel/static
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/uv build -q --out-dir dist
+	$(BIN)/python -m tests.e2e.packaging.check dist
+
+sbom: $(VENV)/.installed
+	$(BIN)/python -m tests.e2e.packaging.bill dist
+
+# The packages of Python are those of a new environment with the package and its extras. The packages of npm that only
+# build the bundle run on a developer's machine, so they count, too.
+audit: $(VENV)/.installed
+	$(BIN)/uv pip compile -q --no-header --no-annotate --all-extras pyproject.toml -o $(VENV)/audited.txt
+	$(BIN)/uv tool run pip-audit --strict --disable-pip --no-deps -r $(VENV)/audited.txt
+	npm --prefix labextension audit --audit-level=moderate
 
 # The server's half is one of the tests of `python`.
 conformance: $(VENV)/.tested
