@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.engine.model.delta import (
+    Activity,
     Delta,
     ImageDelta,
     Paused,
@@ -72,6 +73,8 @@ def told(deltas: Iterable[Delta]) -> list[Json]:
                 made.append({"paused": True})
             case Remark(text=text):
                 made.append({"remark": text})
+            case Activity(text=text):
+                made.append({"activity": text})
             case ImageDelta(media_type=media_type):
                 made.append({"image": media_type})
     return [one for one in made if one != {"text": ""}]
