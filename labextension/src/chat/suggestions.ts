@@ -9,7 +9,7 @@ import { ChatCommand, ChatContext, ClientMethods, ChatId } from '../wire/protoco
 import { Requests } from '../wire/rpc';
 import { baseName } from '../render/format';
 import { sortCommands } from './command_names';
-import { Trigger } from './completion_trigger';
+import { Trigger } from '../mentions/completion_trigger';
 import { createContextKey, describeContext, readField } from '../mentions/mentions';
 
 /** A line of the list of suggestions. */

@@ -29,7 +29,7 @@ import { dequeue, enqueue } from '../chat/queue';
 import { Session } from '../chat/session';
 import { Chat, Selection, State } from '../chat/state';
 import { toPlainText } from '../render/format';
-import { Trigger } from '../chat/completion_trigger';
+import { Trigger } from '../mentions/completion_trigger';
 import { describeForScreenReader } from './announcement';
 import { Boundary } from './common/Boundary';
 import { ChatList } from './ChatList';

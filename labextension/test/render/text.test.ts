@@ -18,7 +18,7 @@ import {
   toPlainText,
   replaceCellIds
 } from '../../src/render/format';
-import { findTrigger, findTypedMention } from '../../src/chat/completion_trigger';
+import { findTrigger, findTypedMention } from '../../src/mentions/completion_trigger';
 
 const FIXTURES = join(import.meta.dirname, '..', '..', '..', 'tests', 'fixtures');
 const DOLLARS = JSON.parse(readFileSync(join(FIXTURES, 'format', 'dollars.json'), 'utf8')) as [string, string][];

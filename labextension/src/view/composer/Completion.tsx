@@ -2,7 +2,7 @@
  * Requests suggestions for what is typed into the prompt box, and shows them as a list above the box. The keyboard
  * controls the list while the box keeps the focus.
  *
- * This module knows no session: the function `query` returns the suggestions. `chat/completion_trigger.ts` finds what
+ * This module knows no session: the function `query` returns the suggestions. `mentions/completion_trigger.ts` finds what
  * triggers them.
  */
 
@@ -12,7 +12,7 @@ import * as React from 'react';
 import { narrowCommands } from '../../chat/command_names';
 import { Mention } from '../../mentions/mentions';
 import { Suggestion, Suggestions } from '../../chat/suggestions';
-import { Trigger, findTrigger } from '../../chat/completion_trigger';
+import { Trigger, findTrigger } from '../../mentions/completion_trigger';
 import { useEnv } from '../common/env';
 import { Icon, IconName } from '../common/Icon';
 

@@ -19,7 +19,7 @@ import { UnsentMessage } from '../../chat/drafts';
 import { addContexts, chooseWord, createContextKey, findMentions, pickMentioned } from '../../mentions/mentions';
 import { Suggestion, Suggestions } from '../../chat/suggestions';
 import { ChatContext } from '../../wire/protocol';
-import { findTypedMention, Trigger } from '../../chat/completion_trigger';
+import { findTypedMention, Trigger } from '../../mentions/completion_trigger';
 import { Attach } from './Attach';
 import { useLabDrop } from './lab_drop';
 import { EditorPlace, Chips } from './Chips';

@@ -1,7 +1,7 @@
 /**
  * Finds the trigger of a completion at the cursor of the prompt box: `@`, `/` or `#` and the word after it. Pure.
  *
- * This module knows no server: `suggestions.ts` asks the server for suggestions.
+ * This module knows no server: `chat/suggestions.ts` asks the server for suggestions.
  */
 
 /** `@` begins a context, `/` a command, `#` a path. */
