@@ -27,6 +27,7 @@ _FROM_NEXT: Final = "{title} gets {option} = `{value}` when it starts, with your
 _WAITING: Final = "- `{option}`: `{value}` is set when it starts"
 _CHOSEN: Final = "{title} works with {option} = `{value}` in this chat from now on."
 _FIXED: Final = "set in the agent's own configuration"
+_MODE: Final = "- `mode`: **{mode}** (set by `acpAgents.{agent}.mode`, because it decides what the agent asks about)"
 _HELP: Final = "`/options NAME VALUE` sets one."
 _UNKNOWN_VALUES: Final = "Write which value it should have, too: `/options {option} VALUE`."
 _NO_VALUE: Final = "Say which value {option} should have: {values}."
@@ -42,13 +43,14 @@ async def options(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     known, is_running = agents.list_options(place.chat), agents.is_running(place.chat)
     name, _, wanted = call.text.partition(" ")
     if not name:
+        modes = [_MODE.format(mode=mode, agent=agent.name)] if (mode := agents.get_mode(place.chat)) else []
         if not known:
             if is_running:
-                return CommandAnswer(_NONE.format(title=title))
+                return CommandAnswer("\n".join([*modes, *([""] if modes else []), _NONE.format(title=title)]))
             waiting = await agents.read_waiting_options(chat, agent)
             lines = [_WAITING.format(option=id, value=value) for id, value in waiting.items()]
             return CommandAnswer("\n".join([_NOT_RUNNING.format(title=title), *([""] if lines else []), *lines]))
-        return CommandAnswer("\n".join([*map(_describe, known), "", _HELP]))
+        return CommandAnswer("\n".join([*modes, *map(_describe, known), "", _HELP]))
     option = next((option for option in known if name.casefold() in _list_names(option.id, option.name)), None)
     if not wanted.strip():
         if option is None:

@@ -318,6 +318,10 @@ class OutsideAgents:
         live = self._agents.get(id)
         return live is not None and bool(live.session.id) and not live.session.has_ended
 
+    def get_mode(self, id: str) -> str:
+        """Return the mode in which the agent of a chat works, as it names it; "" if it has none or does not run."""
+        return self._agents[id].session.mode if self.is_running(id) else ""
+
     async def choose_option(self, chat: LiveChat, agent: Agent, option: str, value: str) -> None:
         """Set an option of a chat's agent, now and whenever it starts for this chat. If it does not run, it gets the
         value when it starts. What the agent itself has changed since is kept too: the value may need it.

@@ -33,6 +33,7 @@ async def test_the_options_are_known_while_the_agent_runs_and_named_with_their_v
         assert "- `model` (Model): **small**; also `large`" in listed
         assert "- `web` (Search the web): **false**; also `true`" in listed
         assert "Permissions" not in listed
+        assert "- `mode`: **" in listed
 
 
 @pytest.mark.parametrize("value", ["large", "Large one", "LARGE"])
