@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 from typing import Any
 
 import pytest
@@ -245,3 +246,11 @@ def test_a_long_answer_of_a_command_stays_inert(text: str) -> None:
     content = {"type": "text", "text": text + "\n\n" + "- one\n" * SHOWN_LINES + text}
     told.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "system", "content": content}))
     assert problems(told.as_markdown(), FOLDS) == {}
+
+
+def test_the_line_of_a_command_that_waits_says_which_command_it_is() -> None:
+    line = f"rm -rf precious\necho {'x' * 200}"
+    call = {**run({"command": line}, asks=True), "details": {**SHELL, "line": line}}
+    head = html.unescape(transcript(call).as_markdown().split("</summary>")[0])
+    assert "<code>rm -rf precious ⏎ echo xxx" in head
+    assert "x…</code> ? waits for your approval" in head

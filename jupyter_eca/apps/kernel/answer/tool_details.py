@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # The most characters of a text that a cell shows. The whole text is in the chat.
 SHOWN_CHARS: Final = 2_000
+# The most characters of a command in the line of its call.
+_HEADLINE_CHARS: Final = 80
 # The most lines of a change that a cell shows: about one screen. The user can open the file to see more.
 SHOWN_LINES: Final = 40
 
@@ -68,10 +70,19 @@ def format_headline(details: ToolCallDetails | None) -> str:
     match details:
         case FileChangeDetails(path=path, lines_added=added, lines_removed=removed):
             return f" {as_inline_code(as_exact_text(path))} +{added} −{removed}"  # noqa: RUF001  # a minus sign
+        case ShellCommandDetails():
+            return f" {as_inline_code(_shorten_line(as_exact_text(format_command({}, details))))}"
         case SubagentDetails(agent_name=name, step=step, max_steps=most):
             return f" {as_inline_code(name)} step {step}" + (f" of {most}" if most else "")
         case _:
             return ""
+
+
+def _shorten_line(text: str) -> str:
+    """Return a text in one short line, with a sign for each end of a line. Three dots say that there is more, which is
+    in the details."""
+    line = " ⏎ ".join(" ".join(part.split()) for part in text.splitlines() if part.strip())
+    return line if len(line) <= _HEADLINE_CHARS else f"{line[:_HEADLINE_CHARS]}…"
 
 
 def format_checklist(details: TaskDetails) -> str:
