@@ -124,12 +124,14 @@ def test_a_cell_that_waits_is_reached_from_a_new_chat_and_from_the_status_bar(
     expect(item).to_be_visible()
     keep(page, "4-cell-waits", tmp_path)
     panel.button("Show it").click()
-    expect(panel.call("waiting")).to_have_count(1)
+    # The cell has a card of its own.
+    waiting = panel.transcript.locator(".eca-Tool[data-status='waiting']")
+    expect(waiting).to_have_count(1)
     expect(line).to_have_count(0)
     panel.button("New chat").click()
     item.click()
-    expect(panel.call("waiting")).to_have_count(1)
-    panel.call("waiting").get_by_role("button", name="Approve", exact=True).click()
+    expect(waiting).to_have_count(1)
+    waiting.get_by_role("button", name="Approve", exact=True).click()
     expect(page.get_by_role("button", name="waits for you")).to_have_count(0)
 
 
