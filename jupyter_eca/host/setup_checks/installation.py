@@ -150,8 +150,8 @@ def _find_bare_kernels() -> Iterator[str]:
         program = Path(str(cast("list[Any]", arguments)[0]))
         if program.is_absolute() and program.name.startswith("python") and _lacks_package(program):
             yield (
-                f"The kernel {name!r} runs in an environment without {_NAME}, so `%eca` does not work in it. Run "
-                f"`{program} -m pip install {_NAME}`."
+                f"The kernel {name!r} runs in an environment without {_NAME}, so the assistant does not work in its "
+                f"cells. Run `{program} -m pip install {_NAME}`."
             )
 
 
