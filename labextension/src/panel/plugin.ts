@@ -126,7 +126,7 @@ function activate(
           },
           message: {
             type: 'string',
-            description: 'A question that is asked at once, with the place in the notebook as context'
+            description: 'A question that is asked at once'
           }
         }
       }

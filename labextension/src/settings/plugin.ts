@@ -17,8 +17,7 @@ const OPEN = 'eca:open-settings';
 
 export const settingsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:managing',
-  description:
-    'Opens the settings of the assistant: models and budget, MCP servers, providers, approval rules, background jobs, cost.',
+  description: 'Opens the settings of the assistant.',
   autoStart: true,
   requires: [IPanelPlace],
   optional: [ITranslator, ICommandPalette],

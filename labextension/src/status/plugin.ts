@@ -14,7 +14,7 @@ import { IPanelPlace, PanelPlace } from '../panel/place';
 
 export const statusPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:status',
-  description: 'Shows the model, the activity and the cost of the assistant in the status bar.',
+  description: 'Shows the assistant in the status bar.',
   autoStart: true,
   requires: [IPanelPlace],
   optional: [IStatusBar, ITranslator],
