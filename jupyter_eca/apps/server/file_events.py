@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.errors import RemoteError
+from jupyter_eca.apps.server.silent_subscriber import SilentSubscriber
 
 if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
     from jupyter_eca.host.subscribers import Again, Notice
     from jupyter_eca.protocol.event import Event
-    from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-    from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
 # `labextension/src/files/plugin.ts` has the same id.
 SCHEMA_ID: Final = "https://events.jupyter.org/jupyter_eca/files/v1"
@@ -38,7 +36,7 @@ def declare_event(serverapp: Any) -> None:
     serverapp.event_logger.register_event_schema(_SCHEMA)
 
 
-class FileEventEmitter:
+class FileEventEmitter(SilentSubscriber):
     """Emits the event after everything that may have changed a file.
 
     It is a `Subscriber` of the host, which calls its methods (`host/subscribers.py` describes them). It sees all chats.
@@ -47,9 +45,6 @@ class FileEventEmitter:
 
     def __init__(self, event_logger: Any) -> None:
         """`event_logger` is Jupyter's logger of events."""
-        self.kernel: Kernel | None = None
-        self.editor: Editor | None = None
-        self.notebooks: Notebooks | None = None
         self._events = event_logger
 
     def follow(self, host: Host) -> None:
@@ -57,18 +52,6 @@ class FileEventEmitter:
         too."""
         host.connect(self)
         host.changes.on_decision.append(lambda _: self._emit())
-
-    def sees(self, chat: str) -> bool:  # noqa: ARG002
-        return True
-
-    def approves(self, chat: str) -> bool:  # noqa: ARG002
-        return False
-
-    def answers(self, chat: str) -> bool:  # noqa: ARG002
-        return False
-
-    def reviews(self, chat: str) -> bool:  # noqa: ARG002
-        return False
 
     def show(self, events: list[Event]) -> None:
         """Emit after a tool call, and after a system message, because it may report that files were restored."""
@@ -83,9 +66,6 @@ class FileEventEmitter:
     def show_anew(self, again: Again) -> None:  # noqa: ARG002
         """Emit after a rollback, which restores files."""
         self._emit()
-
-    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:  # noqa: ARG002
-        raise RemoteError("there is no user to ask")
 
     def _emit(self) -> None:
         """Emit the event to all pages."""

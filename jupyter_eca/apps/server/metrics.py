@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from prometheus_client import Counter
 
-from jupyter_eca.errors import RemoteError
+from jupyter_eca.apps.server.silent_subscriber import SilentSubscriber
 from jupyter_eca.protocol.content import ToolCallRejectedContent, ToolCallRunContent, ToolCallRunningContent
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from jupyter_eca.host.subscribers import Again, Notice
     from jupyter_eca.plugins.providers.catalog import Chosen
     from jupyter_eca.protocol.event import Event
-    from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-    from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
 _TURNS: Final = Counter("jupyter_eca_turns", "Turns that have ended, by outcome.", ["outcome"])
 _REQUESTS: Final = Counter(
@@ -36,7 +34,7 @@ _CALLS: Final = Counter(
 )
 
 
-class MetricsCounter:
+class MetricsCounter(SilentSubscriber):
     """Counts what happens in all chats of a host.
 
     It is a `Subscriber` of the host, which calls its methods (`host/subscribers.py` describes them). It has no user, no
@@ -44,9 +42,6 @@ class MetricsCounter:
     """
 
     def __init__(self) -> None:
-        self.kernel: Kernel | None = None
-        self.editor: Editor | None = None
-        self.notebooks: Notebooks | None = None
         # The calls that wait for a user, by their chat and their id.
         self._waiting: set[tuple[str, str]] = set()
 
@@ -62,18 +57,6 @@ class MetricsCounter:
             _REQUESTS.labels(name if known else chosen.provider.name, outcome).inc()
 
         host.model_caller.on_end = count_request
-
-    def sees(self, chat: str) -> bool:  # noqa: ARG002
-        return True
-
-    def approves(self, chat: str) -> bool:  # noqa: ARG002
-        return False
-
-    def answers(self, chat: str) -> bool:  # noqa: ARG002
-        return False
-
-    def reviews(self, chat: str) -> bool:  # noqa: ARG002
-        return False
 
     def show(self, events: list[Event]) -> None:
         """Count turns that have ended, and calls that have begun to run or were rejected."""
@@ -98,6 +81,3 @@ class MetricsCounter:
 
     def show_anew(self, again: Again) -> None:
         """Do nothing: what is shown again has been counted."""
-
-    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:  # noqa: ARG002
-        raise RemoteError("there is no user to ask")
