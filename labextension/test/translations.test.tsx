@@ -33,7 +33,7 @@ import { FirstSteps } from '../src/view/first_run/first_steps';
 import { Step } from '../src/view/first_run/Login';
 import { InstructionsEditor } from '../src/view/Instructions';
 import { StatusLine } from '../src/view/StatusLine';
-import { CarryOut, Plan } from '../src/view/tools/Plan';
+import { CarryOutButton, Plan } from '../src/view/tools/Plan';
 import { RuleProposal } from '../src/view/tools/RuleProposal';
 import { ToolDetails } from '../src/view/tools/ToolDetails';
 import { BlockView } from '../src/view/transcript/BlockView';
@@ -72,7 +72,7 @@ const user = { onEdit: nothing, onRetry: nothing, onFork: nothing, onRollBack: n
 
 function block(block: Block): React.ReactElement {
   const acts = { onApprove: nothing, onReject: nothing, onBackground: nothing, onAskAgain: nothing };
-  return <BlockView chatId="1" block={block} last idle onChooseModel={nothing} {...acts} {...user} />;
+  return <BlockView chatId="1" block={block} isLast isIdle onChooseModel={nothing} {...acts} {...user} />;
 }
 
 const CALL: ToolBlock = {
@@ -149,21 +149,21 @@ test('the other parts of a chat show no untranslated word', () => {
   const task = { id: '1', subject: '1', status: 'done' } as const;
   const summary = { done: 1, inProgress: 0, pending: 0, total: 1 };
   const held = { folder: '1', digest: '1', summary: '1', settings: [] };
-  const instructions = { path: '1', name: '1', words: '1', trusted: false };
+  const instructions = { path: '1', name: '1', text: '1', trusted: false };
   const counts = { made: 1, proposed: 1, shown: undefined, busy: true };
   const views = [
     <Question question={question} onAnswer={nothing} />,
     <Plan details={{ type: 'task', tasks: [task], inProgressTaskIds: [], summary }} />,
-    <CarryOut onGo={nothing} />,
-    <PendingMessage text="1" contexts={[]} why="1" onTakeBack={nothing} />,
+    <CarryOutButton onCarryOut={nothing} />,
+    <PendingMessage text="1" contexts={[]} waitsFor="1" onTakeBack={nothing} />,
     <Export onChoose={nothing} />,
-    <InstructionsEditor found={instructions} onSave={nothing} />,
+    <InstructionsEditor instructions={instructions} onSave={nothing} />,
     <TrustNotice untrusted={{ folders: [held], canTrust: true }} onTrust={later} />,
     <TrustNotice untrusted={{ folders: [held], canTrust: false }} onTrust={later} />,
     <Chips
       place={{ label: '1', detail: '1', content: '1' }}
-      placeOn
-      onPlaceOn={nothing}
+      sendsPlace
+      onSendsPlaceChange={nothing}
       contexts={[{ type: 'file', path: '1' }]}
       onRemove={nothing}
     />,
@@ -217,8 +217,8 @@ test('changes, the status line and the list of chats show no untranslated word',
           typeof ChatList
         >[0]['chats']
       }
-      current="1"
-      front={undefined}
+      currentChat="1"
+      activeNotebook={undefined}
       onSearch={() => Promise.resolve(new Map())}
       onOpen={nothing}
       onRename={nothing}
@@ -255,8 +255,8 @@ test('the first steps show no untranslated word', () => {
       steps={new FirstSteps(session)}
       errors={[]}
       welcome=""
-      onTry={nothing}
-      onModel={nothing}
+      onInsertQuestion={nothing}
+      onChooseModel={nothing}
     />
   );
   expect([welcome([]), welcome(['1/2', '3/4']), welcome([], false)].flatMap(check)).toEqual([]);
@@ -337,7 +337,7 @@ test('the status bar and the line for a screen reader show no untranslated word'
     createChat('1'),
     { ...createChat('1'), status: 'running' },
     { ...createChat('1'), status: 'running', blocks: [CALL] },
-    { ...createChat('1'), plan: true },
+    { ...createChat('1'), hasProposedPlan: true },
     { ...createChat('1'), blocks: [CALL] }
   ];
   for (const chat of chats) {

@@ -5,7 +5,7 @@
  */
 
 import type { State } from '../chat/state';
-import { ChatState, findState } from '../chats/groups';
+import { ChatState, getChatState } from '../chats/groups';
 
 /** What a chat is doing, and its title, which may be empty. */
 export interface ChatActivity {
@@ -31,7 +31,7 @@ export function listActivities(state: State): Activities {
   const activities = new Map<string, ChatActivity>();
   const waiting = state.rights?.approves === false ? 'running' : 'waiting';
   for (const summary of state.list) {
-    const found = findState(summary);
+    const found = getChatState(summary);
     activities.set(String(summary.id), { state: found === 'waiting' ? waiting : found, title: summary.title ?? '' });
   }
   for (const [id, chat] of Object.entries(state.chats)) {

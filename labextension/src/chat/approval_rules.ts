@@ -12,11 +12,11 @@ import type { Session } from './session';
 /** A rule that was added to a configuration file, and can be removed again. */
 export interface WrittenRule {
   readonly rule: RuleText;
-  /** The path of the configuration file in which the rule stands. */
+  /** The path of the configuration file that contains the rule. */
   readonly file: string;
 }
 
-/** Return a key that only this tool call has. Its id alone is not enough: calls of two chats may have the same id. */
+/** Return a key that only this tool call has. The id alone is not enough: calls of two chats may have the same id. */
 export function makeCallKey(chatId: ChatId, toolCallId: string): string {
   return `${String(chatId)} ${toolCallId}`;
 }
@@ -36,7 +36,7 @@ export class ApprovalRules {
     return () => this.subscribers.delete(subscriber);
   };
 
-  /** The rules that were added, by the keys of their tool calls: see `makeCallKey`. */
+  /** Return the rules that were added, by the keys of their tool calls: see `makeCallKey`. */
   readonly current = (): Readonly<Record<string, WrittenRule>> => this.written;
 
   /** Ask the server for a rule that would allow calls like this one. Throws: LinkError, RpcError. */
@@ -61,7 +61,10 @@ export class ApprovalRules {
   async remove(chatId: ChatId, toolCallId: string): Promise<void> {
     const key = makeCallKey(chatId, toolCallId);
     const entry = this.written[key];
-    if (entry !== undefined && (await this.session().ask('approvals/remove', entry.rule)) !== undefined) {
+    if (
+      entry !== undefined &&
+      (await this.session().requestOrShowError('approvals/remove', entry.rule)) !== undefined
+    ) {
       this.setWritten(Object.fromEntries(Object.entries(this.written).filter(([other]) => other !== key)));
     }
   }

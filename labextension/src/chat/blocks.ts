@@ -36,7 +36,7 @@ import {
   TurnFailure
 } from '../wire/protocol';
 
-/** The fields of all blocks. */
+/** The field that all blocks have. */
 interface Keyed {
   /** Identifies the block in its transcript. It is the same after a replay. */
   readonly key: string;
@@ -145,7 +145,7 @@ export interface ImageBlock extends Keyed {
   readonly image: ImageContent;
 }
 
-/** A mark that the user set at a message. */
+/** A mark with a text that the user added to a message. */
 export interface FlagBlock extends Keyed {
   readonly kind: 'flag';
   readonly text: string;
@@ -153,7 +153,7 @@ export interface FlagBlock extends Keyed {
   readonly contentId: string;
 }
 
-/** A run of a hook from the user's configuration. */
+/** A run of a hook, which is a command of the user's configuration that the server runs at certain events. */
 export interface HookBlock extends Keyed {
   readonly kind: 'hook';
   readonly id: string;
@@ -168,7 +168,7 @@ export type Block =
   UserBlock | TextBlock | FailureBlock | ReasonBlock | ToolBlock | LinkBlock | ImageBlock | FlagBlock | HookBlock;
 export type Blocks = readonly Block[];
 
-/** The contents that tell the stages of a tool call. */
+/** The types of contents that report a stage of a tool call. */
 type ToolContent =
   ToolCallPrepareContent | ToolCallRunContent | ToolCallRunningContent | ToolCalledContent | ToolCallRejectedContent;
 
@@ -285,7 +285,8 @@ export function isPartOf(
 
 /**
  * Return the newest list of tasks that the model has written. Undefined when there is none, or when all of its tasks
- * were done before the user's last message. `earlier` is the last list before the blocks, which begin with a message.
+ * were done before the user's last message. `earlier` is the last list in the part of the chat before `blocks`, which is
+ * not loaded. It is used if the blocks have no list.
  */
 export function findPlan(blocks: Blocks, earlier?: TaskDetails): TaskDetails | undefined {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.details?.type === 'task');
@@ -296,8 +297,8 @@ export function findPlan(blocks: Blocks, earlier?: TaskDetails): TaskDetails | u
   if (block?.kind !== 'tool' || block.details?.type !== 'task' || block.details.tasks.length === 0) {
     return undefined;
   }
-  const over = block.details.tasks.every(({ status }) => status === 'done');
-  return over && blocks.slice(index).some(({ kind }) => kind === 'user') ? undefined : block.details;
+  const isDone = block.details.tasks.every(({ status }) => status === 'done');
+  return isDone && blocks.slice(index).some(({ kind }) => kind === 'user') ? undefined : block.details;
 }
 
 /**
@@ -336,7 +337,7 @@ function appendBlock(blocks: Blocks, block: Unkeyed<Block>): Blocks {
   return [...blocks, { ...block, key: createKey(blocks) }];
 }
 
-/** Return the key of a new block: the number of the blocks before it. As no block is ever removed, this is unique. */
+/** Return the key of a new block: the number of blocks so far. The key is unique, because blocks are never removed. */
 function createKey(blocks: Blocks): string {
   return `b${String(blocks.length)}`;
 }
@@ -406,7 +407,7 @@ function readPerson(by?: Person): { readonly by?: Person } {
 function updateCall(blocks: Blocks, content: ToolContent, by?: Person): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === content.id);
   const before = blocks[index];
-  const waitsFor = findBlocker(blocks, content);
+  const waitsFor = findBlockingCall(blocks, content);
   if (before?.kind === 'tool') {
     const now = { ...before, ...readStage(content, before), ...waitsFor, ...readPerson(by) };
     return replaceBlock(blocks, index, isOpen(now) ? now : clearProgress(now));
@@ -426,7 +427,7 @@ function updateCall(blocks: Blocks, content: ToolContent, by?: Person): Blocks {
 }
 
 /** If another call must end before this call can run, return the title of that call as `waitsFor`; `{}` otherwise. */
-function findBlocker(blocks: Blocks, content: ToolContent): Pick<ToolBlock, 'waitsFor'> {
+function findBlockingCall(blocks: Blocks, content: ToolContent): Pick<ToolBlock, 'waitsFor'> {
   const id = content.type === 'toolCallRun' ? content.waitsFor : undefined;
   const blocker = blocks.findLast(block => block.kind === 'tool' && block.id === id);
   return blocker?.kind === 'tool' ? { waitsFor: blocker.summary ?? blocker.name } : {};
@@ -482,15 +483,15 @@ function addImage(blocks: Blocks, image: ImageContent, byUser: boolean): Blocks 
 }
 
 /** Change the block of a hook's run, or add a block if the run is new. */
-function updateHook(blocks: Blocks, id: string, more: { name: string; status?: number; output?: string }): Blocks {
+function updateHook(blocks: Blocks, id: string, fields: { name: string; status?: number; output?: string }): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'hook' && block.id === id);
   const before = blocks[index];
   return before?.kind === 'hook'
-    ? replaceBlock(blocks, index, { ...before, ...more })
-    : appendBlock(blocks, { kind: 'hook', id, output: '', ...more });
+    ? replaceBlock(blocks, index, { ...before, ...fields })
+    : appendBlock(blocks, { kind: 'hook', id, output: '', ...fields });
 }
 
-/** Return a string, empty for any other value: a wrong message of the server must not break the view. */
+/** Return the value if it is a string, otherwise ''. So a wrong message of the server cannot break the view. */
 function asString(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -1,8 +1,8 @@
 /**
  * Lists, keeps and undoes the changes that the assistant made in files and cells.
  *
- * The server does all of this; here are only the requests. This module knows no view. The type `Change` is in
- * `types.ts`.
+ * This module only sends the requests. The server keeps and undoes the changes. This module knows no view. The type
+ * `Change` is in `types.ts`.
  */
 
 import { ChatId } from '../wire/protocol';
@@ -34,7 +34,7 @@ export async function keepChanges(
   changes: readonly Change[],
   chatId: ChatId = session.chat.id
 ): Promise<void> {
-  await session.ask('chat/keep', { chatId, changes: changes.map(({ id }) => id) });
+  await session.requestOrShowError('chat/keep', { chatId, changes: changes.map(({ id }) => id) });
   await loadChanges(session, chatId);
 }
 
@@ -44,7 +44,7 @@ export async function undoChanges(
   changes: readonly Change[],
   chatId: ChatId = session.chat.id
 ): Promise<void> {
-  const result = await session.ask('chat/revert', { chatId, changes: changes.map(({ id }) => id) });
+  const result = await session.requestOrShowError('chat/revert', { chatId, changes: changes.map(({ id }) => id) });
   // The server names the changes that it left as they are: `shown` is the file or cell as the user knows it.
   for (const { shown, why } of result?.left ?? []) {
     session.showMessage('warning', shown === '' ? why : `${shown}: ${why}`);

@@ -6,17 +6,18 @@
  */
 
 /** A command. Its key is its name, without the `/`. */
-interface Named {
+interface NamedCommand {
   readonly key: string;
 }
 
-/** Whether a message is a command: a name after a slash. `/home/ada` is a path. */
+/** Whether a message is a command: a slash and a name. `/home/ada` is not a command, but a path. */
 export function isCommand(text: string): boolean {
   return /^\/[a-z][\w.-]*(:[\w.-]+)?(\s|$)/i.test(text.trimStart());
 }
 
 /**
- * Return how well a name matches: 0 is the best, undefined is no match. Upper and lower case are the same. For example,
+ * Return how well a name matches: 0 is the best, undefined is no match. Upper and lower case are not distinguished. For
+ * example,
  * `model-info` has rank 1 for `mod`, 2 for `info`, 3 for `fo` and 4 for `mi`.
  */
 export function rankName(name: string, typed: string): number | undefined {
@@ -36,14 +37,14 @@ export function rankName(name: string, typed: string): number | undefined {
  * Return the commands whose names match, the best match first, and then the others, which the server found by their
  * descriptions.
  */
-export function sortCommands<T extends Named>(commands: readonly T[], typed: string): readonly T[] {
+export function sortCommands<T extends NamedCommand>(commands: readonly T[], typed: string): readonly T[] {
   const ranked = commands.map(command => [rankName(command.key, typed) ?? Infinity, command] as const);
   // Equal ranks are compared first: the difference of two infinite ranks is no number.
   return ranked.sort(([rank], [other]) => (rank === other ? 0 : rank - other)).map(([, command]) => command);
 }
 
 /** Return the commands of an earlier list that still fit what is typed. */
-export function narrowCommands<T extends Named>(commands: readonly T[], typed: string): readonly T[] {
+export function narrowCommands<T extends NamedCommand>(commands: readonly T[], typed: string): readonly T[] {
   return sortCommands(
     commands.filter(({ key }) => rankName(key, typed) !== undefined),
     typed

@@ -1,5 +1,5 @@
 /**
- * Keeps what the user has typed in each chat and not sent: the text, and the contexts that were chosen for it.
+ * Keeps a draft for each chat: the text that the user has typed and not sent, and the contexts that were chosen for it.
  *
  * The prompt box cannot keep it, because it is created again when another chat or the list of chats is shown. After a
  * reload of the page it is read from a store. Images and other contents are lost then: they may be too large to store.
@@ -44,6 +44,7 @@ export class Drafts {
     );
   }
 
+  /** Replace the draft of a chat, also in the store. */
   set(chatId: ChatId, message: UnsentMessage): void {
     const id = String(chatId);
     this.messages.set(id, message);
@@ -80,8 +81,8 @@ export class Drafts {
 }
 
 /**
- * Return contexts as JSON; empty for none. Images and texts are left out, because they hold their content in themselves
- * and may be too large to store.
+ * Return contexts as JSON; empty for none. Images and texts are left out, because they contain all of their data and may
+ * be too large to store.
  */
 function formatContexts(contexts: readonly ChatContext[]): string {
   const light = contexts.filter(({ type }) => type !== 'image' && type !== 'text');
@@ -98,6 +99,7 @@ function parseContexts(json: string): readonly ChatContext[] {
   }
 }
 
+/** Whether a parsed JSON value has the form of a context. */
 function isContext(value: unknown): value is ChatContext {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
 }
@@ -106,15 +108,15 @@ function isContext(value: unknown): value is ChatContext {
  * Start a new chat and show it.
  *
  * Another new chat may have a text that was typed and never sent. That chat is in no list, so the user could not find
- * the text again. So the text is moved into the chat that starts now. `isOfNotebook` returns whether a chat is shown
- * again with its notebook: then its text stays there.
+ * the text again. So the text is moved into the chat that starts now. `isNotebookChat` returns whether a chat belongs to
+ * a notebook. The panel shows such a chat again with its notebook, so its text stays there.
  */
-export function startChat(session: Session, drafts: Drafts, isOfNotebook: (chatId: ChatId) => boolean): void {
+export function startChat(session: Session, drafts: Drafts, isNotebookChat: (chatId: ChatId) => boolean): void {
   const shown = session.chat.id;
   // A chat without contents (`seq` is the number of the last content) and blocks has never begun.
   const abandoned = Object.values(session.state.chats).findLast(
     ({ id, seq, blocks }) =>
-      seq === 0 && blocks.length === 0 && drafts.get(id).text !== '' && (id === shown || !isOfNotebook(id))
+      seq === 0 && blocks.length === 0 && drafts.get(id).text !== '' && (id === shown || !isNotebookChat(id))
   );
   session.startChat();
   if (abandoned !== undefined) {
@@ -126,7 +128,7 @@ export function startChat(session: Session, drafts: Drafts, isOfNotebook: (chatI
  * Put a message that was refused back into its chat: into the prompt box, if the chat is shown there, and otherwise
  * into the draft. `hasBox`: whether a prompt box is shown.
  */
-export function putBack(
+export function putBackMessage(
   session: Session,
   drafts: Drafts,
   chatId: ChatId,

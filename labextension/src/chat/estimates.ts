@@ -7,7 +7,7 @@
 import { ChatContext, ChatEstimateResult } from '../wire/protocol';
 import { Session } from './session';
 
-/** The tokens and the cost of a prompt and, if it was asked for, the request as text. */
+/** The tokens and the cost of a prompt and, if the user has asked for it, the exact request as text. */
 export type Estimate = ChatEstimateResult;
 
 /**
@@ -37,7 +37,7 @@ export function estimateWithRequest(
   message: string,
   contexts: readonly ChatContext[]
 ): Promise<Estimate | undefined> {
-  return session.ask('chat/estimate', { ...buildParams(session, message), contexts, request: true });
+  return session.requestOrShowError('chat/estimate', { ...buildParams(session, message), contexts, request: true });
 }
 
 /** Return the parameters that an estimate has in common with the prompt itself. */

@@ -17,17 +17,17 @@ const loading = new WeakSet<Transcript>();
 
 /** Fetch the page that comes before what is shown of the chat, unless it was requested already. */
 export async function fetchOlderPage(session: Session, chat: Chat): Promise<void> {
-  // `before` is the server's cursor for the place at which the loaded history begins.
-  const { id: chatId, before: at } = chat;
-  if (at === undefined || loading.has(chat)) {
+  // The next older page ends where the loaded history begins.
+  const { id: chatId, startCursor: endCursor } = chat;
+  if (endCursor === undefined || loading.has(chat)) {
     return;
   }
   loading.add(chat);
-  const page = await session.ask('chat/history', { chatId, before: at, limit: PAGE_SIZE });
+  const page = await session.requestOrShowError('chat/history', { chatId, before: endCursor, limit: PAGE_SIZE });
   loading.delete(chat);
   if (page !== undefined) {
     // When the server does not know the place any more, it has no older page either.
-    const before = page.error === undefined ? page.meta?.beforeCursor : undefined;
-    session.dispatch({ type: 'earlier', chatId, page: { at, contents: page.contents, before } });
+    const startCursor = page.error === undefined ? page.meta?.beforeCursor : undefined;
+    session.dispatch({ type: 'earlier', chatId, page: { endCursor, contents: page.contents, startCursor } });
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Sets and removes flags. A flag is a mark with a short text that the user puts at a message of a chat.
+ * Sets and removes flags. A flag is a mark with a short text that the user adds to a message of a chat.
  *
  * This module knows no view: `view/transcript/Flag.tsx` shows the flags.
  */
@@ -12,10 +12,11 @@ export interface Flags {
   readonly remove: (contentId: string) => void;
 }
 
-/** Return the functions, which send requests through the session that `session` returns. */
+/** Return the functions. They send their requests with the session that `session` returns. */
 export function createFlags(session: () => Session): Flags {
   return {
-    add: (contentId, text) => void session().ask('chat/addFlag', { chatId: session().chat.id, contentId, text }),
-    remove: contentId => void session().ask('chat/removeFlag', { chatId: session().chat.id, contentId })
+    add: (contentId, text) =>
+      void session().requestOrShowError('chat/addFlag', { chatId: session().chat.id, contentId, text }),
+    remove: contentId => void session().requestOrShowError('chat/removeFlag', { chatId: session().chat.id, contentId })
   };
 }

@@ -16,25 +16,29 @@ import type { HistoryPage } from './types';
 export const PAGE_SIZE = 120;
 
 /**
- * Return the chat with an older page put before it. `older` is the transcript of the page. `at` is the cursor of the
- * place where the page ends, and `before` that of the place where it begins. If the chat no longer begins where the page
+ * Return the chat with an older page put before it. `older` is the transcript of the page. `endCursor` and
+ * `startCursor` are the cursors of the places where the page ends and begins. If the chat no longer begins where the page
  * ends, return the chat unchanged.
  *
  * The transcript of each page counts its block keys from zero. So the keys of older blocks get the cursor of their page
- * as a prefix, to stay unique. The same prefix is needed in `ends`, which tells by the key of a block which turn ends
- * with it. `agents` has the ids of chats as keys, which are unique already.
+ * as a prefix, to stay unique. The same prefix is needed in `endedTurns`, which tells by the key of a block which turn ends
+ * with it. `subagents` has the ids of chats as keys, which are unique already.
  */
-export function prependPage<T extends Transcript>(chat: T, older: Transcript, { at, before }: HistoryPage): T {
-  if (chat.before !== at) {
+export function prependPage<T extends Transcript>(
+  chat: T,
+  older: Transcript,
+  { endCursor, startCursor }: HistoryPage
+): T {
+  if (chat.startCursor !== endCursor) {
     return chat;
   }
-  const prefixKey = (key: string): string => `${String(at)}/${key}`;
-  const ends = Object.entries(older.ends ?? {}).map(([key, turn]) => [prefixKey(key), turn] as const);
+  const prefixKey = (key: string): string => `${String(endCursor)}/${key}`;
+  const ends = Object.entries(older.endedTurns ?? {}).map(([key, turn]) => [prefixKey(key), turn] as const);
   return {
     ...chat,
-    before,
+    startCursor,
     blocks: [...older.blocks.map(block => ({ ...block, key: prefixKey(block.key) })), ...chat.blocks],
-    ends: { ...Object.fromEntries(ends), ...chat.ends },
-    agents: { ...older.agents, ...chat.agents }
+    endedTurns: { ...Object.fromEntries(ends), ...chat.endedTurns },
+    subagents: { ...older.subagents, ...chat.subagents }
   };
 }

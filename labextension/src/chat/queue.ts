@@ -10,14 +10,14 @@ import type { Action, Chat } from './state';
 import type { QueuedMessage } from './types';
 import type { ChatContext } from '../wire/protocol';
 
-/** The parts of a session that this module uses. */
+/** The parts of a `Session` that this module uses. */
 export interface QueueOwner {
   /** The chat that is shown. */
   readonly chat: Chat;
   /** Called with text that goes back to the prompt box. */
   readonly onInsertText: (text: string, contexts?: readonly ChatContext[]) => void;
   dispatch(action: Action): void;
-  /** Returns the path of the notebook in front, see `Session`. */
+  /** Returns the path of the active notebook, see `Session`. */
   findActiveNotebook(): string | undefined;
 }
 

@@ -1,5 +1,6 @@
 /**
- * Goes back in a chat: rolls back to before a message, asks a message again, or continues from it in a new chat.
+ * Returns to an earlier message of a chat: removes the message and everything after it, sends the message again, or
+ * continues from it in a new chat.
  *
  * This module knows no view: the buttons are in `view/transcript/UserMessage.tsx`.
  */
@@ -12,7 +13,7 @@ import { Session } from './session';
 /** What is rolled back. `messages`: only the messages. `all`: also what tools have changed in files and cells. */
 export type Extent = 'messages' | 'all';
 
-/** Roll the chat back to before a message, and put its text back into the prompt box. */
+/** Remove a message and everything after it from the chat, and put the text of the message into the prompt box. */
 export async function rollBack(
   session: Session,
   { contentId, text, contexts }: UserBlock,
@@ -20,14 +21,17 @@ export async function rollBack(
 ): Promise<void> {
   const include = extent === 'all' ? (['messages', 'tools'] as const) : (['messages'] as const);
   const { id: chatId } = session.chat;
-  if (contentId !== undefined && (await session.ask('chat/rollback', { chatId, contentId, include })) !== undefined) {
+  if (
+    contentId !== undefined &&
+    (await session.requestOrShowError('chat/rollback', { chatId, contentId, include })) !== undefined
+  ) {
     session.onInsertText(text, contexts);
   }
 }
 
 /**
- * Roll back to before a message and ask it again. If the server cannot roll back, the message is asked at the end of
- * the chat. Return whether the server accepted it.
+ * Remove a message and everything after it, and send `message` in its place. If the server cannot roll back, the message
+ * is sent at the end of the chat. Return whether the server accepted it.
  */
 export async function askAgain(
   session: Session,
@@ -58,7 +62,7 @@ export async function forkChat(session: Session, { contentId }: UserBlock): Prom
   }
   await session.loadChats();
   const known = new Set(session.state.list.map(({ id }) => id));
-  if ((await session.ask('chat/fork', { chatId: session.chat.id, contentId })) === undefined) {
+  if ((await session.requestOrShowError('chat/fork', { chatId: session.chat.id, contentId })) === undefined) {
     return;
   }
   await session.loadChats();

@@ -1,12 +1,12 @@
 /**
- * The panel's connection to the server. It puts what the server sends into the state, and sends what the user does to
- * the server.
+ * Connects the panel with the server. The session puts the messages of the server into the state, and sends the actions
+ * of the user to the server.
  *
  * A link is one open connection, such as a WebSocket. There is one link at a time. When it breaks, the session opens a
  * new one, after a longer pause at each attempt. Then the session replays every chat that was shown: the server sends
  * the stored contents of a chat again, each with its number `seq`.
  *
- * The user may write to a chat while a turn is running. A steering message goes to the running turn. A queued question
+ * The user may write to a chat while a turn is running. A steering message goes to the running turn. A queued message
  * waits for the end of the turn (`queue.ts`).
  *
  * This module knows no view and no socket: links and the clock come from outside (`SessionEnvironment`). Only the
@@ -38,7 +38,7 @@ import {
   Chat,
   createState,
   createChat,
-  isGone,
+  isOutage,
   isUnused,
   isUrgent,
   listMarkedCalls,
@@ -64,11 +64,11 @@ export interface SessionEnvironment {
   callLater(call: () => void, ms: number): () => void;
 }
 
-/** The pause before the first attempt to connect again. It doubles at each attempt. */
+/** The pause before the first attempt to connect again, in milliseconds. It doubles at each attempt. */
 const FIRST_RETRY_MS = 500;
-/** The longest pause between two attempts to connect. */
+/** The longest pause between two attempts to connect, in milliseconds. */
 const LAST_RETRY_MS = 15_000;
-/** The pause between two drawings: text that streams is drawn ten times a second. A reader does not see more. */
+/** The pause between two drawings, in milliseconds. Text that streams is drawn ten times a second: no reader sees more. */
 const FRAME_MS = 100;
 /** A message of type `info` disappears after this time, which is long enough to read it. */
 const READING_MS = 8000;
@@ -82,19 +82,19 @@ export class Session implements Attendant {
    * was in the queue and was not sent.
    */
   onInsertText: (text: string, contexts?: readonly ChatContext[]) => void = () => undefined;
-  /** Called with a message that waited in a chat, when the server refuses it. Another chat may be shown by now. */
-  onRefused: (chatId: ChatId, message: QueuedMessage) => void = () => undefined;
+  /** Called when the server refuses a message that waited in a chat. The panel may show another chat at that time. */
+  onMessageRefused: (chatId: ChatId, message: QueuedMessage) => void = () => undefined;
   /** Called with a chat that was deleted, here or by another client. */
   onDeleted: (chatId: ChatId) => void = () => undefined;
   /** Called when the server offers the user an action outside of the chat; see `Offer`. */
   onOffer: (offer: Offer) => void = () => undefined;
-  /** The prompt that was sent last, also when it was refused, with the notebook that was in front. */
+  /** The chat and the active notebook of the last prompt, even if the server refused that prompt. */
   lastPrompt: { readonly chatId: ChatId; readonly notebook: string | undefined } | undefined;
   /** The client of the open link; undefined while there is none. */
   private client: Client | undefined;
   /** Called whenever the state has changed. */
   private readonly subscribers = new Set<() => void>();
-  /** The last known status of each MCP server, by its name. */
+  /** The last known status of each MCP server, by the name of the server. */
   private readonly serverStatuses = new Map<string, string>();
   /** The functions that send the answer to an open question, by the keys of the questions. */
   private readonly resolvers = new Map<number, (answer: ChatAskQuestionResult) => void>();
@@ -107,9 +107,9 @@ export class Session implements Attendant {
   /** Ends the pause between two drawings; undefined when there is no pause. See `notifySoon`. */
   private cancelPause: (() => void) | undefined;
   /** Whether the state has changed during the pause. */
-  private changedInPause = false;
+  private hasChangedInPause = false;
   /** Whether `close` was called. */
-  private closed = false;
+  private isClosed = false;
 
   constructor(private readonly environment: SessionEnvironment) {
     this.state = createState(environment.initialChat ?? environment.createId());
@@ -134,7 +134,7 @@ export class Session implements Attendant {
     this.cancelRetry = undefined;
     try {
       const client = await Client.connect(await this.environment.open(), this, this.environment.notebooks);
-      if (this.closed) {
+      if (this.isClosed) {
         client.close();
         return;
       }
@@ -144,13 +144,13 @@ export class Session implements Attendant {
       this.dispatch({ type: 'connection', connection: 'open' });
       await this.catchUp();
     } catch (error) {
-      this.handleFailure(error);
+      this.handleConnectError(error);
     }
   }
 
   /** Close the connection and do not open it again. */
   close(): void {
-    this.closed = true;
+    this.isClosed = true;
     this.cancelRetry?.();
     this.cancelPause?.();
     this.client?.close();
@@ -160,15 +160,15 @@ export class Session implements Attendant {
   handleClose(): void {
     this.client = undefined;
     this.resolvers.clear();
-    if (!this.closed) {
+    if (!this.isClosed) {
       this.dispatch({ type: 'connection', connection: 'lost' });
-      this.retry();
+      this.planRetry();
     }
   }
 
   /** Handle an error of `connect`, which may have failed before or after the link was open. */
-  private handleFailure(error: unknown): void {
-    if (this.closed || this.cancelRetry !== undefined) {
+  private handleConnectError(error: unknown): void {
+    if (this.isClosed || this.cancelRetry !== undefined) {
       // `handleClose` has planned the next attempt already.
       return;
     }
@@ -178,11 +178,11 @@ export class Session implements Attendant {
       return;
     }
     const { connection } = this.state;
-    if (!isGone(connection)) {
+    if (!isOutage(connection)) {
       this.dispatch({ type: 'connection', connection: connection === 'open' ? 'lost' : 'absent' });
     }
     if (error instanceof LinkError) {
-      this.retry();
+      this.planRetry();
       void this.explainOutage();
     } else {
       // The server answered and refused, for a wrong configuration for example: it would refuse again in a second.
@@ -192,17 +192,17 @@ export class Session implements Attendant {
 
   /** Find out why a connection that was open cannot be opened again. */
   private async explainOutage(): Promise<void> {
-    if (!isGone(this.state.connection)) {
+    if (!isOutage(this.state.connection)) {
       return;
     }
     const outage = await this.environment.findOutage?.();
-    if (outage !== undefined && !this.closed && isGone(this.state.connection)) {
+    if (outage !== undefined && !this.isClosed && isOutage(this.state.connection)) {
       this.dispatch({ type: 'connection', connection: outage });
     }
   }
 
   /** Plan the next attempt to connect, unless one is planned. */
-  private retry(): void {
+  private planRetry(): void {
     if (this.cancelRetry === undefined) {
       this.cancelRetry = this.environment.callLater(() => void this.connect(), this.retryMs);
       this.retryMs = Math.min(2 * this.retryMs, LAST_RETRY_MS);
@@ -220,8 +220,8 @@ export class Session implements Attendant {
   }
 
   /**
-   * Let a new chat begin with the model, agent and variant that the user has chosen before, in the notebook in front or
-   * elsewhere. The server remembers them. A chat in which something was asked keeps its own selection.
+   * Select in a new chat the model, agent and variant that the user has chosen last, in the active notebook or elsewhere.
+   * The server remembers them. A chat in which something was asked keeps its own selection.
    */
   async recallSelection(): Promise<void> {
     const { chat } = this;
@@ -233,7 +233,7 @@ export class Session implements Attendant {
       const params = { chatId: chat.id, ...(notebook !== undefined && { notebook }) };
       const { model = '', agent = '', variant = '', variants } = await this.request('chat/selection', params);
       const now = this.state.chats[String(chat.id)];
-      // The user may have gone on while the server answered: what is chosen or asked since then counts.
+      // The user may have chosen or asked something while the server answered. That takes precedence.
       if (now !== undefined && isUnused(now) && now.selection === chat.selection) {
         this.dispatch({ type: 'chosen', chatId: chat.id, selection: { model, agent, variant, variants } });
       }
@@ -244,11 +244,11 @@ export class Session implements Attendant {
   }
 
   /**
-   * Replay a chat: the server sends its contents again.
+   * Replay a chat: the server sends the stored contents of the chat again.
    *
-   * An idle chat is replayed from the last content that is known. A running chat is replayed from its beginning,
-   * because new contents may arrive before the replay begins, and they look the same as contents of the replay. A
-   * replay from the beginning starts with `chat/cleared`, so it can be recognised.
+   * An idle chat is replayed from the last content that is known here. A running chat is replayed from its beginning
+   * (`whole`), because new contents may arrive before the replay begins, and they look the same as contents of the
+   * replay. A replay from the beginning starts with `chat/cleared`, so it can be recognised.
    */
   private async replay(chat: Chat): Promise<void> {
     const isRunning = this.state.list.some(({ id, status }) => id === chat.id && status !== 'idle');
@@ -256,19 +256,19 @@ export class Session implements Attendant {
     this.dispatch({ type: 'replaying', chatId: chat.id, whole });
     let opened: ChatOpenResult | undefined;
     try {
-      opened = await this.ask('chat/open', {
+      opened = await this.requestOrShowError('chat/open', {
         chatId: chat.id,
         ...(whole ? { limit: PAGE_SIZE } : { after: chat.seq })
       });
       this.dispatch({ type: 'chosen', chatId: chat.id, selection: opened?.selection ?? {} });
     } finally {
       const { found = true, meta, usage, tasks } = opened ?? {};
-      const beginning = whole && { before: meta?.beforeCursor, usage, tasks };
+      const beginning = whole && { startCursor: meta?.beforeCursor, usage, tasks };
       this.dispatch({ type: 'replayed', chatId: chat.id, found, ...beginning });
     }
   }
 
-  // -- what the server sends
+  // -- messages of the server
 
   /**
    * Apply a notification of the server to the state. Then, for each chat whose turn has ended with it, send the next
@@ -321,7 +321,7 @@ export class Session implements Attendant {
     }
   }
 
-  /** Return whether a chat is neither in the list nor was shown here: a cell has asked in it for the first time. */
+  /** Return whether a chat is new: not in the list and never shown here. For example, a cell has begun it. */
   private isUnknown({ chatId }: ChatStatusChangedParams): boolean {
     return this.state.chats[String(chatId)] === undefined && this.state.list.every(({ id }) => id !== chatId);
   }
@@ -376,13 +376,13 @@ export class Session implements Attendant {
     if (next !== undefined) {
       void this.prompt(next.text, next.contexts, chat, next.notebook).then(accepted => {
         if (!accepted) {
-          this.onRefused(chatId, next);
+          this.onMessageRefused(chatId, next);
         }
       });
     }
   }
 
-  // -- what the user does
+  // -- actions of the user
 
   /**
    * Send a prompt to `chat`, and return whether the server accepted it. `notebook` is the path of the notebook that the
@@ -404,7 +404,7 @@ export class Session implements Attendant {
       ...chat.selection
     };
     this.lastPrompt = { chatId: chat.id, notebook };
-    const result = await this.ask('chat/prompt', {
+    const result = await this.requestOrShowError('chat/prompt', {
       chatId: chat.id,
       message,
       ...(model !== '' && { model }),
@@ -416,15 +416,15 @@ export class Session implements Attendant {
     return result !== undefined;
   }
 
-  /** Return the path of the notebook in front: empty when none is open, undefined when this page cannot have any. */
+  /** Return the path of the active notebook: empty when none is open, undefined in a page that cannot open notebooks. */
   findActiveNotebook(): string | undefined {
     const list = this.environment.notebooks?.list().notebooks;
     return list === undefined ? undefined : (list.find(({ active }) => active)?.path ?? '');
   }
 
   /**
-   * Send a message with its contexts to the running turn. If the turn ends before the model reads it, it becomes the
-   * next prompt, with its contexts.
+   * Send a message with its contexts to the running turn. If the turn ends before the model reads the message, the
+   * message becomes the next prompt.
    */
   steer(message: string, contexts: readonly ChatContext[] = []): void {
     const chat = this.chat;
@@ -467,7 +467,7 @@ export class Session implements Attendant {
       chatId,
       toolCallId,
       ...(leftOut !== undefined && { leftOut }),
-      // An approval for the session may cover a call of which the user leaves something out.
+      // If the user leaves out a part of any waiting call, the approval is not remembered: it could cover that call, too.
       ...(forSession && marked.length === 0 && { save: 'session' as const })
     });
   }
@@ -492,7 +492,7 @@ export class Session implements Attendant {
     this.dispatch({ type: 'answered', key });
   }
 
-  /** Show a new chat. The server knows it from its first prompt on. */
+  /** Show a new chat. The server learns of the chat with its first prompt. */
   startChat(): void {
     this.dispatch({ type: 'shown', chatId: this.environment.createId() });
     void this.recallSelection();
@@ -509,11 +509,11 @@ export class Session implements Attendant {
   }
 
   /**
-   * Fetch the list of all chats. `notebook` is the path of a notebook. If it was moved to this path, the server first
-   * lets its chats follow it.
+   * Fetch the list of all chats. `notebook` is the path of a notebook. If the notebook was moved to this path, the server
+   * first assigns its chats to the new path.
    */
   async loadChats(notebook?: string): Promise<void> {
-    const result = await this.ask('chat/list', notebook === undefined ? {} : { notebook });
+    const result = await this.requestOrShowError('chat/list', notebook === undefined ? {} : { notebook });
     if (result !== undefined) {
       this.dispatch({ type: 'listed', chats: result.chats });
     }
@@ -539,7 +539,7 @@ export class Session implements Attendant {
 
   /**
    * Set an option of the outside agent of the chat that is shown. The server sends back the value that the agent has
-   * accepted, which may be long after this: some agents answer nothing while they work.
+   * accepted. This may take long, because some agents do not answer while they work.
    */
   chooseOption(option: string, value: string): void {
     this.dispatch({ type: 'optionChosen', chatId: this.chat.id, option, value });
@@ -547,7 +547,7 @@ export class Session implements Attendant {
   }
 
   /** Send a request and return the answer. When it fails, show the error and return undefined. See `request`. */
-  async ask<K extends Requests<ClientMethods>>(
+  async requestOrShowError<K extends Requests<ClientMethods>>(
     method: K,
     params: ClientMethods[K]['params']
   ): Promise<ClientMethods[K]['result'] | undefined> {
@@ -583,7 +583,7 @@ export class Session implements Attendant {
     }
   }
 
-  /** Show an error, unless the link is broken: the state of the connection is shown already. */
+  /** Show an error. A broken link is not shown as an error, because the panel shows the state of the connection. */
   showError(error: unknown): void {
     if (!(error instanceof LinkError)) {
       this.showMessage('error', error instanceof Error ? error.message : String(error));
@@ -602,20 +602,21 @@ export class Session implements Attendant {
    */
   private notifySoon(): void {
     if (this.cancelPause !== undefined) {
-      this.changedInPause = true;
+      this.hasChangedInPause = true;
       return;
     }
     this.notifySubscribers();
     this.cancelPause = this.environment.callLater(() => {
       this.cancelPause = undefined;
-      if (this.changedInPause) {
+      if (this.hasChangedInPause) {
         this.notifySoon();
       }
     }, FRAME_MS);
   }
 
+  /** Call all subscribers. */
   private notifySubscribers(): void {
-    this.changedInPause = false;
+    this.hasChangedInPause = false;
     for (const subscriber of this.subscribers) {
       subscriber();
     }

@@ -1,5 +1,5 @@
 /**
- * The state of the panel, computed by a reducer from what the server sent and what the user did. Pure.
+ * The state of the panel. A reducer computes it from the messages of the server and the actions of the user. Pure.
  *
  * The server sends a chat as contents: pieces of text, stages of tool calls and others. Each stored content has a
  * number in its chat, `seq`, which grows. A content with a `seq` is applied once, so contents may be repeated.
@@ -44,7 +44,7 @@ export type Outage = 'lost' | 'signed-out' | 'stopped';
 export type Connection = 'connecting' | 'open' | 'absent' | Outage;
 
 /** Return whether there was a connection that is gone. */
-export function isGone(connection: Connection): connection is Outage {
+export function isOutage(connection: Connection): connection is Outage {
   return connection === 'lost' || connection === 'signed-out' || connection === 'stopped';
 }
 
@@ -117,7 +117,7 @@ export interface State {
   readonly list: readonly ChatSummary[];
   readonly models: readonly string[];
   readonly agents: readonly string[];
-  /** Those of the agents that are programs of their own. They choose their model themselves. */
+  /** The names of those agents that are programs of their own, such as Codex. They choose their model themselves. */
   readonly outsideAgents: readonly string[];
   /** The selection for chats in which nothing was chosen. */
   readonly selection: Selection;
@@ -129,7 +129,7 @@ export interface State {
   readonly jobs: readonly Job[];
   /** The providers of models, by their ids. */
   readonly providers: Readonly<Record<string, ProviderStatus>>;
-  /** The settings that folders bring. They have no effect until the user trusts the folder. */
+  /** The settings that folders contain. They have no effect until the user trusts the folder. */
   readonly untrusted: UntrustedSettingsParams;
   /** The messages above the chat. */
   readonly messages: readonly Message[];
@@ -155,18 +155,18 @@ export type Action =
   /** A replay begins: of the whole chat (`whole`), or of what came after its `seq`. `replayed` follows at its end. */
   | { readonly type: 'replaying'; readonly chatId: ChatId; readonly whole: boolean }
   /**
-   * A replay is complete. `found`: the server knows the chat. `before`: the place of the next older page. `usage` and
-   * `tasks` are the last ones before what was replayed.
+   * A replay is complete. `found`: the server knows the chat. `startCursor`: the cursor of the place where the next older
+   * page ends. `usage` and `tasks` are the last usage and the last list of tasks before the replayed part.
    */
   | {
       readonly type: 'replayed';
       readonly chatId: ChatId;
       readonly found: boolean;
-      readonly before?: Transcript['before'];
+      readonly startCursor?: Transcript['startCursor'];
       readonly usage?: Transcript['usage'] | undefined;
       readonly tasks?: Transcript['tasks'];
     }
-  /** An older page of the chat was fetched. */
+  /** An older page of the chat's history was fetched. */
   | { readonly type: 'earlier'; readonly chatId: ChatId; readonly page: HistoryPage }
   /** A model, agent or variant was chosen in the chat. */
   | { readonly type: 'chosen'; readonly chatId: ChatId; readonly selection: Partial<Selection> }
@@ -194,7 +194,7 @@ export function createChat(id: ChatId): Chat {
   return { ...EMPTY_TRANSCRIPT, id, questions: [], steers: [], selection: {} };
 }
 
-/** Whether nothing was asked in a chat. Such a chat is not known to the server. */
+/** Whether nothing was asked in a chat. The server does not know such a chat. */
 export function isUnused({ seq, blocks, status }: Chat): boolean {
   return seq === 0 && blocks.length === 0 && status === 'idle';
 }
@@ -248,7 +248,7 @@ export function reduce(state: State, action: Action): State {
       // If the server knows the chat, what was collected replaces the transcript. If not, nothing is running there.
       return changeChat(state, action.chatId, ({ replay, ...chat }) => ({
         ...chat,
-        ...(action.found && { ...replay?.now, ...('before' in action && describeBeginning(action, replay?.now)) }),
+        ...(action.found && { ...replay?.now, ...('startCursor' in action && describeBeginning(action, replay?.now)) }),
         ...(!action.found && { status: 'idle', progress: '' })
       }));
     case 'earlier':
@@ -283,7 +283,7 @@ export function reduce(state: State, action: Action): State {
       return changeChat(state, action.chatId, chat => ({ ...chat, changes: action.changes }));
     case 'leftOut':
       return changeTranscript(state, findParent(state, action.chatId), before =>
-        changePart(before, action.chatId, part => ({
+        changeChatOrSubagent(before, action.chatId, part => ({
           ...part,
           blocks: setLeftOut(part.blocks, action.id, action.parts)
         }))
@@ -303,7 +303,7 @@ function reduceNotification(state: State, action: ServerNotification): State {
     case 'chat/toolCallProgress': {
       const report = action.params;
       return changeTranscript(state, findParent(state, report.chatId), before =>
-        changePart(before, report.chatId, part => ({ ...part, blocks: setProgress(part.blocks, report) }))
+        changeChatOrSubagent(before, report.chatId, part => ({ ...part, blocks: setProgress(part.blocks, report) }))
       );
     }
     case 'chat/cleared':
@@ -349,7 +349,7 @@ function reduceNotification(state: State, action: ServerNotification): State {
 /** Return the state after a content of a chat. */
 function reduceContent(before: State, params: ChatContentReceivedParams): State {
   const { chatId, content } = params;
-  const state = noteWaiting(before, params);
+  const state = markWaiting(before, params);
   // A content of a subagent changes only its transcript.
   if (params.parentChatId !== undefined) {
     return addToChat(state, params);
@@ -377,12 +377,12 @@ function reduceContent(before: State, params: ChatContentReceivedParams): State 
 }
 
 /**
- * Note in the list of chats whether a tool call of the chat waits for the user. This is a guess, because several calls
- * may wait. The next list that the server sends replaces it.
+ * Mark in the list of chats whether a tool call of the chat waits for the user. The mark may be wrong, because several
+ * calls may wait and this looks at one call only. The next list that the server sends corrects it.
  */
-function noteWaiting(state: State, { chatId, parentChatId, content }: ChatContentReceivedParams): State {
+function markWaiting(state: State, { chatId, parentChatId, content }: ChatContentReceivedParams): State {
   const waits = content.type === 'toolCallRun' && content.manualApproval;
-  if (!waits && !DECIDED.has(content.type)) {
+  if (!waits && !DECISION_CONTENTS.has(content.type)) {
     return state;
   }
   const id = parentChatId ?? chatId;
@@ -420,22 +420,23 @@ function applyToChat(before: Transcript, params: ChatContentReceivedParams): Tra
 
 /** Change the transcript of a subagent within the transcript of its parent. */
 function changeSubagent(before: Transcript, id: ChatId, change: (part: Transcript) => Transcript): Transcript {
-  return { ...before, agents: { ...before.agents, [id]: change(before.agents?.[id] ?? EMPTY_TRANSCRIPT) } };
+  return { ...before, subagents: { ...before.subagents, [id]: change(before.subagents?.[id] ?? EMPTY_TRANSCRIPT) } };
 }
 
 /** Change the transcript of the chat with this id: a subagent's transcript in `before`, otherwise `before` itself. */
-function changePart(before: Transcript, id: ChatId, change: (part: Transcript) => Transcript): Transcript {
-  return before.agents?.[id] === undefined ? change(before) : changeSubagent(before, id, change);
+function changeChatOrSubagent(before: Transcript, id: ChatId, change: (part: Transcript) => Transcript): Transcript {
+  return before.subagents?.[id] === undefined ? change(before) : changeSubagent(before, id, change);
 }
 
 /**
- * Return the id of the chat in which the chat `id` is shown: the parent of a subagent's chat, otherwise `id` itself.
+ * Return the id of the chat that contains the transcript of the chat `id`: the parent of a subagent's chat, otherwise
+ * `id` itself.
  */
 function findParent(state: State, id: ChatId): ChatId {
-  return Object.values(state.chats).find(({ agents }) => agents?.[id] !== undefined)?.id ?? id;
+  return Object.values(state.chats).find(({ subagents }) => subagents?.[id] !== undefined)?.id ?? id;
 }
 
-/** A waiting call of which the user leaves out some parts. */
+/** A waiting tool call whose change will be made only in part: the user has chosen parts to leave out. */
 export interface MarkedCall {
   readonly chatId: ChatId;
   /** The id of the call. */
@@ -450,19 +451,19 @@ export interface MarkedCall {
  */
 export function listMarkedCalls(state: State, chatId: ChatId): readonly MarkedCall[] {
   const parent = findParent(state, chatId);
-  const { blocks = [], agents = {} } = state.chats[String(parent)] ?? {};
+  const { blocks = [], subagents = {} } = state.chats[String(parent)] ?? {};
   const listIn = (id: ChatId, part: Blocks): readonly MarkedCall[] =>
     part.flatMap(block =>
       block.kind === 'tool' && block.status === 'waiting' && block.leftOut !== undefined && block.leftOut.length > 0
         ? [{ chatId: id, id: block.id, leftOut: block.leftOut }]
         : []
     );
-  return [...listIn(parent, blocks), ...Object.entries(agents).flatMap(([id, part]) => listIn(id, part.blocks))];
+  return [...listIn(parent, blocks), ...Object.entries(subagents).flatMap(([id, part]) => listIn(id, part.blocks))];
 }
 
 /** Whether the content was applied before. */
 function isRepeated(before: Transcript, { chatId, parentChatId, seq }: ChatContentReceivedParams): boolean {
-  const last = parentChatId === undefined ? before.seq : (before.agents?.[chatId]?.seq ?? 0);
+  const last = parentChatId === undefined ? before.seq : (before.subagents?.[chatId]?.seq ?? 0);
   return seq !== undefined && seq > 0 && seq <= last;
 }
 
@@ -525,13 +526,14 @@ function dropQuestions(state: State): State['chats'] {
 }
 
 /**
- * Return the chat with only those questions for which `kept` is true. If these are all, the chat is the same object.
+ * Return the chat with only those questions for which `keeps` returns true. If these are all questions, the chat is
+ * returned unchanged.
  */
-function filterQuestions(chat: Chat, kept: (question: Question) => boolean): Chat {
-  return chat.questions.every(kept) ? chat : { ...chat, questions: chat.questions.filter(kept) };
+function filterQuestions(chat: Chat, keeps: (question: Question) => boolean): Chat {
+  return chat.questions.every(keeps) ? chat : { ...chat, questions: chat.questions.filter(keeps) };
 }
 
-/** Change a chat. A chat that was never shown is not in the state and stays out: all chats would fill the memory. */
+/** Change a chat. A chat that was never shown is not added to the state, because all chats would need much memory. */
 function changeChat(state: State, id: ChatId, change: (chat: Chat) => Chat): State {
   const chat = state.chats[String(id)];
   return chat === undefined ? state : { ...state, chats: { ...state.chats, [String(id)]: change(chat) } };
@@ -542,21 +544,21 @@ function mapChats(state: State, change: (chat: Chat) => Chat): State['chats'] {
   return Object.fromEntries(Object.entries(state.chats).map(([id, chat]) => [id, change(chat)]));
 }
 
-/** The types of contents that follow a decision about a tool call: somebody has just clicked, here or elsewhere. */
-const DECIDED: ReadonlySet<string> = new Set(['toolCallRunning', 'toolCallRejected']);
+/** The types of contents that follow a decision about a tool call: somebody has just approved or rejected it. */
+const DECISION_CONTENTS: ReadonlySet<string> = new Set(['toolCallRunning', 'toolCallRejected']);
 
 /**
  * Whether a content must be shown at once. Streamed contents can wait a moment, because more of them follow. Contents
  * of a replay can wait, too.
  */
 export function isUrgent(state: State, { chatId, content }: ChatContentReceivedParams): boolean {
-  return DECIDED.has(content.type) && state.chats[String(chatId)]?.replay === undefined;
+  return DECISION_CONTENTS.has(content.type) && state.chats[String(chatId)]?.replay === undefined;
 }
 
-/** Return what is known of the chat before the part that was replayed. */
+/** Return what the server has sent about the part of the chat before the replayed part. */
 function describeBeginning(
-  { before, usage, tasks }: Extract<Action, { type: 'replayed' }>,
+  { startCursor, usage, tasks }: Extract<Action, { type: 'replayed' }>,
   now?: Transcript
-): Pick<Transcript, 'before' | 'usage' | 'tasks'> {
-  return { before, usage: now?.usage ?? usage ?? null, tasks };
+): Pick<Transcript, 'startCursor' | 'usage' | 'tasks'> {
+  return { startCursor, usage: now?.usage ?? usage ?? null, tasks };
 }

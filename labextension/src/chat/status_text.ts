@@ -10,7 +10,7 @@ import type { Chat, State } from './state';
 import { listWaitingChats } from './waiting_chats';
 import { baseName, formatCount, formatCost } from '../render/format';
 
-/** Return who answers, the activity and the cost in one line. */
+/** Return one line with the name of the model or agent that answers, the activity and the cost. */
 export function describeStatus(state: State, chat: Chat, trans: TranslationBundle): string {
   const answerer = findAnswerer(state, chat);
   const named = answerer === '' ? trans.__('Assistant') : trans.__('Assistant: %1', answerer);
@@ -23,8 +23,10 @@ function findAnswerer(state: State, chat: Chat): string {
   return state.outsideAgents.includes(agent) ? agent : baseName(model);
 }
 
-/** Describe the most important activity. If something in any chat waits for the user, or for somebody else who may approve it, that
- * comes before everything else. */
+/**
+ * Return the most important activity in words; empty when there is none. A chat that waits for the user, or for somebody
+ * else who may approve a call, is more important than a running chat.
+ */
 function describeActivity(state: State, chat: Chat, trans: TranslationBundle): string {
   if (state.connection !== 'open') {
     return state.connection === 'connecting' ? '' : trans.__('not connected');

@@ -1,8 +1,8 @@
 /**
- * Asks the server what the prompt box can suggest at `@`, `/` and `#`.
+ * Asks the server for the suggestions of the prompt box after `@` (contexts), `/` (commands) and `#` (files).
  *
- * This module knows no view and no connection: it sends requests through the argument `ask`. The list itself is
- * `view/composer/Completion.tsx`.
+ * This module knows no view and no connection: it sends requests with its argument `sendRequest`. The list itself is
+ * drawn by `view/composer/Completion.tsx`.
  */
 
 import { ChatCommand, ChatContext, ClientMethods, ChatId } from '../wire/protocol';
@@ -21,7 +21,7 @@ export interface Suggestion {
   readonly label: string;
   /** A longer text beside the label: a description or a path. */
   readonly detail: string;
-  /** The context that is sent with the message when this is chosen. */
+  /** The context that is sent with the message when this suggestion is chosen. */
   readonly context?: ChatContext;
   /** The text that replaces what was typed. */
   readonly insert?: string;
@@ -35,7 +35,7 @@ export interface Suggestions {
 }
 
 /** Sends a request to the server and returns the answer. */
-export type Ask = <K extends Requests<ClientMethods>>(
+export type SendRequest = <K extends Requests<ClientMethods>>(
   method: K,
   params: ClientMethods[K]['params']
 ) => Promise<ClientMethods[K]['result']>;
@@ -48,9 +48,9 @@ export async function listSuggestions(
   { kind, query }: Trigger,
   chatId: ChatId,
   contexts: readonly ChatContext[],
-  ask: Ask
+  sendRequest: SendRequest
 ): Promise<Suggestions> {
-  const { items, lacksVariables } = await querySuggestions(kind, { query, chatId }, contexts, ask);
+  const { items, lacksVariables } = await querySuggestions(kind, { query, chatId }, contexts, sendRequest);
   return { items: items.slice(0, MAX_SUGGESTIONS), lacksVariables };
 }
 
@@ -59,19 +59,19 @@ async function querySuggestions(
   kind: Trigger['kind'],
   params: { readonly query: string; readonly chatId: ChatId },
   contexts: readonly ChatContext[],
-  ask: Ask
+  sendRequest: SendRequest
 ): Promise<Suggestions> {
   switch (kind) {
     case '@': {
-      const found = await ask('chat/queryContext', { ...params, contexts });
+      const found = await sendRequest('chat/queryContext', { ...params, contexts });
       return { items: found.contexts.map(toSuggestion), lacksVariables: found.lacksVariables === true };
     }
     case '/': {
-      const { commands } = await ask('chat/queryCommands', params);
+      const { commands } = await sendRequest('chat/queryCommands', params);
       return { items: sortCommands(commands.map(toCommand), params.query), lacksVariables: false };
     }
     case '#': {
-      const { files } = await ask('chat/queryFiles', params);
+      const { files } = await sendRequest('chat/queryFiles', params);
       const items = files.map(({ path, type }) => ({
         key: path,
         kind: type,

@@ -1,6 +1,6 @@
 /**
- * Stores what a tab of the browser must still know after a reload: the chat that is shown, texts that the user has not
- * sent, and the decisions about hunks. A hunk is a group of neighbouring lines that the assistant has changed.
+ * Stores values that a tab of the browser needs again after a reload: the chat that is shown, texts that the user has
+ * not sent, and the decisions about hunks. A hunk is a group of neighbouring lines that the assistant has changed.
  *
  * This module knows no session: `panel/panel.tsx`, `drafts.ts` and `review/controller.ts` read and write the values.
  */

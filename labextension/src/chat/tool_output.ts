@@ -16,7 +16,7 @@ export async function fetchWholeOutput(session: Session, id: string): Promise<st
   const chatId = session.chat.id;
   const parts: string[] = [];
   for (let offset = 0; offset < MAX_LENGTH;) {
-    const part = await session.ask('chat/toolOutput', { chatId, id, offset, limit: PART_LENGTH });
+    const part = await session.requestOrShowError('chat/toolOutput', { chatId, id, offset, limit: PART_LENGTH });
     if (part === undefined) {
       return undefined;
     }

@@ -8,7 +8,7 @@
 import { Blocks, endBlocks, addContent } from './blocks';
 import { ChatContentReceivedParams, ChatStatus, TaskDetails, UsageContent } from '../wire/protocol';
 
-/** What is known of a chat, or of a part of it while it is replayed. */
+/** The transcript of a chat or, while the chat is replayed, of the part that was received so far. */
 export interface Transcript {
   /** The highest sequence number among the contents that were applied. */
   readonly seq: number;
@@ -20,16 +20,16 @@ export interface Transcript {
   readonly title: string;
   /** The tokens and the cost so far; null until the server has sent them. */
   readonly usage: UsageContent | null;
-  /** The ids of the turns that have ended, by the key of each turn's last block. */
-  readonly ends?: Readonly<Record<string, string>> | undefined;
+  /** The ids of the turns that have ended, by the key of the last block of each turn. */
+  readonly endedTurns?: Readonly<Record<string, string>> | undefined;
   /** The transcripts of subagents, by the ids of their chats. The call that started a subagent names its chat. */
-  readonly agents?: Readonly<Record<string, Transcript>> | undefined;
-  /** Present when the last answer is a plan that can be carried out. */
-  readonly plan?: true | undefined;
+  readonly subagents?: Readonly<Record<string, Transcript>> | undefined;
+  /** True when the last answer is a plan that the assistant can carry out if the user wants it. */
+  readonly hasProposedPlan?: true | undefined;
   /** The last list of tasks before the loaded history; undefined when there is none. */
   readonly tasks?: TaskDetails | undefined;
-  /** The place where the loaded history begins; undefined when the history is loaded from its beginning. */
-  readonly before?: string | number | undefined;
+  /** The server's cursor for the place where the loaded history begins; undefined when all of the history is loaded. */
+  readonly startCursor?: string | number | undefined;
 }
 
 /** The transcript of a new chat. It lists optional fields too, so that a chat that is cleared loses them. */
@@ -40,11 +40,11 @@ export const EMPTY_TRANSCRIPT: Transcript = {
   progress: '',
   title: '',
   usage: null,
-  ends: undefined,
-  agents: undefined,
-  plan: undefined,
+  endedTurns: undefined,
+  subagents: undefined,
+  hasProposedPlan: undefined,
   tasks: undefined,
-  before: undefined
+  startCursor: undefined
 };
 
 /** Return the transcript with a content applied. If the content changes nothing, the transcript is the same object. */
@@ -60,7 +60,7 @@ export function applyContent(before: Transcript, params: ChatContentReceivedPara
             progress: '',
             status: 'idle',
             blocks: endBlocks(before.blocks),
-            plan: content.plan === true || undefined,
+            hasProposedPlan: content.plan === true || undefined,
             ...recordEnd(before, params)
           };
     case 'usage':
@@ -72,10 +72,13 @@ export function applyContent(before: Transcript, params: ChatContentReceivedPara
   }
 }
 
-/** Return `ends` with the turn of a content added: it ends with the last block. */
-function recordEnd({ blocks, ends }: Transcript, { turn }: ChatContentReceivedParams): Pick<Transcript, 'ends'> {
+/** Return `endedTurns` with the turn of this content added. The turn has ended with the last block. */
+function recordEnd(
+  { blocks, endedTurns }: Transcript,
+  { turn }: ChatContentReceivedParams
+): Pick<Transcript, 'endedTurns'> {
   const last = blocks.at(-1);
-  return turn === undefined || last === undefined ? {} : { ends: { ...ends, [last.key]: turn } };
+  return turn === undefined || last === undefined ? {} : { endedTurns: { ...endedTurns, [last.key]: turn } };
 }
 
 /** Return the highest `seq` so far. A content that is not stored has none. */
@@ -85,6 +88,7 @@ function advanceSeq(before: Transcript, { seq }: ChatContentReceivedParams): Pic
 
 /** Return the transcript of a chat without its other fields. */
 export function pickTranscript(chat: Transcript): Transcript {
-  const { seq, blocks, status, progress, title, usage, ends, agents, plan, tasks, before } = chat;
-  return { seq, blocks, status, progress, title, usage, ends, agents, plan, tasks, before };
+  const { seq, blocks, status, progress, title, usage, endedTurns, subagents, hasProposedPlan, tasks, startCursor } =
+    chat;
+  return { seq, blocks, status, progress, title, usage, endedTurns, subagents, hasProposedPlan, tasks, startCursor };
 }

@@ -1,5 +1,6 @@
 /**
- * Finds the chats that wait for the user while the panel shows another one. A cell that asks has such a chat. Pure.
+ * Finds the chats that wait for the user while the panel shows another chat. For example, a tool call that a cell with
+ * `%%eca` has started may need approval. Pure.
  */
 
 import type { State } from './state';
@@ -15,7 +16,7 @@ export function listWaitingChats(state: State): readonly ChatSummary[] {
     : state.list.filter(chat => chat.id !== state.current && waitsForUser(chat));
 }
 
-/** Whether a chat goes on when the user has decided or answered. */
+/** Whether a chat waits for a decision, an answer or a sign-in of the user. */
 export function waitsForUser({ waiting, status }: ChatSummary): boolean {
   return waiting === true || status === 'login';
 }

@@ -10,12 +10,13 @@ import { ChatSummary } from '../wire/protocol';
 /** What the groups are made by. */
 export type Grouping = 'notebook' | 'date' | 'state';
 
-/** What a chat is doing. `waiting`: it goes on when the user has decided or answered. */
+/** What a chat is doing. `waiting`: it waits for a decision, an answer or a sign-in of the user. */
 export type ChatState = 'waiting' | 'running' | 'failed' | 'done';
 
 /** How long ago a chat was used last. */
 export type Age = 'today' | 'yesterday' | 'week' | 'month' | 'older';
 
+/** A group of chats, with the key by which they were grouped. */
 export interface ChatGroup {
   /** The path of a notebook, which is empty for the chats without one; an `Age`; or a `ChatState`. */
   readonly key: string;
@@ -27,7 +28,7 @@ const STATES: readonly ChatState[] = ['waiting', 'running', 'failed', 'done'];
 const AGES: readonly Age[] = ['today', 'yesterday', 'week', 'month', 'older'];
 
 /** Return what a chat is doing or, if it is idle, how its last turn ended. */
-export function findState(summary: ChatSummary): ChatState {
+export function getChatState(summary: ChatSummary): ChatState {
   // In the status `login` the chat waits until the user has entered a key or has signed in.
   const { status, outcome } = summary;
   if (waitsForUser(summary)) {
@@ -39,15 +40,15 @@ export function findState(summary: ChatSummary): ChatState {
   return outcome === 'failed' ? 'failed' : 'done';
 }
 
-/** Return the age of a time in calendar days of the user. Both times are milliseconds since the epoch. */
-export function findAge(at: number, now: number): Age {
+/** Return how long ago `time` was, in calendar days of the user. Both times are milliseconds since 1970. */
+export function findAge(time: number, now: number): Age {
   const midnight = new Date(now);
   midnight.setHours(0, 0, 0, 0);
-  // The calendar is asked, because a day in which the clock is changed has 23 or 25 hours.
+  // `setDate` counts calendar days. Hours would be wrong: a day on which the clock is changed has 23 or 25 of them.
   const isSince = (days: number): boolean => {
     const day = new Date(midnight);
     day.setDate(day.getDate() - days);
-    return at >= day.getTime();
+    return time >= day.getTime();
   };
   return isSince(0) ? 'today' : isSince(1) ? 'yesterday' : isSince(7) ? 'week' : isSince(30) ? 'month' : 'older';
 }
@@ -55,20 +56,20 @@ export function findAge(at: number, now: number): Age {
 /**
  * Return the groups that are not empty. `chats` begins with the newest, and the chats of a group keep their order.
  *
- * `now` is the time in milliseconds since 1970. `front` is the path of the notebook in front. Its group comes first.
- * Then come the other notebooks, in the order of their newest chats, and at last the chats without a notebook.
+ * `now` is the time in milliseconds since 1970. `activeNotebook` is the path of the active notebook, whose group comes
+ * first. Then come the other notebooks, in the order of their newest chats, and last the chats without a notebook.
  */
 export function groupChats(
   chats: readonly ChatSummary[],
   grouping: Grouping,
-  { now, front }: { readonly now: number; readonly front: string | undefined }
+  { now, activeNotebook }: { readonly now: number; readonly activeNotebook: string | undefined }
 ): readonly ChatGroup[] {
   const findKey = (chat: ChatSummary): string =>
     grouping === 'notebook'
       ? (chat.notebook ?? '')
       : grouping === 'date'
         ? findAge(chat.updatedAt, now)
-        : findState(chat);
+        : getChatState(chat);
   const groups = new Map<string, ChatSummary[]>();
   for (const chat of chats) {
     const key = findKey(chat);
@@ -77,7 +78,7 @@ export function groupChats(
   const keys = [...groups.keys()];
   const order =
     grouping === 'notebook'
-      ? [...new Set([...keys.filter(key => key === front), ...keys.filter(key => key !== ''), ''])]
+      ? [...new Set([...keys.filter(key => key === activeNotebook), ...keys.filter(key => key !== ''), ''])]
       : grouping === 'date'
         ? AGES
         : STATES;

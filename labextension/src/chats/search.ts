@@ -1,8 +1,8 @@
 /**
  * Finds chats by their titles and by what was written in them.
  *
- * The titles are known here, so chats are found by them at once. The server searches the titles and the messages. For
- * each chat with a message that has the words, it answers with a sentence of the newest such message.
+ * The page knows the titles, so it finds chats by their titles at once. The server searches the titles and the messages.
+ * For each chat with a message that has the words, it returns an excerpt: a sentence of the newest such message.
  */
 
 import { ChatId, ChatSummary } from '../wire/protocol';
@@ -29,22 +29,25 @@ export function filterChats(
   });
 }
 
-/** Ask the server which chats have the words of a query. Undefined if it cannot answer: then the error is shown. */
+/** Ask the server which chats have the words of a query. If that fails, show the error and return undefined. */
 export async function searchChats(session: Session, query: string): Promise<Excerpts | undefined> {
-  const result = await session.ask('chat/list', { query });
+  const result = await session.requestOrShowError('chat/list', { query });
   return result && new Map(result.chats.map(({ id, excerpt }) => [id, excerpt ?? '']));
 }
 
 /**
- * Cut a text into pieces that are a word of the query (`found`), and pieces between them. For example, the text
+ * Cut a text into pieces that are a word of the query (`isMatch`), and pieces between them. For example, the text
  * `Read a file` and the query `file` give the pieces `Read a ` and `file`.
  */
-export function markWords(text: string, query: string): readonly { readonly text: string; readonly found: boolean }[] {
-  // In a regular expression these characters have a meaning, so a backslash is put before each.
+export function markWords(
+  text: string,
+  query: string
+): readonly { readonly text: string; readonly isMatch: boolean }[] {
+  // These characters have a meaning in a regular expression, so a backslash is put before each of them.
   const words = splitQuery(query).map(word => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   if (words.length === 0) {
-    return [{ text, found: false }];
+    return [{ text, isMatch: false }];
   }
   const pieces = text.split(new RegExp(`(${words.join('|')})`, 'giu'));
-  return pieces.map((piece, index) => ({ text: piece, found: index % 2 === 1 })).filter(piece => piece.text !== '');
+  return pieces.map((piece, index) => ({ text: piece, isMatch: index % 2 === 1 })).filter(piece => piece.text !== '');
 }

@@ -1,6 +1,6 @@
 /**
- * Uses the notebook that the user worked in last: its place is the context of a prompt, and code of an answer can be
- * inserted there.
+ * Reads the place where the user works, which is sent as a context with a prompt, and inserts code of an answer there. The
+ * place is usually the active cell of the notebook that the user worked in last.
  *
  * This module knows no server. Changes that the assistant itself makes are in `live_notebooks.ts`.
  */
@@ -64,6 +64,7 @@ export function createCellFinder(tracker: INotebookTracker): FindCell {
  * active cell of the notebook that the user worked in last, and the selection in it.
  */
 export class NotebookSurroundings implements Surroundings {
+  /** The place that `current` returned last. */
   private last: EditorPlace | undefined;
 
   constructor(
@@ -73,6 +74,7 @@ export class NotebookSurroundings implements Surroundings {
     private readonly findFrontWidget: () => Widget | null = () => null
   ) {}
 
+  /** Call `subscriber` whenever the place may have changed. The returned function ends that. */
   readonly subscribe = (subscriber: () => void): (() => void) => {
     this.tracker.currentChanged.connect(subscriber);
     this.tracker.activeCellChanged.connect(subscriber);

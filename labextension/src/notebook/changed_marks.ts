@@ -1,6 +1,6 @@
 /**
- * Marks the cells that the assistant changed: a coloured line stands at their edge. The mark is removed when the user
- * runs or edits the cell.
+ * Marks the cells that the assistant changed with a coloured line at their edge. The mark is removed when the user runs
+ * or edits the cell.
  *
  * This module knows no chat: `live_notebooks.ts` and `review/controller.ts` decide which cells have marks.
  */
@@ -14,7 +14,7 @@ const MARK = 'eca-mod-changed';
 
 /** The marks in all open notebooks. */
 export class ChangedMarks {
-  /** The number of running calls of `pauseDuring`. If it is not 0, changes and runs are made by the assistant. */
+  /** The number of running calls of `pauseDuring`. While it is not 0, the assistant makes the changes and runs. */
   private pauses = 0;
   /** The cells whose changes are observed. */
   private readonly observed = new WeakSet<ISharedCell>();

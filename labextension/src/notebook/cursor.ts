@@ -15,10 +15,10 @@ import { baseName } from '../render/format';
 import { EditorPlace } from '../view/composer/Chips';
 
 /**
- * How many lines before and after the cursor are sent. That is usually enough for one function. The server sends the same
- * number of lines of a file.
+ * The number of lines before and after the cursor that are sent. It is usually enough for one function. The server uses
+ * the same number for files.
  */
-const AROUND = 20;
+const LINES_AROUND = 20;
 
 /** The lines of the cursor or the selection. */
 export interface Place {
@@ -77,12 +77,13 @@ export function findFile(widget: Widget | null | undefined): OpenFile | undefine
     : { path: context.localPath, editor };
 }
 
+/** Describe the place in a file for the chip above the prompt box. */
 export function describeFile({ path, editor }: OpenFile, trans: TranslationBundle): EditorPlace {
   const read = readPlace(editor);
   const place = describePlace(read, trans);
   const content =
     read.text === ''
-      ? trans.__('the %1 lines before and after the cursor, as they are in the editor', AROUND)
+      ? trans.__('the %1 lines before and after the cursor, as they are in the editor', LINES_AROUND)
       : trans.__('the selected text');
   return { label: `${baseName(path)} · ${place}`, detail: `${path}, ${place}`, content };
 }
@@ -93,11 +94,11 @@ export function toFileContext({ path, editor }: OpenFile): TextContext {
   if (place.text !== '') {
     return { type: 'text', label: `selected in ${path}, ${formatLines(place)}`, content: place.text };
   }
-  const first = Math.max(1, place.first - AROUND);
+  const first = Math.max(1, place.first - LINES_AROUND);
   const lines = editor.model.sharedModel
     .getSource()
     .split('\n')
-    .slice(first - 1, place.last + AROUND);
+    .slice(first - 1, place.last + LINES_AROUND);
   const range = formatLines({ first, last: first + lines.length - 1, text: '' });
   return { type: 'text', label: `${path}, ${range}, cursor in line ${String(place.first)}`, content: lines.join('\n') };
 }

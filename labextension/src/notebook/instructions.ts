@@ -1,11 +1,11 @@
 /**
- * Reads and writes the instructions for the assistant that a notebook carries in its metadata, under
+ * Reads and writes the instructions for the assistant that are stored in the metadata of a notebook, under
  * `jupyter_eca.instructions`.
  *
- * Whoever sends a notebook to the user must not control the assistant. So the instructions of a notebook that is not
- * trusted are shown, but not sent to a model. Trust is Jupyter's own: the user has signed or run all of the code. A
- * notebook without code cannot be trusted, because Jupyter has nothing to check in it. This module knows no view: the
- * view is `view/Instructions.tsx`.
+ * A person who sends a notebook to the user must not control the assistant. So the instructions of a notebook that is
+ * not trusted are shown, but not sent to a model. The trust is Jupyter's: a notebook is trusted when the user has signed
+ * or run all of its code. A notebook without code is never trusted, because Jupyter has nothing to check in it. This
+ * module knows no view: the view is `view/Instructions.tsx`.
  */
 
 import type { YNotebook } from '@jupyter/ydoc';
@@ -19,11 +19,13 @@ import { baseName } from '../render/format';
 /** The name of our entry in the metadata of a notebook. */
 const KEY = 'jupyter_eca';
 
+/** Return our entry in the metadata of a notebook; `{}` if there is none. */
 function readOwnMetadata(model: YNotebook): PartialJSONObject {
   const found: unknown = model.getMetadata(KEY);
   return typeof found === 'object' && found !== null ? (found as PartialJSONObject) : {};
 }
 
+/** Return the instructions in the metadata; empty when there are none. */
 export function readInstructions(model: YNotebook): string {
   const { instructions } = readOwnMetadata(model);
   return typeof instructions === 'string' ? instructions : '';
@@ -53,10 +55,12 @@ export function readTrustedInstructions({ context: { model } }: NotebookPanel): 
 
 /** The instructions of the active notebook. */
 export class ActiveInstructions implements InstructionsSource {
-  private seen: NotebookInstructions | undefined;
+  /** The instructions that `current` returned last. */
+  private last: NotebookInstructions | undefined;
 
   constructor(private readonly tracker: INotebookTracker) {}
 
+  /** Call `subscriber` whenever the instructions may have changed. The returned function ends that. */
   readonly subscribe = (subscriber: () => void): (() => void) => {
     let model: INotebookModel | undefined;
     // A notebook has no signal for a change of its trust. Each of its cells has one.
@@ -103,29 +107,30 @@ export class ActiveInstructions implements InstructionsSource {
   /** Return the instructions. As long as nothing has changed, this is the same object, as React requires. */
   readonly current = (): NotebookInstructions | undefined => {
     const now = this.read();
-    const same =
-      now?.path === this.seen?.path && now?.words === this.seen?.words && now?.trusted === this.seen?.trusted;
+    const same = now?.path === this.last?.path && now?.text === this.last?.text && now?.trusted === this.last?.trusted;
     if (!same) {
-      this.seen = now;
+      this.last = now;
     }
-    return this.seen;
+    return this.last;
   };
 
-  readonly save = (path: string, words: string): void => {
+  /** Write the instructions of the open notebook at `path`. */
+  readonly save = (path: string, text: string): void => {
     const panel = this.tracker.find(({ context }) => context.path === path);
     const model = panel?.context.model.sharedModel;
     if (model !== undefined) {
-      writeInstructions(model as YNotebook, words);
+      writeInstructions(model as YNotebook, text);
     }
   };
 
+  /** Return the instructions of the active notebook; undefined when there is none, or while it is loaded. */
   private read(): NotebookInstructions | undefined {
     const panel = this.tracker.currentWidget;
     if (panel === null || panel.isDisposed || panel.content.model === null) {
       return undefined;
     }
     const { path, model } = panel.context;
-    const words = readInstructions(model.sharedModel as YNotebook);
-    return { path, name: baseName(path), words, trusted: isTrusted(model.cells) };
+    const text = readInstructions(model.sharedModel as YNotebook);
+    return { path, name: baseName(path), text, trusted: isTrusted(model.cells) };
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Reads what linters have found in the editors of a notebook: language servers (jupyterlab-lsp) and all others that use
- * CodeMirror's lint package.
+ * Reads the diagnostics that linters show in the editors of a notebook: those of language servers (jupyterlab-lsp) and
+ * of all others that use CodeMirror's lint package.
  *
  * The diagnostics are read from the marks that CodeMirror draws into the text (its decorations). The state of the lint
  * package cannot be read, because each extension brings its own copy of the package. This module knows no server:
@@ -63,11 +63,11 @@ export function listDiagnostics(path: string, notebook: Notebook): EditorDiagnos
   });
 }
 
-/** List each finding once. Where findings overlap, each has more than one mark. */
+/** List the findings, each of them once. Where findings overlap, a finding has more than one mark. */
 export function listFindings(state: EditorState, decorations: typeof EditorView.decorations): Finding[] {
   const found = new Set<Finding>();
   for (const set of state.facet(decorations)) {
-    // A function computes decorations from what is visible. The lint package does not use one.
+    // Some extensions provide a function that computes the decorations. The lint package does not, so it is skipped.
     if (typeof set === 'function') {
       continue;
     }

@@ -22,9 +22,10 @@ import type {
 import { applyAsOneStep } from './undo_history';
 import { CellState, NewCell, NotebookCell, NotebookEditParams } from '../wire/protocol';
 
+/** One change that the server wants to make in a notebook: it inserts, edits, deletes, moves or restores (`put`) a cell. */
 export type NotebookChange = NotebookEditParams['changes'][number];
 
-/** A request cannot be carried out. The model reads the message as the reason. */
+/** Thrown when a request of the server cannot be carried out. The model reads the message as the reason. */
 export class Refusal extends Error {}
 
 /** The properties of an existing cell that a plan depends on. */
@@ -45,7 +46,10 @@ export interface CellOutline {
 const OUR_METADATA = 'jupyter_eca';
 const WRITTEN = { written: true };
 
-/** One step of a plan. Its indexes are valid when all steps before it are made. */
+/**
+ * One step of a plan. Its indexes are valid when all steps before it are made. `marks`: note in the metadata of the cell
+ * that the assistant has written in it.
+ */
 export type Step =
   | { readonly kind: 'insert'; readonly index: number; readonly cell: NewCell | NotebookCell }
   | { readonly kind: 'source'; readonly id: string; readonly source: string; readonly marks?: boolean }
@@ -60,8 +64,8 @@ export function planSteps(cells: readonly CellOutline[], changes: readonly Noteb
 }
 
 /**
- * Return the steps of one change, and make the same change in `draft`. `was` in a change is the source that the model
- * has read: if the cell has another source now, the change is refused.
+ * Return the steps of one change, and make the same change in `draft`. The field `was` of a change is the source that
+ * the model has read. If the cell has another source now, the change is refused.
  */
 function planChange(draft: CellOutline[], change: NotebookChange): readonly Step[] {
   switch (change.kind) {
@@ -121,7 +125,7 @@ function planPut(draft: CellOutline[], newIndex: number, cell: NotebookCell, was
   return [{ kind: 'delete', id: cell.id, index }, planInsert(draft, index, cell)];
 }
 
-/** Plan to insert a cell, at the nearest index that exists. */
+/** Plan to insert a cell. An index outside of the notebook is replaced by the nearest possible index. */
 function planInsert(draft: CellOutline[], index: number, cell: NewCell | NotebookCell): Step {
   const place = Math.min(Math.max(index, 0), draft.length);
   const { id, cellType, source } = cell;
@@ -160,7 +164,7 @@ function findIndex(draft: readonly CellOutline[], id: string, was?: string): num
   return index;
 }
 
-/** Return the cell. Throws: Refusal, if it is running: the output of the run would be lost if the cell were removed. */
+/** Return the cell. Throws: Refusal, if it is running, because the output of the run would be lost with the cell. */
 function requireIdle(cell: CellOutline): CellOutline {
   if (cell.running === true) {
     throw new Refusal(`cell ${cell.id} is running: only its source can be changed until it has ended`);
@@ -206,10 +210,10 @@ function makeSteps(model: YNotebook, steps: readonly Step[]): void {
         model.deleteCell(step.index);
         break;
       case 'move': {
-        const whole = cells.get(step.id)?.toJSON();
-        if (whole !== undefined) {
+        const cellJson = cells.get(step.id)?.toJSON();
+        if (cellJson !== undefined) {
           model.deleteCell(step.from);
-          cells.set(step.id, model.insertCell(step.to, whole));
+          cells.set(step.id, model.insertCell(step.to, cellJson));
         }
         break;
       }
@@ -218,14 +222,14 @@ function makeSteps(model: YNotebook, steps: readonly Step[]): void {
         if (cell?.getSource() !== step.source) {
           removeOldError(cell);
         }
-        rewrite(cell, step.source);
+        rewriteSource(cell, step.source);
         if (step.marks === true) {
           markWritten(cell);
         }
         break;
       }
       case 'restore':
-        restore(cells.get(step.cell.id), step.cell);
+        restoreCell(cells.get(step.cell.id), step.cell);
         break;
     }
   }
@@ -257,7 +261,7 @@ function markWritten(cell: ISharedCell | undefined): void {
  * Set the source of a cell. Only what differs is replaced, so that a cursor elsewhere in the cell stays, and so does
  * what another user types there.
  */
-function rewrite(cell: ISharedCell | undefined, source: string): void {
+function rewriteSource(cell: ISharedCell | undefined, source: string): void {
   const old = cell?.getSource() ?? '';
   const shorter = Math.min(old.length, source.length);
   // The number of equal characters at the beginning of both texts.
@@ -286,9 +290,9 @@ function splitsCharacter(text: string, offset: number): boolean {
 }
 
 /** Give a cell the source, metadata, outputs and attachments of `old`. */
-function restore(cell: ISharedCell | undefined, old: NotebookCell): void {
+function restoreCell(cell: ISharedCell | undefined, old: NotebookCell): void {
   const { source, metadata, executionCount, outputs, attachments } = old;
-  rewrite(cell, source);
+  rewriteSource(cell, source);
   for (const key of Object.keys(cell?.getMetadata() ?? {})) {
     cell?.deleteMetadata(key);
   }

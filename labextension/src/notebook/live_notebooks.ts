@@ -51,7 +51,7 @@ export interface LabParts {
   /** Runs cells, if Lab has another way to run them than its default. */
   readonly executor?: INotebookCellExecutor;
   /** Returns the widget that is in front in Lab's main area. */
-  readonly frontWidget?: () => Widget | null;
+  readonly findFrontWidget?: () => Widget | null;
 }
 
 /** The open notebooks. A notebook may have several views (`NotebookPanel`), which share one model. */
@@ -85,7 +85,7 @@ export class LiveNotebooks implements NotebookHost {
     return { notebooks: [...found.values()].sort((left, right) => Number(right.active) - Number(left.active)) };
   }
 
-  /** Return the cells and what else the server needs of a notebook. Throws: Refusal, when it is not open. */
+  /** Return the cells, the kernel and the selection of a notebook. Throws: Refusal, when it is not open. */
   async read({ path }: NotebookReadParams): Promise<NotebookDocument> {
     return toDocument(await this.waitForPanel(path));
   }
@@ -271,7 +271,7 @@ function readSelection({ activeCell }: Notebook): CellSelection | undefined {
   };
 }
 
-/** Return what a plan must know about the cells of a notebook. */
+/** Return the properties of the cells that a plan of changes depends on. */
 function outlineCells({ content }: NotebookPanel): CellOutline[] {
   return content.widgets.map(({ model }) => ({
     id: model.id,
@@ -284,8 +284,8 @@ function outlineCells({ content }: NotebookPanel): CellOutline[] {
 }
 
 /**
- * Set for each cell that was restored by `put` whether it was edited after its last run. Lab cannot know that: only the
- * change says it.
+ * Set for each cell that was restored by `put` whether it was edited after its last run. Lab cannot know this. The server
+ * sends it with the change.
  */
 function restoreDirtyState({ content }: NotebookPanel, changes: readonly NotebookChange[]): void {
   for (const change of changes) {
@@ -315,8 +315,8 @@ function mayFail({ model }: Cell): boolean {
 }
 
 /**
- * Remember what only the view knows about each cell, and return a function that restores it. It is lost when a cell is
- * moved, because a move is a deletion and an insertion in the model.
+ * Remember the state that each cell has only in the view (see `readView`), and return a function that restores it. This
+ * state is lost when a cell is moved, because a move is a deletion and an insertion in the model.
  */
 function rememberView(notebook: Notebook): () => void {
   const active = notebook.activeCell?.model.id;

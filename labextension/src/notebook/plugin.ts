@@ -1,5 +1,5 @@
 /**
- * The plugin with two commands: ask the assistant in a new cell, and stop the assistant.
+ * Defines a plugin of Lab with two commands: ask the assistant in a new cell, and stop the assistant.
  *
  * This module decides where the commands are shown and when they can run. What they do is in `insert_cell.ts` and
  * `stop.ts`.
@@ -25,6 +25,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
   activate
 };
 
+/** Add both commands to Lab. */
 function activate(
   app: JupyterFrontEnd,
   tracker: INotebookTracker,
@@ -32,9 +33,9 @@ function activate(
   palette: ICommandPalette | null,
   dialogs: ISessionContextDialogs | null
 ): void {
-  const language = translator ?? nullTranslator;
-  const trans = language.load('jupyter_eca');
-  /** Return the notebook that is in front; null when another kind of document is. */
+  const loadedTranslator = translator ?? nullTranslator;
+  const trans = loadedTranslator.load('jupyter_eca');
+  /** Return the notebook in the front tab; null when that tab has another kind of document. */
   const findFrontNotebook = (): NotebookPanel | null =>
     tracker.currentWidget === app.shell.currentWidget ? tracker.currentWidget : null;
 
@@ -47,7 +48,7 @@ function activate(
     execute: async () => {
       const panel = findFrontNotebook();
       if (panel !== null) {
-        await insertQuestion(panel, dialogs ?? undefined, language);
+        await insertQuestion(panel, dialogs ?? undefined, loadedTranslator);
       }
     }
   });

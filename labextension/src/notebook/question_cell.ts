@@ -9,7 +9,6 @@
 const QUESTION = /^\s*%{1,2}eca\b/;
 /** Finds in `%%eca -m anthropic/claude why?` the parts `%%eca`, ` -m ` and `anthropic/claude`. */
 const MODEL = /^(\s*%{1,2}eca)([ \t]+-m[ \t]+)?(\S*)/;
-
 /** Finds in `%%eca --agent codex why?` the parts `%%eca --agent ` and `codex`. The option is in the first line. */
 const AGENT = /^(\s*%{1,2}eca\b.*?[ \t](?:--agent|-b)[ \t]+)(\S*)/;
 

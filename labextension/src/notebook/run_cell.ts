@@ -13,9 +13,9 @@ import { Refusal } from './live_cells';
 import { CellState, RunStatus } from '../wire/protocol';
 
 /** How long to wait, in milliseconds, for a kernel that starts when its notebook is opened. */
-const START_MS = 60_000;
+const KERNEL_START_MS = 60_000;
 
-/** The statuses in which a kernel has lost its queue of requests. */
+/** The statuses of a kernel in which the cells that were sent to it will not run any more. */
 const LOST_STATUSES = new Set(['dead', 'autorestarting', 'restarting', 'terminating']);
 
 /**
@@ -40,7 +40,7 @@ export function readStates(notebook: Notebook): ReadonlyMap<string, CellState> {
 
 /** Return when the last run of a cell was sent to the kernel, as an ISO date. */
 function readSentTime(cell: CodeCell): string {
-  // Before the first run there is no future, although Lab's type has one always.
+  // Lab calls a run of a cell a future. Before the first run there is none, although Lab's type says otherwise.
   const future = cell.outputArea.future as typeof cell.outputArea.future | null | undefined;
   return future?.msg.header.date ?? '';
 }
@@ -48,7 +48,7 @@ function readSentTime(cell: CodeCell): string {
 /** Wait until the kernel can run code. Throws: Refusal, when it is dead or missing, or waits for input of the user. */
 export async function waitForKernel(session: ISessionContext): Promise<void> {
   if (!session.isReady && !session.isTerminating) {
-    await Promise.race([session.ready, new Promise(resolve => window.setTimeout(resolve, START_MS))]);
+    await Promise.race([session.ready, new Promise(resolve => window.setTimeout(resolve, KERNEL_START_MS))]);
   }
   if (session.isTerminating || session.session?.kernel?.status === 'dead') {
     throw new Refusal('the kernel of this notebook is dead or shutting down: the user can restart it');
@@ -79,7 +79,7 @@ export async function runToEnd(
   }
   // Aborts when the run is over, and ends everything that watches the run.
   const ended = new AbortController();
-  const lost = waitForKernelLoss(panel.sessionContext, ended.signal);
+  const kernelLoss = waitForKernelLoss(panel.sessionContext, ended.signal);
   const run = executor.runCell({
     cell,
     notebook: notebook.model,
@@ -95,13 +95,13 @@ export async function runToEnd(
   callOnAbort(signal, ended.signal, () => {
     interruptWhenRunning(panel, cell, ended.signal);
   });
-  let runAgain = false;
+  let wasRunAgain = false;
   try {
-    // True when the cell has run, false when Lab has dropped the run, and `lost` when the kernel is lost.
-    const done = await Promise.race([run, lost]);
-    runAgain = done === false && isRunAgain(cell);
+    // True when the cell has run, false when Lab has dropped the run, and 'lost' when the kernel has lost the run.
+    const done = await Promise.race([run, kernelLoss]);
+    wasRunAgain = done === false && isRunAgain(cell);
     if (done !== true) {
-      throw explainUnfinished(cell, runAgain);
+      throw explainUnfinished(cell, wasRunAgain);
     }
     return signal.aborted ? 'interrupted' : 'ok';
   } catch (error) {
@@ -109,7 +109,7 @@ export async function runToEnd(
   } finally {
     ended.abort();
     // Lab does the same for a cell that was sent to the kernel and did not run.
-    if (cell instanceof CodeCell && !cell.isDisposed && cell.model.executionCount === null && !runAgain) {
+    if (cell instanceof CodeCell && !cell.isDisposed && cell.model.executionCount === null && !wasRunAgain) {
       cell.model.executionState = 'idle';
     }
   }
@@ -123,7 +123,7 @@ function readFailure(cell: Cell, error: unknown, signal: AbortSignal): RunStatus
   if (!(error instanceof Error) || !error.message.startsWith('KernelReplyNotOK')) {
     throw error;
   }
-  // The reply for a cell that the kernel skipped has no error name, although Lab's type has one always.
+  // The reply for a cell that the kernel skipped has no error name, although Lab's type says otherwise.
   const { errorName } = error as { errorName?: KernelError['errorName'] };
   if (signal.aborted || errorName === 'KeyboardInterrupt') {
     return 'interrupted';
@@ -135,17 +135,17 @@ function readFailure(cell: Cell, error: unknown, signal: AbortSignal): RunStatus
 }
 
 /**
- * Whether an unfinished run ended because the cell was run again: Lab drops the older run then, and the cell has a new
- * one. Otherwise the kernel was lost, and the cell has no run any more. Lab calls a run of a cell a future.
+ * Whether a run did not finish because the cell was run again. Then Lab drops the older run, and the cell has a new run
+ * (in Lab's words a future). Otherwise the kernel was lost, and the cell has no run any more.
  */
 function isRunAgain(cell: Cell): boolean {
   return cell instanceof CodeCell && !cell.isDisposed && !cell.outputArea.future.isDisposed;
 }
 
-/** Return why a run did not come to its end. */
-function explainUnfinished(cell: Cell, runAgain: boolean): Refusal {
+/** Return the error that says why a run did not come to its end. */
+function explainUnfinished(cell: Cell, wasRunAgain: boolean): Refusal {
   const { id } = cell.model;
-  if (runAgain) {
+  if (wasRunAgain) {
     return new Refusal(`somebody else ran cell ${id} again before it had ended: that newer run continues`);
   }
   return new Refusal(
@@ -155,7 +155,7 @@ function explainUnfinished(cell: Cell, runAgain: boolean): Refusal {
   );
 }
 
-/** Resolve when the kernel loses its queue of requests. The kernel is watched until `ended` aborts. */
+/** Resolve when the kernel dies or is replaced, so that it loses its queue of runs. Stop watching when `ended` aborts. */
 function waitForKernelLoss(session: ISessionContext, ended: AbortSignal): Promise<'lost'> {
   return new Promise(resolve => {
     const handleKernelChange = (): void => {

@@ -2,8 +2,8 @@
  * Makes a change one step in both undo histories of Lab: the history of the notebook (Undo Cell Operation, the key Z)
  * and the history of each changed cell (Ctrl+Z). So the user can undo the change wherever the focus is.
  *
- * Yjs, the library that keeps the shared document, does not know that a step is in two histories. Without care, two
- * things go wrong:
+ * Yjs, the library that keeps the shared document, does not know that a step is in two histories. Without this module,
+ * two errors would occur:
  *
  * - A step is undone and redone in one history. The other history can then undo only half of it, and text is lost.
  * - A step is undone in one history although the other has newer steps. Texts of different times are then mixed.
@@ -24,11 +24,11 @@ import type { YNotebook } from '@jupyter/ydoc';
 
 /** The undo history of a notebook or of a cell. */
 type History = YNotebook['undoManager'];
-/** What one undo takes back. */
+/** One step of a history: the changes that one undo takes back. */
 type Step = History['undoStack'][number];
 
 /** The steps in histories of cells that are also in the history of their notebook. */
-const shared = new WeakSet<Step>();
+const sharedSteps = new WeakSet<Step>();
 
 /** True while a step is being added to several histories. */
 let isApplying = false;
@@ -65,8 +65,8 @@ export function applyAsOneStep(
     }
   }
   // The step that was added to each history; undefined where none was.
-  const [step, ...cellSteps] = all.map(({ undoStack }, n) =>
-    undoStack.at(-1) === before[n] ? undefined : undoStack.at(-1)
+  const [step, ...cellSteps] = all.map(({ undoStack }, index) =>
+    undoStack.at(-1) === before[index] ? undefined : undoStack.at(-1)
   );
   linkSteps(notebookHistory, step, cellHistories, cellSteps, onlySource);
 }
@@ -84,25 +84,25 @@ function linkSteps(
 ): void {
   // The notebook undoes the step: no cell can undo its part again.
   callOnUndo(notebookHistory, step, () => {
-    cellHistories.forEach((history, n) => {
-      forgetStep(history, cellSteps[n]);
+    cellHistories.forEach((history, index) => {
+      forgetStep(history, cellSteps[index]);
     });
   });
   // The notebook redoes the step: only the notebook can undo it from now on.
   notebookHistory.on('stack-item-popped', ({ type }: { readonly type: 'undo' | 'redo' }) => {
     for (const history of type === 'redo' ? cellHistories : []) {
-      history.undoStack = history.undoStack.filter(candidate => !shared.has(candidate));
+      history.undoStack = history.undoStack.filter(candidate => !sharedSteps.has(candidate));
     }
   });
-  cellHistories.forEach((history, n) => {
-    const cellStep = cellSteps[n];
+  cellHistories.forEach((history, index) => {
+    const cellStep = cellSteps[index];
     if (cellStep !== undefined) {
-      shared.add(cellStep);
+      sharedSteps.add(cellStep);
     }
     // The user types in the cell after the step: the step stays only in the history of the cell.
     history.on('stack-item-added', ({ type }: { readonly type: 'undo' | 'redo' }) => {
       if (onlySource && cellStep !== undefined && type === 'undo' && !isApplying) {
-        shared.delete(cellStep);
+        sharedSteps.delete(cellStep);
         notebookHistory.undoStack = notebookHistory.undoStack.filter(candidate => candidate !== step);
       }
     });

@@ -2,14 +2,14 @@
  * Shows the source of a cell while a change of the cell waits for a decision. The source may be hidden because the cell
  * is a rendered Markdown cell, or because its input is collapsed.
  *
- * A Markdown cell that was opened for a decision is rendered again afterwards. This module knows no change:
- * `review/controller.ts` says which cells are opened.
+ * A Markdown cell that was opened for a decision is rendered again afterwards. `review/controller.ts` decides which cells
+ * are opened.
  */
 
 import { Cell, MarkdownCell } from '@jupyterlab/cells';
 
-/** Whether the source of a cell cannot be seen. */
-export function isHidden(cell: Cell): boolean {
+/** Whether the source of a cell is hidden: its input is collapsed, or its Markdown is rendered. */
+export function isSourceHidden(cell: Cell): boolean {
   return cell.inputHidden || (cell instanceof MarkdownCell && cell.rendered);
 }
 
@@ -17,7 +17,7 @@ export function isHidden(cell: Cell): boolean {
 export class CellUnfolder {
   /** The cells that were opened, and must be rendered again. */
   private readonly opened = new Set<MarkdownCell>();
-  /** The cells whose changes between rendered and source are reported. */
+  /** The cells of which `onChange` reports when they are rendered and when their source is shown. */
   private readonly followed = new WeakSet<Cell>();
 
   /** `onChange` is called when a followed cell is rendered or its source is shown, by the user or by this class. */
@@ -54,7 +54,7 @@ export class CellUnfolder {
   /**
    * Render all opened cells except those whose changes are `undecided`. A cell that has the focus is left as it is.
    */
-  renderDecided(undecided: ReadonlySet<Cell>): void {
+  renderCellsExcept(undecided: ReadonlySet<Cell>): void {
     for (const cell of this.opened) {
       if (!undecided.has(cell)) {
         this.opened.delete(cell);

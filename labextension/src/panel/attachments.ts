@@ -33,7 +33,7 @@ export class ServerAttachments implements Attachments {
     return button.accept ? (value ?? []).map(model => this.toContext(model)) : [];
   }
 
-  /** Upload files into the folder of the notebook in front. Lab asks before it replaces a file. */
+  /** Upload files into the folder of the active notebook. Lab asks before it replaces a file. */
   async upload(files: readonly File[]): Promise<readonly ChatContext[]> {
     const { FileBrowserModel } = await import('@jupyterlab/filebrowser');
     const folder = new FileBrowserModel({ manager: this.manager, translator: this.translator, auto: false });
@@ -56,7 +56,7 @@ export class ServerAttachments implements Attachments {
     return models.map(model => this.toContext(model));
   }
 
-  /** Return the folder of the notebook in front; the root when there is none. */
+  /** Return the folder of the active notebook; empty, which means the root, when there is none. */
   private findFolder(): string {
     const path = this.tracker.currentWidget?.context.path ?? '';
     return path.slice(0, Math.max(0, path.lastIndexOf('/')));
@@ -64,7 +64,7 @@ export class ServerAttachments implements Attachments {
 
   /** Return the context for a file or a folder. The root folder has an empty path in Lab, and the path `.` in ECA. */
   private toContext({ path, type }: Contents.IModel): ChatContext {
-    // The path without the name of a drive, which only Lab knows.
+    // Lab can put the name of a drive before a path. The assistant's server does not know drives.
     const local = this.manager.services.contents.localPath(path);
     return type === 'directory' ? { type: 'directory', path: local || '.' } : { type: 'file', path: local };
   }

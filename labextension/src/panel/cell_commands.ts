@@ -1,5 +1,5 @@
 /**
- * The commands of a cell: ask about the cell in the panel, and edit the cell with the assistant.
+ * Adds the two commands of a cell to Lab: ask about the cell in the panel, and edit the cell with the assistant.
  *
  * This module knows no session: `place.ts` loads the panel when a command needs it.
  */
@@ -17,7 +17,7 @@ export const CellCommand = { ask: 'eca:ask-cell', edit: 'eca:edit-cell' } as con
 /** The command of `plugin.ts` that opens the panel. */
 const OPEN_COMMAND = 'eca:open-panel';
 
-/** Add both commands to Lab. They are about the active cell of the notebook in front. */
+/** Add both commands to Lab. They use the active cell of the active notebook. */
 export function addCellCommands(
   commands: CommandRegistry,
   tracker: INotebookTracker,
@@ -43,7 +43,7 @@ export function addCellCommands(
     isEnabled,
     execute: () => {
       if (tracker.currentWidget !== null) {
-        place.edit(tracker.currentWidget);
+        place.openEditBox(tracker.currentWidget);
       }
     }
   });

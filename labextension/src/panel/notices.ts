@@ -14,9 +14,10 @@ import { Offer } from '../chat/offers';
 export function showOffer(offer: Offer, trans: TranslationBundle, signIn: (server: string) => void): void {
   if (offer.kind === 'link') {
     const { text, url } = offer;
-    // Opened by a click, so that the browser does not block it as a pop-up. The new page cannot access this one.
+    // The click of the user opens the page, so the browser does not block it as a pop-up. With `noopener`, the new page
+    // cannot access this page.
     const open = (): void => void window.open(url, '_blank', 'noopener,noreferrer');
-    // `URL` returns the host in ASCII letters, so that no letter of another alphabet looks like one of them.
+    // `URL` returns the host in ASCII letters. So no letter of another alphabet can imitate the name of a known host.
     const label = trans.__('Open %1', new URL(url).host);
     Notification.info(text, { autoClose: false, actions: [{ label, caption: url, callback: open }] });
     return;

@@ -1,7 +1,7 @@
 /**
- * The panel in Lab: it creates the session, and gives the views what they use of Lab (`Env`).
+ * Creates the panel in Lab: the session, and the environment (`Env`) through which the views use Lab.
  *
- * The module is loaded when the panel is first shown. It knows no menu and no command: those are in `plugin.ts`.
+ * This module is loaded when the panel is first shown. It knows no menu and no command: those are in `plugin.ts`.
  * `widget/index.tsx` does the same for a panel in the output of a cell.
  */
 
@@ -40,7 +40,7 @@ import { Session } from '../chat/session';
 import { App } from '../view/App';
 import { Env, EnvProvider } from '../view/common/env';
 
-/** What the panel gets from its plugin. */
+/** The parts of Lab that the plugin passes to the panel. */
 export interface PanelParts {
   /** The address of the Jupyter server, and how to connect with it. */
   readonly settings: ServerConnection.ISettings;
@@ -60,28 +60,28 @@ export interface PanelParts {
   readonly documents: IDocumentManager | undefined;
 }
 
-/** The panel, with the session and everything that shows the session in the notebooks. */
+/** The panel, with its session, and with the objects that show the assistant's changes in the notebooks. */
 export class AssistantPanel extends ReactWidget {
   readonly session: Session;
   /** What the user has typed in each chat and not sent. */
   private readonly drafts: Drafts;
-  /** The place of the user in the notebook in front. */
+  /** The place where the user works, for example the active cell of a notebook. */
   private readonly surroundings: NotebookSurroundings;
-  /** The instructions of the notebook in front. */
+  /** The instructions of the active notebook. */
   private readonly instructions: ActiveInstructions;
   /** Shows the changes of the assistant in the cells. */
   readonly review: ReviewController;
   /** Rewrites cells as the user instructs. */
   readonly rewriter: CellRewriter;
-  /** What the views use of Lab. */
+  /** The functions of Lab that the views use. */
   readonly env: Env;
   /** What the user has set for the panel in Lab's settings. */
   readonly preferences: PreferenceStore;
-  /** Shows the chat of the notebook in front. */
+  /** Shows the chat of the active notebook. */
   private readonly follower: NotebookFollower;
-  /** Ends what follows the notebooks and the preferences. */
+  /** Disconnects the panel from the notebooks and the preferences. */
   private readonly stopFollowing: () => void;
-  /** Resolves when the panel has tried to connect and, if it could, shows the chat of the notebook in front. */
+  /** Resolves when the panel has tried to connect and, if it could, shows the chat of the active notebook. */
   readonly connecting: Promise<void>;
 
   constructor({
@@ -102,7 +102,7 @@ export class AssistantPanel extends ReactWidget {
     const { tracker } = lab;
     const openPath = (path: string): void => void lab.openPath(path);
     const code = {
-      // It is computed at each use, because the user goes from cell to cell.
+      // The place is computed at each use, because the user goes from cell to cell.
       get place() {
         return findCodePlace(tracker);
       }
@@ -128,11 +128,11 @@ export class AssistantPanel extends ReactWidget {
       approvalRules: new ApprovalRules(() => this.session),
       flags: createFlags(() => this.session)
     };
-    this.surroundings = new NotebookSurroundings(tracker, trans, lab.frontWidget);
+    this.surroundings = new NotebookSurroundings(tracker, trans, lab.findFrontWidget);
     this.instructions = new ActiveInstructions(tracker);
-    const remembered = new TabStorage(settings.baseUrl);
-    this.drafts = new Drafts(remembered);
-    const initialChat = remembered.getChat();
+    const storage = new TabStorage(settings.baseUrl);
+    this.drafts = new Drafts(storage);
+    const initialChat = storage.getChat();
     // The session uses this link once, and opens all later links itself.
     let firstLink: Promise<Link> | undefined = link;
     this.session = new Session({
@@ -160,13 +160,13 @@ export class AssistantPanel extends ReactWidget {
     };
     this.session.subscribe(() => {
       const { id } = this.session.chat;
-      if (String(id) !== remembered.getChat()) {
-        remembered.setChat(String(id));
+      if (String(id) !== storage.getChat()) {
+        storage.setChat(String(id));
       }
     });
     this.follower = new NotebookFollower(
       this.session,
-      remembered,
+      storage,
       this.drafts,
       this.surroundings.findNotebook,
       () => preferences.current().pinChat
@@ -183,7 +183,7 @@ export class AssistantPanel extends ReactWidget {
       stopWatching();
     };
     const painter = new HunkPainter();
-    this.review = new ReviewController(this.session, tracker, notebooks, painter, remembered, trans);
+    this.review = new ReviewController(this.session, tracker, notebooks, painter, storage, trans);
     this.rewriter = new CellRewriter(this.session, notebooks, painter, trans, () => this.connecting);
     this.node.addEventListener('click', this.openClickedPath);
     this.node.addEventListener('keydown', this.openClickedPath);
@@ -240,7 +240,7 @@ export class AssistantPanel extends ReactWidget {
           drafts={this.drafts}
           surroundings={this.surroundings}
           instructions={this.instructions}
-          isOfNotebook={this.follower.isOfNotebook}
+          isNotebookChat={this.follower.isNotebookChat}
         />
       </EnvProvider>
     );

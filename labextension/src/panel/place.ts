@@ -1,9 +1,9 @@
 /**
- * The place of the panel in Lab: an empty widget that Lab shows from the start, and that loads the panel when the panel
- * is first shown.
+ * Provides the place of the panel in Lab: an empty widget that Lab shows from the start. It loads the panel when the
+ * widget is first shown.
  *
- * Other plugins get the panel from it. They can load the panel (`loadPanel`), or wait until something else has loaded
- * it (`loaded`).
+ * Other plugins get the panel from this widget. They can load the panel (`loadPanel`), or wait until something else has
+ * loaded it (`loaded`).
  */
 
 import { Token } from '@lumino/coreutils';
@@ -20,6 +20,7 @@ export const IPanelPlace = new Token<PanelPlace>('jupyter-eca:IPanelPlace', 'Whe
 export class PanelPlace extends Widget {
   /** Undefined until `loadPanel` is called. */
   private panel: Promise<AssistantPanel> | undefined;
+  /** Resolves the promise `loaded`. */
   private resolveLoaded: (panel: AssistantPanel) => void = () => undefined;
   /** Resolves when the panel is loaded. */
   readonly loaded = new Promise<AssistantPanel>(resolve => {
@@ -47,7 +48,7 @@ export class PanelPlace extends Widget {
   }
 
   /** Open the edit box in the active cell of a notebook. The panel is loaded for that, but is not shown. */
-  edit(notebook: NotebookPanel): void {
+  openEditBox(notebook: NotebookPanel): void {
     void this.loadPanel().then(({ rewriter }) => rewriter.open(notebook));
   }
 

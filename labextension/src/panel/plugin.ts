@@ -1,5 +1,5 @@
 /**
- * The plugin of the panel: its place in Lab, and the commands that open it.
+ * Defines the plugin of the panel: it adds the panel to Lab, and the commands that open the panel.
  *
  * The panel itself (`panel.tsx`) is loaded when it is first shown.
  */
@@ -25,9 +25,10 @@ import { PreferenceStore } from '../view/common/preferences';
 const OPEN_COMMAND = 'eca:open-panel';
 /** The name of the app whose sidebars have a fixed width: a wider panel would be cut off. */
 const NOTEBOOK_APP = 'Jupyter Notebook';
-/** Places the panel after Lab's own panels on the right side. */
+/** The position of the panel among others at the same side. A large number: it comes after Lab's own panels. */
 const RANK = 900;
 
+/** The areas of Lab in which the panel can be. */
 type Area = 'left' | 'right' | 'main';
 
 export const panelPlugin: JupyterFrontEndPlugin<PanelPlace> = {
@@ -48,6 +49,7 @@ export const panelPlugin: JupyterFrontEndPlugin<PanelPlace> = {
   activate
 };
 
+/** Create the place of the panel, add it to Lab, and add the commands. */
 function activate(
   app: JupyterFrontEnd,
   tracker: INotebookTracker,
@@ -60,16 +62,16 @@ function activate(
   registry: ISettingRegistry | null,
   documents: IDocumentManager | null
 ): PanelPlace {
-  const language = translator ?? nullTranslator;
-  const trans = language.load('jupyter_eca');
+  const loadedTranslator = translator ?? nullTranslator;
+  const trans = loadedTranslator.load('jupyter_eca');
   const openPath = (path: string): Promise<unknown> => app.commands.execute('docmanager:open', { path });
   const reveal = (id: string): void => {
     app.shell.activateById(id);
   };
   const settings = app.serviceManager.serverSettings;
   const preferences = new PreferenceStore();
-  const frontWidget = (): Widget | null => app.shell.currentWidget;
-  const lab = { tracker, openPath, reveal, frontWidget, ...(executor && { executor }) };
+  const findFrontWidget = (): Widget | null => app.shell.currentWidget;
+  const lab = { tracker, openPath, reveal, findFrontWidget, ...(executor && { executor }) };
   const page = new PageNotebooks(settings, lab);
   const place = new PanelPlace(async () => {
     // For its first link the server has to load many modules. It does that while the panel is loaded here.
@@ -82,7 +84,7 @@ function activate(
       settings,
       link,
       rendermime,
-      translator: language,
+      translator: loadedTranslator,
       lab,
       notebooks,
       preferences,
@@ -141,7 +143,7 @@ function activate(
       if (typeof message === 'string') {
         place.ask(message);
       }
-      // Afterwards the chat of the notebook in front is shown, and no other chat replaces it. Callers rely on that.
+      // When this has resolved, the chat of the active notebook is shown, and stays. Callers of the command rely on that.
       await (
         await place.loadPanel()
       ).connecting;

@@ -36,7 +36,7 @@ import { getTone, NotebookOverview, OpenNote } from './overview';
 import { Session } from '../chat/session';
 import { listMarkedCalls } from '../chat/state';
 import { ChatId } from '../wire/protocol';
-import { isHidden, CellUnfolder } from '../notebook/unfold_cell';
+import { isSourceHidden, CellUnfolder } from '../notebook/unfold_cell';
 
 /** A note about an edit of a cell's source. */
 type EditNote = Extract<Note, { readonly kind: 'edit' }>;
@@ -146,7 +146,7 @@ export class ReviewController {
         this.painter.clear(cell, 'review');
       }
     });
-    this.unfolder.renderDecided(this.painted);
+    this.unfolder.renderCellsExcept(this.painted);
     this.removeOldBars(shownBars);
     this.removeDecidedMarks(listed);
     this.updateOverviews();
@@ -432,7 +432,7 @@ export class ReviewController {
         ? this.addWarning(this.describeWholeCall(this.describeProposal(note, cell), note.owner), note.owner.loads)
         : this.describeChange(note, edit);
     const tone = getTone(note);
-    const hidden = edit !== undefined && isHidden(cell);
+    const hidden = edit !== undefined && isSourceHidden(cell);
     const buttons = [...(hidden ? [this.createShowButton(cell)] : []), ...this.listButtons(note, edit)];
     return { tone, words, buttons, ...(source !== undefined && { source }) };
   }

@@ -177,12 +177,12 @@ interface WaitingCall {
 const NO_PARTS: readonly number[] = [];
 
 /** List the waiting calls of a chat and of its subagents that change files or cells. */
-function listWaiting({ id, status, blocks, agents }: Chat): readonly WaitingCall[] {
+function listWaiting({ id, status, blocks, subagents }: Chat): readonly WaitingCall[] {
   return status === 'idle'
     ? []
     : [
         ...listWaitingIn(id, blocks),
-        ...Object.entries(agents ?? {}).flatMap(([agent, part]) => listWaitingIn(agent, part.blocks))
+        ...Object.entries(subagents ?? {}).flatMap(([agent, part]) => listWaitingIn(agent, part.blocks))
       ];
 }
 

@@ -18,7 +18,7 @@ import type { ReviewBarActions, ReviewCounts } from './ReviewBar';
 import { ReviewBarWidget } from './ReviewBarWidget';
 import { MarkedCell, ScrollMap } from './scroll_map';
 import { findStop, isSameStop, listStops, Position, Stop } from './change_stops';
-import { isHidden } from '../notebook/unfold_cell';
+import { isSourceHidden } from '../notebook/unfold_cell';
 
 /** For how many frames a change to which the user has gone gets the focus back, if Lab takes it away. */
 const WATCHED_FRAMES = 30;
@@ -118,7 +118,7 @@ export class NotebookOverview {
     // Lab rejects this when another scroll begins. Then what follows is still right.
     await content.scrollToItem(stop.cell, 'smart').catch(() => undefined);
     await cell.ready;
-    if (hunks !== undefined && isHidden(cell)) {
+    if (hunks !== undefined && isSourceHidden(cell)) {
       this.actions.unfold(cell);
     }
     const hunk = hunks?.find(({ id }) => id === stop.hunk);

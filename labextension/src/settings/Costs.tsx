@@ -20,7 +20,7 @@ export function Costs({ session }: { readonly session: Session }): React.ReactEl
   const [costs, setCosts] = React.useState<ChatCostsResult>();
   const { id, usage, title } = session.chat;
   React.useEffect(() => {
-    void session.ask('chat/costs', { chatId: id }).then(setCosts);
+    void session.requestOrShowError('chat/costs', { chatId: id }).then(setCosts);
     // When the usage has changed, the costs have changed, too.
   }, [session, id, usage]);
   return costs === undefined ? (

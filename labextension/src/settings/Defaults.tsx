@@ -24,7 +24,7 @@ export function Defaults({ session, names = MODELS_AND_BUDGETS }: DefaultsProps)
   const { models } = React.useSyncExternalStore(session.subscribe, () => session.state);
   const [listed, setListed] = React.useState<ConfigDefaultsResult>();
   React.useEffect(() => {
-    void session.ask('config/defaults', {}).then(setListed);
+    void session.requestOrShowError('config/defaults', {}).then(setListed);
   }, [session]);
   return listed === undefined ? (
     <p className="eca-Note">{trans.__('Loading…')}</p>
@@ -33,7 +33,7 @@ export function Defaults({ session, names = MODELS_AND_BUDGETS }: DefaultsProps)
       listed={{ ...listed, defaults: listed.defaults.filter(({ name }) => names.includes(name)) }}
       models={models}
       onSave={async params => {
-        const result = await session.ask('config/setDefault', params);
+        const result = await session.requestOrShowError('config/setDefault', params);
         if (result !== undefined) {
           setListed(result);
         }

@@ -21,13 +21,16 @@ export function Jobs({ session }: { readonly session: Session }): React.ReactEle
   const { trans } = useEnv();
   const { jobs } = React.useSyncExternalStore(session.subscribe, () => session.state);
   React.useEffect(() => {
-    void session.ask('jobs/list', {}).then(params => {
+    void session.requestOrShowError('jobs/list', {}).then(params => {
       if (params !== undefined) {
         session.dispatch({ type: 'notification', method: 'jobs/updated', params });
       }
     });
   }, [session]);
-  const read = React.useCallback((jobId: string) => session.ask('jobs/readOutput', { jobId }), [session]);
+  const read = React.useCallback(
+    (jobId: string) => session.requestOrShowError('jobs/readOutput', { jobId }),
+    [session]
+  );
   return (
     <>
       {jobs.length === 0 && (
@@ -35,7 +38,12 @@ export function Jobs({ session }: { readonly session: Session }): React.ReactEle
       )}
       <ul className="eca-Cards">
         {jobs.map(job => (
-          <JobCard key={job.id} job={job} read={read} onKill={() => void session.ask('jobs/kill', { jobId: job.id })} />
+          <JobCard
+            key={job.id}
+            job={job}
+            read={read}
+            onKill={() => void session.requestOrShowError('jobs/kill', { jobId: job.id })}
+          />
         ))}
       </ul>
     </>

@@ -10,7 +10,7 @@ import * as React from 'react';
 import { LoginStep, ProvidersTryResult, ProviderStatus } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { useEnv } from '../view/common/env';
-import { Outcome } from '../view/first_run/FirstRun';
+import { KeyOutcome } from '../view/first_run/FirstRun';
 import { Login } from '../view/first_run/Login';
 
 /** Fetches the providers and shows them. At most one sign-in is open at a time. */
@@ -20,7 +20,7 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
   /** The id of the provider whose sign-in is open; empty when none is. */
   const [signingIn, setSigningIn] = React.useState('');
   const load = React.useCallback(async () => {
-    const listed = await session.ask('providers/list', {});
+    const listed = await session.requestOrShowError('providers/list', {});
     listed?.providers.forEach(params => {
       session.dispatch({ type: 'notification', method: 'providers/updated', params });
     });
@@ -43,9 +43,9 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
             onSignIn={() => {
               setSigningIn(provider.id);
             }}
-            onSignOut={() => void session.ask('providers/logout', { provider: provider.id })}
+            onSignOut={() => void session.requestOrShowError('providers/logout', { provider: provider.id })}
             onTry={async () => {
-              const result = await session.ask('providers/try', { provider: provider.id });
+              const result = await session.requestOrShowError('providers/try', { provider: provider.id });
               await load();
               return result;
             }}
@@ -54,8 +54,8 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
               <Login
                 provider={provider}
                 errors={messages.flatMap(({ type, text }) => (type === 'error' ? [text] : []))}
-                login={method => requestLogin(session, provider.id, method)}
-                enter={data => session.request('providers/loginInput', { provider: provider.id, data })}
+                beginLogin={method => requestLogin(session, provider.id, method)}
+                sendInput={data => session.request('providers/loginInput', { provider: provider.id, data })}
                 onEnd={() => {
                   setSigningIn('');
                 }}
@@ -139,7 +139,7 @@ export function Provider({ provider, onSignIn, onSignOut, onTry, children }: Pro
           </button>
         )}
       </div>
-      <Outcome busy={trying} result={result} />
+      <KeyOutcome busy={trying} result={result} />
       {children}
     </li>
   );

@@ -27,7 +27,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
   /** The file to which the last rule was written; empty when none was. */
   const [written, setWritten] = React.useState('');
   const reload = React.useCallback(async () => {
-    setListed(await session.ask('approvals/list', {}));
+    setListed(await session.requestOrShowError('approvals/list', {}));
   }, [session]);
   React.useEffect(() => {
     void reload();
@@ -79,7 +79,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
       <RuleList
         listed={listed}
         onRemove={async ({ decision, rule, argsMatchers = {} }) => {
-          await session.ask('approvals/remove', { decision, rule, argsMatchers });
+          await session.requestOrShowError('approvals/remove', { decision, rule, argsMatchers });
           await reload();
         }}
       />

@@ -32,7 +32,7 @@ export function Servers({ session }: { readonly session: Session }): React.React
       {adding ? (
         <ServerForm
           onSubmit={async params => {
-            const result = await session.ask('mcp/addServer', params);
+            const result = await session.requestOrShowError('mcp/addServer', params);
             if (result?.error === undefined) {
               // Without a result, the request failed: the error is shown above, and the form stays open.
               setAdding(result === undefined);
@@ -104,15 +104,15 @@ function createActions(session: Session): Omit<ServerActions, 'onEdit'> {
       session.notify('mcp/logoutServer', { name });
     },
     onRemove: async name => {
-      const result = await session.ask('mcp/removeServer', { name });
+      const result = await session.requestOrShowError('mcp/removeServer', { name });
       if (result?.error !== undefined) {
         session.showMessage('error', result.error.message);
       }
     },
     onSwitch: async (server, tool, on) => {
-      await session.ask('tool/switch', { server, tool, on });
+      await session.requestOrShowError('tool/switch', { server, tool, on });
     },
     readLog: async (name): Promise<readonly ServerLogLine[]> =>
-      (await session.ask('mcp/serverLog', { name }))?.lines ?? []
+      (await session.requestOrShowError('mcp/serverLog', { name }))?.lines ?? []
   };
 }

@@ -14,7 +14,7 @@ import { Defaults } from './Defaults';
 import { useEnv } from '../view/common/env';
 import { Icon, IconName } from '../view/common/Icon';
 import { Jobs } from './Jobs';
-import { useKeptFocus } from '../view/common/kept_focus';
+import { useFocusRestoration } from '../view/common/kept_focus';
 import { Messages } from '../view/common/Messages';
 import { Providers } from './Providers';
 import { Report } from './Report';
@@ -63,7 +63,7 @@ export function Settings({ session, section, onSection }: Props): React.ReactEle
   };
   const id = React.useId();
   const frame = React.useRef<HTMLDivElement>(null);
-  useKeptFocus(frame);
+  useFocusRestoration(frame);
   return (
     <div ref={frame} className="eca-Settings">
       <div
@@ -103,7 +103,7 @@ export function Settings({ session, section, onSection }: Props): React.ReactEle
         <h1>{names[section]}</h1>
         <Messages session={session} messages={messages.filter(({ type }) => type !== 'info')} />
         {connection === 'open' ? (
-          <Boundary instead={trans.__('This could not be shown.')} key={section}>
+          <Boundary fallback={trans.__('This could not be shown.')} key={section}>
             <SectionBody session={session} section={section} />
           </Boundary>
         ) : (
@@ -130,6 +130,8 @@ function SectionBody({ session, section }: Pick<Props, 'session' | 'section'>): 
     case 'costs':
       return <Costs session={session} />;
     case 'report':
-      return <Report fetchReport={async () => (await session.ask('workspace/doctor', {}))?.text ?? ''} />;
+      return (
+        <Report fetchReport={async () => (await session.requestOrShowError('workspace/doctor', {}))?.text ?? ''} />
+      );
   }
 }

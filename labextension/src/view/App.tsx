@@ -1,12 +1,12 @@
 /**
- * The view of the whole panel: the header and, below it, a chat with its prompt box or the list of chats.
+ * Draws the whole panel: the header and, below it, a chat with its prompt box or the list of chats.
  *
  * It keeps only the state of the view. The session (`chat/session.ts`) does what the user asks for. The parts of the
  * view are in `transcript/` (the messages of the chat), `tools/` (the cards of tool calls) and `composer/` (the prompt
  * box and what is around it).
  *
- * While a turn is running, the user may send more messages. A message that steers (`steers`) goes to the running turn,
- * and a message of the queue (`queue`) waits for the end of the turn.
+ * While a turn is running, the user may send more messages. A steering message (`Chat.steers`) goes to the running turn.
+ * A queued message (`Chat.queue`) waits for the end of the turn.
  */
 
 import * as React from 'react';
@@ -17,7 +17,7 @@ import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
 import { deleteChat, renameChat } from '../chat/chat_list';
 import { listWaitingChats } from '../chat/waiting_chats';
 import { searchChats } from '../chats/search';
-import { Drafts, putBack, startChat, UnsentMessage } from '../chat/drafts';
+import { Drafts, putBackMessage, startChat, UnsentMessage } from '../chat/drafts';
 import { FirstSteps } from './first_run/first_steps';
 import { fetchOlderPage } from '../chat/fetch_page';
 import { estimatePrompt, estimateWithRequest } from '../chat/estimates';
@@ -40,21 +40,21 @@ import { EstimateSource } from './composer/Estimate';
 import { Export } from './Export';
 import { IconButton } from './common/Icon';
 import { Instructions, InstructionsSource } from './Instructions';
-import { useKeptFocus } from './common/kept_focus';
+import { useFocusRestoration } from './common/kept_focus';
 import { Messages } from './common/Messages';
 import { ChatPeople, usePeople } from './common/people';
 import { Rights, useMayAsk } from './common/rights';
 import { openPicker, Pickers } from './composer/Pickers';
-import { ApproveAll, approveShown } from './tools/ApproveAll';
+import { ApproveAll, approveShownCalls } from './tools/ApproveAll';
 import {
   CallInChat,
-  findField,
+  getFieldKind,
   listWaitingCalls,
   getCallKey,
   NextDecision,
   readDecisionKey
 } from './tools/decision_keys';
-import { CarryOut, Plan } from './tools/Plan';
+import { CarryOutButton, Plan } from './tools/Plan';
 import { Question } from './transcript/Question';
 import { StatusLine } from './StatusLine';
 import { Transcript } from './transcript/Transcript';
@@ -75,7 +75,7 @@ export interface Surroundings {
   readonly findNotebook?: () => string | undefined;
 }
 
-/** Stands in for `Surroundings.findNotebook` where the page cannot find a notebook. */
+/** Used in place of `Surroundings.findNotebook` where the page has no such function. */
 const findNoNotebook = (): undefined => undefined;
 
 interface Props {
@@ -86,32 +86,35 @@ interface Props {
   readonly surroundings: Surroundings;
   /** The instructions of the notebook in front. */
   readonly instructions: InstructionsSource;
-  /** Returns whether a chat is shown again when the user goes to its notebook. */
-  readonly isOfNotebook?: (chatId: ChatId) => boolean;
+  /** Returns whether a chat belongs to a notebook: the panel shows it again when the user goes to that notebook. */
+  readonly isNotebookChat?: (chatId: ChatId) => boolean;
 }
 
-/** The panel. */
+/** The whole panel. It is drawn again whenever the state of the session changes. */
 export function App({
   session,
   drafts,
   surroundings,
   instructions,
-  isOfNotebook = () => false
+  isNotebookChat = () => false
 }: Props): React.ReactElement {
   const { trans } = useEnv();
   const state = React.useSyncExternalStore(session.subscribe, () => session.state);
   const { chat } = session;
-  const front = React.useSyncExternalStore(surroundings.subscribe, surroundings.findNotebook ?? findNoNotebook);
+  const activeNotebook = React.useSyncExternalStore(
+    surroundings.subscribe,
+    surroundings.findNotebook ?? findNoNotebook
+  );
   /** Whether the list of chats is shown. */
-  const [listing, setListing] = React.useState(false);
-  /** Whether the user is asked for the format of an export. */
-  const [exporting, setExporting] = React.useState(false);
+  const [isListShown, showList] = React.useState(false);
+  /** Whether the choice of the format for an export is shown. */
+  const [isExportShown, showExport] = React.useState(false);
   const panel = React.useRef<HTMLDivElement>(null);
-  const waiting = React.useMemo(() => (listing ? [] : listWaitingCalls(chat)), [listing, chat]);
+  const waiting = React.useMemo(() => (isListShown ? [] : listWaitingCalls(chat)), [isListShown, chat]);
   const people = usePeople(chat, state.user);
-  useKeptFocus(panel);
-  useForgottenDrafts(session, drafts);
-  useRefusedMessages(session, drafts, listing);
+  useFocusRestoration(panel);
+  useDraftCleanup(session, drafts);
+  useRefusedMessageRecovery(session, drafts, isListShown);
   const mayAsk = state.rights?.asks !== false;
   return (
     <Rights.Provider value={state.rights}>
@@ -122,39 +125,39 @@ export function App({
           decideWithKey(session, state.rights?.approves === false ? [] : waiting, event);
         }}
         onKeyDown={event => {
-          if (event.key === 'Escape' && listing) {
-            setListing(false);
+          if (event.key === 'Escape' && isListShown) {
+            showList(false);
           }
         }}
       >
         <Header
-          title={listing ? trans.__('Chats') : toPlainText(chat.title) || trans.__('New chat')}
-          listing={listing}
-          onList={() => {
+          title={isListShown ? trans.__('Chats') : toPlainText(chat.title) || trans.__('New chat')}
+          isListShown={isListShown}
+          onToggleList={() => {
             void session.loadChats();
-            setExporting(false);
-            setListing(!listing);
+            showExport(false);
+            showList(!isListShown);
           }}
           onExport={
-            !mayAsk || listing || chat.blocks.length === 0 || chat.status !== 'idle'
+            !mayAsk || isListShown || chat.blocks.length === 0 || chat.status !== 'idle'
               ? undefined
               : () => {
-                  setExporting(!exporting);
+                  showExport(!isExportShown);
                 }
           }
           onNew={
             mayAsk
               ? () => {
-                  setListing(false);
-                  startChat(session, drafts, isOfNotebook);
+                  showList(false);
+                  startChat(session, drafts, isNotebookChat);
                 }
               : undefined
           }
         />
-        {exporting && (
+        {isExportShown && (
           <Export
             onChoose={suffix => {
-              setExporting(false);
+              showExport(false);
               if (suffix !== undefined) {
                 void session.prompt(`/export ${suffix}`, []);
               }
@@ -162,7 +165,7 @@ export function App({
           />
         )}
         <Messages session={session} messages={state.messages} />
-        {!listing && (
+        {!isListShown && (
           <WaitingChats
             chats={listWaitingChats(state)}
             onOpen={id => {
@@ -173,18 +176,18 @@ export function App({
         <TrustNotice
           untrusted={state.untrusted}
           onTrust={async ({ folder, digest }) => {
-            await session.ask('workspace/trust', { folder, digest });
+            await session.requestOrShowError('workspace/trust', { folder, digest });
           }}
         />
-        <Boundary instead={trans.__('This chat could not be shown.')} key={listing ? 'chats' : String(chat.id)}>
-          {listing ? (
+        <Boundary fallback={trans.__('This chat could not be shown.')} key={isListShown ? 'chats' : String(chat.id)}>
+          {isListShown ? (
             <ChatList
               chats={state.list}
-              current={chat.id}
-              front={front}
+              currentChat={chat.id}
+              activeNotebook={activeNotebook}
               onSearch={query => searchChats(session, query)}
               onOpen={id => {
-                setListing(false);
+                showList(false);
                 void session.openChat(id);
               }}
               onRename={(id, title) => void renameChat(session, id, title)}
@@ -225,18 +228,18 @@ export function App({
 }
 
 /**
- * Handle a key that approves or rejects a tool call. It is the call that has the focus or, if none has it, the first
- * one that waits. Another key approves all calls. `waiting` are the calls that wait for a decision.
+ * Handle a key that approves or rejects a tool call: the call that has the focus or, if none has it, the first call
+ * that waits. Another key approves all calls. `waiting` are the calls that wait for a decision.
  */
 function decideWithKey(session: Session, waiting: readonly CallInChat[], event: React.KeyboardEvent): void {
   const { key, ctrlKey, metaKey, shiftKey, altKey, repeat, target } = event;
-  const decision = readDecisionKey({ key, ctrlKey, metaKey, shiftKey, altKey, repeat, field: findField(target) });
+  const decision = readDecisionKey({ key, ctrlKey, metaKey, shiftKey, altKey, repeat, field: getFieldKind(target) });
   const focused = target instanceof Element ? target.closest('.eca-Tool[data-status=waiting]') : null;
   const next = waiting.find(call => getCallKey(call) === focused?.getAttribute('data-call')) ?? waiting[0];
   if (decision === undefined || next === undefined) {
     return;
   }
-  // While the user writes a reason or a rule, the buttons and their keys are not shown, and the keys do nothing.
+  // While the user writes the reason of a rejection or a rule, the card has no buttons, and the keys do nothing.
   const card = event.currentTarget.querySelector(`.eca-Tool[data-call="${CSS.escape(getCallKey(next))}"]`);
   if (decision !== 'approveAll' && card?.querySelector('[aria-keyshortcuts="Control+Enter"]') == null) {
     return;
@@ -244,9 +247,9 @@ function decideWithKey(session: Session, waiting: readonly CallInChat[], event: 
   event.preventDefault();
   event.stopPropagation();
   if (decision === 'approveAll') {
-    approveShown(session, waiting);
+    approveShownCalls(session, waiting);
   } else if (decision === 'approve') {
-    approveShown(session, [next]);
+    approveShownCalls(session, [next]);
   } else {
     session.reject(next.block.id, '', next.chatId);
   }
@@ -255,9 +258,9 @@ function decideWithKey(session: Session, waiting: readonly CallInChat[], event: 
 interface HeaderProps {
   readonly title: string;
   /** Whether the list of chats is shown, and not a chat. */
-  readonly listing: boolean;
+  readonly isListShown: boolean;
   /** Opens the list of chats, or closes it. */
-  readonly onList: () => void;
+  readonly onToggleList: () => void;
   /** Exports the chat. Undefined while there is nothing to export, and for a user who may only read. */
   readonly onExport: (() => void) | undefined;
   /** Starts a new chat; undefined for a user who may only read. */
@@ -265,20 +268,20 @@ interface HeaderProps {
 }
 
 /** The line at the top of the panel. */
-function Header({ title, listing, onList, onExport, onNew }: HeaderProps): React.ReactElement {
+function Header({ title, isListShown, onToggleList, onExport, onNew }: HeaderProps): React.ReactElement {
   const { trans, openSettings, savePreferences } = useEnv();
   const { pinChat } = usePreferences();
   return (
     <div className="eca-Header">
       <IconButton
-        icon={listing ? 'back' : 'chats'}
-        label={listing ? trans.__('Back to the chat') : trans.__('All chats')}
-        onClick={onList}
+        icon={isListShown ? 'back' : 'chats'}
+        label={isListShown ? trans.__('Back to the chat') : trans.__('All chats')}
+        onClick={onToggleList}
       />
       <h1 title={title} dir="auto">
         {title}
       </h1>
-      {savePreferences && !listing && (
+      {savePreferences && !isListShown && (
         <IconButton
           icon="pin"
           label={trans.__('Pin this chat: keep it when you go to another notebook')}
@@ -306,22 +309,25 @@ function Header({ title, listing, onList, onExport, onNew }: HeaderProps): React
 interface ChatViewProps extends Props {
   readonly state: State;
   readonly chat: Chat;
-  /** The calls that wait for a decision, as they are drawn. */
+  /** The calls that wait for a decision, in the order in which they are drawn. */
   readonly waiting: readonly CallInChat[];
 }
 
-/** A chat with its prompt box. */
+/** Draws a chat with its prompt box. */
 function ChatView(props: ChatViewProps): React.ReactElement {
   const { session, drafts, state, chat, waiting, surroundings, instructions } = props;
   const { trans } = useEnv();
   const place = React.useSyncExternalStore(surroundings.subscribe, surroundings.current);
   /** The earlier message that the user has chosen to edit; undefined while the prompt box has a new message. */
-  const [chosen, setChosen] = React.useState<UserBlock>();
+  const [chosenMessage, setChosenMessage] = React.useState<UserBlock>();
   // The message may be gone by now: the chat was rolled back, here or in another tab.
-  const edited = chosen !== undefined && chat.blocks.some(block => isSameMessage(block, chosen)) ? chosen : undefined;
+  const editedMessage =
+    chosenMessage !== undefined && chat.blocks.some(block => isSameMessage(block, chosenMessage))
+      ? chosenMessage
+      : undefined;
   const [insertedText, insertText] = useTextInsertion(session);
   /** How many messages were sent here. When the number grows, the transcript scrolls to its end. */
-  const [sent, setSent] = React.useState(0);
+  const [sentCount, setSentCount] = React.useState(0);
   const busy = chat.status !== 'idle';
   const plan = React.useMemo(() => findPlan(chat.blocks, chat.tasks), [chat.blocks, chat.tasks]);
   const query = React.useCallback(
@@ -339,7 +345,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   );
   const onBackground = React.useCallback(
     (id: string, chatId: ChatId) => {
-      void session.ask('chat/toolCallBackground', { chatId, id });
+      void session.requestOrShowError('chat/toolCallBackground', { chatId, id });
     },
     [session]
   );
@@ -351,13 +357,13 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   );
   const onEdit = React.useCallback(
     (block: UserBlock) => {
-      setChosen(block);
+      setChosenMessage(block);
       insertText(block.text, 'replace', block.contexts);
     },
     [insertText]
   );
   const onCancelEdit = React.useCallback(() => {
-    setChosen(undefined);
+    setChosenMessage(undefined);
     const { text, contexts } = drafts.get(chat.id);
     insertText(text, 'replace', contexts);
   }, [drafts, insertText, chat.id]);
@@ -384,12 +390,12 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   const onFork = React.useCallback((block: UserBlock) => void forkChat(session, block), [session]);
   const onRollBack = React.useCallback(
     (block: UserBlock, extent: Extent) => {
-      if (edited !== undefined) {
+      if (editedMessage !== undefined) {
         onCancelEdit();
       }
       void rollBack(session, block, extent);
     },
-    [session, edited, onCancelEdit]
+    [session, editedMessage, onCancelEdit]
   );
   const review = React.useMemo(
     () => ({
@@ -400,31 +406,32 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   );
   const mayAsk = useMayAsk();
   const firstSteps = React.useMemo(() => new FirstSteps(session), [session]);
-  useLoadedChanges(session, chat, state.connection === 'open');
+  useChangesLoading(session, chat, state.connection === 'open');
   /**
    * Send what the user has typed, and return whether it was accepted. `withPlace`: add the place in the notebook as a
-   * context. `queued`: while a turn is running, wait for its end, and do not steer the turn. A command always waits: the
-   * model would read it as a text.
+   * context. `afterTurn`: if a turn is running, send the message when that turn has ended. Otherwise the message steers
+   * the turn. A command such as `/costs` always waits for the end, because the model would read it as plain text.
    */
-  const send = async (text: string, contexts: readonly ChatContext[], withPlace: boolean, queued: boolean) => {
-    const all = withPlace ? [...surroundings.readContexts(), ...contexts] : contexts;
-    setSent(before => before + 1);
+  const send = async (text: string, contexts: readonly ChatContext[], withPlace: boolean, afterTurn: boolean) => {
+    const allContexts = withPlace ? [...surroundings.readContexts(), ...contexts] : contexts;
+    setSentCount(before => before + 1);
     if (busy) {
-      if (queued || isCommand(text)) {
-        enqueue(session, text, all);
+      if (afterTurn || isCommand(text)) {
+        enqueue(session, text, allContexts);
       } else {
-        session.steer(text, all);
+        session.steer(text, allContexts);
       }
       return true;
     }
-    if (edited === undefined) {
-      return session.prompt(text, all);
+    if (editedMessage === undefined) {
+      return session.prompt(text, allContexts);
     }
-    // The box has an earlier message that was edited. Afterwards it gets the new message again that it had before.
+    // The box contains an earlier message that the user has edited. After it was sent, the box gets back the new message
+    // that the user was writing before.
     const unsent = drafts.get(chat.id);
-    const accepted = await askAgain(session, edited.contentId, text, all);
+    const accepted = await askAgain(session, editedMessage.contentId, text, allContexts);
     if (accepted) {
-      setChosen(undefined);
+      setChosenMessage(undefined);
       insertText(unsent.text, 'replace', unsent.contexts);
     }
     return accepted;
@@ -433,10 +440,10 @@ function ChatView(props: ChatViewProps): React.ReactElement {
     <Composer
       busy={busy}
       connected={state.connection === 'open'}
-      editing={edited !== undefined}
+      editing={editedMessage !== undefined}
       insertedText={insertedText}
       unsent={drafts.get(chat.id)}
-      onUnsent={onUnsent}
+      onUnsentChange={onUnsent}
       place={place}
       query={query}
       estimates={estimates}
@@ -486,10 +493,10 @@ function ChatView(props: ChatViewProps): React.ReactElement {
               steps={firstSteps}
               errors={state.messages.flatMap(({ type, text }) => (type === 'error' ? [text] : []))}
               welcome={state.welcome}
-              onTry={text => {
+              onInsertQuestion={text => {
                 insertText(text, 'replace');
               }}
-              onModel={model => {
+              onChooseModel={model => {
                 session.choose({ model });
               }}
             />
@@ -502,13 +509,13 @@ function ChatView(props: ChatViewProps): React.ReactElement {
       ) : (
         <Transcript
           blocks={chat.blocks}
-          agents={chat.agents}
-          ends={chat.ends}
+          subagents={chat.subagents}
+          endedTurns={chat.endedTurns}
           changes={chat.changes}
           review={review}
           busy={busy}
-          sent={sent}
-          onEarlier={chat.before === undefined ? undefined : () => void fetchOlderPage(session, chat)}
+          sentCount={sentCount}
+          onEarlier={chat.startCursor === undefined ? undefined : () => void fetchOlderPage(session, chat)}
           progress={chat.status === 'stopping' ? trans.__('Stopping…') : chat.progress}
           chatId={chat.id}
           onApprove={onApprove}
@@ -521,9 +528,9 @@ function ChatView(props: ChatViewProps): React.ReactElement {
           onFork={onFork}
           onRollBack={onRollBack}
         >
-          {chat.plan === true && !busy && mayAsk && (
-            <CarryOut
-              onGo={() => {
+          {chat.hasProposedPlan === true && !busy && mayAsk && (
+            <CarryOutButton
+              onCarryOut={() => {
                 // The server switches the chat to an agent that may change things.
                 void session.prompt('/go', []);
               }}
@@ -542,7 +549,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
             <PendingMessage
               text={chat.steers.map(({ text }) => text).join('\n\n')}
               contexts={chat.steers.flatMap(({ contexts }) => contexts)}
-              why={trans.__('Waits for the next step')}
+              waitsFor={trans.__('Waits for the next step')}
               onTakeBack={() => {
                 session.takeBackWaitingMessages();
               }}
@@ -553,7 +560,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
               key={index}
               text={text}
               contexts={contexts}
-              why={trans.__('Waits for the end of the answer')}
+              waitsFor={trans.__('Waits for the end of the answer')}
               onTakeBack={() => {
                 dequeue(session, index);
               }}
@@ -564,7 +571,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
       <ApproveAll
         calls={waiting}
         onApproveAll={shown => {
-          approveShown(session, shown);
+          approveShownCalls(session, shown);
         }}
       />
       {plan !== undefined && <Plan details={plan} />}
@@ -575,7 +582,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
 }
 
 /** When a chat is deleted, also delete what was typed in it. */
-function useForgottenDrafts(session: Session, drafts: Drafts): void {
+function useDraftCleanup(session: Session, drafts: Drafts): void {
   React.useEffect(() => {
     session.onDeleted = chatId => {
       drafts.delete(chatId);
@@ -586,20 +593,24 @@ function useForgottenDrafts(session: Session, drafts: Drafts): void {
   }, [session, drafts]);
 }
 
-/** When the server refuses a message that waited, put it back where the user finds it. */
-function useRefusedMessages(session: Session, drafts: Drafts, listing: boolean): void {
+/** When the server refuses a message that waited, put it back into the prompt box, or into the draft of its chat. */
+function useRefusedMessageRecovery(session: Session, drafts: Drafts, listing: boolean): void {
   React.useEffect(() => {
-    session.onRefused = (chatId, message) => {
-      putBack(session, drafts, chatId, message, !listing);
+    session.onMessageRefused = (chatId, message) => {
+      putBackMessage(session, drafts, chatId, message, !listing);
     };
     return () => {
-      session.onRefused = () => undefined;
+      session.onMessageRefused = () => undefined;
     };
   }, [session, drafts, listing]);
 }
 
-/** Load the changes of the chat whenever a turn has ended and something was added to the chat since. */
-function useLoadedChanges(session: Session, { id, seq, status, replay }: Chat, connected: boolean): void {
+/**
+ * Load the list of the assistant's changes whenever a turn has ended and the chat has new contents. `seq` is the number
+ * of the last content.
+ */
+function useChangesLoading(session: Session, { id, seq, status, replay }: Chat, connected: boolean): void {
+  // 0 while the contents may still change: then nothing is loaded.
   const settledSeq = connected && status === 'idle' && replay === undefined ? seq : 0;
   React.useEffect(() => {
     if (settledSeq > 0) {
@@ -609,8 +620,8 @@ function useLoadedChanges(session: Session, { id, seq, status, replay }: Chat, c
 }
 
 /**
- * Return the functions that make estimates. Whenever the model, agent, variant or chat changes, this is another object:
- * the same text costs something else then, so the prompt box must request a new estimate.
+ * Return the functions that estimate the tokens and the cost of a message. Whenever the model, agent, variant or chat
+ * changes, a new object is returned. The prompt box then requests a new estimate, because the cost has changed.
  */
 function useEstimates(
   session: Session,
@@ -634,10 +645,10 @@ function isSameMessage(block: Block, message: UserBlock): boolean {
   return block.kind === 'user' && (block.contentId ?? block.key) === (message.contentId ?? message.key);
 }
 
-/** Puts a text into the prompt box. `how` says whether it is added to the text there, or replaces that. */
+/** Puts a text into the prompt box. `how`: the text is added to the text in the box (`add`), or replaces it. */
 type InsertText = (text: string, how: InsertedText['how'], contexts?: readonly ChatContext[]) => void;
 
-/** Return the text that was last put into the prompt box from outside, and a function that puts a text into it. */
+/** Return the text that was last put into the prompt box by another part of the page, and a function that puts one in. */
 function useTextInsertion(session: Session): readonly [InsertedText, InsertText] {
   const [insertedText, setInsertedText] = React.useState<InsertedText>({ key: 0, text: '', contexts: [], how: 'add' });
   const insertText = React.useCallback<InsertText>((text, how, contexts = []) => {

@@ -1,15 +1,15 @@
 /**
  * Shows the chats of the workspace in groups, and lets the user find, open, rename and delete them.
  *
- * This module knows no session: `App.tsx` passes what each button does. `chats/groups.ts` makes the groups, and
- * `chats/search.ts` finds the chats.
+ * This module knows no session: `App.tsx` passes the functions that the buttons call. `chats/groups.ts` makes the groups,
+ * and `chats/search.ts` finds the chats.
  */
 
 import { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import { Excerpts, filterChats, markWords } from '../chats/search';
-import { ChatGroup, ChatState, findState, groupChats, Grouping } from '../chats/groups';
+import { ChatGroup, ChatState, getChatState, groupChats, Grouping } from '../chats/groups';
 import { ChatId, ChatSummary } from '../wire/protocol';
 import { baseName, toPlainText } from '../render/format';
 import { useEnv, usePreferences } from './common/env';
@@ -20,30 +20,31 @@ interface Props {
   /** All chats of the workspace, the newest first. */
   readonly chats: readonly ChatSummary[];
   /** The chat that the panel shows when the list is closed. */
-  readonly current: ChatId;
-  /** The path of the notebook in front; undefined when there is none. */
-  readonly front: string | undefined;
-  /** Returns the chats in which the words of a query were written. */
+  readonly currentChat: ChatId;
+  /** The path of the active notebook, whose chats are listed first; undefined when there is none. */
+  readonly activeNotebook: string | undefined;
+  /** Asks the server for the chats that contain the words of a query; undefined when the search failed. */
   readonly onSearch: (query: string) => Promise<Excerpts | undefined>;
   /** Shows a chat in the panel. */
   readonly onOpen: (id: ChatId) => void;
+  /** Gives a chat a new title. */
   readonly onRename: (id: ChatId, title: string) => void;
   readonly onDelete: (id: ChatId) => void;
 }
 
-/** The pause in typing after which the server is asked to search. */
+/** The pause in typing, in milliseconds, after which the server is asked to search. */
 const TYPING_MS = 200;
 
-/** The list of chats, with a field to search in it. */
-export function ChatList({ chats, front, onSearch, ...actions }: Props): React.ReactElement {
+/** Draws the list of chats, with a field to search in it. */
+export function ChatList({ chats, activeNotebook, onSearch, ...actions }: Props): React.ReactElement {
   const { trans, savePreferences } = useEnv();
   const mayApprove = useMayApprove();
   const preferences = usePreferences();
   const [query, setQuery] = React.useState('');
   const [grouping, setGrouping] = React.useState(preferences.chatGrouping);
   const excerpts = useExcerpts(query.trim(), onSearch);
-  const found = filterChats(chats, query, excerpts);
-  const groups = groupChats(found, grouping, { now: Date.now(), front });
+  const foundChats = filterChats(chats, query, excerpts);
+  const groups = groupChats(foundChats, grouping, { now: Date.now(), activeNotebook });
   return (
     <div className="eca-Chats">
       <div className="eca-Chats-head">
@@ -74,8 +75,8 @@ export function ChatList({ chats, front, onSearch, ...actions }: Props): React.R
           <option value="state">{trans.__('By state')}</option>
         </select>
       </div>
-      <p className={found.length === 0 ? 'eca-Note' : 'eca-Hidden'} role="status">
-        {describeResult(chats.length, found.length, query.trim() !== '', excerpts === undefined, trans)}
+      <p className={foundChats.length === 0 ? 'eca-Note' : 'eca-Hidden'} role="status">
+        {describeResult(chats.length, foundChats.length, query.trim() !== '', excerpts === undefined, trans)}
       </p>
       {groups.map(group => (
         <section key={group.key} aria-label={nameGroup(group, grouping, mayApprove, trans)}>
@@ -91,7 +92,7 @@ export function ChatList({ chats, front, onSearch, ...actions }: Props): React.R
                 query={query}
                 excerpt={excerpts?.get(chat.id) ?? ''}
                 {...actions}
-                current={chat.id === actions.current}
+                isCurrent={chat.id === actions.currentChat}
               />
             ))}
           </ul>
@@ -101,7 +102,7 @@ export function ChatList({ chats, front, onSearch, ...actions }: Props): React.R
   );
 }
 
-/** Return what the server has found for the query; undefined while it searches, or when nothing is searched. */
+/** Return what the server has found for the query; undefined while it searches, and for an empty query. */
 function useExcerpts(query: string, onSearch: Props['onSearch']): Excerpts | undefined {
   const [answer, setAnswer] = React.useState<{ readonly query: string; readonly excerpts: Excerpts }>();
   const search = React.useRef(onSearch);
@@ -126,27 +127,27 @@ function useExcerpts(query: string, onSearch: Props['onSearch']): Excerpts | und
   return query !== '' && answer?.query === query ? answer.excerpts : undefined;
 }
 
-/** Return the line above the list: how many chats were found, or why there are none. It is empty without a search. */
+/** Return the line above the list: how many chats were found, or why there are none. Empty when there is no query. */
 function describeResult(
-  all: number,
-  found: number,
-  isSearch: boolean,
+  chatCount: number,
+  foundCount: number,
+  hasQuery: boolean,
   isSearching: boolean,
   trans: TranslationBundle
 ): string {
-  if (all === 0) {
+  if (chatCount === 0) {
     return trans.__('No chats yet.');
   }
-  if (!isSearch) {
+  if (!hasQuery) {
     return '';
   }
   if (isSearching) {
     return trans.__('Searching…');
   }
-  return found === 0 ? trans.__('No chat has these words.') : trans._n('%1 chat', '%1 chats', found);
+  return foundCount === 0 ? trans.__('No chat has these words.') : trans._n('%1 chat', '%1 chats', foundCount);
 }
 
-/** Return the heading of a group. Its key is a path, or the name of an age or a state: see `ChatGroup`. */
+/** Return the heading of a group. The key of a group is a path, or the name of an age or a state: see `ChatGroup`. */
 function nameGroup({ key }: ChatGroup, grouping: Grouping, mayApprove: boolean, trans: TranslationBundle): string {
   if (grouping === 'notebook') {
     return key === '' ? trans.__('No notebook') : baseName(key);
@@ -171,29 +172,29 @@ type RowProps = Pick<Props, 'onOpen' | 'onRename' | 'onDelete'> & {
   readonly grouping: Grouping;
   /** What the user searches for; its words are marked in the excerpt. */
   readonly query: string;
-  /** The sentence that was found; empty for none. */
+  /** A sentence of the chat with the words of the query; empty when there is none. */
   readonly excerpt: string;
   /** Whether this is the chat that the panel shows when the list is closed. */
-  readonly current: boolean;
+  readonly isCurrent: boolean;
 };
 
-/** One chat in the list. Its buttons rename it, and delete it after a question. */
-function Row({ chat, grouping, query, excerpt, current, onOpen, onRename, onDelete }: RowProps): React.ReactElement {
+/** Draws one chat in the list. Its buttons rename and delete it. Before a deletion the user must confirm it. */
+function Row({ chat, grouping, query, excerpt, isCurrent, onOpen, onRename, onDelete }: RowProps): React.ReactElement {
   const { trans } = useEnv();
   const mayAsk = useMayAsk();
   /**
    * `renaming`: the form for the name is open. `deleting`: the user is asked whether to delete. `renamed`: the form was
-   * closed, and the row gets the focus.
+   * closed, and the row gets the focus. Undefined: none of these.
    */
-  const [doing, setDoing] = React.useState<'renaming' | 'deleting' | 'renamed'>();
+  const [mode, setMode] = React.useState<'renaming' | 'deleting' | 'renamed'>();
   const title = chat.title === undefined ? trans.__('Untitled chat') : toPlainText(chat.title);
-  if (doing === 'renaming') {
+  if (mode === 'renaming') {
     return (
       <li>
-        <Rename
+        <RenameForm
           title={title}
           onDone={name => {
-            setDoing('renamed');
+            setMode('renamed');
             if (name !== '' && name !== title) {
               onRename(chat.id, name);
             }
@@ -203,12 +204,12 @@ function Row({ chat, grouping, query, excerpt, current, onOpen, onRename, onDele
     );
   }
   return (
-    <li className={current ? 'eca-mod-current' : ''}>
+    <li className={isCurrent ? 'eca-mod-current' : ''}>
       <button
         type="button"
         className="eca-Chats-open"
-        autoFocus={doing === 'renamed'}
-        aria-current={current}
+        autoFocus={mode === 'renamed'}
+        aria-current={isCurrent}
         onClick={() => {
           onOpen(chat.id);
         }}
@@ -217,7 +218,7 @@ function Row({ chat, grouping, query, excerpt, current, onOpen, onRename, onDele
           {title}
         </span>
         <span className="eca-Chats-when">
-          <State state={findState(chat)} at={chat.updatedAt} />
+          <ChatStateText state={getChatState(chat)} updatedAt={chat.updatedAt} />
         </span>
         {grouping !== 'notebook' && chat.notebook !== undefined && (
           <span className="eca-Chats-notebook" title={chat.notebook} dir="auto">
@@ -227,12 +228,12 @@ function Row({ chat, grouping, query, excerpt, current, onOpen, onRename, onDele
         {excerpt !== '' && (
           <span className="eca-Chats-excerpt" dir="auto">
             {markWords(excerpt, query).map((piece, index) =>
-              piece.found ? <mark key={index}>{piece.text}</mark> : piece.text
+              piece.isMatch ? <mark key={index}>{piece.text}</mark> : piece.text
             )}
           </span>
         )}
       </button>
-      {!mayAsk ? null : doing === 'deleting' ? (
+      {!mayAsk ? null : mode === 'deleting' ? (
         <span className="eca-Chats-tools eca-mod-shown">
           <button
             type="button"
@@ -248,7 +249,7 @@ function Row({ chat, grouping, query, excerpt, current, onOpen, onRename, onDele
             type="button"
             className="eca-Button"
             onClick={() => {
-              setDoing(undefined);
+              setMode(undefined);
             }}
           >
             {trans.__('Cancel')}
@@ -260,14 +261,14 @@ function Row({ chat, grouping, query, excerpt, current, onOpen, onRename, onDele
             icon="edit"
             label={trans.__('Rename %1', title)}
             onClick={() => {
-              setDoing('renaming');
+              setMode('renaming');
             }}
           />
           <IconButton
             icon="trash"
             label={trans.__('Delete %1', title)}
             onClick={() => {
-              setDoing('deleting');
+              setMode('deleting');
             }}
           />
         </span>
@@ -277,7 +278,7 @@ function Row({ chat, grouping, query, excerpt, current, onOpen, onRename, onDele
 }
 
 /** The form for the new name of a chat. `onDone` gets the name, which is empty when the chat keeps its old name. */
-function Rename({
+function RenameForm({
   title,
   onDone
 }: {
@@ -325,8 +326,17 @@ function Rename({
   );
 }
 
-/** Shows what a chat is doing now or, if it does nothing, how and when (`at`) it ended. */
-function State({ state, at }: { readonly state: ChatState; readonly at: number }): React.ReactElement {
+/**
+ * Shows what a chat is doing now or, if it does nothing, how and when it ended. `updatedAt` is the time of its last
+ * change, in milliseconds since 1970.
+ */
+function ChatStateText({
+  state,
+  updatedAt
+}: {
+  readonly state: ChatState;
+  readonly updatedAt: number;
+}): React.ReactElement {
   const { trans } = useEnv();
   const mayApprove = useMayApprove();
   switch (state) {
@@ -341,21 +351,21 @@ function State({ state, at }: { readonly state: ChatState; readonly at: number }
     case 'failed':
       return (
         <>
-          <span className="eca-Chats-failed">{trans.__('failed')}</span> <ChatTime at={at} />
+          <span className="eca-Chats-failed">{trans.__('failed')}</span> <ChatTime updatedAt={updatedAt} />
         </>
       );
     case 'done':
-      return <ChatTime at={at} />;
+      return <ChatTime updatedAt={updatedAt} />;
   }
 }
 
 const DAY_MS = 86_400_000;
 
-/** Shows when a chat was changed last: the time within the last 24 hours, otherwise the date. */
-function ChatTime({ at }: { readonly at: number }): React.ReactElement {
-  const date = new Date(at);
-  const today = Date.now() - at < DAY_MS;
-  const text = today
+/** Shows when a chat was changed last: the time of day within the last 24 hours, otherwise the date. */
+function ChatTime({ updatedAt }: { readonly updatedAt: number }): React.ReactElement {
+  const date = new Date(updatedAt);
+  const isWithinDay = Date.now() - updatedAt < DAY_MS;
+  const text = isWithinDay
     ? date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })
     : date.toLocaleDateString(undefined, { month: 'short', day: 'numeric' });
   return <time dateTime={date.toISOString()}>{text}</time>;

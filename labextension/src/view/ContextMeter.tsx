@@ -25,7 +25,7 @@ interface Props {
   readonly estimate: () => Promise<Estimate | undefined>;
 }
 
-/** From this share of the window on, the meter warns. */
+/** When more than this share of the window is used, the meter warns. */
 const NEARLY_FULL = 0.8;
 
 /** The meter, and the box that it opens. If the size of the window is not known, it shows only the tokens. */

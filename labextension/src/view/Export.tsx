@@ -22,7 +22,7 @@ export function Export({ onChoose }: Props): React.ReactElement {
     <Choices
       className="eca-Export"
       label={trans.__('Export this chat')}
-      line={trans.__('Export this chat as:')}
+      question={trans.__('Export this chat as:')}
       choices={[
         [trans.__('Markdown'), '.md'],
         [trans.__('Notebook'), '.ipynb']

@@ -1,5 +1,5 @@
 /**
- * Shows the instructions for the assistant that the active notebook carries, and lets the user edit them.
+ * Shows the instructions for the assistant that are stored in the active notebook, and lets the user edit them.
  *
  * This module knows no notebook: `notebook/instructions.ts` reads and writes the metadata of the notebook.
  */
@@ -14,46 +14,52 @@ export interface NotebookInstructions {
   /** The name of the notebook's file. */
   readonly name: string;
   /** The instructions; empty when the notebook has none. */
-  readonly words: string;
+  readonly text: string;
   /** Whether the notebook is trusted. Otherwise its instructions are not sent to a model. */
   readonly trusted: boolean;
 }
 
 /** Reads and writes the instructions of the active notebook. */
 export interface InstructionsSource {
+  /** Calls `subscriber` whenever the instructions have changed. The returned function ends that. */
   readonly subscribe: (subscriber: () => void) => () => void;
   /** Returns the instructions; undefined when no notebook is active. */
   readonly current: () => NotebookInstructions | undefined;
   /** Writes the instructions into the notebook at `path`. */
-  readonly save: (path: string, words: string) => void;
+  readonly save: (path: string, text: string) => void;
 }
 
 /** The instructions of the active notebook; nothing when no notebook is active. */
 export function Instructions({ source }: { readonly source: InstructionsSource }): React.ReactElement | null {
-  const found = React.useSyncExternalStore(source.subscribe, source.current);
+  const instructions = React.useSyncExternalStore(source.subscribe, source.current);
   // With another key, React creates the editor again. So what was typed is discarded when another notebook is active,
   // or when the instructions were changed elsewhere.
-  return found === undefined ? null : (
-    <InstructionsEditor key={`${found.path}\n${found.words}`} found={found} onSave={source.save} />
+  return instructions === undefined ? null : (
+    <InstructionsEditor
+      key={`${instructions.path}\n${instructions.text}`}
+      instructions={instructions}
+      onSave={source.save}
+    />
   );
 }
 
 interface Props {
   /** The instructions to edit. */
-  readonly found: NotebookInstructions;
+  readonly instructions: NotebookInstructions;
+  /** Writes the edited text into the notebook. */
   readonly onSave: InstructionsSource['save'];
 }
 
 /** The line that opens the instructions, and the field in which they are edited. */
-export function InstructionsEditor({ found, onSave }: Props): React.ReactElement {
+export function InstructionsEditor({ instructions, onSave }: Props): React.ReactElement {
   const { trans } = useEnv();
-  const { path, name, words, trusted } = found;
-  const [text, setText] = React.useState(words);
-  const isIgnored = words !== '' && !trusted;
+  const { path, name, text, trusted } = instructions;
+  const [draft, setDraft] = React.useState(text);
+  const isIgnored = text !== '' && !trusted;
   return (
     <details className="eca-Instructions">
       <summary>
-        {words === '' ? trans.__('Add instructions for %1', name) : trans.__('Instructions for %1', name)}
+        {text === '' ? trans.__('Add instructions for %1', name) : trans.__('Instructions for %1', name)}
         {isIgnored && ` (${trans.__('not used')})`}
       </summary>
       {isIgnored && (
@@ -63,17 +69,17 @@ export function InstructionsEditor({ found, onSave }: Props): React.ReactElement
         aria-label={trans.__('Instructions for %1', name)}
         dir="auto"
         rows={4}
-        value={text}
+        value={draft}
         onChange={event => {
-          setText(event.target.value);
+          setDraft(event.target.value);
         }}
       />
       <button
         type="button"
         className="eca-Link"
-        disabled={text.trim() === words}
+        disabled={draft.trim() === text}
         onClick={() => {
-          onSave(path, text);
+          onSave(path, draft);
         }}
       >
         {trans.__('Save in the notebook')}

@@ -1,6 +1,6 @@
 /**
- * Shows only what a turn waits for: calls to approve, questions, and a button that stops the turn. A turn is the work
- * of the assistant on one message of the user.
+ * Shows only what a turn waits for: tool calls to approve, questions, and a button that stops the turn. A turn is the
+ * work of the assistant on one message of the user.
  *
  * It is used in the card of a cell (`widget/card.tsx`). The panel shows the same within the transcript.
  */
@@ -12,7 +12,7 @@ import { Session } from '../chat/session';
 import { State } from '../chat/state';
 import { describeForScreenReader } from './announcement';
 import { DecisionActions } from './tools/Approval';
-import { ApproveAll, approveShown } from './tools/ApproveAll';
+import { ApproveAll, approveShownCalls } from './tools/ApproveAll';
 import { listWaitingCalls } from './tools/decision_keys';
 import { Boundary } from './common/Boundary';
 import { useEnv } from './common/env';
@@ -25,7 +25,7 @@ interface Props {
   readonly onDecide: () => void;
 }
 
-/** The decisions that wait. When there are none, nothing is shown. */
+/** Draws the decisions that wait; nothing when there are none. */
 export function PendingDecisions({ session, onDecide }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   const getState = (): State => session.state;
@@ -48,7 +48,7 @@ export function PendingDecisions({ session, onDecide }: Props): React.ReactEleme
         {describeForScreenReader(state, { ...chat, blocks: calls.map(({ block }) => block) }, trans)}
       </p>
       {calls.map(({ block, chatId }) => (
-        <Boundary key={`${String(chatId)} ${block.id}`} instead={trans.__('A part of this chat could not be shown.')}>
+        <Boundary key={`${String(chatId)} ${block.id}`} fallback={trans.__('A part of this chat could not be shown.')}>
           <ToolCard block={block} {...createActions(session, chatId, onDecide)} />
         </Boundary>
       ))}
@@ -56,7 +56,7 @@ export function PendingDecisions({ session, onDecide }: Props): React.ReactEleme
         calls={calls}
         onApproveAll={shown => {
           onDecide();
-          approveShown(session, shown);
+          approveShownCalls(session, shown);
         }}
       />
       {chat.questions.map(question => (

@@ -19,7 +19,7 @@ interface Props {
   readonly usage: UsageContent | null;
   /** Tries to connect now. */
   readonly onReconnect: () => void;
-  /** Reloads the page, which leads to where one signs in or starts the server. */
+  /** Reloads the page. Jupyter then shows the page on which one signs in or starts the server. */
   readonly onReload: () => void;
   /** Replaces the messages of the chat by a summary. Undefined while that is not possible. */
   readonly onCompact: (() => void) | undefined;
@@ -79,8 +79,8 @@ function UsageText({
   if (usage === null) {
     return null;
   }
-  // The cost of the chat is unknown if the price of one of its requests was. Then the cost of the last request is shown,
-  // which has two names (see `UsageContent`).
+  // If the price of one request is unknown, the cost of the whole chat is unknown, too. Then the cost of the last request
+  // is shown. The server sends it under one of two names (see `UsageContent`).
   const lastCost = usage.messageCost ?? usage.lastMessageCost;
   return (
     <>

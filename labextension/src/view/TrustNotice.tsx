@@ -1,6 +1,6 @@
 /**
- * Tells the user that a folder brings settings of its own, and lists them. The settings have no effect until the user
- * trusts the folder.
+ * Tells the user that a folder contains settings for the assistant, and lists them. The settings have no effect until
+ * the user trusts the folder.
  *
  * The server decides which settings need trust. The button trusts only the settings that are shown.
  */
@@ -19,7 +19,7 @@ interface Props {
   readonly onTrust: (held: HeldSettings) => Promise<void>;
 }
 
-/** One notice for each folder; nothing when there is none. */
+/** Draws one notice for each folder; nothing when there is none. */
 export function TrustNotice({ untrusted, onTrust }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   if (untrusted.folders.length === 0) {

@@ -1,5 +1,5 @@
 /**
- * Shows a line for each chat that waits for the user while the panel shows another one, with a button that leads to it.
+ * Shows a line for each chat that waits for the user while the panel shows another chat. A button opens the chat.
  *
  * This module knows no session: `chat/waiting_chats.ts` finds the chats, and `App.tsx` opens them.
  */
@@ -12,7 +12,9 @@ import { useEnv } from './common/env';
 import { Icon } from './common/Icon';
 
 interface Props {
+  /** The chats that wait. */
   readonly chats: readonly ChatSummary[];
+  /** Shows a chat in the panel. */
   readonly onOpen: (id: ChatId) => void;
 }
 

@@ -1,5 +1,6 @@
 /**
- * Shows an empty chat: a few first questions or, when no model is set up, how to set one up (`first_run/`).
+ * Shows what an empty chat contains: ideas for a first question or, when no model is set up, the steps that set one up
+ * (`first_run/`).
  *
  * This module knows no session: `App.tsx` passes the models and the providers.
  */
@@ -10,12 +11,12 @@ import { FirstSteps, KeyResult, needsFirstRun } from './first_run/first_steps';
 import { ProviderStatus } from '../wire/protocol';
 import { useEnv } from './common/env';
 import { Markdown } from './common/Markdown';
-import { FirstRun, Outcome } from './first_run/FirstRun';
+import { FirstRun, KeyOutcome } from './first_run/FirstRun';
 
 interface Props {
   /** Whether the server has sent its list of models. */
   readonly configured: boolean;
-  /** Whether a model of ours answers in this chat. An outside agent has its own. */
+  /** Whether this chat needs a model that is set up here. A chat with an outside agent does not: it has its own model. */
   readonly needsModel: boolean;
   /** The names of the models. */
   readonly models: readonly string[];
@@ -23,58 +24,59 @@ interface Props {
   readonly providers: readonly ProviderStatus[];
   /** How many chats are stored. */
   readonly chats: number;
-  /** The requests of the first steps to the server. */
+  /** Sends the requests of the first steps to the server. */
   readonly steps: FirstSteps;
   /** All error messages of the server, the newest last. */
   readonly errors: readonly string[];
-  /** The Markdown of the configuration for an empty chat; empty for our own heading. */
+  /** The Markdown that the configuration sets for an empty chat; empty when the default heading is shown. */
   readonly welcome: string;
   /** Puts a question into the prompt box. */
-  readonly onTry: (text: string) => void;
+  readonly onInsertQuestion: (text: string) => void;
   /** Chooses a model for this chat. */
-  readonly onModel: (model: string) => void;
+  readonly onChooseModel: (model: string) => void;
 }
 
-/** The first steps while they are needed, and then the ideas for a first question. */
+/** Draws the first steps while they are needed, and then the ideas for a first question. */
 export function Welcome(props: Props): React.ReactElement {
-  const { configured, needsModel, models, providers, chats, steps, errors, welcome, onTry, onModel } = props;
+  const { configured, needsModel, models, providers, chats, steps, errors, welcome, onInsertQuestion, onChooseModel } =
+    props;
   const { trans } = useEnv();
   /**
-   * Whether the user is in one of the first steps. They stay then, although there are models already: the server lists
-   * the models of a new key before the key was tried.
+   * Whether the user is in one of the first steps. Then the first steps stay in view, although there may be models
+   * already: the server lists the models of a new key before the key was tried.
    */
-  const [open, setOpen] = React.useState(false);
+  const [isFirstRunOpen, setFirstRunOpen] = React.useState(false);
   /** Whether the first steps have led to a model. */
-  const [done, setDone] = React.useState(false);
+  const [isModelFound, setModelFound] = React.useState(false);
   /** The result for the key that works. */
-  const [worked, setWorked] = React.useState<KeyResult>();
-  // The small model, which needs no key.
+  const [keyResult, setKeyResult] = React.useState<KeyResult>();
+  // The small model runs inside Jupyter and needs no key.
   const bundled = providers.find(provider => provider.bundled !== undefined)?.bundled;
   const mayBeNeeded = configured && models.length <= 1;
   React.useEffect(() => {
     if (mayBeNeeded) {
-      void steps.load();
+      void steps.loadProviders();
     }
   }, [mayBeNeeded, steps]);
   if (!configured) {
     return <p className="eca-Welcome eca-Note">{trans.__('Looking for models…')}</p>;
   }
-  if (needsModel && !done && (open || needsFirstRun(models, bundled, chats))) {
+  if (needsModel && !isModelFound && (isFirstRunOpen || needsFirstRun(models, bundled, chats))) {
     return (
       <FirstRun
         providers={providers}
         bundled={bundled}
         steps={steps}
         errors={errors}
-        onOpen={setOpen}
-        onWorks={result => {
-          setDone(true);
-          setWorked(result);
+        onOpen={setFirstRunOpen}
+        onKeyWorks={result => {
+          setModelFound(true);
+          setKeyResult(result);
         }}
-        onSmall={model => {
-          setDone(true);
-          onModel(model);
-          onTry(trans.__('What can a notebook do?'));
+        onTrySmallModel={model => {
+          setModelFound(true);
+          onChooseModel(model);
+          onInsertQuestion(trans.__('What can a notebook do?'));
         }}
       />
     );
@@ -87,7 +89,7 @@ export function Welcome(props: Props): React.ReactElement {
   return (
     <div className="eca-Welcome">
       {welcome.trim() === '' ? <h2>{trans.__('What are we working on?')}</h2> : <Markdown text={welcome} />}
-      <Outcome busy={false} result={worked} />
+      <KeyOutcome busy={false} result={keyResult} />
       <ul className="eca-Options">
         {ideas.map(idea => (
           <li key={idea}>
@@ -95,7 +97,7 @@ export function Welcome(props: Props): React.ReactElement {
               type="button"
               className="eca-Option"
               onClick={() => {
-                onTry(idea);
+                onInsertQuestion(idea);
               }}
             >
               {idea}

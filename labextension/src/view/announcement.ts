@@ -9,12 +9,12 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { ToolBlock } from '../chat/blocks';
-import { Chat, isGone, Outage, State } from '../chat/state';
+import { Chat, isOutage, Outage, State } from '../chat/state';
 import { describeFailure } from './transcript/failure_text';
 
 /** Return the line for the present state; empty when there is nothing to say. */
 export function describeForScreenReader({ connection }: State, chat: Chat, trans: TranslationBundle): string {
-  if (isGone(connection)) {
+  if (isOutage(connection)) {
     return describeOutage(connection, trans);
   }
   const question = chat.questions.at(-1);
@@ -30,7 +30,7 @@ export function describeForScreenReader({ connection }: State, chat: Chat, trans
   if (chat.status !== 'idle') {
     return trans.__('The assistant is working.');
   }
-  if (chat.plan === true) {
+  if (chat.hasProposedPlan === true) {
     return trans.__('The plan is ready to be carried out.');
   }
   const last = chat.blocks.at(-1);
@@ -40,6 +40,7 @@ export function describeForScreenReader({ connection }: State, chat: Chat, trans
   return chat.blocks.length > 0 ? trans.__('The assistant is done.') : '';
 }
 
+/** Return the line for a lost connection. */
 function describeOutage(outage: Outage, trans: TranslationBundle): string {
   switch (outage) {
     case 'lost':

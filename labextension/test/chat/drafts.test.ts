@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 
-import { Drafts, putBack, startChat } from '../../src/chat/drafts';
+import { Drafts, putBackMessage, startChat } from '../../src/chat/drafts';
 import { Session } from '../../src/chat/session';
 import { TabStorage } from '../../src/chat/tab_storage';
 import { ChatContext } from '../../src/wire/protocol';
@@ -66,14 +66,14 @@ test.each([
   const texts: string[] = [];
   session.onInsertText = text => texts.push(text);
   session.dispatch({ type: 'shown', chatId: 'shown' });
-  putBack(session, drafts, id, { text: 'in red', contexts: [file] }, hasBox);
+  putBackMessage(session, drafts, id, { text: 'in red', contexts: [file] }, hasBox);
   expect([texts, drafts.get(id).text]).toEqual([inserted, draft]);
 });
 
 test('a refused message is added after what was typed since', () => {
   const drafts = openTab()();
   drafts.set('c', { text: 'typed since', contexts: [] });
-  putBack(createSession(), drafts, 'c', { text: 'in red', contexts: [file] }, true);
+  putBackMessage(createSession(), drafts, 'c', { text: 'in red', contexts: [file] }, true);
   expect(drafts.get('c')).toEqual({ text: 'typed since\nin red', contexts: [file] });
 });
 

@@ -18,10 +18,10 @@ function opened(): State {
   for (const params of contents) {
     state = reduce(state, { type: 'notification', method: 'chat/contentReceived', params });
   }
-  return reduce(state, { type: 'replayed', chatId: 'c', found: true, before: 7 });
+  return reduce(state, { type: 'replayed', chatId: 'c', found: true, startCursor: 7 });
 }
 
-const PAGE = { at: 7, contents: [said(1, 'user', 'one', 4), said(1, 'assistant', 'eins', 5), done(1, 6)] };
+const PAGE = { endCursor: 7, contents: [said(1, 'user', 'one', 4), said(1, 'assistant', 'eins', 5), done(1, 6)] };
 
 function words(state: State): readonly string[] {
   return (state.chats.c?.blocks ?? []).map(block => ('text' in block ? block.text : ''));
@@ -31,9 +31,9 @@ test('an older page is put before what is shown, with the ends of its turns and 
   const { chats } = reduce(opened(), { type: 'earlier', chatId: 'c', page: PAGE });
   const keys = chats.c?.blocks.map(({ key }) => key) ?? [];
   expect(new Set(keys).size).toBe(4);
-  expect(chats.c?.ends).toEqual({ [String(keys[1])]: 't1', [String(keys[3])]: 't2' });
+  expect(chats.c?.endedTurns).toEqual({ [String(keys[1])]: 't1', [String(keys[3])]: 't2' });
   expect(chats.c?.seq).toBe(9);
-  expect(chats.c?.before).toBeUndefined();
+  expect(chats.c?.startCursor).toBeUndefined();
 });
 
 test('a page that arrives twice or too late changes nothing', () => {

@@ -388,7 +388,7 @@ test('messages that waited are sent with the notebooks and the contexts that the
 test('a message that waited and is refused goes back to its own chat', async () => {
   const [session, world] = await connected();
   const refused: unknown[] = [];
-  session.onRefused = (...message) => refused.push(message);
+  session.onMessageRefused = (...message) => refused.push(message);
   world.server.peer.handle('chat/prompt', () => {
     throw new RpcError(Code.internal, 'no');
   });

@@ -135,12 +135,12 @@ describe('the list of changes', () => {
 
   test('is below the last block of its turn, also after a replay', () => {
     const live = reduceAll(createState('a'), text('one', 1), end('t', 2), text(' and two', 3));
-    expect(live.chats.a?.ends).toEqual({ b0: 't' });
+    expect(live.chats.a?.endedTurns).toEqual({ b0: 't' });
     const replayed = reduce(
       reduceAll(reduce(live, { type: 'replaying', chatId: 'a', whole: true }), text('one', 1), end('t', 2)),
       { type: 'replayed', chatId: 'a', found: true }
     );
-    expect(replayed.chats.a?.ends).toEqual({ b0: 't' });
+    expect(replayed.chats.a?.endedTurns).toEqual({ b0: 't' });
   });
 
   test('is the one that the server sent last for the chat', () => {
@@ -191,8 +191,8 @@ describe('a plan', () => {
 
   test('can be carried out until another turn has ended', () => {
     const planned = reduceAll(createState('a'), ended(true));
-    expect(planned.chats.a?.plan).toBe(true);
-    expect(reduceAll(planned, ended()).chats.a?.plan).toBeUndefined();
+    expect(planned.chats.a?.hasProposedPlan).toBe(true);
+    expect(reduceAll(planned, ended()).chats.a?.hasProposedPlan).toBeUndefined();
   });
 
   test('is the last list of tasks, and is removed with the next message when all tasks are done', () => {
@@ -214,7 +214,7 @@ describe('a plan', () => {
       type: 'replayed',
       chatId: 'a',
       found: true,
-      before: 7,
+      startCursor: 7,
       usage,
       tasks
     });

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 
-import { findAge, findState, groupChats, Grouping } from '../../src/chats/groups';
+import { findAge, getChatState, groupChats, Grouping } from '../../src/chats/groups';
 import { ChatSummary } from '../../src/wire/protocol';
 
 const NOW = new Date(2026, 2, 31, 9, 30).getTime();
@@ -12,22 +12,22 @@ function chat(id: string, fields: Partial<ChatSummary> = {}): ChatSummary {
   return { id, status: 'idle', createdAt: 0, updatedAt: NOW, messageCount: 1, ...fields };
 }
 
-function group(chats: readonly ChatSummary[], grouping: Grouping, front?: string): readonly string[] {
-  return groupChats(chats, grouping, { now: NOW, front }).map(
+function group(chats: readonly ChatSummary[], grouping: Grouping, activeNotebook?: string): readonly string[] {
+  return groupChats(chats, grouping, { now: NOW, activeNotebook }).map(
     ({ key, chats }) => `${key}: ${chats.map(({ id }) => id).join(' ')}`
   );
 }
 
 test('a chat that waits for the user is in no other state', () => {
-  expect(findState(chat('a', { status: 'running', waiting: true }))).toBe('waiting');
-  expect(findState(chat('a', { status: 'login' }))).toBe('waiting');
-  expect(findState(chat('a', { status: 'stopping', outcome: 'failed' }))).toBe('running');
-  expect(findState(chat('a', { outcome: 'failed' }))).toBe('failed');
-  expect(findState(chat('a', { outcome: 'stopped' }))).toBe('done');
-  expect(findState(chat('a'))).toBe('done');
+  expect(getChatState(chat('a', { status: 'running', waiting: true }))).toBe('waiting');
+  expect(getChatState(chat('a', { status: 'login' }))).toBe('waiting');
+  expect(getChatState(chat('a', { status: 'stopping', outcome: 'failed' }))).toBe('running');
+  expect(getChatState(chat('a', { outcome: 'failed' }))).toBe('failed');
+  expect(getChatState(chat('a', { outcome: 'stopped' }))).toBe('done');
+  expect(getChatState(chat('a'))).toBe('done');
 });
 
-test('the notebook in front comes first, and chats without a notebook last', () => {
+test('the notebook in activeNotebook comes first, and chats without a notebook last', () => {
   const chats = [
     chat('1'),
     chat('2', { notebook: 'b.ipynb' }),

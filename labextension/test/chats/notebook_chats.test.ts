@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 
-import { findNewest, NotebookChatStore, NotebookFollower } from '../../src/chats/notebook_chats';
+import { findNewestChat, NotebookChatStore, NotebookFollower } from '../../src/chats/notebook_chats';
 import { Drafts } from '../../src/chat/drafts';
 import { Session } from '../../src/chat/session';
 import { TabStorage } from '../../src/chat/tab_storage';
@@ -74,8 +74,8 @@ function createStorage(): TabStorage {
 
 test('the newest chat of a notebook is its own', () => {
   const list = [chat('a', 1, 'x.ipynb'), chat('b', 3, 'x.ipynb'), chat('c', 5, 'y.ipynb'), chat('d', 9)];
-  expect(findNewest(list, 'x.ipynb')).toBe('b');
-  expect(findNewest(list, 'z.ipynb')).toBeUndefined();
+  expect(findNewestChat(list, 'x.ipynb')).toBe('b');
+  expect(findNewestChat(list, 'z.ipynb')).toBeUndefined();
 });
 
 test('each notebook brings its own chat, and a notebook without one a new chat', async () => {
@@ -189,15 +189,15 @@ test('the follower knows which chats come back with their notebooks', async () =
   const page = new Page(createStorage());
   await page.session.connect();
   const first = String(await page.goTo('a.ipynb'));
-  expect(page.follower.isOfNotebook(first)).toBe(true);
+  expect(page.follower.isNotebookChat(first)).toBe(true);
   page.session.startChat();
   // The notebook comes back with the newer chat.
-  expect(page.follower.isOfNotebook(first)).toBe(false);
+  expect(page.follower.isNotebookChat(first)).toBe(false);
   const { id } = page.session.chat;
   page.front = 'renamed.ipynb';
   page.follower.rename('a.ipynb', 'renamed.ipynb');
   await page.goTo('b.ipynb');
-  expect([id, page.session.chat.id].map(page.follower.isOfNotebook)).toEqual([true, true]);
+  expect([id, page.session.chat.id].map(page.follower.isNotebookChat)).toEqual([true, true]);
 });
 
 test('a question that is asked before the chats are known stays in view, and its chat is that of the notebook', async () => {

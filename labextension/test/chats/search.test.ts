@@ -27,6 +27,6 @@ test('titles are found at once, and messages when the server has answered', () =
 
 test('the words of the query are marked in the sentence', () => {
   const pieces = markWords('The Rows (of a.b) are rows.', 'rows a.b)');
-  expect(pieces.filter(({ found }) => found).map(({ text }) => text)).toEqual(['Rows', 'a.b)', 'rows']);
+  expect(pieces.filter(({ isMatch }) => isMatch).map(({ text }) => text)).toEqual(['Rows', 'a.b)', 'rows']);
   expect(pieces.map(({ text }) => text).join('')).toBe('The Rows (of a.b) are rows.');
 });

@@ -20,10 +20,10 @@ const env: Env = {
 };
 
 function shown(found: Partial<NotebookInstructions>): string {
-  const whole = { path: 'work/a.ipynb', name: 'a.ipynb', words: '', trusted: true, ...found };
+  const whole = { path: 'work/a.ipynb', name: 'a.ipynb', text: '', trusted: true, ...found };
   return renderToStaticMarkup(
     <EnvProvider value={env}>
-      <InstructionsEditor found={whole} onSave={nothing} />
+      <InstructionsEditor instructions={whole} onSave={nothing} />
     </EnvProvider>
   );
 }
@@ -59,8 +59,8 @@ test('a notebook is trusted when it has code and all of it is trusted', () => {
 
 test('the instructions of a notebook are shown, and whether they are used', () => {
   expect(shown({})).toContain('Add instructions for a.ipynb');
-  expect(shown({ words: 'Use <b>.' })).toMatch(/Instructions for a\.ipynb<.*Use &lt;b&gt;\./);
-  expect(shown({ words: 'Use it.' })).not.toContain('not used');
-  expect(shown({ words: 'Use it.', trusted: false })).toContain('(not used)');
+  expect(shown({ text: 'Use <b>.' })).toMatch(/Instructions for a\.ipynb<.*Use &lt;b&gt;\./);
+  expect(shown({ text: 'Use it.' })).not.toContain('not used');
+  expect(shown({ text: 'Use it.', trusted: false })).toContain('(not used)');
   expect(shown({ trusted: false })).not.toContain('not used');
 });

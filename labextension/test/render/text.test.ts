@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { parseDiff } from '../../src/render/unified_diff';
 import { isCommand, narrowCommands } from '../../src/chat/command_names';
 import { describeContext } from '../../src/mentions/mentions';
-import { Ask, listSuggestions } from '../../src/chat/suggestions';
+import { SendRequest, listSuggestions } from '../../src/chat/suggestions';
 import { disableDiagrams } from '../../src/render/diagrams';
 import { splitSegments } from '../../src/render/markdown_segments';
 import {
@@ -163,7 +163,7 @@ test('a cell is listed by its heading, and an address with a gap is typed on whe
 test('commands are ranked by their names: exact, prefix, word, part, letters in order, and last by description', async () => {
   const names = ['compact', 'undo', 'gallop', 'cargo', 'let-go', 'goals', 'go'];
   const commands = names.map(name => ({ name, description: '', type: 'native', arguments: [] }));
-  const ask: Ask = () => Promise.resolve({ commands } as never);
+  const ask: SendRequest = () => Promise.resolve({ commands } as never);
   const { items: found } = await listSuggestions({ kind: '/', start: 0, query: 'Go' }, 'a', [], ask);
   expect(found.map(({ key }) => key)).toEqual(['go', 'goals', 'let-go', 'cargo', 'gallop', 'compact', 'undo']);
   expect(narrowCommands(found, 'goa').map(({ key }) => key)).toEqual(['goals']);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 import { ToolBlock } from '../../src/chat/blocks';
 import { Chat, createChat } from '../../src/chat/state';
-import { listWaitingCalls, readDecisionKey, selectUnchanged } from '../../src/view/tools/decision_keys';
+import { listWaitingCalls, readDecisionKey, selectUnchangedCalls } from '../../src/view/tools/decision_keys';
 
 function call(id: string, more: Partial<ToolBlock> = {}): ToolBlock {
   const common = { kind: 'tool', key: id, name: 'shell_command', server: 'ECA', origin: 'native' } as const;
@@ -49,13 +49,13 @@ test('all that is shown is approved, and nothing that came later or is no longer
   const shown = listWaitingCalls(chat(first, second, third, call('4', { status: 'running' })));
   expect(shown.map(({ block }) => block.id)).toEqual(['1', '2', '3']);
   const now = chat(first, call('2', { arguments: { command: 'rm -r .' } }), { ...third, status: 'done' }, call('5'));
-  expect(selectUnchanged(shown, now).map(({ block }) => block.id)).toEqual(['1']);
-  expect(selectUnchanged(shown, { ...chat(first), id: 'other' })).toEqual([]);
+  expect(selectUnchangedCalls(shown, now).map(({ block }) => block.id)).toEqual(['1']);
+  expect(selectUnchangedCalls(shown, { ...chat(first), id: 'other' })).toEqual([]);
 });
 
 test('the calls of a subagent are approved in their own chat', () => {
   const subagent = { ...createChat('sub'), blocks: [call('2')] };
-  const both: Chat = { ...chat(call('1')), agents: { sub: subagent } };
+  const both: Chat = { ...chat(call('1')), subagents: { sub: subagent } };
   expect(listWaitingCalls(both).map(({ block, chatId }) => [block.id, chatId])).toEqual([
     ['1', 'c'],
     ['2', 'sub']

@@ -11,7 +11,7 @@ import { ChatContext, ClientMethods, ServerMethods } from '../../src/wire/protoc
 import { Code, Peer, RpcError } from '../../src/wire/rpc';
 import { Session } from '../../src/chat/session';
 import { EnvProvider } from '../../src/view/common/env';
-import { Figures } from '../../src/view/composer/Estimate';
+import { EstimateFigures } from '../../src/view/composer/Estimate';
 import { createLinks } from '../support/memory_link';
 
 const nothing = (): void => undefined;
@@ -73,7 +73,7 @@ function figures(estimate: Partial<Estimate>): string {
   const rest = { markdown: () => Promise.resolve(), openPath: nothing, showCell: nothing };
   return renderToStaticMarkup(
     <EnvProvider value={{ ...env, ...rest }}>
-      <Figures estimate={{ model: 'a/b', inputTokens: 1234, ...estimate }} />
+      <EstimateFigures estimate={{ model: 'a/b', inputTokens: 1234, ...estimate }} />
     </EnvProvider>
   ).replace(/<[^>]*>/g, '|');
 }

@@ -58,7 +58,7 @@ test('who decided about a call of a subagent counts', () => {
     outputs: [],
     by: BEN
   } as const;
-  const shown = { ...chat(ADA), agents: { s: { ...EMPTY_TRANSCRIPT, blocks: [call] } } };
+  const shown = { ...chat(ADA), subagents: { s: { ...EMPTY_TRANSCRIPT, blocks: [call] } } };
   expect(names(shown, ADA)).toEqual({ ada: 'Ada', ben: 'Ben' });
 });
 

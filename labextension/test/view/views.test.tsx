@@ -32,7 +32,7 @@ import { Breakdown } from '../../src/view/ContextMeter';
 import { Env, EnvProvider } from '../../src/view/common/env';
 import { ChatPeople } from '../../src/view/common/people';
 import { Rights } from '../../src/view/common/rights';
-import { CarryOut, Plan } from '../../src/view/tools/Plan';
+import { CarryOutButton, Plan } from '../../src/view/tools/Plan';
 import { Question } from '../../src/view/transcript/Question';
 import { describeCall } from '../../src/view/tools/describe_call';
 import { ToolCard } from '../../src/view/tools/ToolCard';
@@ -67,8 +67,8 @@ function block(block: Block, last = false, idle = true): string {
     <BlockView
       chatId="c"
       block={block}
-      last={last}
-      idle={idle}
+      isLast={last}
+      isIdle={idle}
       onApprove={nothing}
       onReject={nothing}
       onBackground={nothing}
@@ -165,8 +165,8 @@ function shared(block: Block): string {
       <BlockView
         chatId="c"
         block={block}
-        last
-        idle
+        isLast
+        isIdle
         onApprove={nothing}
         onReject={nothing}
         onBackground={nothing}
@@ -215,8 +215,8 @@ test('who may only read has no buttons at a message', () => {
     <BlockView
       chatId="c"
       block={message}
-      last
-      idle
+      isLast
+      isIdle
       onApprove={nothing}
       onReject={nothing}
       onBackground={nothing}
@@ -245,8 +245,8 @@ test('who may only read has no buttons at changes and flags, and not at a chat i
       <Changes changes={[change]} busy={false} startsOpen onKeep={resolve} onUndo={resolve} />
       <ChatList
         chats={[chat]}
-        current="d"
-        front={undefined}
+        currentChat="d"
+        activeNotebook={undefined}
         onSearch={() => Promise.resolve(undefined)}
         onOpen={nothing}
         onRename={nothing}
@@ -453,8 +453,8 @@ test('without a model the panel has three buttons and nothing else to read', () 
       }
       errors={[]}
       welcome=""
-      onTry={nothing}
-      onModel={nothing}
+      onInsertQuestion={nothing}
+      onChooseModel={nothing}
     />
   );
   const words = (html: string): string => html.replace(/<[^>]*>/g, '|').replace(/\|+/g, '|');
@@ -555,8 +555,8 @@ test('the place in the notebook is named, and whether it is sent', () => {
     shown(
       <Chips
         place={around}
-        placeOn={placeOn}
-        onPlaceOn={nothing}
+        sendsPlace={placeOn}
+        onSendsPlaceChange={nothing}
         contexts={[{ type: 'file', path: 'src/b.py' }]}
         onRemove={nothing}
       />
@@ -612,7 +612,7 @@ test('the plan is shown as one list with ticks, and can be carried out', () => {
   expect(html).toContain('Plan: 1 of 2');
   expect(html).toContain('aria-label="Set &lt;x&gt; to 2: done"');
   expect(html).toContain('aria-label="Look at y: in progress"');
-  expect(shown(<CarryOut onGo={nothing} />)).toContain('Carry out');
+  expect(shown(<CarryOutButton onCarryOut={nothing} />)).toContain('Carry out');
 });
 
 test('a reason that the user is writing is kept when its card is drawn again', () => {
@@ -627,8 +627,8 @@ test.each([
   ['the request failed', null, false, 'The suggestions could not be loaded.'],
   ['the kernel is busy', [], true, 'The kernel is busy: its variables are listed when it is free.']
 ])('when %s, the list says so', (_, suggestions, lacksVariables, text) => {
-  const list = { trigger: { kind: '@' as const, start: 0, query: 'a' }, suggestions, lacksVariables, active: 0 };
-  expect(shown(<Completion id="c" list={list} onTake={nothing} />)).toContain(text);
+  const list = { trigger: { kind: '@' as const, start: 0, query: 'a' }, suggestions, lacksVariables, activeIndex: 0 };
+  expect(shown(<Completion id="c" list={list} onChoose={nothing} />)).toContain(text);
 });
 
 test('a failure says in one sentence what happened, and offers what helps', () => {
@@ -641,8 +641,8 @@ test('a failure says in one sentence what happened, and offers what helps', () =
   const view = (
     <BlockView
       block={failure}
-      last={false}
-      idle
+      isLast={false}
+      isIdle
       {...user}
       chatId="c"
       onApprove={nothing}
@@ -665,7 +665,7 @@ test('a failure says in one sentence what happened, and offers what helps', () =
 test('where an outside agent answers, a failure offers another agent in place of another model', () => {
   const failure = { kind: 'failure', key: 'f', text: 'gone', failure: { kind: 'other', model: 'acp/fake' } } as const;
   const acts = { onApprove: nothing, onReject: nothing, onBackground: nothing, onChooseAgent: nothing };
-  const html = shown(<BlockView block={failure} last={false} idle {...user} chatId="c" {...acts} />);
+  const html = shown(<BlockView block={failure} isLast={false} isIdle {...user} chatId="c" {...acts} />);
   expect(html).toContain('Choose another agent');
   expect(html).not.toContain('Choose another model');
 });

@@ -8,11 +8,11 @@ import * as React from 'react';
 
 interface Props {
   /** The text that is shown in place of the broken view. */
-  readonly instead: string;
+  readonly fallback: string;
   readonly children: React.ReactNode;
 }
 
-/** What React calls an error boundary. Another `key` makes it try again. */
+/** An error boundary, as React calls it. To draw a broken view again, the caller gives the boundary another `key`. */
 export class Boundary extends React.Component<Props, { readonly failed: boolean }> {
   override state = { failed: false };
 
@@ -25,6 +25,6 @@ export class Boundary extends React.Component<Props, { readonly failed: boolean 
   }
 
   override render(): React.ReactNode {
-    return this.state.failed ? <p className="eca-Note">{this.props.instead}</p> : this.props.children;
+    return this.state.failed ? <p className="eca-Note">{this.props.fallback}</p> : this.props.children;
   }
 }

@@ -14,7 +14,7 @@ interface Props<T> {
   /** The name of the group for a screen reader. */
   readonly label: string;
   /** The question. */
-  readonly line: string;
+  readonly question: string;
   /** The label and the value of each answer. */
   readonly choices: readonly (readonly [string, T])[];
   /** Called with the value that was chosen; undefined when the user cancels. */
@@ -22,7 +22,7 @@ interface Props<T> {
 }
 
 /** The question and its buttons. The first button gets the focus. */
-export function Choices<T>({ className, label, line, choices, onChoose }: Props<T>): React.ReactElement {
+export function Choices<T>({ className, label, question, choices, onChoose }: Props<T>): React.ReactElement {
   const { trans } = useEnv();
   const all: readonly (readonly [string, T | undefined])[] = [...choices, [trans.__('Cancel'), undefined]];
   return (
@@ -36,7 +36,7 @@ export function Choices<T>({ className, label, line, choices, onChoose }: Props<
         }
       }}
     >
-      <span>{line}</span>
+      <span>{question}</span>
       {all.map(([name, chosen], index) => (
         <button
           key={name}

@@ -1,5 +1,5 @@
 /**
- * Draws the diff of a file line by line, or that of a notebook with the numbers and the types of its cells.
+ * Draws the diff of a file line by line. The diff of a notebook also has the numbers and the types of its cells.
  *
  * This module does not parse a diff: `render/unified_diff.ts` does.
  */
@@ -18,16 +18,17 @@ const MAX_LINE_LENGTH = 20_000;
 const SIGNS: Readonly<Record<DiffKind, string>> = { add: '+', remove: '−', same: ' ', gap: '⋯' };
 
 interface Props {
-  /** In the unified format, as `git diff` writes it. */
+  /** The diff in the unified format, as `git diff` writes it. */
   readonly diff: string;
   /** Whether it is the diff of the cells of a notebook. */
-  readonly cells?: boolean;
+  readonly isNotebook?: boolean;
 }
 
-export const Diff = React.memo(function Diff({ diff, cells = false }: Props): React.ReactElement {
+/** Draws a diff, and a button as long as a part of it is not shown. */
+export const Diff = React.memo(function Diff({ diff, isNotebook = false }: Props): React.ReactElement {
   const { trans } = useEnv();
-  const [all, setAll] = React.useState(false);
-  const lines = React.useMemo(() => (cells ? parseCellDiff(diff) : parseDiff(diff)), [diff, cells]);
+  const [isWhole, setWhole] = React.useState(false);
+  const lines = React.useMemo(() => (isNotebook ? parseCellDiff(diff) : parseDiff(diff)), [diff, isNotebook]);
   const isCut = lines.length > MAX_LINES || lines.some(line => line.text.length > MAX_LINE_LENGTH);
   const spokenSigns: Readonly<Record<DiffKind, string>> = {
     add: trans.__('added: '),
@@ -39,7 +40,7 @@ export const Diff = React.memo(function Diff({ diff, cells = false }: Props): Re
     <div className="eca-Diff" role="group" aria-label={trans.__('Change')} tabIndex={0}>
       <table role="presentation">
         <tbody>
-          {lines.slice(0, all ? undefined : MAX_LINES).map((line, index) => (
+          {lines.slice(0, isWhole ? undefined : MAX_LINES).map((line, index) => (
             <tr key={index} className={`eca-mod-${line.kind}`}>
               <td className="eca-Diff-number">{line.old ?? ''}</td>
               <td className="eca-Diff-number">{line.new ?? ''}</td>
@@ -49,22 +50,22 @@ export const Diff = React.memo(function Diff({ diff, cells = false }: Props): Re
               <td className="eca-Diff-text">
                 <span className="eca-Hidden">{spokenSigns[line.kind]}</span>
                 {line.cell !== undefined ? (
-                  <Heading cell={line.cell} />
+                  <CellHeading cell={line.cell} />
                 ) : (
-                  toExactText(all ? line.text : line.text.slice(0, MAX_LINE_LENGTH))
+                  toExactText(isWhole ? line.text : line.text.slice(0, MAX_LINE_LENGTH))
                 )}
-                {!all && line.text.length > MAX_LINE_LENGTH && '…'}
+                {!isWhole && line.text.length > MAX_LINE_LENGTH && '…'}
               </td>
             </tr>
           ))}
         </tbody>
       </table>
-      {isCut && !all && (
+      {isCut && !isWhole && (
         <button
           type="button"
           className="eca-Link"
           onClick={() => {
-            setAll(true);
+            setWhole(true);
           }}
         >
           {lines.length > MAX_LINES ? trans.__('Show all %1 lines', lines.length) : trans.__('Show the whole lines')}
@@ -74,8 +75,8 @@ export const Diff = React.memo(function Diff({ diff, cells = false }: Props): Re
   );
 });
 
-/** The heading of a cell. */
-function Heading({ cell }: { readonly cell: NonNullable<DiffLine['cell']> }): React.ReactElement {
+/** Draws the heading of a cell: its number and its type. */
+function CellHeading({ cell }: { readonly cell: NonNullable<DiffLine['cell']> }): React.ReactElement {
   const { trans } = useEnv();
   const types: Readonly<Record<string, string>> = {
     code: trans.__('code'),

@@ -26,26 +26,26 @@ interface Props {
   readonly exact?: boolean;
 }
 
-/** The text, and a button as long as a part of the text is not shown. */
+/** Draws the text, and a button that shows more while a part of the text is hidden. */
 export const LongText = React.memo(function LongText({ text, exact = false }: Props): React.ReactElement {
   const { trans } = useEnv();
-  const [size, setSize] = React.useState(exact ? FIRST_EXACT_LENGTH : FIRST_LENGTH);
-  // The text is cut first and cleaned then: to clean ten megabytes and show four kilobytes would take too long.
-  const part = React.useMemo(() => text.slice(0, size), [text, size]);
+  const [shownLength, setShownLength] = React.useState(exact ? FIRST_EXACT_LENGTH : FIRST_LENGTH);
+  // The text is cut before it is cleaned: to clean ten megabytes and show four kilobytes of them would take too long.
+  const part = React.useMemo(() => text.slice(0, shownLength), [text, shownLength]);
   return (
     <div className="eca-LongText">
       <pre dir="auto" tabIndex={0}>
         {exact ? <ExactText text={part} /> : toPlainText(part)}
       </pre>
-      {text.length > size && (
+      {text.length > shownLength && (
         <button
           type="button"
           className="eca-Link"
           onClick={() => {
-            setSize(size + ADDED_LENGTH);
+            setShownLength(shownLength + ADDED_LENGTH);
           }}
         >
-          {trans.__('Show more (%1 characters are hidden)', text.length - size)}
+          {trans.__('Show more (%1 characters are hidden)', text.length - shownLength)}
         </button>
       )}
     </div>

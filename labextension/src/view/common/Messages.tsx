@@ -21,7 +21,7 @@ interface Props {
   readonly messages: State['messages'];
 }
 
-/** The last three messages. More would leave no room for the chat. */
+/** Draws the last three messages. More would leave no room for the chat. */
 export function Messages({ session, messages }: Props): React.ReactElement {
   const { trans } = useEnv();
   return (

@@ -12,7 +12,7 @@ import { useEnv } from './env';
 /** Matches the types of images that an `img` element draws without running code. */
 const SAFE_TYPE = /^image\/(png|jpeg|gif|webp|svg\+xml)$/;
 
-/** The image; its type in words when it is not drawn. */
+/** Draws the image. An image of an unsafe type is not drawn: a line names its type. */
 export function Picture({ image }: { readonly image: ImageContent }): React.ReactElement {
   const { trans } = useEnv();
   return SAFE_TYPE.test(image.mediaType) ? (

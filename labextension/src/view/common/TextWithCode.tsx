@@ -1,16 +1,19 @@
-/** Shows a sentence of the server, in which code stands between backticks, as in Markdown. Nothing else is Markdown. */
+/**
+ * Shows a sentence of the server that may contain code between backticks, as in Markdown. No other Markdown is
+ * interpreted.
+ */
 
 import * as React from 'react';
 
 /** Matches a piece of code with its backticks. */
 const CODE = /(`[^`\n]+`)/;
 
-/** The sentence. The backticks are not shown: what stands between them has the font of code. */
+/** Draws the sentence. The text between two backticks has the font of code, and the backticks are not shown. */
 export function TextWithCode({ text }: { readonly text: string }): React.ReactElement {
   return (
     <>
       {text.split(CODE).map((part, index) =>
-        // The parts at odd places are those that `CODE` has matched.
+        // `split` also returns the pieces that `CODE` has matched. They have the odd indexes.
         index % 2 === 1 ? (
           <code key={index}>{part.slice(1, -1)}</code>
         ) : (

@@ -1,5 +1,5 @@
 /**
- * A button that opens and closes a part of a card.
+ * Draws a button that opens and closes a part of a card.
  *
  * It keeps no state: the component that uses it passes whether the part is open, and changes that when it is clicked.
  */

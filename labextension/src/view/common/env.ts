@@ -1,6 +1,6 @@
 /**
- * The `Env` of the views: what every view may use of the page in which it is shown, for example the translation, the
- * Markdown renderer and the links.
+ * Defines the environment of the views (`Env`): the functions of the page that every view may use, for example the
+ * translation, the Markdown renderer and the opening of files.
  *
  * This module knows no page: the panel in Lab and the widget in a notebook each provide their own `Env`.
  */
@@ -15,7 +15,7 @@ import type { ChatContext } from '../../wire/protocol';
 import type { CodeTools } from '../../render/code_tool_types';
 import { DEFAULTS, Preferences } from './preferences';
 
-/** What a view may use of its page. An optional part is absent where the page cannot do it. */
+/** The functions of the page that views may use. An optional function is absent in pages that do not have it. */
 export interface Env {
   /** Translates the texts of the views. */
   readonly trans: TranslationBundle;
@@ -80,7 +80,7 @@ export function useEnv(): Env {
   return env;
 }
 
-// For pages without preferences: nothing changes, and the defaults are used.
+// These two functions are used in pages without preferences: nothing changes, and the defaults are used.
 const subscribeToNothing = (): (() => void) => () => undefined;
 const getDefaults = (): Preferences => DEFAULTS;
 

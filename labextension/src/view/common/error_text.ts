@@ -1,4 +1,4 @@
-/** Says in the user's language why a request failed. */
+/** Writes a text for the user, in the user's language, that says why a request to the server failed. */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 

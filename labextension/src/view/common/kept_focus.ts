@@ -22,7 +22,7 @@ const FOCUSABLE = ':is(button, input, select, textarea):not(:disabled), summary,
  *
  * When the focused element is disabled, give the focus to the form or group around it until the element is enabled again.
  */
-export function useKeptFocus(panel: React.RefObject<HTMLElement>): void {
+export function useFocusRestoration(panel: React.RefObject<HTMLElement>): void {
   React.useEffect(() => {
     const node = panel.current;
     if (node === null) {

@@ -1,8 +1,8 @@
 /**
- * The people of a chat: who has asked in it, and who has approved or rejected its tool calls.
+ * Finds the people of a chat: those who sent messages in it, and those who approved or rejected its tool calls.
  *
- * A server that tells its users apart says it in the events, see `Person`. As long as nobody but the user was there, no
- * view names anybody. `App.tsx` tells the views the names by `ChatPeople`.
+ * A server that several people use adds a `Person` to its events. As long as only one person has used the chat, the
+ * views show no names. `App.tsx` passes the names to the views with the React context `ChatPeople`.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -12,17 +12,17 @@ import { Transcript } from '../../chat/transcript';
 import { toExactText } from '../../render/format';
 import { Person } from '../../wire/protocol';
 
-/** The names of people in a chat in which somebody else than the user has asked or decided something. */
+/** The names of the people in a chat that was not used by the user alone. */
 export interface People {
   /** The username of the user; undefined if it is not known. */
   readonly viewer: string | undefined;
-  /** The name of each person, by their usernames. No two people have the same. */
+  /** The name of each person, by their username. No two people have the same name here. */
   readonly names: ReadonlyMap<string, string>;
 }
 
 /**
- * Return the people of a chat; undefined when there is no reason to name them: only the user was there or, if it is not
- * known who the user is, only one person.
+ * Return the people of a chat. Return undefined when names are not needed: only the user has used the chat or, if it is
+ * not known who the user is, only one person has. `viewer` is the user of this page.
  */
 export function findPeople(chat: Transcript, viewer: Person | undefined): People | undefined {
   const people = new Map<string, string>();
@@ -52,19 +52,19 @@ export function hasSameNames(one: People | undefined, other: People | undefined)
   return list(one) === list(other);
 }
 
-/** Add the people of a transcript and of its subagents. Of each person, the newest name counts. */
-function collectPeople({ blocks, agents = {} }: Transcript, people: Map<string, string>): void {
+/** Add the people of a transcript and of its subagents to `people`. The newest name of a person replaces older ones. */
+function collectPeople({ blocks, subagents = {} }: Transcript, people: Map<string, string>): void {
   for (const block of blocks) {
     if ((block.kind === 'user' || block.kind === 'tool') && block.by !== undefined) {
       people.set(block.by.username, block.by.name);
     }
   }
-  for (const agent of Object.values(agents)) {
+  for (const agent of Object.values(subagents)) {
     collectPeople(agent, people);
   }
 }
 
-/** The names; undefined where nobody is named, because the user is alone. */
+/** The React context with the names; undefined where no names are shown. */
 export const ChatPeople = React.createContext<People | undefined>(undefined);
 
 /** Return the people of a chat. The result is the same object until a name in it changes, so views can use it. */
@@ -82,7 +82,7 @@ export function formatName({ names }: People, { username, name }: Person): strin
   return toExactText(names.get(username) ?? name);
 }
 
-/** Return who has sent a message, in words; undefined where nobody is named, and for a message without a name. */
+/** Return the name of the sender of a message (`by`); undefined where no names are shown, or when `by` is undefined. */
 export function describeSender(
   people: People | undefined,
   by: Person | undefined,

@@ -1,11 +1,13 @@
 /**
- * The state of a box that a button opens. The box closes when the user presses Escape, or when the focus leaves it.
+ * Keeps the state of a popup: a box that a button opens. The box closes when the user presses Escape, or when the focus
+ * leaves it.
  *
  * This module draws nothing: `ContextMeter.tsx` and others draw the button and the box.
  */
 
 import * as React from 'react';
 
+/** A popup, as `usePopup` returns it. */
 export interface Popup {
   /** Whether the box is open. */
   readonly open: boolean;
@@ -22,17 +24,17 @@ export interface Popup {
 }
 
 /**
- * Return the state of a box, which is closed at first. `focused` is the CSS selector of the element that gets the focus
- * when the box opens. The button that opens the box must be the first button in the frame.
+ * Return the state of a box, which is closed at first. `focusSelector` is the CSS selector of the element that gets the
+ * focus when the box opens. The button that opens the box must be the first button in the frame.
  */
-export function usePopup(focused: string): Popup {
+export function usePopup(focusSelector: string): Popup {
   const [open, setOpen] = React.useState(false);
   const ref = React.useRef<HTMLDivElement>(null);
   React.useEffect(() => {
     if (open) {
-      ref.current?.querySelector<HTMLElement>(focused)?.focus();
+      ref.current?.querySelector<HTMLElement>(focusSelector)?.focus();
     }
-  }, [open, focused]);
+  }, [open, focusSelector]);
   const close = (): void => {
     setOpen(false);
     ref.current?.querySelector('button')?.focus();

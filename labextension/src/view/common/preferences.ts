@@ -1,6 +1,6 @@
 /**
  * Reads and writes what the user has set for the panel in Lab's own settings: its side, the key that sends, the chips
- * (the contexts that stand above the prompt box), the list of chats, and the notifications.
+ * (labels above the prompt box for what is sent with a message), the list of chats, and the notifications.
  *
  * The settings of the assistant (providers, servers, rules) are not here: the server keeps them, and `settings/` shows
  * them.
@@ -57,7 +57,7 @@ export function readPreferences({
   };
 }
 
-/** The id of the settings in Lab, which is the id of the schema file. */
+/** The id of the settings in Lab. Lab makes it from the name of the package and of the file `schema/plugin.json`. */
 const ID = 'jupyter-eca:plugin';
 
 /** Keeps the present preferences, and notifies subscribers when they change. */
@@ -73,6 +73,7 @@ export class PreferenceStore {
     return () => this.subscribers.delete(subscriber);
   };
 
+  /** Return the present preferences. */
   readonly current = (): Preferences => this.value;
 
   /** Change the preferences here, and notify the subscribers. */
@@ -94,9 +95,9 @@ export class PreferenceStore {
   };
 
   /**
-   * Follow Lab's settings. `registry` has them, and is null in a page without settings. `restored` resolves when Lab
-   * has put its panels where they were. `movePanel` is called with the side whenever it changes, and at the start if it
-   * is not the default.
+   * Read Lab's settings, and read them again whenever they change. `registry` contains them; it is null in a page without
+   * settings. `restored` resolves when Lab has put its panels where they were. `movePanel` is called with the side of the
+   * panel whenever it changes, and at the start if it is not the default.
    */
   async follow(
     registry: ISettingRegistry | null,

@@ -1,18 +1,21 @@
-/** Tells the views what the user may do on this server, where somebody else may do more. */
+/**
+ * Provides the rights of the user to the views. On a server that several people use, a user may be allowed to read the
+ * chats only, or to send messages but not to approve tool calls.
+ */
 
 import * as React from 'react';
 
 import { ClientRights } from '../../wire/protocol';
 
-/** What the user may do; undefined if everything. The server refuses the rest, whatever a view shows. */
+/** The rights of the user; undefined if the user may do everything. The server checks each request, whatever is shown. */
 export const Rights = React.createContext<ClientRights | undefined>(undefined);
 
-/** Whether the user may ask. Who may not has no buttons that change a chat. */
+/** Whether the user may send messages. A user who may not sees no buttons that change a chat. */
 export function useMayAsk(): boolean {
   return React.useContext(Rights)?.asks !== false;
 }
 
-/** Whether the user may approve tool calls. If not, what needs approval waits for somebody else. */
+/** Whether the user may approve tool calls. If not, a call that needs approval waits for somebody else. */
 export function useMayApprove(): boolean {
   return React.useContext(Rights)?.approves !== false;
 }

@@ -1,7 +1,7 @@
 /**
- * The button that attaches files to a message, and its menu: files of the server, or files of the user's computer.
+ * Draws the button that attaches files to a message, and its menu: files of the server, or files of the user's computer.
  *
- * This module knows no server: `Composer.tsx` passes what happens with the files.
+ * This module knows no server: `Composer.tsx` passes the functions that receive the files.
  */
 
 import * as React from 'react';
@@ -24,10 +24,10 @@ export function Attach({ onChoose, onFiles, accept }: Props): React.ReactElement
   const { trans } = useEnv();
   const { open, setOpen, close, frame } = usePopup('[role=menuitem]');
   const input = React.useRef<HTMLInputElement>(null);
-  /** Return the function of a menu item: it closes the menu first. */
-  const pick = (act: () => void) => () => {
+  /** Return the click handler of a menu item, which closes the menu and then calls `action`. */
+  const createItemHandler = (action: () => void) => () => {
     close();
-    act();
+    action();
   };
   const upload = (): void => {
     input.current?.click();
@@ -58,10 +58,10 @@ export function Attach({ onChoose, onFiles, accept }: Props): React.ReactElement
       />
       {open && onChoose !== undefined && (
         <div className="eca-Attach-menu" role="menu" aria-label={trans.__('Attach files or images')}>
-          <button type="button" role="menuitem" tabIndex={-1} onClick={pick(onChoose)}>
+          <button type="button" role="menuitem" tabIndex={-1} onClick={createItemHandler(onChoose)}>
             {trans.__('Files in Jupyter…')}
           </button>
-          <button type="button" role="menuitem" tabIndex={-1} onClick={pick(upload)}>
+          <button type="button" role="menuitem" tabIndex={-1} onClick={createItemHandler(upload)}>
             {trans.__('Upload from this computer…')}
           </button>
         </div>

@@ -1,6 +1,6 @@
 /**
- * Shows the contexts that are sent with a message as chips, which are small labels above the prompt box. The user can
- * leave out each of them.
+ * Shows the contexts that are sent with a message as chips: small labels above the prompt box. The user can remove each
+ * of them.
  *
  * This module knows no server: `Composer.tsx` keeps the list.
  */
@@ -14,31 +14,31 @@ import { getKindIcon } from './Completion';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';
 
-/** The place that would be sent: the active cell or the selection in a notebook, or the lines in a file. */
+/** The place where the user works: the active cell or the selection in a notebook, or the lines in a file. */
 export interface EditorPlace {
   /** The place in a few words, for the chip. */
   readonly label: string;
   /** The place with the whole path. */
   readonly detail: string;
-  /** What the model is told of the place, in words. */
+  /** A description of what would be sent to the model about the place. It is shown to the user. */
   readonly content: string;
 }
 
 interface Props {
-  /** Undefined when the user is in no notebook and no file, or wants no chip for it. */
+  /** Undefined when the user works in no notebook and no file, or has switched this chip off in the settings. */
   readonly place: EditorPlace | undefined;
   /** Whether the place is sent. */
-  readonly placeOn: boolean;
+  readonly sendsPlace: boolean;
   /** Called when the user switches the place on or off. */
-  readonly onPlaceOn: (on: boolean) => void;
+  readonly onSendsPlaceChange: (sendsPlace: boolean) => void;
   /** The other contexts that are sent. */
   readonly contexts: readonly ChatContext[];
-  /** Leaves out a context. */
+  /** Removes a context from the message. */
   readonly onRemove: (context: ChatContext) => void;
 }
 
 /** The chips; nothing when there is no context. */
-export function Chips({ place, placeOn, onPlaceOn, contexts, onRemove }: Props): React.ReactElement | null {
+export function Chips({ place, sendsPlace, onSendsPlaceChange, contexts, onRemove }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   if (place === undefined && contexts.length === 0) {
     return null;
@@ -50,14 +50,14 @@ export function Chips({ place, placeOn, onPlaceOn, contexts, onRemove }: Props):
           <button
             type="button"
             className="eca-Chip"
-            aria-pressed={placeOn}
+            aria-pressed={sendsPlace}
             title={
-              placeOn
+              sendsPlace
                 ? trans.__('%1 is sent with the message: %2. Click to leave it out.', place.detail, place.content)
                 : trans.__('Not sent. Click to send %1 with the message.', place.detail)
             }
             onClick={() => {
-              onPlaceOn(!placeOn);
+              onSendsPlaceChange(!sendsPlace);
             }}
           >
             <Icon name="cell" />

@@ -2,8 +2,8 @@
  * Requests suggestions for what is typed into the prompt box, and shows them as a list above the box. The keyboard
  * controls the list while the box keeps the focus.
  *
- * This module knows no session: the function `query` returns the suggestions. `mentions/completion_trigger.ts` finds what
- * triggers them.
+ * This module knows no session: the function `query` returns the suggestions. `mentions/completion_trigger.ts` finds the
+ * sign in the text (`@`, `/` or `#`) that triggers them.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -41,10 +41,10 @@ export function getKindIcon(kind: string): IconName {
   return ICONS[kind] ?? 'dot';
 }
 
-/** The pause in typing after which suggestions are requested. */
+/** The pause in typing, in milliseconds, after which suggestions are requested. */
 const PAUSE_MS = 60;
 
-/** The pause after which they are requested again, because variables are missing. */
+/** The pause, in milliseconds, after which suggestions are requested again because variables are missing. */
 const RETRY_MS = 1000;
 
 /** A list of suggestions that is shown. */
@@ -56,15 +56,15 @@ export interface SuggestionList {
   /** Whether variables are missing, because the kernel is busy. */
   readonly lacksVariables: boolean;
   /** The index of the suggestion that the keyboard would choose. */
-  readonly active: number;
+  readonly activeIndex: number;
 }
 
-/** The list, and what the keys of the prompt box do with it. */
+/** The list, and the functions that the keys of the prompt box call. */
 interface Completer {
   /** Undefined while the list is closed. */
   readonly list: SuggestionList | undefined;
   /** Moves the active suggestion by this many lines. */
-  readonly move: (by: number) => void;
+  readonly move: (lines: number) => void;
   /** Closes the list until another trigger is typed. */
   readonly close: () => void;
 }
@@ -79,16 +79,16 @@ export function useCompletion(
   mentions: readonly Mention[],
   query: (trigger: Trigger) => Promise<Suggestions>
 ): Completer {
-  const found = React.useMemo(() => {
+  const currentTrigger = React.useMemo(() => {
     const trigger = findTrigger(text, cursor);
     return mentions.some(({ start }) => start === trigger?.start) ? undefined : trigger;
   }, [text, cursor, mentions]);
-  const { kind, start, query: word } = found ?? {};
+  const { kind, start, query: word } = currentTrigger ?? {};
   const [answer, setAnswer] = React.useState<Answer>();
-  const [active, setActive] = React.useState(0);
-  /** The place of the trigger for which the user has closed the list. */
-  const [closed, setClosed] = React.useState<string>();
-  const place = found === undefined ? '' : `${found.kind}${String(start)}`;
+  const [activeIndex, setActiveIndex] = React.useState(0);
+  /** The id of the trigger for which the user has closed the list: see `triggerId` below. */
+  const [closedTriggerId, setClosedTriggerId] = React.useState<string>();
+  const triggerId = currentTrigger === undefined ? '' : `${currentTrigger.kind}${String(start)}`;
   React.useEffect(() => {
     if (kind === undefined || start === undefined || word === undefined) {
       setAnswer(undefined);
@@ -101,7 +101,7 @@ export function useCompletion(
         ({ items, lacksVariables }) => {
           if (isWanted) {
             setAnswer({ word, suggestions: items, lacksVariables });
-            setActive(before => (isFirst ? 0 : before));
+            setActiveIndex(before => (isFirst ? 0 : before));
             timer = lacksVariables ? window.setTimeout(request, RETRY_MS, false) : 0;
           }
         },
@@ -122,19 +122,19 @@ export function useCompletion(
   const size = suggestions?.length ?? 0;
   return {
     list:
-      found === undefined || closed === place
+      currentTrigger === undefined || closedTriggerId === triggerId
         ? undefined
         : {
-            trigger: found,
+            trigger: currentTrigger,
             suggestions,
             lacksVariables: answer?.lacksVariables === true,
-            active: Math.min(active, Math.max(0, size - 1))
+            activeIndex: Math.min(activeIndex, Math.max(0, size - 1))
           },
-    move: by => {
-      setActive(size === 0 ? 0 : (Math.min(active, size - 1) + by + size) % size);
+    move: lines => {
+      setActiveIndex(size === 0 ? 0 : (Math.min(activeIndex, size - 1) + lines + size) % size);
     },
     close: () => {
-      setClosed(place);
+      setClosedTriggerId(triggerId);
     }
   };
 }
@@ -163,8 +163,8 @@ function listMatchingSuggestions(
   return narrowCommands(answer.suggestions, word);
 }
 
-/** Return why variables are missing. */
-function describeMissing(trans: TranslationBundle): string {
+/** Return a sentence that says why variables are missing. */
+function describeMissingVariables(trans: TranslationBundle): string {
   return trans.__('The kernel is busy: its variables are listed when it is free.');
 }
 
@@ -173,17 +173,17 @@ interface Props {
   readonly id: string;
   readonly list: SuggestionList;
   /** Called with the suggestion that the user chooses. */
-  readonly onTake: (suggestion: Suggestion) => void;
+  readonly onChoose: (suggestion: Suggestion) => void;
 }
 
-/** The open list, or a note when it is empty. Nothing while the first answer is awaited. */
-export function Completion({ id, list, onTake }: Props): React.ReactElement | null {
+/** Draws the open list, or a note when it is empty. Draws nothing until the first answer has come. */
+export function Completion({ id, list, onChoose }: Props): React.ReactElement | null {
   const { trans } = useEnv();
-  const { suggestions, lacksVariables, active } = list;
+  const { suggestions, lacksVariables, activeIndex } = list;
   const element = React.useRef<HTMLUListElement>(null);
   React.useLayoutEffect(() => {
-    element.current?.children[active]?.scrollIntoView({ block: 'nearest' });
-  }, [active, suggestions]);
+    element.current?.children[activeIndex]?.scrollIntoView({ block: 'nearest' });
+  }, [activeIndex, suggestions]);
   if (suggestions === undefined) {
     return null;
   }
@@ -192,7 +192,7 @@ export function Completion({ id, list, onTake }: Props): React.ReactElement | nu
       suggestions === null
         ? trans.__('The suggestions could not be loaded.')
         : lacksVariables
-          ? describeMissing(trans)
+          ? describeMissingVariables(trans)
           : trans.__('Nothing found.');
     return <p className="eca-Completion eca-Note">{words}</p>;
   }
@@ -203,11 +203,11 @@ export function Completion({ id, list, onTake }: Props): React.ReactElement | nu
           key={suggestion.key}
           id={`${id}-${String(index)}`}
           role="option"
-          aria-selected={index === active}
+          aria-selected={index === activeIndex}
           // The prompt box keeps the focus.
           onMouseDown={event => {
             event.preventDefault();
-            onTake(suggestion);
+            onChoose(suggestion);
           }}
         >
           <Icon name={getKindIcon(suggestion.kind)} />
@@ -217,7 +217,7 @@ export function Completion({ id, list, onTake }: Props): React.ReactElement | nu
       ))}
       {lacksVariables && (
         <li className="eca-Note" role="presentation">
-          {describeMissing(trans)}
+          {describeMissingVariables(trans)}
         </li>
       )}
     </ul>

@@ -1,9 +1,9 @@
 /**
- * The prompt box: its text, the contexts, and the completion.
+ * Draws the prompt box, and keeps its text, its contexts and the list of suggestions.
  *
- * A context is something that is sent with the message, such as a file or a cell. The text mentions some of them (`@`
- * and a name). The others stand as chips above the text. The words of this module: `unmentioned` are the contexts of
- * the chips, `known` are those that the text may mention.
+ * A context is something that is sent with the message, such as a file or a cell. The text mentions some contexts (`@`
+ * and a name). The others are shown as chips above the text. In this module, `unmentioned` are the contexts of the chips,
+ * and `known` are the contexts that the text may mention.
  *
  * Enter sends and Shift+Enter begins a new line, or the other way round if the user prefers that. While a turn runs, a
  * message steers the turn: the model reads it during the turn. With Alt+Enter, the message waits for the end of the
@@ -48,45 +48,45 @@ interface Props {
   readonly busy: boolean;
   /** Whether the page is connected with the server. Otherwise a message waits in the box until it is. */
   readonly connected: boolean;
-  /** Whether the user changes an earlier message. */
+  /** Whether the box contains an earlier message, which the user edits. */
   readonly editing: boolean;
-  /** The text that was last put into the box from outside. */
+  /** The text that was last put into the box by another part of the page. */
   readonly insertedText: InsertedText;
   /** What was typed in this chat earlier and not sent. */
   readonly unsent: UnsentMessage;
-  /** Called with the content of the box whenever it changes, except while the user changes an earlier message. */
-  readonly onUnsent: (message: UnsentMessage) => void;
+  /** Called with the content of the box whenever it changes, except while the user edits an earlier message. */
+  readonly onUnsentChange: (message: UnsentMessage) => void;
   /** The place of the user in a notebook or file, which is sent as a context unless the user leaves it out. */
   readonly place: EditorPlace | undefined;
   /** Makes the estimates of the tokens and the cost. */
   readonly estimates: EstimateSource;
-  /** Returns the suggestions for what is typed. The contexts are those of the chips. */
+  /** Returns the suggestions for what is typed. `contexts` are those of the chips, which are not suggested again. */
   readonly query: (trigger: Trigger, contexts: readonly ChatContext[]) => Promise<Suggestions>;
   /**
    * Sends a message. Returns whether the server accepted it; otherwise it stays in the box. `withPlace`: add the place
-   * in the notebook. `later`: wait for the end of the turn.
+   * in the notebook. `afterTurn`: if a turn is running, send the message when that turn has ended.
    */
   readonly onSend: (
     text: string,
     contexts: readonly ChatContext[],
     withPlace: boolean,
-    later: boolean
+    afterTurn: boolean
   ) => Promise<boolean>;
   /** Stops the turn. */
   readonly onStop: () => void;
-  /** Called when the user no longer wants to change the earlier message. */
+  /** Called when the user stops editing the earlier message. */
   readonly onCancelEdit: () => void;
-  /** Called for the key *arrow up* in an empty box. */
+  /** Called for the key *arrow up* in an empty box: the user wants to edit the last message. */
   readonly onEditLast: () => void;
   /** Called with a warning for the user. */
   readonly onWarning: (text: string) => void;
-  /** Shown in the line with the buttons: the pickers. */
+  /** The pickers for the agent and the model, which are shown in the line with the buttons. */
   readonly children?: React.ReactNode;
 }
 
-/** The prompt box and what belongs to it: the suggestions, the chips, the estimate, and the line with the buttons. */
+/** Draws the prompt box with its suggestions, the chips, the estimate, and the line with the buttons. */
 export function Composer(props: Props): React.ReactElement {
-  const { busy, connected, editing, query, onSend, onStop, onUnsent } = props;
+  const { busy, connected, editing, query, onSend, onStop, onUnsentChange } = props;
   const { trans, attachments, findCell = () => undefined } = useEnv();
   const { sendKey, chips } = usePreferences();
   const place = chips ? props.place : undefined;
@@ -96,20 +96,20 @@ export function Composer(props: Props): React.ReactElement {
   const [text, setText] = React.useState(props.unsent.text);
   const [cursor, setCursor] = React.useState(0);
   const [unmentioned, setUnmentioned] = React.useState(() => dropMentioned(props.unsent));
-  // A context stays known when its mention is deleted, because the user may undo that.
+  // A context stays known when its mention is deleted, because the user may undo the deletion.
   const [known, setKnown] = React.useState(() => pickMentioned(props.unsent.text, props.unsent.contexts));
-  const [placeOn, setPlaceOn] = React.useState(true);
+  const [sendsPlace, setSendsPlace] = React.useState(true);
   /** Whether a message was sent, and the server has not accepted or refused it yet. */
   const [sending, setSending] = React.useState(false);
-  /** The text that the user sent while there was no connection. It is sent when there is one, if it is still the same. */
-  const [held, setHeld] = React.useState<string>();
+  /** The text that the user sent while there was no connection. It is sent later if the box still has the same text. */
+  const [heldText, setHeldText] = React.useState<string>();
   const mentions = React.useMemo(() => findMentions(text, known), [text, known]);
   // All contexts that are sent with the message, except the place in the notebook.
   const contexts = React.useMemo(
     () => addContexts(pickMentioned(text, known), unmentioned),
     [unmentioned, text, known]
   );
-  // What the text mentions is offered again: a message may mention it twice.
+  // Contexts that the text mentions are suggested again, because a message may mention one twice.
   const queryWithContexts = React.useCallback((trigger: Trigger) => query(trigger, unmentioned), [query, unmentioned]);
   const { list, move, close } = useCompletion(text, cursor, mentions, queryWithContexts);
   const replaceText = useTextReplacement(box, setText, setCursor);
@@ -119,9 +119,9 @@ export function Composer(props: Props): React.ReactElement {
   useInsertedText(props.insertedText, text, replaceText, box, addKnown);
   React.useEffect(() => {
     if (!editing) {
-      onUnsent({ text, contexts });
+      onUnsentChange({ text, contexts });
     }
-  }, [editing, onUnsent, text, contexts]);
+  }, [editing, onUnsentChange, text, contexts]);
 
   /**
    * Put a suggestion in the place of what was typed. The word of a context becomes a mention. A context without a word,
@@ -137,7 +137,7 @@ export function Composer(props: Props): React.ReactElement {
     if (context !== undefined && word !== undefined) {
       addKnown([context]);
     } else if (context !== undefined) {
-      add(context);
+      addChip(context);
     }
     typeText(
       box.current,
@@ -145,28 +145,28 @@ export function Composer(props: Props): React.ReactElement {
       word === undefined ? insert : `${word}${/^\s/.test(text.slice(end)) ? '' : ' '}`
     );
   };
-  /** Handle a change of the text. A mention that was typed to its end counts like one that was chosen in the list. */
-  const onText = (now: string, cursor: number): void => {
-    const typed = findTypedMention(text, now, list?.trigger);
-    if (typed !== undefined) {
+  /** Handle a change of the text. A mention that was typed completely counts as if it was chosen in the list. */
+  const handleText = (newText: string, newCursor: number): void => {
+    const typedWord = findTypedMention(text, newText, list?.trigger);
+    if (typedWord !== undefined) {
       const offered = list?.suggestions?.flatMap(({ context }) => context ?? []) ?? [];
-      addKnown(offered.filter(context => chooseWord(context, known) === typed).slice(0, 1));
+      addKnown(offered.filter(context => chooseWord(context, known) === typedWord).slice(0, 1));
     }
-    setText(now);
-    setCursor(cursor);
+    setText(newText);
+    setCursor(newCursor);
   };
-  /** Add a context as a chip. It replaces a chip of the same thing. */
-  const add = (context: ChatContext): void => {
+  /** Add a context as a chip. A chip for the same context is replaced. */
+  const addChip = (context: ChatContext): void => {
     setUnmentioned(before => [
       ...before.filter(other => createContextKey(other) !== createContextKey(context)),
       context
     ]);
   };
-  /** Add the contexts of files. The server's error, for example that a file is too large, is shown as a warning. */
-  const addFound = (found: Promise<readonly ChatContext[]>): void => {
-    void found.then(
+  /** Add the contexts of files when `request` has them. An error, such as a file that is too large, becomes a warning. */
+  const addFileContexts = (request: Promise<readonly ChatContext[]>): void => {
+    void request.then(
       contexts => {
-        contexts.forEach(add);
+        contexts.forEach(addChip);
         box.current?.focus();
       },
       (error: unknown) => {
@@ -174,18 +174,18 @@ export function Composer(props: Props): React.ReactElement {
       }
     );
   };
-  /** Attach files of the user's computer. Return whether there was any that can be attached. */
+  /** Attach files of the user's computer. Return whether at least one of them can be attached. */
   const attach = (files: readonly File[]): boolean => {
     const images = files.filter(isImage);
     const others = attachments === undefined ? [] : files.filter(file => !isImage(file));
     if (attachments !== undefined && others.length > 0) {
-      addFound(attachments.upload(others));
+      addFileContexts(attachments.upload(others));
     }
     for (const file of images) {
       if (file.size > LARGEST_IMAGE) {
         props.onWarning(trans.__('This image is too large. The limit is 5 MB.'));
       } else {
-        void toImageContext(file).then(add, () => {
+        void toImageContext(file).then(addChip, () => {
           props.onWarning(trans.__('This image cannot be read.'));
         });
       }
@@ -195,7 +195,7 @@ export function Composer(props: Props): React.ReactElement {
   /** Add cells that were pasted or dropped as chips. */
   const attachCells = (cells: readonly PastedCell[]): void => {
     for (const cell of cells) {
-      add(toCellContext(cell, findCell));
+      addChip(toCellContext(cell, findCell));
     }
     box.current?.focus();
   };
@@ -204,22 +204,22 @@ export function Composer(props: Props): React.ReactElement {
     onPaths:
       attachments &&
       (paths => {
-        addFound(attachments.attachPaths(paths));
+        addFileContexts(attachments.attachPaths(paths));
       })
   });
-  /** Send the message. `later`: it waits for the end of the turn. When it is refused, it comes back into the box. */
-  const send = async (later: boolean): Promise<void> => {
+  /** Send the message: now, or after the running turn (`afterTurn`). When it is refused, it comes back into the box. */
+  const send = async (afterTurn: boolean): Promise<void> => {
     const message = text.trim();
     if (message === '' || sending) {
       return;
     }
     if (!connected) {
-      setHeld(text);
+      setHeldText(text);
       return;
     }
     setSending(true);
     replaceText('', 0);
-    const accepted = await onSend(message, contexts, chips && placeOn, later);
+    const accepted = await onSend(message, contexts, chips && sendsPlace, afterTurn);
     setSending(false);
     if (accepted) {
       setUnmentioned([]);
@@ -227,31 +227,36 @@ export function Composer(props: Props): React.ReactElement {
       setKnown(before => pickMentioned(box.current?.value ?? '', before));
     } else {
       replaceText(message, message.length);
-      // The text is also stored here, because by now the user may be in another chat, and this box gone.
-      onUnsent({ text: message, contexts });
+      // The text is also stored as a draft, because the user may have opened another chat, where this box is not shown.
+      onUnsentChange({ text: message, contexts });
     }
   };
   React.useEffect(() => {
-    if (connected && held !== undefined) {
-      setHeld(undefined);
-      if (held === text) {
+    if (connected && heldText !== undefined) {
+      setHeldText(undefined);
+      if (heldText === text) {
         void send(false);
       }
     }
   });
   /** Send the message. The box gets the focus, because the button is disabled or removed. */
-  const sendByButton = (later: boolean): void => {
+  const sendByButton = (afterTurn: boolean): void => {
     box.current?.focus();
-    void send(later);
+    void send(afterTurn);
   };
   const onKeyDown = (event: React.KeyboardEvent): void => {
-    const suggestion = list?.suggestions?.[list.active];
+    const suggestion = list?.suggestions?.[list.activeIndex];
     if (event.nativeEvent.isComposing) {
       return;
     }
     // The whole name of a command is typed.
     const isComplete = list?.trigger.kind === '/' && list.trigger.query === suggestion?.key;
-    const action = readKeyAction(event, { suggestion, list, isComplete, shifted: sendKey === 'Shift+Enter' });
+    const action = readKeyAction(event, {
+      suggestion,
+      isListOpen: list !== undefined,
+      isComplete,
+      sendsWithShift: sendKey === 'Shift+Enter'
+    });
     if (action === undefined) {
       if (event.key === 'ArrowUp' && text === '' && !busy) {
         props.onEditLast();
@@ -273,7 +278,7 @@ export function Composer(props: Props): React.ReactElement {
     }
   };
 
-  const open = list?.suggestions?.length !== undefined && list.suggestions.length > 0;
+  const hasSuggestions = list?.suggestions?.length !== undefined && list.suggestions.length > 0;
   return (
     <div
       ref={frame}
@@ -287,7 +292,7 @@ export function Composer(props: Props): React.ReactElement {
         }
       }}
     >
-      {list !== undefined && <Completion id={id} list={list} onTake={takeSuggestion} />}
+      {list !== undefined && <Completion id={id} list={list} onChoose={takeSuggestion} />}
       {editing && (
         <p className="eca-Composer-editing">
           {trans.__('Changing your last message')}
@@ -298,8 +303,8 @@ export function Composer(props: Props): React.ReactElement {
       )}
       <Chips
         place={place}
-        placeOn={placeOn}
-        onPlaceOn={setPlaceOn}
+        sendsPlace={sendsPlace}
+        onSendsPlaceChange={setSendsPlace}
         contexts={unmentioned}
         onRemove={context => {
           setUnmentioned(unmentioned.filter(other => other !== context));
@@ -311,11 +316,11 @@ export function Composer(props: Props): React.ReactElement {
         mentions={mentions}
         aria-label={trans.__('Message to the assistant')}
         aria-autocomplete="list"
-        aria-expanded={open}
-        aria-controls={open ? id : undefined}
-        aria-activedescendant={open ? `${id}-${String(list.active)}` : undefined}
+        aria-expanded={hasSuggestions}
+        aria-controls={hasSuggestions ? id : undefined}
+        aria-activedescendant={hasSuggestions ? `${id}-${String(list.activeIndex)}` : undefined}
         placeholder={busy ? trans.__('Steer the assistant…') : trans.__('Ask… @ adds context, / commands')}
-        onText={onText}
+        onText={handleText}
         onCursor={setCursor}
         onKeyDown={onKeyDown}
         onPaste={event => {
@@ -326,7 +331,7 @@ export function Composer(props: Props): React.ReactElement {
           }
         }}
       />
-      {!connected && held === text && (
+      {!connected && heldText === text && (
         <p className="eca-Note" role="status">
           {trans.__('It is sent as soon as there is a connection to the assistant.')}
         </p>
@@ -336,8 +341,8 @@ export function Composer(props: Props): React.ReactElement {
           source={props.estimates}
           text={text.trim()}
           contexts={contexts}
-          withPlace={chips && placeOn}
-          place={placeOn ? (place?.detail ?? '') : ''}
+          withPlace={chips && sendsPlace}
+          place={sendsPlace ? (place?.detail ?? '') : ''}
         />
       )}
       <div className="eca-Composer-bar">
@@ -345,7 +350,7 @@ export function Composer(props: Props): React.ReactElement {
           onChoose={
             attachments &&
             (() => {
-              addFound(attachments.choose());
+              addFileContexts(attachments.choose());
             })
           }
           onFiles={attach}
@@ -394,31 +399,35 @@ export function Composer(props: Props): React.ReactElement {
 /** `take`: choose the active suggestion. `close`: close the list. `next`, `previous`: go to another suggestion. */
 type KeyAction = 'send' | 'take' | 'close' | 'next' | 'previous';
 
-/** What decides about the meaning of a key. */
+/** The facts on which the meaning of a key depends. */
 interface KeySituation {
   /** The active suggestion. */
   readonly suggestion: Suggestion | undefined;
-  /** Defined while the list of suggestions is open. */
-  readonly list: unknown;
+  /** Whether the list of suggestions is open. */
+  readonly isListOpen: boolean;
   /** Whether the text is the whole name of the suggested command. Then Enter runs the command. */
   readonly isComplete: boolean;
   /** Whether the user sends with Shift+Enter. */
-  readonly shifted: boolean;
+  readonly sendsWithShift: boolean;
 }
 
 /** Return what a key does; undefined when it has its usual meaning in a text area. */
 function readKeyAction(
   event: React.KeyboardEvent,
-  { suggestion, list, isComplete, shifted }: KeySituation
+  { suggestion, isListOpen, isComplete, sendsWithShift }: KeySituation
 ): KeyAction | undefined {
   const hasSuggestion = suggestion !== undefined;
   switch (event.key) {
     case 'Enter':
-      return !event.shiftKey && hasSuggestion && !isComplete ? 'take' : event.shiftKey === shifted ? 'send' : undefined;
+      return !event.shiftKey && hasSuggestion && !isComplete
+        ? 'take'
+        : event.shiftKey === sendsWithShift
+          ? 'send'
+          : undefined;
     case 'Tab':
       return hasSuggestion && !event.shiftKey ? 'take' : undefined;
     case 'Escape':
-      return list !== undefined ? 'close' : undefined;
+      return isListOpen ? 'close' : undefined;
     case 'ArrowDown':
       return hasSuggestion ? 'next' : undefined;
     case 'ArrowUp':
@@ -434,24 +443,24 @@ function dropMentioned({ text, contexts }: UnsentMessage): readonly ChatContext[
   return contexts.filter(context => !mentioned.includes(context));
 }
 
-/** Return a function that replaces the whole text, and puts the cursor to its place as soon as the text is drawn. */
+/** Return a function that replaces the whole text, and sets the cursor as soon as the text is drawn. */
 function useTextReplacement(
   box: React.RefObject<HTMLTextAreaElement>,
   setText: (text: string) => void,
   setCursor: (cursor: number) => void
 ): (text: string, cursor: number) => void {
   // A list of one number, because React ignores a state that is equal to the one before. A new list is never equal.
-  const [wanted, setWanted] = React.useState<readonly [number]>();
+  const [nextCursor, setNextCursor] = React.useState<readonly [number]>();
   React.useLayoutEffect(() => {
-    if (wanted !== undefined) {
-      box.current?.setSelectionRange(wanted[0], wanted[0]);
+    if (nextCursor !== undefined) {
+      box.current?.setSelectionRange(nextCursor[0], nextCursor[0]);
     }
-  }, [box, wanted]);
+  }, [box, nextCursor]);
   return React.useCallback(
     (text, cursor) => {
       setText(text);
       setCursor(cursor);
-      setWanted([cursor]);
+      setNextCursor([cursor]);
     },
     [setText, setCursor]
   );

@@ -38,10 +38,10 @@ interface Props {
   readonly place: string;
 }
 
-/** The pause in typing after which an estimate is requested. */
+/** The pause in typing, in milliseconds, after which an estimate is requested. */
 const PAUSE_MS = 500;
 
-/** The line with the estimate; nothing for an empty text. */
+/** Draws the line with the estimate; nothing for an empty text. */
 export function EstimateLine({ source, text, contexts, withPlace, place }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   const estimate = useEstimate(source, text, contexts, withPlace, place);
@@ -67,7 +67,7 @@ export function EstimateLine({ source, text, contexts, withPlace, place }: Props
         </section>
       )}
       <p>
-        <Figures estimate={estimate} />
+        <EstimateFigures estimate={estimate} />
         <button
           type="button"
           className="eca-Link"
@@ -85,7 +85,7 @@ export function EstimateLine({ source, text, contexts, withPlace, place }: Props
 }
 
 /** Shows the tokens and the cost of an estimate. */
-export function Figures({ estimate }: { readonly estimate: Estimate }): React.ReactElement {
+export function EstimateFigures({ estimate }: { readonly estimate: Estimate }): React.ReactElement {
   const { trans } = useEnv();
   const { inputTokens, cost, contextLimit, model } = estimate;
   const isTooLong = contextLimit !== undefined && inputTokens > contextLimit;
@@ -123,16 +123,16 @@ function useEstimate(
       setLatest(undefined);
       return undefined;
     }
-    let stale = false;
+    let isStale = false;
     const timer = window.setTimeout(() => {
       void estimate(text, contexts, withPlace).then(estimate => {
-        if (!stale) {
+        if (!isStale) {
           setLatest(estimate);
         }
       });
     }, PAUSE_MS);
     return () => {
-      stale = true;
+      isStale = true;
       window.clearTimeout(timer);
     };
   }, [estimate, text, contexts, withPlace, place]);

@@ -1,9 +1,9 @@
 /**
  * Shows the pickers for the agent, the model and the variant of the next turn. A picker is a button that opens a list.
- * A variant is a way in which the model works, for example how much it reasons. An outside agent has options of its own
- * in their place.
+ * A variant is a way in which the model works, for example how much it reasons. An outside agent has no such models and
+ * variants. It has options of its own, and each of them gets a picker.
  *
- * This module knows no session: `App.tsx` passes the choice on.
+ * This module knows no session: `App.tsx` sends the choice to the server.
  */
 
 import * as React from 'react';
@@ -12,7 +12,7 @@ import { Selection } from '../../chat/state';
 import { AgentOption } from '../../wire/protocol';
 import { useEnv } from '../common/env';
 
-/** The pickers that something else opens. */
+/** Names the pickers that other parts of the panel can open. */
 type PickerMark = 'model' | 'agent';
 
 interface Props {
@@ -45,7 +45,7 @@ export function openPicker(frame: HTMLDivElement | null, mark: PickerMark): void
   }
 }
 
-/** The pickers. One with nothing to choose from is not shown. */
+/** Draws the pickers. A picker without a choice is not shown. */
 export function Pickers(props: Props): React.ReactElement {
   const { frame, selection, models, agents, outsideAgents, agentOptions, chosenOptions, onChooseOption, onChoose } =
     props;
@@ -91,7 +91,7 @@ export function Pickers(props: Props): React.ReactElement {
           key={option.id}
           name={option.name}
           value={chosenOptions[option.id] ?? option.value}
-          waits={option.id in chosenOptions}
+          isPending={option.id in chosenOptions}
           options={option.values.map(({ value }) => value)}
           labels={new Map(option.values.map(({ value, name }) => [value, name]))}
           isSwitch={option.isSwitch}
@@ -105,47 +105,47 @@ export function Pickers(props: Props): React.ReactElement {
 }
 
 interface PickerProps {
-  /** What is chosen, in words. */
+  /** The name of the picker, for example `Model`. */
   readonly name: string;
   /** The value of the attribute `data-eca-picker`, by which `openPicker` finds the picker. */
   readonly mark?: PickerMark;
-  /** What is chosen; empty for the default. */
+  /** The chosen value; empty for the default. */
   readonly value: string;
   readonly options: readonly string[];
   /** The names of the values for the user. A value without one is shown itself. */
   readonly labels?: ReadonlyMap<string, string>;
-  /** Whether what is chosen is not in effect yet. */
-  readonly waits?: boolean;
-  /** Whether each value is shown with the name of the picker, as in "Search the web: on". "on" alone says nothing. */
+  /** Whether the agent has not taken the chosen value yet. */
+  readonly isPending?: boolean;
+  /** Whether the values are on and off. They are shown with the name of the picker, as in "Search the web: on". */
   readonly isSwitch?: boolean;
   readonly onChange: (value: string) => void;
 }
 
-/** A menu with one value chosen. It is a `select` of the browser, which works with every keyboard and screen reader. */
+/** Draws one picker. It is a `select` of the browser, which works with every keyboard and screen reader. */
 function Picker(props: PickerProps): React.ReactElement {
-  const { name, mark, value, options, labels, waits = false, isSwitch = false, onChange } = props;
+  const { name, mark, value, options, labels, isPending = false, isSwitch = false, onChange } = props;
   const { trans } = useEnv();
   // The chosen value is in the list even when it cannot be chosen any more.
-  const all = options.includes(value) ? options : [value, ...options];
+  const allOptions = options.includes(value) ? options : [value, ...options];
   const describe = (option: string): string => (labels?.get(option) ?? option) || trans.__('default');
   const addName = (text: string): string => `${name}: ${text}`;
   // There is only room for the name without the provider. The list has the full name.
-  const short = labels?.has(value) ? describe(value) : describe(value.slice(value.lastIndexOf('/') + 1));
+  const shortName = labels?.has(value) ? describe(value) : describe(value.slice(value.lastIndexOf('/') + 1));
   const title = addName(describe(value));
   return (
-    <label className={waits ? 'eca-Picker eca-mod-waiting' : 'eca-Picker'}>
-      <span aria-hidden="true">{isSwitch ? addName(short) : short}</span>
+    <label className={isPending ? 'eca-Picker eca-mod-waiting' : 'eca-Picker'}>
+      <span aria-hidden="true">{isSwitch ? addName(shortName) : shortName}</span>
       <select
         aria-label={name}
-        aria-busy={waits}
-        title={waits ? trans.__('%1 (the agent has not taken this yet)', title) : title}
+        aria-busy={isPending}
+        title={isPending ? trans.__('%1 (the agent has not taken this yet)', title) : title}
         data-eca-picker={mark}
         value={value}
         onChange={event => {
           onChange(event.target.value);
         }}
       >
-        {all.map(option => (
+        {allOptions.map(option => (
           <option key={option} value={option}>
             {isSwitch ? addName(describe(option)) : describe(option)}
           </option>

@@ -1,5 +1,5 @@
 /**
- * The field of the prompt box, in which mentions are drawn as chips.
+ * Draws the text field of the prompt box, in which mentions look like chips (small labels).
  *
  * The field is a textarea, because the browser then does what it does in every text: undo, composition of letters, and
  * screen reading. Behind it lies a copy of the text with the same lines, in which only the chips are visible. The copy
@@ -29,10 +29,10 @@ interface Props extends React.TextareaHTMLAttributes<HTMLTextAreaElement> {
   readonly onCursor: (cursor: number) => void;
 }
 
-/** What is drawn at the end of the copy, so that its last line is as high as that of the field. */
+/** A space without width at the end of the copy. With it, an empty last line is as high as that of the field. */
 const LAST_LINE = '\u200b';
 
-/** The textarea and the copy behind it. */
+/** Draws the textarea and the copy behind it. */
 export function PromptBox({
   box,
   text,

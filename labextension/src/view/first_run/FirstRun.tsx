@@ -1,9 +1,9 @@
 /**
- * The first steps of a user who has set up no model: three buttons (sign in, paste a key, try the small model), and
- * what each of them opens. The small model is one that runs inside Jupyter without a key.
+ * Draws the first steps of a user who has set up no model: three buttons (sign in, paste a key, try the small model),
+ * and what each button opens. The small model runs inside Jupyter without a key.
  *
- * The pasted key stays in its field until it is sent: it is in no state of a view, and the field is emptied. What is
- * requested from the server is in `first_steps.ts`.
+ * A pasted key is only in its field until it is sent, and never in the state of a view. Then the field is emptied.
+ * `first_steps.ts` sends the requests to the server.
  */
 
 import * as React from 'react';
@@ -20,39 +20,47 @@ interface Props {
   readonly providers: readonly ProviderStatus[];
   /** The small model; undefined when the server has none. */
   readonly bundled: BundledModel | undefined;
-  /** The requests to the server. */
-  readonly steps: Pick<FirstSteps, 'signIn' | 'enter' | 'useKey' | 'tryKey'>;
+  /** Sends the requests to the server. */
+  readonly steps: Pick<FirstSteps, 'signIn' | 'sendInput' | 'useKey' | 'tryKey'>;
   /** All error messages of the server, the newest last. */
   readonly errors: readonly string[];
-  /** Called when the user has chosen a button, and when the choice is taken back. */
+  /** Called with true when the user has pressed a button, and with false when the user goes back to the buttons. */
   readonly onOpen: (open: boolean) => void;
   /** Called with the result when a key works. */
-  readonly onWorks: (result: KeyResult) => void;
+  readonly onKeyWorks: (result: KeyResult) => void;
   /** Called with the name of the small model when the user wants to try it. */
-  readonly onSmall: (model: string) => void;
+  readonly onTrySmallModel: (model: string) => void;
 }
 
-/** What is open. `trial`: the user has signed in, and sees whether a first request succeeds. */
+/** The step that is open. `trial`: the user has signed in, and sees whether a first request to the model succeeds. */
 type Choice = 'sign-in' | 'trial' | 'key' | 'small';
 
-/** The buttons or, after a click, what the button opens. */
-export function FirstRun({ providers, bundled, steps, errors, onOpen, onWorks, onSmall }: Props): React.ReactElement {
+/** Draws the buttons or, after a click, what the button opens. */
+export function FirstRun({
+  providers,
+  bundled,
+  steps,
+  errors,
+  onOpen,
+  onKeyWorks,
+  onTrySmallModel
+}: Props): React.ReactElement {
   const { trans, openSettings } = useEnv();
   const [choice, setChoice] = React.useState<Choice>();
   const [result, setResult] = React.useState<KeyResult>();
   const [busy, setBusy] = React.useState(false);
-  /** Show the result of trying a key, when it is there. */
-  const handleResult = async (pending: Promise<KeyResult>): Promise<void> => {
+  /** Wait for the result of trying a key, and show it. */
+  const handleResult = async (keyTrial: Promise<KeyResult>): Promise<void> => {
     setBusy(true);
     setResult(undefined);
-    const found = await pending;
+    const keyResult = await keyTrial;
     setBusy(false);
-    setResult(found);
-    if (found.outcome === 'works') {
-      onWorks(found);
+    setResult(keyResult);
+    if (keyResult.outcome === 'works') {
+      onKeyWorks(keyResult);
     }
   };
-  /** Open what belongs to a button; undefined shows the buttons again. */
+  /** Open a step; undefined shows the buttons again. */
   const open = (next: Choice | undefined): void => {
     setResult(undefined);
     setChoice(next);
@@ -69,7 +77,7 @@ export function FirstRun({ providers, bundled, steps, errors, onOpen, onWorks, o
             </p>
           ) : (
             <>
-              <FirstButton
+              <LargeButton
                 label={trans.__('Sign in')}
                 hint={listSignInProviders(providers)
                   .map(({ id, label }) => label ?? id)
@@ -78,7 +86,7 @@ export function FirstRun({ providers, bundled, steps, errors, onOpen, onWorks, o
                   open('sign-in');
                 }}
               />
-              <FirstButton
+              <LargeButton
                 label={trans.__('Paste a key')}
                 onClick={() => {
                   open('key');
@@ -86,12 +94,12 @@ export function FirstRun({ providers, bundled, steps, errors, onOpen, onWorks, o
               />
             </>
           )}
-          <FirstButton
+          <LargeButton
             label={trans.__('Try the small model')}
             hint={describeSize(bundled, trans)}
             onClick={() => {
               if (bundled?.installed === true) {
-                onSmall(bundled.model);
+                onTrySmallModel(bundled.model);
               } else {
                 open('small');
               }
@@ -102,7 +110,7 @@ export function FirstRun({ providers, bundled, steps, errors, onOpen, onWorks, o
       {choice === 'sign-in' && (
         <SignIn
           providers={listSignInProviders(providers)}
-          known={providers.length > 0}
+          isListLoaded={providers.length > 0}
           steps={steps}
           errors={errors}
           onSignedIn={id => {
@@ -121,8 +129,8 @@ export function FirstRun({ providers, bundled, steps, errors, onOpen, onWorks, o
           onKey={(provider, key) => void handleResult(steps.useKey(provider, key))}
         />
       )}
-      {choice === 'small' && <Install bundled={bundled} />}
-      <Outcome busy={busy} result={result} />
+      {choice === 'small' && <InstallSteps bundled={bundled} />}
+      <KeyOutcome busy={busy} result={result} />
       {choice !== undefined && choice !== 'sign-in' && (
         <button
           type="button"
@@ -141,7 +149,7 @@ export function FirstRun({ providers, bundled, steps, errors, onOpen, onWorks, o
 /** Lab's translation. */
 type Trans = ReturnType<typeof useEnv>['trans'];
 
-/** Say that the small model is built in, or how much has to be downloaded. */
+/** Return a text that says that the small model is built in, or how much has to be downloaded. */
 function describeSize(bundled: BundledModel | undefined, trans: Trans): string {
   if (bundled === undefined) {
     return '';
@@ -158,8 +166,8 @@ interface ButtonProps {
   readonly onClick: () => void;
 }
 
-/** A large button with two lines. */
-function FirstButton({ label, hint = '', onClick }: ButtonProps): React.ReactElement {
+/** Draws a large button with a label and, if there is one, a hint below it. */
+function LargeButton({ label, hint = '', onClick }: ButtonProps): React.ReactElement {
   return (
     <button type="button" className="eca-Option" onClick={onClick}>
       <strong>{label}</strong>
@@ -169,16 +177,16 @@ function FirstButton({ label, hint = '', onClick }: ButtonProps): React.ReactEle
 }
 
 interface SignInProps extends Pick<Props, 'providers' | 'steps' | 'errors'> {
-  /** Whether the server has sent the providers. A quick user is here before. */
-  readonly known: boolean;
+  /** Whether the server has sent the list of providers. A quick user may open this step earlier. */
+  readonly isListLoaded: boolean;
   /** Called with the id of the provider when the sign-in has succeeded. */
   readonly onSignedIn: (provider: string) => void;
   /** Called when the user wants to go back to the buttons. */
   readonly onBack: () => void;
 }
 
-/** The providers at whose own page one can sign in, and the sign-in at the chosen one. */
-function SignIn({ providers, known, steps, errors, onSignedIn, onBack }: SignInProps): React.ReactElement {
+/** Lists the providers that have a sign-in page, and signs the user in to the chosen one. */
+function SignIn({ providers, isListLoaded, steps, errors, onSignedIn, onBack }: SignInProps): React.ReactElement {
   const { trans } = useEnv();
   const [chosen, setChosen] = React.useState<string>();
   const provider = providers.length === 1 ? providers[0] : providers.find(({ id }) => id === chosen);
@@ -190,8 +198,8 @@ function SignIn({ providers, known, steps, errors, onSignedIn, onBack }: SignInP
       <Login
         provider={provider}
         errors={errors}
-        login={() => steps.signIn(provider.id)}
-        enter={data => steps.enter(provider.id, data)}
+        beginLogin={() => steps.signIn(provider.id)}
+        sendInput={data => steps.sendInput(provider.id, data)}
         onEnd={() => {
           if (isSignedIn.current) {
             onSignedIn(provider.id);
@@ -205,7 +213,7 @@ function SignIn({ providers, known, steps, errors, onSignedIn, onBack }: SignInP
   return (
     <>
       {providers.map(({ id, label }) => (
-        <FirstButton
+        <LargeButton
           key={id}
           label={label ?? id}
           onClick={() => {
@@ -213,12 +221,12 @@ function SignIn({ providers, known, steps, errors, onSignedIn, onBack }: SignInP
           }}
         />
       ))}
-      {!known && (
+      {!isListLoaded && (
         <p className="eca-Note" role="status">
           {trans.__('One moment…')}
         </p>
       )}
-      {known && providers.length === 0 && (
+      {isListLoaded && providers.length === 0 && (
         <p className="eca-Note">{trans.__('No provider can be signed in to here.')}</p>
       )}
       <button type="button" className="eca-Link" onClick={onBack}>
@@ -237,7 +245,7 @@ interface KeyFormProps {
   readonly onKey: (provider: string, key: string) => void;
 }
 
-/** The field for a key, and the provider that the key seems to belong to. */
+/** Draws the form for a key. The provider that the key seems to belong to is chosen by itself. */
 export function KeyForm({ providers, busy, onKey }: KeyFormProps): React.ReactElement {
   const { trans } = useEnv();
   const [chosen, setChosen] = React.useState('');
@@ -297,8 +305,8 @@ export function KeyForm({ providers, busy, onKey }: KeyFormProps): React.ReactEl
   );
 }
 
-/** How the small model is installed. */
-function Install({ bundled }: Pick<Props, 'bundled'>): React.ReactElement {
+/** Shows the commands that install the small model. */
+function InstallSteps({ bundled }: Pick<Props, 'bundled'>): React.ReactElement {
   const { trans } = useEnv();
   return (
     <>
@@ -314,8 +322,8 @@ function Install({ bundled }: Pick<Props, 'bundled'>): React.ReactElement {
   );
 }
 
-/** Says in words what came of trying a key: while it is tried (`busy`), and then the result. */
-export function Outcome({
+/** Shows that a key is being tried (`busy`), and then the result. */
+export function KeyOutcome({
   busy,
   result
 }: {

@@ -1,8 +1,8 @@
 /**
- * Signs the user in to a provider. The server decides which step comes next, and this view shows it.
+ * Signs the user in to a provider of models. The server decides which step comes next, and this view shows it.
  *
- * The user may type a key. It is read from the form when it is sent, and is stored nowhere else: not in the state of a
- * view and not in an attribute. The field is empty afterwards. The list of providers is `settings/Providers.tsx`.
+ * The user may type a key. It is read from the form when the form is sent, and is stored nowhere else: not in the state
+ * of a view and not in an attribute. The field is empty afterwards. The list of providers is `settings/Providers.tsx`.
  */
 
 import * as React from 'react';
@@ -15,22 +15,22 @@ import { TextWithCode } from '../common/TextWithCode';
 interface Props {
   readonly provider: ProviderStatus;
   /** Begins a sign-in and returns its first step. Without a method, the step may be the choice of a method. */
-  readonly login: (method?: string) => Promise<LoginStep>;
+  readonly beginLogin: (method?: string) => Promise<LoginStep>;
   /** Sends what the user has typed and returns the next step. */
-  readonly enter: (data: Readonly<Record<string, string>>) => Promise<LoginStep>;
+  readonly sendInput: (data: Readonly<Record<string, string>>) => Promise<LoginStep>;
   /** All error messages of the server, the newest last. */
   readonly errors: readonly string[];
   /** Called when the sign-in has ended, or the user closes this view. */
   readonly onEnd: () => void;
 }
 
-/** The sign-in, from its first step to its end. It begins as soon as it is drawn. */
-export function Login({ provider, login, enter, errors, onEnd }: Props): React.ReactElement {
+/** Draws the sign-in, from its first step to its end. The sign-in begins as soon as this view is drawn. */
+export function Login({ provider, beginLogin, sendInput, errors, onEnd }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [step, setStep] = React.useState<LoginStep>();
   const [requestError, setRequestError] = React.useState('');
   const [busy, setBusy] = React.useState(false);
-  /** Show the step when the server has answered, or the error of the request. */
+  /** Wait for the next step, and show it. If the request fails, show its error. */
   const showStep = (next: Promise<LoginStep>): Promise<void> => {
     setRequestError('');
     setBusy(true);
@@ -42,7 +42,7 @@ export function Login({ provider, login, enter, errors, onEnd }: Props): React.R
         setBusy(false);
       });
   };
-  const begin = React.useRef(() => showStep(login()));
+  const begin = React.useRef(() => showStep(beginLogin()));
   React.useEffect(() => {
     void begin.current();
   }, []);
@@ -65,8 +65,8 @@ export function Login({ provider, login, enter, errors, onEnd }: Props): React.R
       {step !== undefined && (
         <Step
           step={step}
-          onMethod={method => void showStep(login(method))}
-          onEnter={data => void showStep(enter(data))}
+          onMethod={method => void showStep(beginLogin(method))}
+          onEnter={data => void showStep(sendInput(data))}
         />
       )}
       {busy && (
@@ -94,7 +94,7 @@ interface StepProps {
   readonly onEnter: (data: Readonly<Record<string, string>>) => void;
 }
 
-/** One step of a sign-in: a choice of methods, a code, a link, or fields to fill in. */
+/** Draws one step of a sign-in: a choice of methods, a code, a link, or fields to fill in. */
 export function Step({ step, onMethod, onEnter }: StepProps): React.ReactElement {
   const { trans } = useEnv();
   const { action, message, methods = [], url, code, fields = [] } = step;
@@ -145,7 +145,7 @@ export function readField(form: FormData, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The form with the fields of a step, for example for a key. */
+/** Draws the form with the fields of a step, for example for a key. */
 function Fields({
   fields,
   onEnter

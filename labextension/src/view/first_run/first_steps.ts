@@ -1,9 +1,9 @@
 /**
- * The first steps of a user who has set up no model: finds out which provider a pasted key belongs to, and whether the
- * key works. To try a key, the server sends one small request to the provider's model.
+ * Sends the requests for the first steps of a user who has set up no model: it finds out which provider a pasted key
+ * belongs to, and whether the key works. To try a key, the server sends one small request to the provider's model.
  *
- * A key passes through here on its way to the server and is kept nowhere. This module knows no view: see
- * `FirstRun.tsx`.
+ * A key passes through this module on its way to the server, and is not stored here. This module knows no view:
+ * `FirstRun.tsx` draws the steps.
  */
 
 import { BundledModel, LoginStep, ProviderStatus, ProvidersTryResult } from '../../wire/protocol';
@@ -51,13 +51,13 @@ export function listSignInProviders(providers: readonly ProviderStatus[]): reado
   return providers.filter(({ login }) => login?.methods.some(({ key }) => key === BROWSER));
 }
 
-/** What the first steps request from the server. */
+/** The requests of the first steps to the server. */
 export class FirstSteps {
   constructor(private readonly session: Session) {}
 
-  /** Fetch the providers into the state of the session. */
-  async load(): Promise<void> {
-    const listed = await this.session.ask('providers/list', {});
+  /** Fetch the list of providers, and put it into the state of the session. */
+  async loadProviders(): Promise<void> {
+    const listed = await this.session.requestOrShowError('providers/list', {});
     listed?.providers.forEach(params => {
       this.session.dispatch({ type: 'notification', method: 'providers/updated', params });
     });
@@ -69,20 +69,20 @@ export class FirstSteps {
   }
 
   /** Send what the user has typed for a sign-in. Throws: LinkError, RpcError. */
-  enter(provider: string, data: Readonly<Record<string, string>>): Promise<LoginStep> {
+  sendInput(provider: string, data: Readonly<Record<string, string>>): Promise<LoginStep> {
     return this.session.request('providers/loginInput', { provider, data });
   }
 
   /** Give a key to the server, and try it. If the provider refuses the key, the server forgets it. */
   async useKey(provider: string, key: string): Promise<KeyResult> {
     try {
-      await this.enter(provider, { key });
+      await this.sendInput(provider, { key });
     } catch (error) {
       return explainError(error, 'refused');
     }
     const result = await this.tryKey(provider);
     if (result.outcome === 'refused') {
-      await this.session.ask('providers/logout', { provider });
+      await this.session.requestOrShowError('providers/logout', { provider });
     }
     return result;
   }
@@ -103,8 +103,8 @@ export class FirstSteps {
 }
 
 /**
- * Return the result for a request that failed. `outcome` is what an error of the server means. Without a connection the
- * outcome is `failed`, because nothing is known about the key.
+ * Return the result for a request that failed. `outcome` is the outcome if the server has answered with an error. Without
+ * a connection the outcome is `failed`, because nothing is known about the key.
  */
 function explainError(error: unknown, outcome: KeyResult['outcome']): KeyResult {
   // The panel shows by itself that there is no connection.

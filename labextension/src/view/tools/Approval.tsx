@@ -31,23 +31,23 @@ export interface DecisionActions {
 /**
  * The reasons that the user is writing, by the keys of the calls (see `makeCallKey`), and whether the field has the
  * focus. They are kept outside of the view, because React may create a card again while its call waits: when the chat
- * is replayed, when the user opens the list of chats and comes back, when the call around it is folded, or when the
- * panel is moved.
+ * is replayed, when the user opens the list of chats and comes back, when the card around a subagent's card is folded,
+ * or when the panel is moved.
  */
 export const draftReasons = new Map<string, { readonly reason: string; readonly focused: boolean }>();
 
 interface ApprovalProps extends Omit<DecisionActions, 'onBackground'> {
   /** The id of the call. */
   readonly id: string;
-  /** What an approval for the session would remember, in words. If undefined, there is no button for it. */
+  /** What an approval for the session would allow, in words. If undefined, there is no such button. */
   readonly remembers?: readonly string[] | undefined;
   /** Whether a rule could allow calls like this one. */
   readonly canHaveRule: boolean;
-  /** The parts of the change that are approved; undefined when no part is left out. */
+  /** How many parts of the change are approved; undefined when the user leaves out no part. */
   readonly parts?: PartCount | undefined;
 }
 
-/** The buttons or, after a click on one of them, the form for a reason or the proposal of a rule. */
+/** Draws the buttons or, after a click on one of them, the form for a reason or the proposal of a rule. */
 export function Approval({
   chatId,
   id,
@@ -159,7 +159,7 @@ export function Approval({
   );
 }
 
-/** Join what is remembered to one line. A command may have several lines itself, so line breaks become a sign. */
+/** Join what is remembered into one line. A command may have several lines, so each line break becomes the sign `↵`. */
 function formatScopes(remembers: readonly string[]): string {
   return toExactText(remembers.join(', ').replace(/\s*\n\s*/g, ' ↵ '));
 }
@@ -171,7 +171,7 @@ type RejectProps = Pick<DecisionActions, 'chatId' | 'onReject'> & {
   readonly onBack: () => void;
 };
 
-/** The form with the reason of a rejection. */
+/** Draws the form for the reason of a rejection. */
 function RejectForm({ chatId, id, onReject, onBack }: RejectProps): React.ReactElement {
   const { trans } = useEnv();
   const key = makeCallKey(chatId, id);
@@ -189,7 +189,7 @@ function RejectForm({ chatId, id, onReject, onBack }: RejectProps): React.ReactE
     },
     [key]
   );
-  const back = (): void => {
+  const goBack = (): void => {
     draftReasons.delete(key);
     onBack();
   };
@@ -203,7 +203,7 @@ function RejectForm({ chatId, id, onReject, onBack }: RejectProps): React.ReactE
       onKeyDown={event => {
         if (event.key === 'Escape') {
           event.stopPropagation();
-          back();
+          goBack();
         }
       }}
     >
@@ -223,7 +223,7 @@ function RejectForm({ chatId, id, onReject, onBack }: RejectProps): React.ReactE
       <button type="submit" className="eca-Button eca-mod-danger">
         {trans.__('Reject')}
       </button>
-      <button type="button" className="eca-Button" onClick={back}>
+      <button type="button" className="eca-Button" onClick={goBack}>
         {trans.__('Back')}
       </button>
     </form>

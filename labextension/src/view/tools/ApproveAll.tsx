@@ -1,5 +1,5 @@
 /**
- * The button that approves all tool calls which wait, when there are several.
+ * Draws the button that approves all waiting tool calls, when there are several.
  *
  * It approves exactly the calls that are drawn when it is clicked, each by its own id: see `decision_keys.ts`.
  */
@@ -9,11 +9,11 @@ import * as React from 'react';
 import { Session } from '../../chat/session';
 import { useEnv } from '../common/env';
 import { Rights } from '../common/rights';
-import { CallInChat, DECISION_KEYS, NextDecision, selectUnchanged } from './decision_keys';
+import { CallInChat, DECISION_KEYS, NextDecision, selectUnchangedCalls } from './decision_keys';
 
-/** Approve the calls that were shown. A call that was decided or has changed since it was shown is left out. */
-export function approveShown(session: Session, shown: readonly CallInChat[]): void {
-  selectUnchanged(shown, session.chat).forEach(({ block, chatId }) => {
+/** Approve the calls that the user has seen. A call that was decided or has changed since then is left out. */
+export function approveShownCalls(session: Session, shown: readonly CallInChat[]): void {
+  selectUnchangedCalls(shown, session.chat).forEach(({ block, chatId }) => {
     session.approve(block.id, false, chatId);
   });
 }
@@ -25,7 +25,7 @@ interface Props {
   readonly onApproveAll: (calls: readonly CallInChat[]) => void;
 }
 
-/** The button; nothing when fewer than two calls wait, or when the user may not approve. */
+/** Draws the button; nothing when fewer than two calls wait, or when the user may not approve calls. */
 export function ApproveAll({ calls, onApproveAll }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   const hasKeys = React.useContext(NextDecision) !== undefined;

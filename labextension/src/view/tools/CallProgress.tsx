@@ -15,20 +15,20 @@ import { useMayAsk } from '../common/rights';
 /** How many of the last lines are shown. The whole output is shown when the call has ended. */
 const TAIL_LINES = 6;
 
-/** The fields of the progress, and what the button for a background job needs. `id` is the id of the call. */
+/** The fields of the progress, and what the button *Run in background* needs. `id` is the id of the call. */
 type Props = NonNullable<ToolBlock['progress']> &
   Pick<DecisionActions, 'chatId' | 'onBackground'> & { readonly id: string };
 
-/** The progress. `background`: the call can continue as a background job, and a button lets it do so. */
+/** Draws the progress. `background`: the call can continue as a background job, and gets a button for that. */
 export function CallProgress(props: Props): React.ReactElement {
   const { chatId, id, text, progress, total, background, onBackground } = props;
   const { trans } = useEnv();
   const mayAsk = useMayAsk();
-  const known = progress !== undefined && total !== undefined && total > 0;
+  const isTotalKnown = progress !== undefined && total !== undefined && total > 0;
   const tail = toPlainText(text).trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
   return (
     <div className="eca-Tool-progress">
-      {known && (
+      {isTotalKnown && (
         <progress
           aria-label={trans.__('Progress of this tool call')}
           max={total}

@@ -1,8 +1,8 @@
 /**
- * Shows the plan of a chat above the prompt box, which is the list of tasks that the model has written for itself. It
- * also has the button for a plan that the assistant has only proposed: with a click the user lets it be carried out.
+ * Shows the plan of a chat above the prompt box: the list of tasks that the model has written for itself. It also draws
+ * the button *Carry out* for a plan that the assistant has only proposed, in plan mode.
  *
- * This module knows no session: `App.tsx` passes what the button does.
+ * This module knows no session: `App.tsx` passes the function that the button calls.
  */
 
 import * as React from 'react';
@@ -12,11 +12,11 @@ import { toPlainText } from '../../render/format';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';
 
-/** The newest state of the list of tasks. The model changes it as it works. */
+/** Draws the list of tasks in its newest state. The model changes the list while it works. */
 export function Plan({ details }: { readonly details: TaskDetails }): React.ReactElement {
   const { trans } = useEnv();
   const { done, total } = details.summary;
-  const now = details.activeSummary ?? '';
+  const activeTask = details.activeSummary ?? '';
   return (
     <details className="eca-PlanBar" open>
       <summary>
@@ -24,14 +24,14 @@ export function Plan({ details }: { readonly details: TaskDetails }): React.Reac
           <Icon name="fold" />
         </span>
         {trans.__('Plan: %1 of %2', done, total)}
-        {now !== '' && <span dir="auto">{toPlainText(now)}</span>}
+        {activeTask !== '' && <span dir="auto">{toPlainText(activeTask)}</span>}
       </summary>
       <Tasks tasks={details.tasks} />
     </details>
   );
 }
 
-/** The tasks, each with an icon for its status. */
+/** Draws the tasks, each with an icon for its status. */
 export function Tasks({ tasks }: { readonly tasks: readonly Task[] }): React.ReactElement {
   const { trans } = useEnv();
   const statusTexts = { pending: trans.__('to do'), 'in-progress': trans.__('in progress'), done: trans.__('done') };
@@ -47,12 +47,12 @@ export function Tasks({ tasks }: { readonly tasks: readonly Task[] }): React.Rea
   );
 }
 
-/** The button that lets the assistant carry out a plan which it has only proposed. */
-export function CarryOut({ onGo }: { readonly onGo: () => void }): React.ReactElement {
+/** Draws the button that lets the assistant carry out a plan which it has only proposed. */
+export function CarryOutButton({ onCarryOut }: { readonly onCarryOut: () => void }): React.ReactElement {
   const { trans } = useEnv();
   return (
     <div className="eca-CarryOut" role="group" aria-label={trans.__('The plan')}>
-      <button type="button" className="eca-Button eca-mod-main" onClick={onGo}>
+      <button type="button" className="eca-Button eca-mod-main" onClick={onCarryOut}>
         {trans.__('Carry out')}
       </button>
       <small>{trans.__('Nothing was changed yet. You can also write what should be different.')}</small>

@@ -73,7 +73,7 @@ interface ProposalProps {
   readonly onBack: () => void;
 }
 
-/** The rule, the choice of the file, and the buttons. */
+/** Draws the rule, the choice of the file, and the buttons. */
 export function RuleProposal({ proposal, error, busy, heading, onWrite, onBack }: ProposalProps): React.ReactElement {
   const { trans } = useEnv();
   const [scope, setScope] = React.useState<RulePlace['scope']>();
@@ -145,25 +145,27 @@ export function RuleProposal({ proposal, error, busy, heading, onWrite, onBack }
   );
 }
 
-// For pages in which no rules can be written. React needs the same object each time.
+// These are used in pages in which no rules can be written. React needs the same object each time.
 const NO_RULES = {};
 const getNoRules = (): Readonly<Record<string, never>> => NO_RULES;
 const subscribeToNothing = (): (() => void) => () => undefined;
 
 interface NoteProps {
+  /** The chat of the call. */
   readonly chatId: ChatId;
+  /** The id of the call. */
   readonly id: string;
 }
 
-/** The note that a rule was written for a call; nothing when none was. */
+/** Draws a note that a rule was written for a call; nothing when no rule was written. */
 export function WrittenRuleNote({ chatId, id }: NoteProps): React.ReactElement | null {
   const { trans, approvalRules } = useEnv();
-  const all = React.useSyncExternalStore(
+  const writtenRules = React.useSyncExternalStore(
     approvalRules?.subscribe ?? subscribeToNothing,
     approvalRules?.current ?? getNoRules,
     approvalRules?.current ?? getNoRules
   );
-  const written = all[makeCallKey(chatId, id)];
+  const written = writtenRules[makeCallKey(chatId, id)];
   if (written === undefined) {
     return null;
   }

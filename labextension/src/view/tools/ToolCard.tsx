@@ -26,11 +26,11 @@ interface Props extends DecisionActions {
   readonly block: ToolBlock;
   /** Whether a call of the subagent within the card waits for a decision. */
   readonly hasWaitingCall?: boolean;
-  /** The transcript of the subagent that the call has started. Shown under the call while it is unfolded. */
+  /** The transcript of the subagent that the call has started. It is shown while the card is unfolded. */
   readonly children?: React.ReactNode;
 }
 
-/** The icons of the statuses. A status without an icon has a spinner, because the call goes on. */
+/** The icons of the statuses. In a status without an icon the call has not ended, and a spinner is shown. */
 const ICONS: Readonly<Partial<Record<ToolStatus, IconName>>> = {
   waiting: 'question',
   done: 'check',
@@ -39,15 +39,15 @@ const ICONS: Readonly<Partial<Record<ToolStatus, IconName>>> = {
   ended: 'cross'
 };
 
-/** The tools that only preview a change. Their cards are open, because the diff is all that they have. */
+/** The tools that only preview a change. Their cards are unfolded, because the diff is their only result. */
 const PREVIEWS: ReadonlySet<string> = new Set(['preview_file_change', 'preview_notebook_change']);
 
-/** Whether a call only proposes a change. */
+/** Whether a call only proposes a change and does not make it. */
 function isProposal({ name, reason }: ToolBlock): boolean {
   return reason === 'plan-mode' || PREVIEWS.has(name);
 }
 
-/** The card of one tool call. */
+/** Draws the card of one tool call. */
 export const ToolCard = React.memo(function ToolCard({
   block,
   hasWaitingCall = false,
@@ -65,13 +65,13 @@ export const ToolCard = React.memo(function ToolCard({
     }
   }, [waiting, chatId, block.id]);
   /** Whether the user has unfolded or folded the details; undefined until then, when the card decides. */
-  const [chosen, setChosen] = React.useState<boolean>();
-  const open = chosen ?? (hasWaitingCall || (isProposal(block) && block.details !== undefined));
+  const [isUnfolded, setUnfolded] = React.useState<boolean>();
+  const open = isUnfolded ?? (hasWaitingCall || (isProposal(block) && block.details !== undefined));
   // The card of a finished `task` call is small, because the list of tasks is shown above the prompt box.
   const isTaskList = block.details?.type === 'task' && block.status === 'done';
-  const state = useStatusText(block);
-  // An outside agent may run a call without asking. The card says so also while its details are folded.
-  const status = block.cause?.kind === 'unasked' ? trans.__('%1, not asked', state) : state;
+  const statusText = useStatusText(block);
+  // An outside agent may run a call without asking (`unasked`). The card says so even while its details are folded.
+  const status = block.cause?.kind === 'unasked' ? trans.__('%1, not asked', statusText) : statusText;
   const parts = countParts(block);
   const icon = ICONS[block.status];
   const decision = useDecisionText(block);
@@ -87,7 +87,7 @@ export const ToolCard = React.memo(function ToolCard({
         className="eca-Tool-head"
         aria-expanded={open}
         onClick={() => {
-          setChosen(!open);
+          setUnfolded(!open);
         }}
       >
         <span className="eca-Tool-icon">
@@ -130,7 +130,7 @@ export const ToolCard = React.memo(function ToolCard({
   );
 });
 
-/** Return who has approved or rejected a call, in words; undefined where nobody is named. */
+/** Return a text that says who has approved or rejected a call; undefined where no names are shown. */
 function useDecisionText({ by, reason }: ToolBlock): string | undefined {
   const { trans } = useEnv();
   const people = React.useContext(ChatPeople);

@@ -27,14 +27,14 @@ interface Props {
   readonly onlyContent?: boolean;
 }
 
-/** The arguments, the result, the name of the tool, and why the call ran or was forbidden. */
+/** Draws the arguments, the result, the name of the tool, and why the call ran or was forbidden. */
 export function ToolDetails({ block, hasTranscript, onlyContent = false }: Props): React.ReactElement {
   const { trans, fetchWholeOutput } = useEnv();
   const name = toExactText(block.name);
   /** The whole output, after the user has asked for it. */
   const [whole, setWhole] = React.useState<string>();
-  // The result is not shown if it only repeats what is shown elsewhere: a change has its diff, the list of tasks is
-  // above the prompt box, and the result of a subagent is its last message.
+  // The result is not shown if it only repeats what the user sees elsewhere: the diff of a change, the list of tasks
+  // above the prompt box, or the last message of a subagent.
   const isOnlyChange = block.details?.type === 'fileChange' && (block.details.runs ?? []).length === 0;
   const repeats = isOnlyChange || block.details?.type === 'task' || hasTranscript;
   const isHidden = block.status === 'done' && repeats;
@@ -91,11 +91,11 @@ function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactEle
             {toExactText(details.path)} <span className="eca-mod-added">+{details.linesAdded}</span>{' '}
             <span className="eca-mod-removed">−{details.linesRemoved}</span>
           </p>
-          <Diff diff={details.diff} cells={details.cells !== undefined} />
+          <Diff diff={details.diff} isNotebook={details.cells !== undefined} />
           {details.runs !== undefined && (
             <>
               <p className="eca-Tool-path">{trans.__('Then these cells run:')}</p>
-              <Cells details={{ type: 'runCells', path: details.path, cells: details.runs }} />
+              <RunCells details={{ type: 'runCells', path: details.path, cells: details.runs }} />
             </>
           )}
         </>
@@ -110,7 +110,7 @@ function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactEle
     case 'runCells':
       return (
         <>
-          <Cells details={details} />
+          <RunCells details={details} />
           <Arguments block={block} except={['path', 'cells']} />
         </>
       );
@@ -127,7 +127,7 @@ interface ArgumentsProps {
   readonly except?: readonly string[];
 }
 
-/** The arguments as a list or, while the model writes them, as the text that has come so far. */
+/** Draws the arguments as a list or, while the model writes them, as the text that has arrived so far. */
 function Arguments({ block, except = [] }: ArgumentsProps): React.ReactElement | null {
   if (block.arguments === undefined) {
     return block.argumentsText === '' || except.length > 0 ? null : <LongText text={block.argumentsText} exact />;
@@ -149,7 +149,7 @@ function Arguments({ block, except = [] }: ArgumentsProps): React.ReactElement |
 /** A value with at most this many characters is shown on the line of its name. */
 const MAX_SHORT_LENGTH = 60;
 
-/** One argument. `text` is its value: a string as it is, or JSON. */
+/** Draws one argument. `text` is its value: a string unchanged, any other value as JSON. */
 function Argument({ name, text }: { readonly name: string; readonly text: string }): React.ReactElement {
   const short = text.length <= MAX_SHORT_LENGTH && !text.includes('\n');
   return (
@@ -160,8 +160,8 @@ function Argument({ name, text }: { readonly name: string; readonly text: string
   );
 }
 
-/** The cells that run, with their sources word for word. */
-function Cells({ details }: { readonly details: RunCellsDetails }): React.ReactElement {
+/** Draws the cells that the call runs, with their exact sources. */
+function RunCells({ details }: { readonly details: RunCellsDetails }): React.ReactElement {
   const { trans } = useEnv();
   return (
     <div role="group" aria-label={trans.__('Cells that run')}>
@@ -181,8 +181,8 @@ function Cells({ details }: { readonly details: RunCellsDetails }): React.ReactE
 }
 
 /**
- * Shows the command line word for word, and below it the commands that the approval rules find in it. Chats of older
- * versions have only the commands.
+ * Draws the exact command line, and below it the commands that the approval rules find in it. Chats of older versions
+ * have only the commands.
  */
 function Commands({ details }: { readonly details: ShellCommandDetails }): React.ReactElement {
   const { trans } = useEnv();
@@ -214,7 +214,7 @@ function Commands({ details }: { readonly details: ShellCommandDetails }): React
   );
 }
 
-/** Return where a command runs, in words. */
+/** Return a text that says whether a command runs in the sandbox. */
 function describeSandbox(sandbox: SandboxState, trans: TranslationBundle): string {
   switch (sandbox) {
     case 'inside':

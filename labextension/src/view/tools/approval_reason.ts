@@ -2,7 +2,7 @@
  * Explains in words why a tool call ran, needed an approval or was forbidden. Pure.
  *
  * This module decides nothing: the server decides (`engine/approval/policy.py`), and sends the cause with the call.
- * Each kind of cause has one sentence here. A sentence has no key of the configuration in it.
+ * Each kind of cause has one sentence here. The sentences contain no keys of the configuration.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -10,7 +10,10 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { ToolBlock } from '../../chat/blocks';
 import { toExactText } from '../../render/format';
 
-/** Whether such a call needs an approval each time: the approval is not remembered, and no rule can allow the call. */
+/**
+ * Whether such a call needs an approval each time: no approval is remembered for it, and no rule can allow it. The causes
+ * are those of a warning, a command line that could not be parsed, and a rule that always asks.
+ */
 export function needsApprovalEachTime(block: ToolBlock): boolean {
   return hasWarning(block) || block.cause?.kind === 'unparsed' || block.cause?.kind === 'always';
 }
@@ -24,7 +27,7 @@ export function hasWarning({ cause }: ToolBlock): boolean {
   return cause?.kind === 'protected' || cause?.kind === 'loads' || cause?.kind === 'unseen';
 }
 
-/** Return the explanation; empty when the server has sent no cause. */
+/** Return the sentence that explains the decision about a call; empty when the server has sent no cause. */
 export function explainDecision({ cause, asked, reason }: ToolBlock, trans: TranslationBundle): string {
   if (cause === undefined) {
     return '';

@@ -1,8 +1,8 @@
 /**
- * The keys that approve and reject waiting tool calls, and the calls that they are for. Pure.
+ * Defines the keys that approve and reject waiting tool calls, and finds the calls that a key decides about. Pure.
  *
- * A key is for what is shown: a call is approved by its own id, and only if it still is as it was shown. This module
- * knows no element but those of the event: `App.tsx` listens for the keys, and `Approval.tsx` shows them.
+ * A key decides only about a call that the user has seen: the call is approved by its id, and only if it has not changed
+ * since it was shown. `App.tsx` listens for the keys, and `Approval.tsx` shows them on the buttons.
  */
 
 import * as React from 'react';
@@ -19,6 +19,7 @@ export const DECISION_KEYS = {
   approveAll: 'Ctrl+Shift+Enter'
 } as const;
 
+/** What a key does: it approves or rejects a call, or approves all calls. */
 export type Decision = keyof typeof DECISION_KEYS;
 
 /** A tool call with the chat that it belongs to: the chat itself, or that of a subagent. */
@@ -40,7 +41,7 @@ export const getCallKey = ({ block, chatId }: CallInChat): string => makeCallKey
 export function listCalls(chat: Chat): readonly CallInChat[] {
   const chats = [
     [chat.id, chat.blocks] as const,
-    ...Object.entries(chat.agents ?? {}).map(([id, { blocks }]) => [id, blocks] as const)
+    ...Object.entries(chat.subagents ?? {}).map(([id, { blocks }]) => [id, blocks] as const)
   ];
   return chats.flatMap(([chatId, blocks]) =>
     blocks.flatMap(block => (block.kind === 'tool' ? [{ block, chatId }] : []))
@@ -52,8 +53,8 @@ export function listWaitingCalls(chat: Chat): readonly CallInChat[] {
   return listCalls(chat).filter(({ block }) => block.status === 'waiting');
 }
 
-/** Return those of the shown calls that still wait and do what was shown. Calls that came later are not among them. */
-export function selectUnchanged(shown: readonly CallInChat[], chat: Chat): readonly CallInChat[] {
+/** Return the calls of `shown` that still wait and have not changed since they were shown. Newer calls are left out. */
+export function selectUnchangedCalls(shown: readonly CallInChat[], chat: Chat): readonly CallInChat[] {
   const now = listWaitingCalls(chat);
   return shown.filter(({ block, chatId }) =>
     now.some(
@@ -74,13 +75,16 @@ export interface PressedKey {
   readonly metaKey: boolean;
   readonly shiftKey: boolean;
   readonly altKey: boolean;
-  /** Whether the key is held down. */
+  /** Whether the user holds the key down, so that the browser repeats its event. */
   readonly repeat: boolean;
   /** The field that has the focus. */
   readonly field: FocusedField;
 }
 
-/** The field that has the focus. `text`: any field except an empty prompt box. All keys edit its text. */
+/**
+ * The kind of the field that has the focus. `none`: no field has it. `text`: any field except an empty prompt box. In
+ * such a field, keys edit the text and decide nothing.
+ */
 export type FocusedField = 'none' | 'empty prompt' | 'text';
 
 /** Return what a key decides; undefined when it decides nothing. A key that is held down decides only once. */
@@ -96,8 +100,8 @@ export function readDecisionKey(pressed: PressedKey): Decision | undefined {
   return key === 'Backspace' && !shiftKey && field === 'none' ? 'reject' : undefined;
 }
 
-/** Return which field an element is. */
-export function findField(target: EventTarget): FocusedField {
+/** Return the kind of the field that an element is. */
+export function getFieldKind(target: EventTarget): FocusedField {
   if (target instanceof HTMLTextAreaElement) {
     return target.value === '' && target.getAttribute('role') === 'combobox' ? 'empty prompt' : 'text';
   }

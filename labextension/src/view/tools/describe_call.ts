@@ -1,8 +1,8 @@
 /**
- * Says in one line what a tool call that waits will do. Pure.
+ * Writes one line that says what a waiting tool call will do. Pure.
  *
- * The line is made from the details that the card shows below it, because these are what runs. For all other calls, the
- * line is the summary that the server wrote.
+ * The line is made from the details of the call, which the card shows below it and which say exactly what runs. For a
+ * call without details, the line is the summary that the server wrote.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -48,11 +48,11 @@ export function describeCall(block: ToolBlock, notebooks: OpenNotebooks, trans: 
     return trans.__('Run code (%1)', countLines(args.code));
   }
   const line = toExactText(replaceCellIds(summary ?? name, args, notebooks.findCell));
-  // A server may give its tool any name. So it is always said which server runs it.
+  // An MCP server may give its tool any name, so the line always names the server.
   return origin === 'mcp' ? trans.__('%1, on the MCP server %2', line, toExactText(server)) : line;
 }
 
-/** Return the line for cells that run. `lines` is their number of lines in words. */
+/** Return the line for a call that runs cells. `lines` is their number of lines in words, for example `3 lines`. */
 function describeCells(
   { cells, path }: RunCellsDetails,
   { findKernel }: OpenNotebooks,

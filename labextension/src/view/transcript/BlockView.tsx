@@ -22,36 +22,36 @@ import { Picture } from '../common/Picture';
 import { ToolCard } from '../tools/ToolCard';
 import { UserActions, UserMessage } from './UserMessage';
 
-/** What the buttons of all blocks do. */
+/** The functions that the buttons of all blocks call. */
 export type BlockActions = DecisionActions & UserActions & Pick<FailureActions, 'onChooseModel' | 'onChooseAgent'>;
 
 type Props = BlockActions & {
   readonly block: Block;
   /** The transcript of the subagent that the block's call started. */
-  readonly agent?: Transcript | undefined;
-  /** Whether this is the user's last message, which can be edited and asked again. */
-  readonly last: boolean;
+  readonly subagent?: Transcript | undefined;
+  /** Whether the block is the user's last message, which can be edited and sent again. */
+  readonly isLast: boolean;
   /** Whether no turn is running. */
-  readonly idle: boolean;
-  /** Asks the message again whose turn ended with this block; undefined while that is not possible. */
+  readonly isIdle: boolean;
+  /** Sends the last message again, if its turn ended with this block; undefined while that is not possible. */
   readonly onAskAgain?: (() => void) | undefined;
 };
 
-/** The block. If it cannot be drawn, a note takes its place. */
+/** Draws a block. If that fails, a note takes its place. */
 export const BlockView = React.memo(function BlockView(props: Props): React.ReactElement {
   const { trans } = useEnv();
   return (
-    <Boundary instead={trans.__('A part of this chat could not be shown.')}>
+    <Boundary fallback={trans.__('A part of this chat could not be shown.')}>
       <BlockBody {...props} />
     </Boundary>
   );
 });
 
-/** The view for the kind of the block. */
-function BlockBody({ block, agent, last, idle, onAskAgain, ...actions }: Props): React.ReactElement | null {
+/** Draws the view for the kind of the block. */
+function BlockBody({ block, subagent, isLast, isIdle, onAskAgain, ...actions }: Props): React.ReactElement | null {
   switch (block.kind) {
     case 'user':
-      return <UserMessage block={block} last={last} idle={idle} {...actions} />;
+      return <UserMessage block={block} isLast={isLast} isIdle={isIdle} {...actions} />;
     case 'text':
       return (
         <div className="eca-Answer">
@@ -77,9 +77,9 @@ function BlockBody({ block, agent, last, idle, onAskAgain, ...actions }: Props):
       return <Reasoning block={block} />;
     case 'tool':
       return (
-        <ToolCard block={block} hasWaitingCall={agent?.blocks.some(isWaiting) ?? false} {...actions}>
-          {agent !== undefined && block.details?.type === 'subagent' && (
-            <Subagent chatId={block.details.subagentChatId ?? ''} agent={agent} actions={actions} />
+        <ToolCard block={block} hasWaitingCall={subagent?.blocks.some(isWaiting) ?? false} {...actions}>
+          {subagent !== undefined && block.details?.type === 'subagent' && (
+            <Subagent chatId={block.details.subagentChatId ?? ''} transcript={subagent} actions={actions} />
           )}
         </ToolCard>
       );
@@ -94,6 +94,7 @@ function BlockBody({ block, agent, last, idle, onAskAgain, ...actions }: Props):
   }
 }
 
+/** Whether a block is a tool call that waits for a decision. */
 function isWaiting(block: Block): boolean {
   return block.kind === 'tool' && block.status === 'waiting';
 }
@@ -102,35 +103,35 @@ interface SubagentProps {
   /** The id of the subagent's chat. */
   readonly chatId: ChatId;
   /** The transcript of the subagent. */
-  readonly agent: Transcript;
-  /** What the buttons of its blocks do. */
+  readonly transcript: Transcript;
+  /** The functions that the buttons of its blocks call. */
   readonly actions: BlockActions;
 }
 
 /**
- * The transcript of a subagent, under the call that started it. A subagent is an assistant that works on one task in a
- * chat of its own. The call shows the task, so the transcript does not.
+ * Draws the transcript of a subagent, under the call that started it. A subagent is an assistant that works on one task
+ * in a chat of its own. The card of the call shows the task, so the transcript does not repeat it.
  */
-function Subagent({ chatId, agent, actions }: SubagentProps): React.ReactElement {
+function Subagent({ chatId, transcript, actions }: SubagentProps): React.ReactElement {
   const { trans } = useEnv();
   return (
     <div className="eca-Subagent" role="group" aria-label={trans.__('What the subagent did')}>
-      {agent.blocks
+      {transcript.blocks
         .filter(({ kind }) => kind !== 'user')
         .map(block => (
-          <BlockView key={block.key} block={block} last={false} idle={false} {...actions} chatId={chatId} />
+          <BlockView key={block.key} block={block} isLast={false} isIdle={false} {...actions} chatId={chatId} />
         ))}
-      {agent.status !== 'idle' && (
+      {transcript.status !== 'idle' && (
         <p className="eca-Progress">
           <span className="eca-Spinner" />
-          <span className="eca-Shimmer">{agent.progress || trans.__('Working…')}</span>
+          <span className="eca-Shimmer">{transcript.progress || trans.__('Working…')}</span>
         </p>
       )}
     </div>
   );
 }
 
-/** The reasoning of the model, folded. When it has ended, also how long it took, if that is known. */
+/** Draws the reasoning of the model, folded at first. Its line says how long the reasoning took, if that is known. */
 function Reasoning({ block }: { readonly block: ReasonBlock }): React.ReactElement | null {
   const { trans } = useEnv();
   if (block.text === '' && block.ms !== undefined) {
@@ -155,7 +156,7 @@ function Reasoning({ block }: { readonly block: ReasonBlock }): React.ReactEleme
   );
 }
 
-/** A link to a page that the answer refers to. Only a web address becomes a link. */
+/** Draws a link to a page that the answer refers to. Only a web address becomes a link. */
 function Source({ title, url }: { readonly title: string; readonly url: string }): React.ReactElement {
   const safe = /^https?:\/\//i.test(url);
   return (
@@ -172,7 +173,7 @@ function Source({ title, url }: { readonly title: string; readonly url: string }
   );
 }
 
-/** A run of a hook, which is a command of the user's configuration, with its output. */
+/** Draws a run of a hook with its output. A hook is a command that the user has set in the configuration. */
 function Hook({ block }: { readonly block: HookBlock }): React.ReactElement {
   const { trans } = useEnv();
   return (

@@ -2,8 +2,8 @@
  * Lists what a turn has changed, below its answer: each change as a diff, with buttons to keep or undo it. A turn is
  * the work of the assistant on one message.
  *
- * This module knows no session: `App.tsx` passes what the buttons do. The modules in `review/` show changes in the
- * cells themselves.
+ * This module knows no session: `App.tsx` passes the functions that the buttons call. The modules in `review/` show
+ * changes in the cells of the notebook.
  */
 
 import * as React from 'react';
@@ -15,7 +15,7 @@ import { useEnv } from '../common/env';
 import { Icon, IconButton } from '../common/Icon';
 import { useMayAsk } from '../common/rights';
 
-/** What the buttons do. Each promise resolves when the list of changes is loaded again. */
+/** The functions that the buttons call. Each promise resolves when the list of changes is loaded again. */
 export interface ReviewActions {
   readonly onKeep: (changes: readonly Change[]) => Promise<void>;
   readonly onUndo: (changes: readonly Change[]) => Promise<void>;
@@ -24,13 +24,13 @@ export interface ReviewActions {
 type Props = ReviewActions & {
   /** The changes of the turn. */
   readonly changes: readonly Change[];
-  /** Whether a turn is running. Nothing can be decided then. */
+  /** Whether a turn is running. During a turn the buttons are disabled. */
   readonly busy: boolean;
   /** Whether the list is unfolded at first. */
   readonly startsOpen?: boolean;
 };
 
-/** The list, folded at first; nothing when the turn has changed nothing. */
+/** Draws the list, folded at first; nothing when the turn has changed nothing. */
 export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   const mayAsk = useMayAsk();
@@ -40,15 +40,15 @@ export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: P
   if (changes.length === 0) {
     return null;
   }
-  // A settled change was approved before it was made, for example. It can still be undone.
+  // A settled change needs no decision, for example because it was approved before it was made. It can still be undone.
   const undecided = changes.filter(({ settled }) => settled !== true);
-  const against = changes.filter(({ madeAlthoughRefused }) => madeAlthoughRefused === true).length;
+  const refusedCount = changes.filter(({ madeAlthoughRefused }) => madeAlthoughRefused === true).length;
   const undoable = changes.filter(({ refused }) => refused === undefined);
   const decide = async (act: ReviewActions['onKeep'], chosen: readonly Change[]): Promise<void> => {
     setDeciding(true);
     await act(chosen);
     setDeciding(false);
-    // The button that was pressed is gone. Without this the focus would go back to the top of the page.
+    // The button that was pressed is not in the page any more. Without this the focus would go back to the top of the page.
     head.current?.focus();
   };
   const disabled = busy || deciding;
@@ -68,12 +68,12 @@ export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: P
             <Icon name="fold" />
           </span>
           {trans._n('%1 change', '%1 changes', changes.length)}
-          {against > 0 && (
+          {refusedCount > 0 && (
             <span className="eca-Changes-against">
               <Icon name="alert" />
-              {against === changes.length
-                ? trans._n('made although it was refused', 'made although they were refused', against)
-                : trans._n('%1 made although it was refused', '%1 made although they were refused', against)}
+              {refusedCount === changes.length
+                ? trans._n('made although it was refused', 'made although they were refused', refusedCount)
+                : trans._n('%1 made although it was refused', '%1 made although they were refused', refusedCount)}
             </span>
           )}
         </button>
@@ -117,15 +117,15 @@ export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: P
 
 type ItemProps = ReviewActions & {
   readonly change: Change;
-  /** Whether nothing can be decided now. */
+  /** Whether the buttons are disabled. */
   readonly busy: boolean;
 };
 
-/** One change: a link to its file or cell, its buttons and its diff. */
+/** Draws one change: a link to its file or cell, its buttons and its diff. */
 function Item({ change, busy, onKeep, onUndo }: ItemProps): React.ReactElement {
   const { trans, openPath, showCell } = useEnv();
   const mayAsk = useMayAsk();
-  const title = useTitle(change);
+  const title = useChangeTitle(change);
   const { text, refused } = change;
   return (
     <li className="eca-Change" data-kind={change.kind}>
@@ -145,7 +145,7 @@ function Item({ change, busy, onKeep, onUndo }: ItemProps): React.ReactElement {
         >
           {title}
         </button>
-        <span className="eca-Change-kind">{useKind(change)}</span>
+        <span className="eca-Change-kind">{useKindText(change)}</span>
         {text !== undefined && (
           <span className="eca-Change-lines">
             <span className="eca-mod-added">+{text.linesAdded}</span>{' '}
@@ -188,7 +188,7 @@ function Item({ change, busy, onKeep, onUndo }: ItemProps): React.ReactElement {
 }
 
 /** Return the name of the changed file, with the number of the cell. */
-function useTitle(change: Change): string {
+function useChangeTitle(change: Change): string {
   const { trans } = useEnv();
   const name = toPlainText(baseName(change.path));
   if (change.type === 'file') {
@@ -199,7 +199,7 @@ function useTitle(change: Change): string {
 }
 
 /** Return the kind of a change in words. */
-function useKind(change: Change): string {
+function useKindText(change: Change): string {
   const { trans } = useEnv();
   switch (change.kind) {
     case 'created':

@@ -1,5 +1,5 @@
 /**
- * The button that copies a whole answer. For a moment, it shows whether the answer is copied.
+ * Draws the button that copies a whole answer. After a click, the button shows for a moment that the answer was copied.
  *
  * This module knows no transcript: the caller collects the text when the button is clicked.
  */
@@ -10,10 +10,10 @@ import { copyText, describeCopyFailure } from '../../render/copy_text';
 import { useEnv } from '../common/env';
 import { IconButton } from '../common/Icon';
 
-/** How long it is shown that the text is copied. A failure is shown until the next try. */
+/** For this time, in milliseconds, the button shows a success. A failure is shown until the next try. */
 const SHOWN_MS = 2000;
 
-/** `collect` returns the answer as Markdown. */
+/** Draws the button. `collect` returns the answer as Markdown. */
 export function CopyAnswer({ collect }: { readonly collect: () => string }): React.ReactElement {
   const { trans } = useEnv();
   /** Whether the last try to copy has succeeded; undefined before a try, and again a moment after a success. */

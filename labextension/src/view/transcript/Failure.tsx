@@ -1,8 +1,8 @@
 /**
  * Shows why a turn failed: a red card with one sentence, the buttons that help, and the server's own words as details.
  *
- * This module knows no session: `FailureActions` has the functions that the buttons call. `remedies.ts` says which
- * buttons help.
+ * This module knows no session: `FailureActions` has the functions that the buttons call. `remedies.ts` decides which
+ * buttons are shown.
  */
 
 import * as React from 'react';
@@ -14,9 +14,9 @@ import { Icon } from '../common/Icon';
 import { Markdown } from '../common/Markdown';
 import { describeFailure } from './failure_text';
 
-/** What the buttons do. A button without a function is not shown. */
+/** The functions that the buttons call. A button without a function is not shown. */
 export interface FailureActions {
-  /** Asks the user's last message again; undefined while that is not possible. */
+  /** Sends the user's last message again; undefined while that is not possible. */
   readonly onAskAgain?: (() => void) | undefined;
   /** Lets the user choose another model; undefined where there is no list of models. */
   readonly onChooseModel?: (() => void) | undefined;
@@ -28,14 +28,14 @@ interface Props extends FailureActions {
   readonly block: FailureBlock;
 }
 
-/** The card. */
+/** Draws the card. */
 export function Failure({ block, onAskAgain, onChooseModel, onChooseAgent }: Props): React.ReactElement {
   const { trans, openSettings } = useEnv();
   const { failure, text } = block;
   // For a failure of an unknown kind, only the server can say what happened.
   const [open, setOpen] = React.useState(failure.kind === 'other');
   const id = React.useId();
-  const acts: Readonly<Record<Remedy, readonly [label: string, act: (() => void) | undefined]>> = {
+  const buttons: Readonly<Record<Remedy, readonly [label: string, act: (() => void) | undefined]>> = {
     retry: [trans.__('Try again'), onAskAgain],
     signIn: [
       trans.__('Sign in'),
@@ -64,7 +64,7 @@ export function Failure({ block, onAskAgain, onChooseModel, onChooseAgent }: Pro
       </p>
       <div className="eca-Failure-buttons">
         {listRemedies(failure.kind).map(remedy => {
-          const [label, act] = acts[remedy];
+          const [label, act] = buttons[remedy];
           return (
             act !== undefined && (
               <button key={remedy} type="button" className="eca-Button" onClick={act}>

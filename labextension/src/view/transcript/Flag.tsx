@@ -1,5 +1,5 @@
 /**
- * Shows, sets and removes flags. A flag is a mark with a short text that the user puts at a message.
+ * Shows, sets and removes flags. A flag is a mark with a short text that the user adds to a message.
  *
  * `chat/flags.ts` sends the requests to the server.
  */
@@ -11,7 +11,7 @@ import { useEnv } from '../common/env';
 import { Icon, IconButton } from '../common/Icon';
 import { useMayAsk } from '../common/rights';
 
-/** A flag, with a button that removes it. `contentId` is the id of the message. */
+/** Draws a flag, with a button that removes it. `contentId` is the id of the message. */
 export function Flag({ text, contentId }: { readonly text: string; readonly contentId: string }): React.ReactElement {
   const { trans, flags } = useEnv();
   const mayAsk = useMayAsk();
@@ -39,7 +39,7 @@ interface FormProps {
   readonly onDone: () => void;
 }
 
-/** The form for a new flag. The text may be empty. */
+/** Draws the form for a new flag. The text may be empty. */
 export function FlagForm({ contentId, onDone }: FormProps): React.ReactElement {
   const { trans, flags } = useEnv();
   const box = React.useRef<HTMLInputElement>(null);

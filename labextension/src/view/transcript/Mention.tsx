@@ -18,7 +18,7 @@ interface Props {
   readonly contexts: readonly ChatContext[] | undefined;
 }
 
-/** The text with its chips. */
+/** Draws the text with its chips. */
 export function TextWithMentions({ text, contexts = [] }: Props): React.ReactElement {
   const plain = toPlainText(text);
   return (
@@ -35,13 +35,13 @@ export function TextWithMentions({ text, contexts = [] }: Props): React.ReactEle
 }
 
 interface ChipProps {
-  /** The mention as it stands in the text. */
+  /** The mention as it is written in the text, for example `@data.csv`. */
   readonly word: string;
-  /** The context that it stands for. */
+  /** The context that the mention refers to. */
   readonly context: ChatContext;
 }
 
-/** The chip of one mention. */
+/** Draws the chip of one mention. */
 function MentionChip({ word, context }: ChipProps): React.ReactElement {
   const { trans, openPath, showCell } = useEnv();
   const name = nameMention(word, context);

@@ -2,7 +2,7 @@
  * Shows a message of the user that waits to be sent to the model. A steering message waits for the next request of the
  * running turn to the model, a message of the queue for the end of the turn.
  *
- * This module knows no session: `App.tsx` passes what *Take back* does.
+ * This module knows no session: `App.tsx` passes the function that *Take back* calls.
  */
 
 import * as React from 'react';
@@ -15,13 +15,13 @@ interface Props {
   readonly text: string;
   readonly contexts: readonly ChatContext[];
   /** What the message waits for, in words. */
-  readonly why: string;
+  readonly waitsFor: string;
   /** Puts the message back into the prompt box. */
   readonly onTakeBack: () => void;
 }
 
-/** The message, what it waits for, and the button that takes it back. */
-export function PendingMessage({ text, contexts, why, onTakeBack }: Props): React.ReactElement {
+/** Draws the message, what it waits for, and the button that takes it back. */
+export function PendingMessage({ text, contexts, waitsFor, onTakeBack }: Props): React.ReactElement {
   const { trans } = useEnv();
   return (
     <div className="eca-User eca-mod-waiting">
@@ -29,7 +29,7 @@ export function PendingMessage({ text, contexts, why, onTakeBack }: Props): Reac
         <TextWithMentions text={text} contexts={contexts} />
       </p>
       <small>
-        {why}{' '}
+        {waitsFor}{' '}
         <button type="button" className="eca-Link" onClick={onTakeBack}>
           {trans.__('Take back')}
         </button>

@@ -13,11 +13,11 @@ import { useEnv } from '../common/env';
 
 interface Props {
   readonly question: OpenQuestion;
-  /** Called with the key of the question, and with the answer or that the user skips the question. */
+  /** Called with the key of the question, and with the answer. If the user skips the question, it is `cancelled`. */
   readonly onAnswer: (key: number, answer: ChatAskQuestionResult) => void;
 }
 
-/** The question, with a button for each option. */
+/** Draws the question, with a button for each option. */
 export function Question({ question, onAnswer }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [text, setText] = React.useState('');

@@ -1,9 +1,9 @@
 /**
  * Shows the blocks of a chat. While new text arrives, the view stays at the end, until the reader scrolls away from it.
  *
- * Only a part of the blocks is in the page: the newest at first, and others when the reader scrolls towards them. So a
- * long chat opens quickly, and reading back through it does not fill the page. This module knows no session: `App.tsx`
- * passes what the buttons do. `BlockView.tsx` draws a single block.
+ * A block is one message, one answer or one tool call. Only a part of the blocks is in the page: the newest at first, and
+ * others when the reader scrolls towards them. So a long chat opens quickly, and the page does not grow without limit.
+ * This module knows no session: `App.tsx` passes the functions that the buttons call. `BlockView.tsx` draws one block.
  */
 
 import * as React from 'react';
@@ -21,49 +21,61 @@ import { useMayAsk } from '../common/rights';
 
 type Props = BlockActions & {
   readonly blocks: Blocks;
-  /** The ids of the turns that have ended, by the key of each turn's last block. */
-  readonly ends: Readonly<Record<string, string>> | undefined;
+  /** The ids of the turns that have ended, by the key of the last block of each turn. */
+  readonly endedTurns: Readonly<Record<string, string>> | undefined;
   /** The changes of all turns, which are listed below the last block of each turn. */
   readonly changes: readonly Change[] | undefined;
   /** Keeps and undoes changes. */
   readonly review: ReviewActions;
   /** The transcripts of subagents, by the ids of their chats. */
-  readonly agents: Agents | undefined;
+  readonly subagents: Subagents | undefined;
   /** Whether a turn is running. */
   readonly busy: boolean;
   /** What the running turn is doing, in words. */
   readonly progress: string;
   /** The number of messages that the user has sent from here. When it grows, the view scrolls to the end. */
-  readonly sent: number;
+  readonly sentCount: number;
   /** Fetches the page of the history before all blocks; undefined when there is no such page. */
   readonly onEarlier: (() => void) | undefined;
   /** Shown after the blocks: questions, and messages that wait. */
   readonly children?: React.ReactNode;
 };
 
-type Agents = Readonly<Record<string, TranscriptState>>;
+type Subagents = Readonly<Record<string, TranscriptState>>;
 
 /** The number of blocks that are added when the reader scrolls towards them: a few screens. */
 const PAGE_SIZE = 40;
 /** The most blocks in the page. When more are added at one end, blocks at the other end are removed. */
 const MAX_BLOCKS = 240;
-/** Within this distance, in pixels, the view counts as being at the end, because sizes are fractions of pixels. */
+/** Within this distance from the end, in pixels, the view counts as being at the end: sizes are fractions of pixels. */
 const NEAR_PX = 24;
 
-/** The blocks in a frame that scrolls. */
+/** Draws the blocks in a frame that scrolls. */
 export function Transcript(props: Props): React.ReactElement {
-  const { blocks, ends, agents, changes = [], review, busy, progress, sent, onEarlier, children, ...actions } = props;
+  const {
+    blocks,
+    endedTurns,
+    subagents,
+    changes = [],
+    review,
+    busy,
+    progress,
+    sentCount,
+    onEarlier,
+    children,
+    ...actions
+  } = props;
   const { trans } = useEnv();
-  const [{ shown, below }, setPart] = React.useState({ shown: PAGE_SIZE, below: 0 });
-  const { frame, content, following, jump } = useFollowing(below > 0);
-  useKeptPlace(frame, following);
+  const [{ count, newerCount }, setPart] = React.useState(NEWEST);
+  const { frame, content, isAtEnd, jumpToEnd } = useStickToEnd(newerCount > 0);
+  useScrollAnchoring(frame, isAtEnd);
   // The blocks in the page are those from `first` up to, but not including, `last`.
-  const last = blocks.length - below;
-  const first = Math.max(0, last - shown);
+  const last = blocks.length - newerCount;
+  const first = Math.max(0, last - count);
   /** The index of the user's last message; -1 while a turn is running. */
-  const lastAsked = busy ? -1 : blocks.findLastIndex(block => block.kind === 'user');
-  const answers = React.useMemo(() => listAnswerEnds(blocks, busy), [blocks, busy]);
-  const lastMessage = blocks[lastAsked];
+  const lastMessageIndex = busy ? -1 : blocks.findLastIndex(block => block.kind === 'user');
+  const answerEnds = React.useMemo(() => listAnswerEnds(blocks, busy), [blocks, busy]);
+  const lastMessage = blocks[lastMessageIndex];
   const { onRetry } = actions;
   const mayAsk = useMayAsk();
   const onAskAgain = React.useMemo(
@@ -82,25 +94,25 @@ export function Transcript(props: Props): React.ReactElement {
     }
   }, [blocks.length, first, onEarlier]);
   const loadLater = React.useCallback(() => {
-    setPart(({ shown, below }) => ({ shown, below: Math.max(0, below - PAGE_SIZE) }));
+    setPart(({ count, newerCount }) => ({ count, newerCount: Math.max(0, newerCount - PAGE_SIZE) }));
   }, []);
   // When the reader comes to the end, the older blocks leave the page.
   React.useLayoutEffect(() => {
-    if (following) {
+    if (isAtEnd) {
       setPart(NEWEST);
     }
-  }, [following]);
+  }, [isAtEnd]);
   // When the user sends a message, the view goes to the end.
   React.useLayoutEffect(() => {
-    if (sent > 0) {
+    if (sentCount > 0) {
       setPart(NEWEST);
-      jump();
+      jumpToEnd();
     }
-  }, [sent, jump]);
+  }, [sentCount, jumpToEnd]);
   return (
     <div className="eca-Transcript-frame">
       <div
-        className={following ? 'eca-Transcript eca-mod-following' : 'eca-Transcript'}
+        className={isAtEnd ? 'eca-Transcript eca-mod-following' : 'eca-Transcript'}
         ref={frame}
         role="log"
         aria-live="off"
@@ -113,17 +125,21 @@ export function Transcript(props: Props): React.ReactElement {
             <div key={block.key} className="eca-Block">
               <BlockView
                 block={block}
-                agent={findSubagent(block, agents)}
-                last={first + index === lastAsked}
-                idle={!busy}
-                {...(block.kind === 'failure' && first + index > lastAsked && { onAskAgain })}
+                subagent={findSubagent(block, subagents)}
+                isLast={first + index === lastMessageIndex}
+                isIdle={!busy}
+                {...(block.kind === 'failure' && first + index > lastMessageIndex && { onAskAgain })}
                 {...actions}
               />
-              {answers.has(block.key) && <CopyAnswer collect={() => collectAnswer(blocks, block.key)} />}
-              <Changes changes={changes.filter(({ turn }) => turn === ends?.[block.key])} busy={busy} {...review} />
+              {answerEnds.has(block.key) && <CopyAnswer collect={() => collectAnswer(blocks, block.key)} />}
+              <Changes
+                changes={changes.filter(({ turn }) => turn === endedTurns?.[block.key])}
+                busy={busy}
+                {...review}
+              />
             </div>
           ))}
-          {below > 0 && <LoadMore frame={frame} side="end" onNear={loadLater} />}
+          {newerCount > 0 && <LoadMore frame={frame} side="end" onNear={loadLater} />}
           {children}
           {busy && (
             <p className="eca-Progress">
@@ -133,13 +149,13 @@ export function Transcript(props: Props): React.ReactElement {
           )}
         </div>
       </div>
-      {!following && (
+      {!isAtEnd && (
         <button
           type="button"
           className="eca-Jump"
           onClick={() => {
             setPart(NEWEST);
-            jump();
+            jumpToEnd();
           }}
         >
           <Icon name="down" />
@@ -151,55 +167,55 @@ export function Transcript(props: Props): React.ReactElement {
 }
 
 /** Return the transcript of the subagent that the call of a block started. */
-function findSubagent(block: Block, agents?: Agents): TranscriptState | undefined {
+function findSubagent(block: Block, subagents?: Subagents): TranscriptState | undefined {
   const details = block.kind === 'tool' ? block.details : undefined;
-  return details?.type === 'subagent' ? agents?.[details.subagentChatId ?? ''] : undefined;
+  return details?.type === 'subagent' ? subagents?.[details.subagentChatId ?? ''] : undefined;
 }
 
-/** The part of the blocks that is in the page. */
-interface Part {
+/** Says which part of the blocks is in the page. */
+interface VisiblePart {
   /** How many blocks are in the page. */
-  readonly shown: number;
+  readonly count: number;
   /** How many blocks come after them. */
-  readonly below: number;
+  readonly newerCount: number;
 }
 
 /** The part with the newest blocks. */
-const NEWEST: Part = { shown: PAGE_SIZE, below: 0 };
+const NEWEST: VisiblePart = { count: PAGE_SIZE, newerCount: 0 };
 
 /**
  * Return the part with `PAGE_SIZE` older blocks added. If there are more than `MAX_BLOCKS` then, the newest ones are
- * removed from the page. `all` is the number of blocks of the chat.
+ * removed from the page. `blockCount` is the number of blocks of the chat.
  */
-function moveUpwards({ shown, below }: Part, all: number): Part {
+function moveUpwards({ count, newerCount }: VisiblePart, blockCount: number): VisiblePart {
   // At most one page more than there are blocks: that page may be on its way from the server.
-  const wanted = Math.min(shown + PAGE_SIZE, all + PAGE_SIZE - below);
-  return { shown: Math.min(MAX_BLOCKS, wanted), below: below + Math.max(0, wanted - MAX_BLOCKS) };
+  const wanted = Math.min(count + PAGE_SIZE, blockCount + PAGE_SIZE - newerCount);
+  return { count: Math.min(MAX_BLOCKS, wanted), newerCount: newerCount + Math.max(0, wanted - MAX_BLOCKS) };
 }
 
 /**
  * Keep the view at the end of the chat while it is there, although the chat grows. The reader leaves the end by
- * scrolling up. `cut`: later blocks are not in the page, so the end of the page is not the end of the chat.
+ * scrolling up. `isCut`: later blocks are not in the page, so the end of the page is not the end of the chat.
  *
- * Return the refs for the frame, which scrolls, and for its content. `following`: the view is at the end. `jump`
+ * Return the refs for the frame, which scrolls, and for its content. `isAtEnd`: the view is at the end. `jumpToEnd`
  * scrolls to the end.
  */
-function useFollowing(cut: boolean): {
+function useStickToEnd(isCut: boolean): {
   frame: React.RefObject<HTMLDivElement>;
   content: React.RefObject<HTMLDivElement>;
-  following: boolean;
-  jump: () => void;
+  isAtEnd: boolean;
+  jumpToEnd: () => void;
 } {
   const frame = React.useRef<HTMLDivElement>(null);
   const content = React.useRef<HTMLDivElement>(null);
-  // The same as the state `following`. The listeners below read it at once, before React draws the view again.
+  // The same as the state `isAtEnd`. The listeners below read it at once, before React draws the view again.
   const follows = React.useRef(true);
-  const isCut = React.useRef(cut);
-  isCut.current = cut;
-  const [following, setFollowing] = React.useState(true);
-  const jump = React.useCallback(() => {
+  const latestIsCut = React.useRef(isCut);
+  latestIsCut.current = isCut;
+  const [isAtEnd, setAtEnd] = React.useState(true);
+  const jumpToEnd = React.useCallback(() => {
     follows.current = true;
-    setFollowing(true);
+    setAtEnd(true);
     frame.current?.scrollTo({ top: frame.current.scrollHeight });
   }, []);
   React.useLayoutEffect(() => {
@@ -209,13 +225,13 @@ function useFollowing(cut: boolean): {
     }
     let last = box.scrollTop;
     const onScroll = (): void => {
-      const atEnd = !isCut.current && box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_PX;
+      const nowAtEnd = !latestIsCut.current && box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_PX;
       // Only a reader scrolls up. When content shrinks, the position becomes smaller, too, but then the view is at the
       // end. The browser itself would scroll up when it keeps the place of a block while others are removed above it.
       // The style `eca-mod-following` forbids that.
-      if (atEnd || box.scrollTop < last) {
-        follows.current = atEnd;
-        setFollowing(atEnd);
+      if (nowAtEnd || box.scrollTop < last) {
+        follows.current = nowAtEnd;
+        setAtEnd(nowAtEnd);
       }
       last = box.scrollTop;
     };
@@ -240,14 +256,14 @@ function useFollowing(cut: boolean): {
       box.scrollTop = box.scrollHeight;
     }
   });
-  return { frame, content, following, jump };
+  return { frame, content, isAtEnd, jumpToEnd };
 }
 
 /**
  * Keep the block that is being read at its place when other blocks are added or removed before it. Browsers do this
  * too, but not always: while the wheel is being turned, and at the top of the frame, they do not change the position.
  */
-function useKeptPlace(frame: React.RefObject<HTMLDivElement>, following: boolean): void {
+function useScrollAnchoring(frame: React.RefObject<HTMLDivElement>, isAtEnd: boolean): void {
   /** The first visible block, and where its top is in the window. */
   const place = React.useRef<{ readonly block: Element; readonly top: number }>();
   React.useEffect(() => {
@@ -263,7 +279,7 @@ function useKeptPlace(frame: React.RefObject<HTMLDivElement>, following: boolean
   }, [frame]);
   // After each drawing: if that has moved the block, scroll by the same distance.
   React.useLayoutEffect(() => {
-    if (!following && frame.current !== null && place.current?.block.isConnected === true) {
+    if (!isAtEnd && frame.current !== null && place.current?.block.isConnected === true) {
       const moved = place.current.block.getBoundingClientRect().top - place.current.top;
       if (Math.abs(moved) >= 1) {
         frame.current.scrollTop += moved;
@@ -281,8 +297,8 @@ function findFirstVisible(box: Element): Element | undefined {
 }
 
 /**
- * A button in place of blocks that are not in the page. `onNear` is called when the reader scrolls near the button or
- * presses it.
+ * Draws a button in place of blocks that are not in the page. `onNear` is called when the reader scrolls near the button
+ * or presses it.
  */
 function LoadMore({
   frame,

@@ -1,6 +1,6 @@
 /**
- * Shows a message of the user, or of another person in the chat, and the buttons to edit it, ask it again, flag it, fork
- * the chat or roll it back.
+ * Shows a message of the user, or of another person in the chat, with buttons that edit it, send it again or flag it, and
+ * buttons that fork the chat or roll it back.
  *
  * This module knows no session: `UserActions` has the functions that the buttons call.
  */
@@ -18,28 +18,28 @@ import { Picture } from '../common/Picture';
 import { useMayAsk } from '../common/rights';
 import { TextWithMentions } from './Mention';
 
-/** What the buttons of a message do. */
+/** The functions that the buttons of a message call. */
 export interface UserActions {
   /** Puts the message into the prompt box, where the user changes it. */
   readonly onEdit: (block: UserBlock) => void;
-  /** Asks the message again. */
+  /** Sends the message again. */
   readonly onRetry: (block: UserBlock) => void;
   /** Copies the chat up to this message's turn into a new chat. */
   readonly onFork: (block: UserBlock) => void;
-  /** Goes back to before the message. */
+  /** Rolls the chat back to its state before the message. */
   readonly onRollBack: (block: UserBlock, extent: Extent) => void;
 }
 
 interface Props extends UserActions {
   readonly block: UserBlock;
-  /** Whether this is the user's last message, which can be edited and asked again. */
-  readonly last: boolean;
-  /** Whether no turn is running that a rollback would cut off. */
-  readonly idle: boolean;
+  /** Whether this is the user's last message, which can be edited and sent again. */
+  readonly isLast: boolean;
+  /** Whether no turn is running. Only then the chat can be rolled back. */
+  readonly isIdle: boolean;
 }
 
-/** The message. Its buttons are shown while no turn is running, unless the user may only read. */
-export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onRollBack }: Props): React.ReactElement {
+/** Draws the message. Its buttons are shown while no turn is running, unless the user may only read. */
+export function UserMessage({ block, isLast, isIdle, onEdit, onRetry, onFork, onRollBack }: Props): React.ReactElement {
   const { trans, flags } = useEnv();
   /** Whether the user is asked how much to roll back. */
   const [asking, setAsking] = React.useState(false);
@@ -47,7 +47,7 @@ export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onRoll
   const [flagging, setFlagging] = React.useState(false);
   const sender = describeSender(React.useContext(ChatPeople), block.by, trans);
   const mayAsk = useMayAsk();
-  const hasTools = idle && mayAsk;
+  const hasTools = isIdle && mayAsk;
   return (
     <div className="eca-User" role="group" aria-label={sender ?? trans.__('You')}>
       {sender !== undefined && (
@@ -71,7 +71,7 @@ export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onRoll
       )}
       {hasTools && !asking && !flagging && (
         <div className="eca-User-tools">
-          {last && (
+          {isLast && (
             <>
               <IconButton
                 icon="edit"
@@ -132,13 +132,13 @@ export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onRoll
   );
 }
 
-/** Asks how much is rolled back. `onChoose` gets undefined when the user cancels. */
+/** Asks the user how much is rolled back. `onChoose` gets undefined when the user cancels. */
 function ExtentChoice({ onChoose }: { readonly onChoose: (extent: Extent | undefined) => void }): React.ReactElement {
   const { trans } = useEnv();
   return (
     <Choices
       label={trans.__('Take back from here on')}
-      line={trans.__('Take back from here on:')}
+      question={trans.__('Take back from here on:')}
       choices={[
         [trans.__('Messages and changes'), 'all'],
         [trans.__('Messages only'), 'messages']

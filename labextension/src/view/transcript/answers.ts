@@ -13,7 +13,7 @@ import { Block, Blocks, TextBlock } from '../../chat/blocks';
  */
 export function listAnswerEnds(blocks: Blocks, busy: boolean): ReadonlySet<string> {
   const ends = new Set<string>();
-  /** The last text of the present answer. A text of the server does not replace one of the model. */
+  /** The last text of the answer so far. A text of the server does not replace a text of the model. */
   let last: TextBlock | undefined;
   for (const block of blocks) {
     if (block.kind === 'user') {
@@ -49,6 +49,7 @@ export function collectAnswer(blocks: Blocks, key: string): string {
     .join('\n\n');
 }
 
+/** Whether a block is a text of the model or of the server. */
 function isText(block: Block): block is TextBlock {
   return block.kind === 'text' || block.kind === 'system';
 }

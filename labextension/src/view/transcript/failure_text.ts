@@ -1,5 +1,5 @@
 /**
- * Says in one sentence why a turn failed, for the card and for screen readers. Pure.
+ * Writes one sentence that says why a turn failed, for the card and for screen readers. Pure.
  *
  * The server's own words are longer and not translated. `Failure.tsx` shows them as details.
  */
@@ -8,7 +8,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { TurnFailure } from '../../wire/protocol';
 
-/** Say in one sentence what happened. `model` is like `anthropic/claude`: the provider and the name. */
+/** Return the sentence. `model` consists of the provider and the name, for example `anthropic/claude`. */
 export function describeFailure({ kind, model }: TurnFailure, trans: TranslationBundle): string {
   const name = model || trans.__('The model');
   const provider = model.replace(/\/.*$/, '') || trans.__('the provider');

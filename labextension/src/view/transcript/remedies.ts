@@ -1,16 +1,16 @@
 /**
- * Lists what helps after a failure, which decides the buttons of its card. The server sends the kind of the failure.
- * Pure.
+ * Lists what the user can do after a failure of a turn. Its card has a button for each of these remedies. The server
+ * sends the kind of the failure. Pure.
  *
  * This module knows no texts: `Failure.tsx` draws the card in the panel, and `errors/error_bars.ts` the bar in a cell.
  */
 
 import { FailureKind } from '../../wire/protocol';
 
-/** `retry`: ask the same again. `signIn` and `settings` open the settings. `model`: choose another model. */
+/** `retry`: send the message again. `signIn` and `settings`: open the settings. `model`: choose another model. */
 export type Remedy = 'retry' | 'signIn' | 'model' | 'settings';
 
-/** What helps after each kind of failure, the best first. */
+/** The remedies for each kind of failure, the best first. */
 const REMEDIES: Readonly<Record<FailureKind, readonly Remedy[]>> = {
   auth: ['signIn', 'model', 'retry'],
   'no-model': ['signIn', 'retry'],
@@ -26,12 +26,12 @@ const REMEDIES: Readonly<Record<FailureKind, readonly Remedy[]>> = {
   other: ['retry', 'model', 'settings']
 };
 
-/** Return what helps, the best first. A kind of a newer server counts as `other`. */
+/** Return the remedies for a failure, the best first. A kind that only a newer server knows counts as `other`. */
 export function listRemedies(kind: FailureKind): readonly Remedy[] {
   return (REMEDIES as Readonly<Record<string, readonly Remedy[] | undefined>>)[kind] ?? REMEDIES.other;
 }
 
-/** Return the section of the settings that has what the failure is about. */
+/** Return the section of the settings in which the user can find the cause of the failure. */
 export function findSettingsSection(kind: FailureKind): 'costs' | 'providers' {
   return kind === 'budget' ? 'costs' : 'providers';
 }
