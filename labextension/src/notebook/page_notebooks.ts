@@ -52,7 +52,7 @@ export class PageNotebooks {
       this.isConnected = false;
     };
     try {
-      const [{ connectNotebooks }, notebooks] = await Promise.all([import('./lend_link'), this.load()]);
+      const [{ connectNotebooks }, notebooks] = await Promise.all([import('./notebook_link'), this.load()]);
       await connectNotebooks(this.settings, notebooks, handleClose);
     } catch (error) {
       handleClose();

@@ -14,7 +14,7 @@ import { Defaults } from './Defaults';
 import { useEnv } from '../view/common/env';
 import { Icon, IconName } from '../view/common/Icon';
 import { Jobs } from './Jobs';
-import { useFocusRestoration } from '../view/common/kept_focus';
+import { useFocusRestoration } from '../view/common/focus_restoration';
 import { Messages } from '../view/common/Messages';
 import { Providers } from './Providers';
 import { Report } from './Report';

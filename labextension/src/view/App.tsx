@@ -40,7 +40,7 @@ import { EstimateSource } from './composer/Estimate';
 import { Export } from './Export';
 import { IconButton } from './common/Icon';
 import { Instructions, InstructionsSource } from './Instructions';
-import { useFocusRestoration } from './common/kept_focus';
+import { useFocusRestoration } from './common/focus_restoration';
 import { Messages } from './common/Messages';
 import { ChatPeople, usePeople } from './common/people';
 import { Rights, useMayAsk } from './common/rights';
