@@ -6,8 +6,8 @@ group `jupyter_eca.fronts` names. The name of the front is that of the module or
 know any front: `mount.py` opens the plugs of a Jupyter server, and `apps/process.py` runs one as a program.
 
 The front for ECA is no plug. A plug gets a host that runs already. But an ECA client may name the folders of its host
-when it initializes, so the host is started only then. Each application that serves ECA does this by a `Door`: its
-answers to what a session may see and do, and which host it uses (`eca/door.py`).
+when it initializes, so the host is started only then. Each application that serves ECA implements a `Door`, which says
+which host a session uses, and what the session may see and do (`eca/door.py`).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from jupyter_eca.transport.link import Link
 
 T = TypeVar("T")
+"""The object that all clients of a `LinkFront` share. Each front has its own type of it."""
 
 
 @runtime_checkable
@@ -34,12 +35,12 @@ class Front(Protocol):
     """A plug whose clients send HTTP requests to `<base_url>eca/NAME/`.
 
     Jupyter has authenticated each request before the front gets it, and its authorizer has allowed the user to read the
-    chats. What else the client may do is in the ASGI scope: `client_access.read_access(scope)`. The front must not let
-    a client approve tool calls and answer questions that may not.
+    chats. What else the client may do is in the ASGI scope: `client_access.read_access(scope)`. The front must refuse
+    a client that approves a tool call or answers a question without the right to do so.
 
     A client that may only read can send requests with GET and HEAD, and no others. If clients of the front read by
-    other methods too, the plug has the attribute `checks_access = True`. Then it gets all requests, and must refuse
-    those that ask for anything.
+    other methods too, the plug has the attribute `checks_access = True`. Then it gets all requests, and must itself
+    refuse those of such a client that do more than read.
     """
 
     def application(self, host: Host) -> ASGIApp | AbstractAsyncContextManager[ASGIApp]:
@@ -88,7 +89,7 @@ class StartHost(Protocol):
 
     def __call__(self, folder: Path | None = None, /) -> AbstractAsyncContextManager[Host]:
         """Return a context manager that yields a host with this folder as its workspace; None for the folder of the
-        process. Raises: ConfigError when it is entered."""
+        process. Raises: ConfigError when the context is entered."""
         ...
 
 

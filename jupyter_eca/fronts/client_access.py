@@ -1,8 +1,8 @@
 """Owns what a client of a front may do: read the chats, ask the assistant, or approve what it wants to do.
 
-The application that a client connects to decides it once, when the connection or the request comes. Each front then
-refuses what goes beyond it, with the reason that the application gives. This module must not know how the decision is
-made: for a Jupyter server, `apps/server/authorization.py` does.
+The application that a client connects to decides this once, when the connection or the request comes. Each front then
+refuses everything else, with the reason that the application gives. This module must not know how the decision is
+made: for a Jupyter server, `apps/server/authorization.py` decides.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ class ClientAccess:
     level: AccessLevel = AccessLevel.APPROVE
 
     reason: str = ""
-    """The sentence for a client that tries to do more than it may. It says who can do that instead. "" at the highest
-    level."""
+    """The sentence for a client that tries to do more than it may. The sentence says who can do that instead. It is ""
+    at the highest level."""
 
     user: Person | None = None
     """The user of the client, on a server that tells its users apart."""
 
-    asks: bool = field(init=False)
+    may_ask: bool = field(init=False)
     """Whether the client may ask."""
 
-    approves: bool = field(init=False)
+    may_approve: bool = field(init=False)
     """Whether the client may approve. Code in a kernel can find the token of the server. So a client that shows only
     this token may be code that a model wrote. It may ask, but not approve."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "asks", self.level >= AccessLevel.ASK)
-        object.__setattr__(self, "approves", self.level >= AccessLevel.APPROVE)
+        object.__setattr__(self, "may_ask", self.level >= AccessLevel.ASK)
+        object.__setattr__(self, "may_approve", self.level >= AccessLevel.APPROVE)
 
 
 FULL_ACCESS: Final = ClientAccess()
@@ -61,13 +61,13 @@ FULL_ACCESS: Final = ClientAccess()
 _SCOPE_KEY: Final = "access"
 
 
-def put_access(access: ClientAccess) -> Mapping[str, Any]:
-    """Return what is added to the ASGI scope of a request, so that `read_access` finds the access there."""
+def make_access_entry(access: ClientAccess) -> Mapping[str, Any]:
+    """Return the entry for the ASGI scope of a request in which `read_access` finds the access."""
     return {_SCOPE_KEY: access}
 
 
 def read_access(scope: Mapping[str, Any]) -> ClientAccess:
-    """Return the access of the client that sent a request, from the ASGI scope. A process without a Jupyter server puts
-    none there: whoever knows its token may do everything."""
+    """Return the access of the client that sent a request, from the ASGI scope. A process without a Jupyter server adds
+    no entry to the scope: every client that knows its token may do everything."""
     access = scope.get(_SCOPE_KEY)
     return access if isinstance(access, ClientAccess) else FULL_ACCESS

@@ -1,6 +1,6 @@
 """Runs work for the clients of a front in tasks. An error in one of them ends no other task.
 
-It must not know what the work is. A front has a task group, in which its tasks end with it.
+This module must not know what the work is. Each front has a task group, so its tasks end when the front ends.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class GuardedWork:
         async def run_guarded() -> None:
             try:
                 await work
-            except Exception:  # noqa: BLE001  # the boundary to clients: a bug costs one piece of work, not all of them
+            except Exception:  # noqa: BLE001  # the boundary to clients: a bug ends one piece of work, and no other
                 _log.exception("work for a client of the %s failed", self._protocol)
 
         def forget(task: asyncio.Task[None]) -> None:

@@ -34,11 +34,12 @@ class FrontMount:
     """The fronts of one server, by name."""
 
     def __init__(self, host: Callable[[], Awaitable[Host]], shells: Callable[[], Shells | None]) -> None:
-        """Make a mount without open fronts. `host` returns the host of the server. If it raises ConfigError, the front
-        is not opened, and the next client tries again. `shells` returns what starts terminals, or None."""
+        """Make a mount without open fronts. `host` is a function that returns the host of the server. If it raises
+        ConfigError, the front is not opened, and the next client tries again. `shells` is a function that returns the
+        object that starts terminals; None if the server has no terminals."""
         self._host = host
         self._shells = shells
-        # All plugs by name, when they were searched for.
+        # All plugs by name; None until they are searched for.
         self._fronts: dict[str, object] | None = None
         # The tasks that open fronts, by the name of the front. Their results are the open fronts.
         self._opening: dict[str, asyncio.Task[Any]] = {}
@@ -81,7 +82,7 @@ class FrontMount:
         return self._fronts.get(name)
 
     async def _open_once(self, name: str, open: Callable[[Host], object]) -> Any:
-        """Return the open front, which all its clients share. Open it if it is not open."""
+        """Return the open front, which all its clients share. If it is not open yet, call `open` with the host."""
         if name not in self._opening:
             self._opening[name] = asyncio.create_task(self._open_front(name, open))
         # If this client leaves meanwhile, only its own waiting is cancelled: other clients may wait for the same task.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.fronts.rest.front import Approve, RestFront
+from jupyter_eca.fronts.rest.front import RestApproval, RestFront
 from jupyter_eca.protocol import rest
 from jupyter_eca.protocol.jsonrpc import Notification
 from tests.fronts.ahp.place import APPROVE, place
@@ -91,11 +91,11 @@ async def test_an_ahp_client_is_told_during_the_turn_and_after_it(tmp_path: Path
 
 async def test_an_answer_over_rest_says_that_it_is_not_saved_and_when_it_is(tmp_path: Path) -> None:
     async with desk(tmp_path, RULES) as table:
-        with closing(RestFront(table.host, Approve.RULES)) as front:
+        with closing(RestFront(table.host, RestApproval.RULES)) as front:
             turn = await front.ask("slow", "c", held_characters=0)
             texts: list[str] = []
             with front.reading(turn):
-                async with aclosing(front.items(turn, PATIENCE)) as items:
+                async with aclosing(front.stream_items(turn, PATIENCE)) as items:
                     with locking(tmp_path / "chats.db"):
                         async for _ in items:
                             if turn.reader.messages:
@@ -109,10 +109,10 @@ async def test_an_answer_over_rest_says_that_it_is_not_saved_and_when_it_is(tmp_
 
 async def test_an_answer_over_rest_that_ends_while_nothing_can_be_stored_says_so(tmp_path: Path) -> None:
     async with desk(tmp_path, RULES) as table:
-        with closing(RestFront(table.host, Approve.RULES)) as front:
+        with closing(RestFront(table.host, RestApproval.RULES)) as front:
             turn = await front.ask("slow", "c", held_characters=0)
             with front.reading(turn), locking(tmp_path / "chats.db"):
-                async with aclosing(front.items(turn, PATIENCE)) as items:
+                async with aclosing(front.stream_items(turn, PATIENCE)) as items:
                     texts = [
                         item.content.content async for item in items if item and isinstance(item.content, rest.Text)
                     ]

@@ -18,7 +18,7 @@ from tornado.web import HTTPError
 
 from jupyter_eca.apps.server.authorization import RESOURCE, find_access, invents_users
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.fronts.client_access import put_access
+from jupyter_eca.fronts.client_access import make_access_entry
 from jupyter_eca.fronts.mount import UnknownFront
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class AsgiHandler(APIHandler):
 
     def _check_method(self) -> None:
         """Refuse a request that may change something, if the user may only read."""
-        if not self._access.asks and self.request.method not in _READING:
+        if not self._access.may_ask and self.request.method not in _READING:
             raise HTTPError(403, self._access.reason.replace("%", "%%"))  # Tornado formats the message
 
     def on_connection_close(self) -> None:
@@ -125,7 +125,7 @@ class AsgiHandler(APIHandler):
             "client": (request.remote_ip or "", 0),
             "server": (host or request.host, int(port) if port.isdigit() else None),
             "user": self._user_name,
-            **put_access(self._access),
+            **make_access_entry(self._access),
         }
 
     @property

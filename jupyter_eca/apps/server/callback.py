@@ -50,7 +50,7 @@ class SignInCallback(JupyterHandler):
     async def _answer(self, waiting_sign_ins: WaitingSignIns, parameters: Mapping[str, str]) -> None:
         """Pass the parameters to the sign-in, and show its page."""
         access = await find_access(self)
-        if access is None or not access.asks:
+        if access is None or not access.may_ask:
             raise HTTPError(403, access.reason if access else None)
         page = await waiting_sign_ins.arrive(parameters)
         self.set_status(page.status)

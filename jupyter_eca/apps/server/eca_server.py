@@ -274,7 +274,7 @@ class ServerDoor:
         self.sees_all_chats = interrupt is None
         self.access = access
         # A session of a kernel must not trust a folder: code in the kernel could answer for the user.
-        self.may_trust_folders = access.approves and interrupt is None
+        self.may_trust_folders = access.may_approve and interrupt is None
         self.client_chooses_folders = False
 
     @property

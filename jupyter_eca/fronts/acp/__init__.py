@@ -56,7 +56,7 @@ class AcpPlug:
 
         await AcpConnection(link, SharedHost(shared), access=access).run()
 
-    async def run(self, options: argparse.Namespace, folder: Path, start_host: StartHost) -> None:  # noqa: ARG002  # there are none
+    async def run(self, options: argparse.Namespace, folder: Path, start_host: StartHost) -> None:  # noqa: ARG002  # this program has no options
         """Serve the program that has started us over stdin and stdout, until it leaves or the process gets a signal."""
         from jupyter_eca.fronts.acp.program import serve_stdio
 

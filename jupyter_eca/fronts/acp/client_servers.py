@@ -1,5 +1,5 @@
-"""Owns the MCP servers that a client hands to a session (Model Context Protocol). Their tools belong to this session
-only. The servers end with it.
+"""Owns the MCP servers (Model Context Protocol) that a client of the Agent Client Protocol (ACP) passes to a session.
+Their tools belong to this session only, and the servers end when the session ends.
 
 It must not know the session. `mcp_client/` runs the servers, and `host/tools/registry.py` offers the tools to the
 model.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 
 # The names of these servers begin with this prefix. Otherwise an approval rule for a server that the user has
-# configured would also hold for a server of the same name that a client brings.
+# configured would also apply to a server of the same name that a client passes.
 PREFIX: Final = "acp_"
 
 
@@ -33,8 +33,8 @@ class ClientServers:
     def __init__(
         self, host: Host, chat: str, folder: Path, entries: Iterable[McpServerEntry], warn: Callable[[str], None]
     ) -> None:
-        """`chat` is the chat that gets the tools, `folder` the working directory. `warn` shows a message to the user,
-        for example that a server has failed."""
+        """`chat` is the chat that gets the tools, `folder` the working directory, and `entries` are the servers as the
+        client has sent them. `warn` shows a message to the user, for example that a server has failed."""
         self._host = host
         self._chat = chat
         self._warn = warn

@@ -1,8 +1,8 @@
 """Owns the connection to one client of the Agent Client Protocol (ACP): it receives the requests of the client, and
 sends it the updates of its sessions in order.
 
-It must not know how the client is connected: it gets a link. `sessions.py` answers the requests about sessions. It is
-imported with the first of them.
+It must not know how the client is connected: it gets a link. `sessions.py` answers the requests about sessions, and is
+imported when the first of these requests comes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CAPABILITIES: Final[dict[str, Any]] = {
 }
 """What the client may use. Everything that is not listed is not supported."""
 
-# The requests about sessions that a client may send which may only read.
+# The requests about sessions that a client may send if it may only read.
 _READING: Final = frozenset({"session/close", "session/list", "session/load", "session/resume"})
 
 
@@ -58,7 +58,7 @@ class AcpConnection:
         self.access = access
         """What the client may do."""
         self.capabilities = requests.AcpCapabilities()
-        """What the client can do. It says so in `initialize`."""
+        """What the client can do, as it has declared in `initialize`."""
         self._link = link
         self._hosts = hosts
         self._is_initialized = False
@@ -139,9 +139,9 @@ class AcpConnection:
                 params = SessionUpdateParams(session_id=session.id, update=update)
                 await self._peer.notify("session/update", params.wire())
         except Exception:
-            session.note_sent(item)  # the prompt must be answered although an update is missing
+            session.continue_after(item)  # the prompt must be answered although an update is missing
             raise
-        session.note_sent(item)
+        session.continue_after(item)
 
     # -- requests and notifications
 
@@ -157,7 +157,7 @@ class AcpConnection:
             case requests.AuthenticateRequest():
                 # We list no ways to sign in, but some clients send this request without asking.
                 return requests.DONE.wire()
-            case _ if not self.access.asks and method not in _READING:
+            case _ if not self.access.may_ask and method not in _READING:
                 raise RemoteError(self.access.reason, ErrorCode.REFUSED)
             case parsed:
                 sessions = self._sessions or await self._load_sessions()
@@ -186,11 +186,11 @@ class AcpConnection:
             return
         target = _parse(method, requests.SessionRequest, params)
         if isinstance(target, requests.SessionRequest):
-            # Not immediately: the prompt that is meant may have arrived just before, and its task has not begun yet.
+            # Do not cancel immediately: the prompt may have arrived just before, and its task has not begun yet.
             asyncio.get_running_loop().call_soon(self._sessions.cancel, target.session_id)
 
     def _initialize(self, params: requests.InitializeRequest) -> requests.InitializeAnswer:
-        """Answer with the version that is spoken and with our capabilities."""
+        """Answer with the version of the protocol that we speak, and with our capabilities."""
         if self._is_initialized:
             raise RemoteError("already initialized", ErrorCode.INVALID_REQUEST)
         self._is_initialized = True

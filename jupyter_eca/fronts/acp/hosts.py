@@ -1,8 +1,10 @@
 """Owns the hosts that the sessions of a client run in. A host is the object that runs all chats of a workspace.
 
-As a program, we are started by an editor, which names the working directory of each session. Then each working
-directory has a host of its own. In a Jupyter server there is one host, and the working directory of a session must be
-inside of the server's folder.
+If an editor starts us as a program, it names the working directory of each session. Then each working directory has a
+host of its own. In a Jupyter server there is one host, and the working directory of a session must be inside of the
+server's folder.
+
+This module must not know the sessions: `sessions.py` does.
 """
 
 from __future__ import annotations
@@ -37,11 +39,11 @@ class Hosts(Protocol):
 class SharedHost:
     """The one host of a Jupyter server."""
 
-    def __init__(self, find: Callable[[], Awaitable[Host]]) -> None:
-        self._find = find
+    def __init__(self, find_host: Callable[[], Awaitable[Host]]) -> None:
+        self._find_host = find_host
 
     async def open(self, folder: Path) -> Host:
-        host = await self._find()
+        host = await self._find_host()
         try:
             host.workspace.files.enter(folder)
         except ToolError as error:
@@ -49,7 +51,7 @@ class SharedHost:
         return host
 
     async def list_all(self) -> list[Host]:
-        return [await self._find()]
+        return [await self._find_host()]
 
 
 class FolderHosts:
@@ -89,7 +91,7 @@ class FolderHosts:
                 raise
             del self._opened[folder]
             opened.set_exception(error)
-            opened.exception()  # it was asked for, so no warning is logged if nobody waits any more
+            opened.exception()  # read the error once: asyncio logs a warning about an error that nobody has read
 
     async def close(self) -> None:
         """End all hosts: their turns, kernels and tool servers."""

@@ -1,7 +1,7 @@
-"""Owns what waits to be sent to a client of the Agent Client Protocol (ACP): events of chats, and updates. It is sent
-in the order in which it came. If the client reads slowly, pieces of one text are joined.
+"""Owns the queue of items that wait to be sent to a client of the Agent Client Protocol (ACP): events of chats, and
+updates. They are sent in the order in which they came. If the client reads slowly, pieces of one text are joined.
 
-It must not know what an event becomes: its owner passes the function that sends an item.
+It must not know how an event is sent: the owner of the queue passes the function that sends an item.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 Item = Event | SessionUpdateParams
+"""What can wait: an event of a chat, which becomes updates when it is sent, or the params of one update."""
 
 # If more items than this wait, although pieces of texts were joined, the client has stopped reading. It is
 # disconnected, because otherwise all items would stay in memory.
@@ -31,7 +32,7 @@ class Outbox:
 
     def __init__(self, send: Callable[[Item], Awaitable[None]]) -> None:
         self._send = send
-        # A future marks a place: it is done when everything before it was sent.
+        # A future marks a place in the queue. It is done when all items before it were sent.
         self._waiting: list[Item | asyncio.Future[None]] = []
         self._wake = asyncio.Event()
         self._sending = asyncio.Lock()
@@ -50,8 +51,8 @@ class Outbox:
         self._wake.set()
 
     async def run(self) -> None:
-        """Send the items whenever there are any. Nobody else sends them, because the client may cancel the task of any
-        of its requests, and the items that the task has taken out would be lost."""
+        """Send the items whenever there are any. No other task sends them. The client may cancel the task of a request,
+        and the items that this task had taken out of the queue would be lost."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -61,19 +62,19 @@ class Outbox:
                     await self._pass_on(item)
 
     async def flush(self) -> None:
-        """Return when all items are sent that are queued now."""
+        """Wait until all items that are queued now were sent."""
         sent: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(sent)
         self._wake.set()
         await sent
 
     async def _pass_on(self, item: Item | asyncio.Future[None]) -> None:
-        """Send an item, or tell the one who waits that everything before this place was sent. An error is logged, and
-        the next items are sent."""
+        """Send an item. If it is a future, wake the caller of `flush` that waits for it. An error is logged, and the
+        next items are sent."""
         if not isinstance(item, asyncio.Future):
             try:
                 await self._send(item)
-            except Exception:  # noqa: BLE001  # a bug in one update must not cost the client all others
+            except Exception:  # noqa: BLE001  # an error in one update must not stop the updates after it
                 _log.exception("an update for a client of the Agent Client Protocol could not be sent")
         elif not item.done():
             item.set_result(None)
@@ -98,7 +99,7 @@ def _is_replaced(earlier: Item | asyncio.Future[None], later: Item) -> bool:
 
 
 def _join(items: list[Item | asyncio.Future[None]]) -> list[Item | asyncio.Future[None]]:
-    """Join pieces of the same text in neighbouring events. The order stays."""
+    """Return the items, in which neighbouring events are joined if they are pieces of one text. Their order stays."""
     joined: list[Item | asyncio.Future[None]] = []
     events: list[Event] = []
     for item in items:

@@ -31,7 +31,7 @@ class PermissionDecision(Enum):
     CANCEL = auto()
     """The user has cancelled the turn."""
     NONE = auto()
-    """The answer is none that was offered. It allows nothing."""
+    """The answer is not one of the offered options. It does not allow the call."""
 
 
 _DECISIONS: Final = {
@@ -42,8 +42,8 @@ _DECISIONS: Final = {
 
 
 def make_request(session: str, call: ToolCallRunContent, fields: CallFields) -> PermissionRequest:
-    """Make the request for permission. The answer for the whole chat says what it would allow. It is left out if the
-    engine would remember nothing, for example about a call that changes the assistant's own rules."""
+    """Make the request for permission. The option "Allow in this chat" names all calls that it would allow. It is left
+    out if the engine would remember nothing, for example for a call that changes the assistant's own rules."""
     choices = [PermissionChoice(option_id=_ALLOW, name="Allow", kind="allow_once")]
     if call.remembers:
         name = f"Allow in this chat: {as_exact_text(', '.join(call.remembers))}"

@@ -42,18 +42,18 @@ if TYPE_CHECKING:
 
 ChunkKind = Literal["user_message_chunk", "agent_message_chunk", "agent_thought_chunk"]
 
-# Failures that the user can do something about in the chat itself, for example by `/login`. They are shown as a
-# message. Any other failure is the error with which the prompt is answered.
+# Failures that the user can repair in the chat itself, for example by `/login`. They are shown as a message. Any other
+# failure is the error with which the prompt is answered.
 _SHOWN_FAILURES: Final = frozenset(
     {FailureKind.AUTH, FailureKind.SETUP, FailureKind.MODEL, FailureKind.BUDGET, FailureKind.QUOTA}
 )
 
 
 # The key of our own data in the `_meta` of an update.
-_OURS: Final = "eca"
+_META_KEY: Final = "eca"
 
 
-def is_shown(kind: FailureKind) -> bool:
+def is_shown_as_message(kind: FailureKind) -> bool:
     """Return whether a failed turn is shown as a message, and not as the error of the prompt."""
     return kind in _SHOWN_FAILURES
 
@@ -64,13 +64,14 @@ class AcpProjection:
     def __init__(self, chat: str, root: Path, find_start: Callable[[str], Path]) -> None:
         """`chat` is the chat of the session. See `CallProjection` for the folders."""
         self.calls = CallProjection(chat, root, find_start)
-        self._turns: set[str] = set()  # the turns that this client has prompted
-        self._message: tuple[object, str] | None = None  # the kind and the id of the message that goes on
-        self._count = 0
+        self._own_turns: set[str] = set()  # the turns that this client has prompted
+        # The key and the id of the last message. The next piece continues this message if it has the same key.
+        self._message: tuple[object, str] | None = None
+        self._message_count = 0
 
     def hide_prompt(self, turn: str) -> None:
         """Do not show the prompt of this turn, because the client that sent it shows it already."""
-        self._turns.add(turn)
+        self._own_turns.add(turn)
 
     def project(self, event: Event, before: str | None = None, *, live: bool = True) -> Iterator[SessionUpdate]:
         """Yield the updates of an event. `live` is false for past events, which are sent again. See `CallProjection`
@@ -80,9 +81,9 @@ class AcpProjection:
 
     def _project(self, event: Event, before: str | None, *, live: bool) -> Iterator[SessionUpdate]:
         """Yield the updates of an event without the person. See `project`."""
-        content, own = event.content, live and event.turn in self._turns
+        content, own = event.content, live and event.turn in self._own_turns
         match content:
-            case TextContent(failure=failure) if own and failure is not None and not is_shown(failure.kind):
+            case TextContent(failure=failure) if own and failure is not None and not is_shown_as_message(failure.kind):
                 pass
             case TextContent(text=text):
                 if text and not (own and event.role is Role.USER):
@@ -119,17 +120,17 @@ class AcpProjection:
             kind = "user_message_chunk" if event.role is Role.USER else "agent_message_chunk"
         key = (event.turn, event.role, kind, id)
         if self._message is None or self._message[0] != key:
-            self._count += 1
-            self._message = key, id or f"{event.turn or event.chat}-{self._count}"
+            self._message_count += 1
+            self._message = key, id or f"{event.turn or event.chat}-{self._message_count}"
         return MessageChunk(session_update=kind, content=block, message_id=self._message[1])
 
 
 def name_person(update: SessionUpdate, event: Event) -> SessionUpdate:
-    """Return the update of an event with the person who has sent the message, or has approved or rejected the call. The
-    server does not always know the person."""
+    """Return the update of an event, with the name of the person who has sent the message, or has approved or rejected
+    the call. If the server does not know the person, the update stays as it is."""
     if event.by is None or not isinstance(update, Named):
         return update
-    return update.model_copy(update={"meta": {_OURS: {"by": event.by.wire()}}})
+    return update.model_copy(update={"meta": {_META_KEY: {"by": event.by.wire()}}})
 
 
 def _make_usage(content: UsageContent) -> Iterator[ContextUpdate]:
@@ -140,8 +141,8 @@ def _make_usage(content: UsageContent) -> Iterator[ContextUpdate]:
 
 
 def fold_calls(updates: Iterable[SessionUpdate]) -> list[SessionUpdate]:
-    """Return updates in which each tool call is one update, in the place where the call began, with its last state. It
-    is for past events: no client needs to see how a call went on then."""
+    """Return the updates, in which all updates of one tool call are replaced by one, in the place where the call began.
+    It has the last state of the call. This is for past events, because no client needs the steps of a past call."""
     folded: list[SessionUpdate] = []
     starts: dict[str, int] = {}
     for update in updates:

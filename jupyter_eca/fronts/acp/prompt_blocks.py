@@ -46,9 +46,9 @@ _LINES: Final = re.compile(r"L(\d+)(?:[-:]L?(\d+))?")
 
 
 def read_prompt(blocks: Iterable[ContentBlock], root: Path) -> tuple[str, tuple[ChatContext, ...]]:
-    """Return the message of a prompt and its contexts. Where a resource stands in the prompt, the message has its name.
+    """Return the message of a prompt and its contexts. In the message, the name of a resource replaces its block.
 
-    Raises: RemoteError for a block that was not offered as a capability, or that is no valid data.
+    Raises: RemoteError for a block whose kind is not among our capabilities, or whose data is not valid.
     """
     texts: list[str] = []
     contexts: list[ChatContext] = []
@@ -102,8 +102,8 @@ def _parse_lines(fragment: str) -> LinesRange | None:
 
 
 def _make_resource_context(resource: TextResource | BlobResource) -> ChatContext:
-    """Make the context of a resource that comes with its content. The content counts, and not the file of that name:
-    it may have unsaved changes."""
+    """Make the context of a resource that comes with its content. This content is used, and not the file with the name
+    of the resource: the content may have changes that are not saved yet."""
     match resource:
         case TextResource(uri=uri, text=text):
             return TextContext(label=uri, content=text)
@@ -118,7 +118,7 @@ def _make_resource_context(resource: TextResource | BlobResource) -> ChatContext
 
 
 def _make_mention(uri: str, name: str, root: Path) -> str:
-    """Return the words that stand in the message for a resource: its path in the workspace, or its name."""
+    """Return the text that replaces a resource in the message: its path in the workspace, or its name."""
     address, fragment = urldefrag(uri)
     path = parse_file_uri(address)
     if path is None:

@@ -2,7 +2,7 @@
 prompts, and whose events it gets.
 
 A prompt is answered when its turn has ended and the client has got all updates of it. A second prompt waits until the
-first one is answered. It must not know the link: `connection.py` sends the updates and requests.
+first one is answered. This module must not know the link: `connection.py` sends the updates and requests.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import BusyError, FailureKind, LocalError, RemoteError, ToolError, UnknownChat
 from jupyter_eca.fronts.acp import settings
 from jupyter_eca.fronts.acp.permission import PermissionDecision, make_request, parse_answer
-from jupyter_eca.fronts.acp.projection import AcpProjection, fold_calls, is_shown, name_person
+from jupyter_eca.fronts.acp.projection import AcpProjection, fold_calls, is_shown_as_message, name_person
 from jupyter_eca.fronts.acp.prompt_blocks import read_prompt
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt
 from jupyter_eca.host.commands import list_commands
@@ -61,8 +61,9 @@ if TYPE_CHECKING:
 
 
 SelectUpdate = ModeUpdate | OptionsUpdate
+"""An update that says what is selected: the mode, or the options of the session."""
 
-# A larger file is shown only by its changed places, see `tool_calls.MAX_TEXT`.
+# Of a larger file, the client is shown only the changed places. See `tool_calls.MAX_TEXT_CHARACTERS`.
 _MAX_READ_BYTES: Final = 4_000_000
 
 _DECIDED_ELSEWHERE: Final = (
@@ -74,7 +75,7 @@ class SessionClient(Protocol):
     """What a session needs of its connection."""
 
     access: ClientAccess
-    """Whether the client may approve tool calls."""
+    """What the client may do, for example approve tool calls."""
 
     def queue(self, update: SessionUpdateParams) -> None:
         """Queue an update for the client."""
@@ -103,7 +104,7 @@ class PromptRun:
 
     turn: str
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the client has cancelled it."""
+    """Set when the client has cancelled the prompt."""
     ended: asyncio.Future[Outcome] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """How the turn ended. It is set when the client has got the last update of the turn."""
     failure: tuple[FailureKind, str] | None = None
@@ -119,11 +120,11 @@ class AcpSession:
         self.id = id
         self.folder = folder
         self.choice = NO_CHOICE if folder == host.workspace.files.start else Choice(folder=str(folder))
-        """What the next prompt runs with."""
-        self._servers: ClientServers | None = None  # the MCP servers that the client has handed over
+        """What the next prompt runs with: the agent, the model and other options."""
+        self._servers: ClientServers | None = None  # the MCP servers that the client has passed to the session
         self._serving: asyncio.Task[None] | None = None  # the task that runs these servers
         self.is_silent = False
-        """Whether the client could not ask its user about a call. Then nobody is asked here any more."""
+        """Whether the client has failed to ask its user about a call. From then on it is not asked any more."""
         self.last_shown = 0
         """The number of the last event that the client got."""
         self._client = client
@@ -155,8 +156,8 @@ class AcpSession:
         self.choice = self.choice.fill_from(chat.choice)
 
     async def read_past(self, *, replay: bool) -> list[SessionUpdate]:
-        """Return the updates of all events of the chat so far; none without `replay`. New events count as new from now
-        on. The caller sends the updates before any new event."""
+        """Return the updates of all past events of the chat; none without `replay`. Later events are sent as new ones.
+        The caller must send these updates before any later event."""
         events = await self.host.chats.read_events(self.id)
         self.last_shown = events[-1].seq if events else 0
         past = (update for event in merge_pieces(events) for update in self._projection.project(event, live=False))
@@ -171,13 +172,13 @@ class AcpSession:
             for event in await self.host.chats.read_events(chat) if waiting else ():
                 if isinstance(event.content, ToolCallRunContent) and event.content.id in waiting:
                     if chat == self.id:
-                        self.note_sent(event)
+                        self.continue_after(event)
                     else:
                         self._client.show(event)  # the history of the session does not have the calls of subagents
 
     def restart_timers(self) -> None:
-        """Let the calls that wait for approval be rejected after a while, if no client is left that could approve
-        them. Called when nobody is asked here any more."""
+        """Restart the timers after which waiting calls are rejected, if no client is left that could approve them.
+        Called when this client cannot approve calls any more."""
         for chat in self._list_chats():
             self.host.unattended_calls.restart_timer(chat)
 
@@ -201,7 +202,7 @@ class AcpSession:
         self.queue(CommandsUpdate(available_commands=available))
 
     def use_servers(self, servers: ClientServers) -> None:
-        """Start the MCP servers that the client has handed over. They run until the session is closed."""
+        """Start the MCP servers that the client has passed to the session. They run until the session is closed."""
         self._servers = servers
         self._serving = self._client.start(servers.run())
 
@@ -253,7 +254,7 @@ class AcpSession:
             raise RemoteError(str(error), ErrorCode.BUSY) from error
         except LocalError as error:
             raise RemoteError(str(error)) from error
-        self._note_choice()
+        self._update_choice()
         try:
             if run.cancelled.is_set():
                 self.host.turns.stop(self.id)
@@ -283,7 +284,7 @@ class AcpSession:
             return EndedTurn(stop_reason="end_turn")
         if run.failure is not None:
             kind, text = run.failure
-            if not is_shown(kind):
+            if not is_shown_as_message(kind):
                 raise RemoteError(text, data={"kind": kind.value})
             return EndedTurn(stop_reason="max_turn_requests" if kind is FailureKind.BUDGET else "end_turn")
         live = self.host.chats.get_live(self.id)
@@ -292,16 +293,16 @@ class AcpSession:
         return EndedTurn(stop_reason="max_turn_requests" if is_exhausted else "end_turn")
 
     def cancel(self) -> None:
-        """Cancel all prompts that are not answered yet, and a turn that hooks have started after an answer. Without
-        any, nothing happens: a later prompt is not affected."""
+        """Cancel all prompts that are not answered yet, and a turn that the user's hooks have started after an answer.
+        A later prompt is not affected."""
         for run in self._runs:
             run.cancelled.set()
-        if self._runs or self._is_followed_up:
+        if self._runs or self._runs_follow_up:
             self.host.turns.stop(self.id)
 
     @property
-    def _is_followed_up(self) -> bool:
-        """Whether a turn is under way that hooks have started after a prompt of this session."""
+    def _runs_follow_up(self) -> bool:
+        """Whether a turn runs that the user's hooks have started after a prompt of this session."""
         live = self.host.chats.get_live(self.id)
         prompt = live.prompt if live is not None and live.busy else None
         return prompt is not None and prompt.first_turn in self._begun
@@ -315,43 +316,45 @@ class AcpSession:
     # -- choices
 
     async def choose(self, choice: Choice) -> tuple[SelectUpdate, ...]:
-        """Run the next prompts with another choice. Return the updates that tell the client."""
+        """Run the next prompts with another choice. Return the updates that inform the client."""
         self.choice = choice
         if self.host.chats.get_live(self.id) is not None:
             self.host.turns.choose(self.id, choice)
         return await self.describe_choice()
 
     async def describe_choice(self) -> tuple[SelectUpdate, ...]:
-        """Return the updates with the present mode and options."""
+        """Return the updates with the current mode and options."""
         opened = await self.describe()
         return (
             ModeUpdate(current_mode_id=opened.modes.current_mode_id),
             OptionsUpdate(config_options=opened.config_options),
         )
 
-    def _note_choice(self) -> None:
-        """Tell the client if the turn runs with another agent than the client has chosen, for example after `/go`."""
+    def _update_choice(self) -> None:
+        """Inform the client if the turn runs with another agent than the client has chosen, for example after the
+        command `/go`."""
         live = self.host.chats.get_live(self.id)
         if live is not None and live.choice.agent != self.choice.agent and live.choice.agent:
             self.choice = live.choice
             self._client.start(self._send_choice())
 
     async def _send_choice(self) -> None:
+        """Queue the updates with the current mode and options."""
         for update in await self.describe_choice():
             self.queue(update)
 
     def queue_mode(self, opened: OpenedSession) -> None:
-        """Tell the client the present mode."""
+        """Queue the update with the current mode."""
         self.queue(ModeUpdate(current_mode_id=opened.modes.current_mode_id))
 
     def select_agent(self, agent: str) -> None:
-        """Run the next prompts with an agent that was chosen elsewhere, and tell the client."""
+        """Run the next prompts with an agent that was chosen at another client, and inform this client."""
         if agent != self.choice.agent:
             self.choice = replace(self.choice, agent=agent)
             self._client.start(self._send_choice())
 
     def announce_choice(self) -> None:
-        """Tell the client the present mode and options, because the outside agent has others."""
+        """Send the current mode and options to the client, because those of the outside agent have changed."""
         self._client.start(self._send_choice())
 
     def refresh(self) -> None:
@@ -362,28 +365,28 @@ class AcpSession:
     # -- events
 
     def sees(self, chat: str) -> bool:
-        """Return whether the client gets the events of a chat: that of the session, and those of its subagents."""
+        """Return whether the client gets the events of a chat: it is the chat of the session, or of a subagent."""
         return chat == self.id or self.host.subagents.parents.get(chat) == self.id
 
     async def project(self, event: Event) -> list[SessionUpdate]:
-        """Return the updates of a new event; none for one that the client has got already. Of a subagent, only the
-        calls that wait for approval are shown: its result is part of a call of the session."""
+        """Return the updates of a new event; none for an event that the client has got already. Of a subagent, only the
+        calls that need approval are shown: the result of the subagent is part of a call of the session."""
         if event.chat != self.id:
             content = event.content
             asks = isinstance(content, ToolCallRunContent) and content.manual_approval
             if isinstance(content, ToolCallContent) and (asks or (event.chat, content.id) in self._foreign):
                 self._foreign.add((event.chat, content.id))
-                updates = self._projection.calls.project(event.chat, content, await self._read_before(content))
+                updates = self._projection.calls.project(event.chat, content, await self._read_file(content))
                 return [name_person(update, event) for update in updates]
             return []
         if 0 < event.seq <= self.last_shown:
             return []
         self.last_shown = max(self.last_shown, event.seq)
-        return list(self._projection.project(event, await self._read_before(event.content)))
+        return list(self._projection.project(event, await self._read_file(event.content)))
 
-    async def _read_before(self, content: Content) -> str | None:
-        """Return the present text of the file that a call would change, if the user is asked about the call. None if
-        there is no such file, if it is too large, or if it is no text."""
+    async def _read_file(self, content: Content) -> str | None:
+        """Return the current text of the file that a call would change, if the user is asked about the call. None if
+        there is no such file, if it is too large, or if it is not text."""
         match content:
             case ToolCallRunContent(manual_approval=True, details=FileChangeDetails(cells=None, path=path, diff=diff)):
                 if diff:
@@ -406,7 +409,7 @@ class AcpSession:
         if update := self._projection.calls.report(call, text):
             self.queue(update)
 
-    def note_sent(self, event: Event) -> None:
+    def continue_after(self, event: Event) -> None:
         """Continue after the updates of an event were sent: ask about a call that waits for approval, and answer a
         prompt whose turn has ended."""
         run = next((run for run in self._runs if run.turn == event.turn and event.chat == self.id), None)
@@ -414,7 +417,7 @@ class AcpSession:
             case ToolCallRunContent(manual_approval=True) as call:
                 if self.is_silent:
                     self._reject_unanswered(event.chat, call.id)
-                elif not self._client.access.approves:
+                elif not self._client.access.may_approve:
                     if self.host.subscribers.has_approver(event.chat):
                         self._client.warn(_DECIDED_ELSEWHERE, self.id)
                 elif (event.chat, call.id) not in self._asking:
@@ -433,14 +436,14 @@ class AcpSession:
                 run.ended.set_result(event.outcome)
 
     def _stop_asking(self, calls: Iterable[CallKey]) -> None:
-        """Withdraw the questions about calls, because they were decided elsewhere or have ended."""
+        """Withdraw the questions about calls that another client has decided, or that have ended."""
         for call in calls:
             if (task := self._asking.pop(call, None)) is not None:
                 task.cancel()
 
     async def _ask(self, chat: str, call: ToolCallRunContent) -> None:
-        """Ask the client's user whether a call may run, and pass the answer on. `chat` is that of the call. If the
-        client cannot ask, and no other client can, the call is rejected."""
+        """Ask the client's user whether a call may run, and pass the answer to the host. `chat` is the chat of the
+        call. If neither this client nor another one can ask, the call is rejected."""
         request = make_request(self.id, call, self._projection.calls.describe(chat, call))
         try:
             decision = parse_answer(await self._client.request("session/request_permission", request), request)

@@ -1,8 +1,9 @@
 """Owns the sessions that a client of the Agent Client Protocol (ACP) has open, and answers the requests about them:
 start, load, list and delete sessions, prompt, and choose the mode and options.
 
-It must not know the link. `connection.py` receives the requests and imports this module with the first of them: it
-imports the host, which takes a second, and an editor shows nothing to its user until `initialize` is answered.
+It must not know the link. `connection.py` receives the requests, and imports this module when the first of them comes.
+This module imports the host, which takes a second, and an editor shows nothing to its user until `initialize` is
+answered.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
 
 # How many sessions are on a page of `session/list`.
-PAGE: Final = 50
+PAGE_SIZE: Final = 50
 
 _TRUST: Final = "Start with `--trust-folder` if you trust it, or trust it in the chat panel of JupyterLab."
 _NO_SERVERS: Final = "The MCP servers of this session are not started: this connection may not approve tool calls."
@@ -46,8 +47,9 @@ class AcpClient(Protocol):
     """The client, as sessions and subscribers need it. `AcpConnection` implements it."""
 
     access: ClientAccess
-    """Whether the client may approve tool calls and answer questions."""
+    """What the client may do, for example approve tool calls and answer questions."""
     capabilities: requests.AcpCapabilities
+    """What the client can do, as it has declared in `initialize`."""
 
     def queue(self, update: SessionUpdateParams) -> None:
         """Queue an update for the client."""
@@ -84,7 +86,7 @@ class AcpSessions:
         self._client = client
         self._hosts = hosts
         self._subscribers: dict[Host, AcpSubscriber] = {}
-        self._announced: set[Host] = set()  # the hosts whose untrusted settings the client was told of
+        self._announced: set[Host] = set()  # the hosts whose untrusted settings the client was informed about
         # The warnings that follow the answer to the request that is opening a session, by the id of the session.
         self._warnings: dict[str, list[str]] = {}
 
@@ -100,7 +102,7 @@ class AcpSessions:
 
     def announce(self, params: Model, result: Model) -> None:
         """Send what follows the answer to a request that has opened a session: its commands, and warnings. They must
-        not come before it, because the client does not know a new session until it has the answer."""
+        not come before the answer, because until then the client does not know a new session."""
         if isinstance(result, requests.OpenedSession):
             id = result.session_id if isinstance(result, requests.NewSession) else ""
             id = params.session_id if isinstance(params, requests.OpenSessionRequest) else id
@@ -158,12 +160,12 @@ class AcpSessions:
             if params.cursor not in ids:
                 raise RemoteError("this cursor is not known any more", ErrorCode.INVALID_PARAMS)
             start = ids.index(params.cursor) + 1
-        page = tuple(sessions[start : start + PAGE])
-        more = start + PAGE < len(sessions)
-        return requests.ListedSessions(sessions=page, next_cursor=page[-1].session_id if more and page else None)
+        page = tuple(sessions[start : start + PAGE_SIZE])
+        has_more = start + PAGE_SIZE < len(sessions)
+        return requests.ListedSessions(sessions=page, next_cursor=page[-1].session_id if has_more and page else None)
 
     async def close_session(self, params: requests.SessionRequest) -> Model:
-        """End the turn of a session and what belongs to it. The chat stays."""
+        """End the turn and the MCP servers of a session. The chat stays."""
         session = self._get_session(params.session_id)
         await session.end_prompts()
         await self._forget(session)
@@ -235,7 +237,7 @@ class AcpSessions:
         opened = await session.describe()
         self.open_sessions[session.id] = session
         warnings = self._warnings.setdefault(session.id, [])
-        if params.mcp_servers and not self._client.access.approves:
+        if params.mcp_servers and not self._client.access.may_approve:
             warnings.append(_NO_SERVERS)
         elif params.mcp_servers:
             warn = partial(self._client.warn, session=session.id)
@@ -248,19 +250,19 @@ class AcpSessions:
     async def _reopen(self, params: requests.OpenSessionRequest, *, replay: bool) -> requests.OpenedSession:
         """Open a session that exists. With `replay`, send its history before the answer."""
         host, folder = await self._find_host(params.cwd)
-        before = self.open_sessions.get(params.session_id)
+        earlier = self.open_sessions.get(params.session_id)
         session = AcpSession(self._client, host, params.session_id, folder)
-        if before is None or await host.chats.read_row(params.session_id) is not None:
+        if earlier is None or await host.chats.read_row(params.session_id) is not None:
             await session.load_chat()
-        elif before.host is host:
-            session.choice = before.choice  # nothing was prompted in it, so it is not stored
+        elif earlier.host is host:
+            session.choice = earlier.choice  # there was no prompt in the session, so its chat is not stored
         else:
             raise RemoteError(
                 f"there is no session {params.session_id[:80]!r} in {folder}", AcpErrorCode.RESOURCE_NOT_FOUND
             )
-        if before is not None:
-            await before.end_prompts()
-            await self._forget(before)
+        if earlier is not None:
+            await earlier.end_prompts()
+            await self._forget(earlier)
         async with self._client.replaying(session.id) as send:
             self.open_sessions[session.id] = session
             for update in await session.read_past(replay=replay):

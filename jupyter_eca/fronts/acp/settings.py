@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.lifecycle import AgentOption
 
+# The ids of the options.
 MODE: Final = "mode"
 MODEL: Final = "model"
 VARIANT: Final = "variant"
@@ -30,7 +31,7 @@ _NO_VARIANT: Final = "default"
 
 
 def describe_modes(host: Host, choice: Choice) -> ModeState:
-    """Return the modes of a session, which are the agents, and the present one."""
+    """Return the modes of a session, which are the agents, and the id of the current mode."""
     resolved = host.current.resolved
     modes = tuple(
         SessionMode(id=name, name=name.capitalize(), description=resolved.agents[name].description or None)
@@ -40,7 +41,7 @@ def describe_modes(host: Host, choice: Choice) -> ModeState:
 
 
 async def describe_options(host: Host, choice: Choice, chat: str) -> tuple[SelectOption, ...]:
-    """Return the options of the session of a chat with their present values. Options without any value are left out.
+    """Return the options of the session of a chat, with their current values. Options without any value are left out.
     The search for models may take half a second."""
     modes = describe_modes(host, choice)
     mode = SelectOption(
@@ -84,11 +85,12 @@ def is_outside(host: Host, choice: Choice) -> bool:
 
 
 def _list_agent_options(host: Host, chat: str) -> list[AgentOption]:
-    """Return the options of the outside agent of a chat that can be chosen. They are known while it runs."""
+    """Return the options of the outside agent of a chat that the user can choose. They are known while it runs."""
     return [option for option in host.outside_agents.list_options(chat) if option.can_choose]
 
 
 def _describe_agent_option(option: AgentOption) -> SelectOption:
+    """Return an option of an outside agent in the form of the protocol."""
     return SelectOption(
         id=option.id,
         name=option.name,
@@ -107,8 +109,8 @@ def choose_mode(host: Host, choice: Choice, mode: str) -> Choice:
 
 
 async def choose_option(host: Host, choice: Choice, chat: str, id: str, value: str) -> Choice:
-    """Return the choice with another value of an option. An option of an outside agent is set at once, and the choice
-    stays. Raises: RemoteError if there is no such option or value, or the outside agent does not take it."""
+    """Return the choice with another value of an option. An option of an outside agent is set immediately, and the
+    choice stays. Raises: RemoteError if there is no such option or value, or the outside agent does not accept it."""
     option = next((option for option in await describe_options(host, choice, chat) if option.id == id), None)
     if option is None:
         raise RemoteError(f"there is no option {id!r}", ErrorCode.INVALID_PARAMS)

@@ -68,7 +68,7 @@ class AcpSubscriber:
     def approves(self, chat: str) -> bool:
         """Return whether the client can ask its user about calls of the chat, and has answered until now."""
         session = self._find_session(chat)
-        return self._client.access.approves and session is not None and not session.is_silent
+        return self._client.access.may_approve and session is not None and not session.is_silent
 
     def answers(self, chat: str) -> bool:
         """Return whether the client can ask its user a question."""
@@ -82,7 +82,7 @@ class AcpSubscriber:
             self._client.show(event)
 
     def tell(self, notice: Notice) -> None:
-        """Pass on what belongs to a session. All other notices are for clients of ECA."""
+        """Pass on the notices that concern a session. All other notices are for clients of ECA."""
         session = self._find_session(notice.chat) if notice.chat is not None else None
         match notice.params:
             case ChatToolCallProgressParams(id=id, text=text) if session is not None and notice.chat == session.id:
@@ -103,7 +103,8 @@ class AcpSubscriber:
                 pass
 
     def show_anew(self, again: Again) -> None:
-        """Do nothing: the protocol has no way to take back what was sent."""
+        """Do nothing. The host wants a chat to be sent again, but in this protocol nothing that was sent can be
+        removed."""
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """Ask the client's user by a form. Raises: RemoteError."""

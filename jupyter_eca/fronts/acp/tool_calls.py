@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.acp.updates import SessionUpdate
 
-# What our tools do. A tool that is not named is `other`, unless its details say more.
+# The kind of each of our tools. For another tool, the details of the call decide.
 _KINDS: Final = {
     "read_file": CallKind.READ,
     "read_output": CallKind.READ,
@@ -90,10 +90,12 @@ _KINDS: Final = {
 # The arguments of our tools that are paths of files.
 _PATHS: Final = ("path", "source", "destination", "notebook")
 
-# A diff block has whole texts, and some clients keep all of them. Of a larger file, only the changed places are sent.
-MAX_TEXT: Final = 1_000_000
+# The largest text of a file that is sent whole. A diff block has the whole text before and after the change, and some
+# clients keep all of them. Of a larger file, only the changed places are sent.
+MAX_TEXT_CHARACTERS: Final = 1_000_000
 
-_REASONS: Final = {
+# What the client reads about a call that did not run.
+_REJECTION_TEXTS: Final = {
     RejectReason.USER: "It was rejected. It did not run.",
     RejectReason.CONFIG: "A rule in `toolCall.approval` forbids it. It did not run.",
     RejectReason.STOP: "It was stopped. It did not run.",
@@ -110,13 +112,13 @@ CallKey = tuple[str, str]
 
 @dataclass
 class _CallState:
-    """What the client was sent about a call."""
+    """The state of a call as it was sent to the client last."""
 
     id: str
-    """The id by which the client knows it."""
+    """The id by which the client knows the call."""
     change: tuple[CallContent, ...] = ()
-    """What shows the change that the call makes. It stays when the result comes, because content is replaced as a
-    whole."""
+    """The part of the content that shows the change which the call makes. It is sent again with the result, because an
+    update replaces the whole content."""
     content: tuple[CallContent, ...] = ()
     """All content."""
     status: CallStatus = CallStatus.PENDING
@@ -134,15 +136,16 @@ class CallProjection:
     find_start: Callable[[str], Path]
     """Returns the folder that paths in the arguments of calls are relative to, for a chat."""
     _calls: dict[CallKey, _CallState] = field(default_factory=dict[CallKey, _CallState])
+    """The calls that the client was shown."""
 
     def make_wire_id(self, chat: str, call: str) -> str:
-        """Return the id by which the client knows a call. Vendors use the same ids in several chats, so those of
-        subagents begin with their chat."""
+        """Return the id by which the client knows a call. Model providers use the same ids in several chats, so the ids
+        of calls of subagents begin with their chat."""
         return call if chat == self.chat else f"{chat}/{call}"
 
     def project(self, chat: str, content: ToolCallContent, before: str | None = None) -> Iterator[SessionUpdate]:
-        """Yield the updates of an event of a chat. `before` is the present text of the file that the call would change:
-        with it, the change is shown with the whole texts, and otherwise with the changed places only."""
+        """Yield the updates of an event of a chat. `before` is the current text of the file that the call would change.
+        If it is known, the change is shown with the whole texts, and otherwise with the changed places only."""
         state = self._calls.get((chat, content.id))
         if state is None:
             id = self.make_wire_id(chat, content.id)
@@ -161,9 +164,9 @@ class CallProjection:
                 state.status = CallStatus.IN_PROGRESS
                 yield CallChange(tool_call_id=state.id, status=state.status)
             case ToolCalledContent():
-                yield from self._complete(state, content)
+                yield from self._describe_result(state, content)
             case ToolCallRejectedContent():
-                yield self._refuse(state, content)
+                yield self._describe_rejection(state, content)
             case _:
                 pass
 
@@ -243,11 +246,11 @@ class CallProjection:
                 pass
 
     def _make_diff(self, details: FileChangeDetails, before: str | None) -> DiffContent:
-        """Make the diff block of a change of a file: with the whole texts if `before` is known, the text of the file,
-        and otherwise with the changed places."""
+        """Make the diff block of a file change. If `before`, the text of the file, is known, the block has the whole
+        texts, and otherwise only the changed places."""
         path, is_new = self.root / details.path, details.diff.startswith("--- /dev/null")
         after = None if before is None else apply_diff(before, details.diff)
-        if before is None or after is None or len(before) > MAX_TEXT:
+        if before is None or after is None or len(before) > MAX_TEXT_CHARACTERS:
             before = None if is_new else read_side(details.diff, "-")
             after = read_side(details.diff, "+")
         return DiffContent(path=str(path), old_text=before, new_text=after)
@@ -265,7 +268,7 @@ class CallProjection:
         first = line + 1 if isinstance(line, int) and line >= 0 and content.name == "read_file" else None
         return tuple(CallLocation(path=path, line=first) for path in paths) or None
 
-    def _complete(self, state: _CallState, content: ToolCalledContent) -> Iterator[SessionUpdate]:
+    def _describe_result(self, state: _CallState, content: ToolCalledContent) -> Iterator[SessionUpdate]:
         """Yield the updates for a call that has run."""
         state.status = CallStatus.FAILED if content.error else CallStatus.COMPLETED
         texts = [output.text for output in content.outputs if output.text]
@@ -282,11 +285,12 @@ class CallProjection:
         if isinstance(content.details, TaskDetails):
             yield make_plan(content.details)
 
-    def _refuse(self, state: _CallState, content: ToolCallRejectedContent) -> CallChange:
+    def _describe_rejection(self, state: _CallState, content: ToolCallRejectedContent) -> CallChange:
         """Make the update for a call that did not run."""
         state.status = CallStatus.FAILED
         why = describe_cause(Decision.DENY, content.cause) if content.cause else ""
-        reason = f"{_REASONS[content.reason]} {why}." if why else _REASONS[content.reason]
+        text = _REJECTION_TEXTS[content.reason]
+        reason = f"{text} {why}." if why else text
         state.content = (*state.change, _make_text_block(reason))
         return CallChange(tool_call_id=state.id, status=state.status, content=state.content)
 
@@ -332,8 +336,8 @@ def _make_title(content: ToolCallContent) -> str:
 
 
 def _describe_question(content: ToolCallRunContent) -> Iterator[CallContent]:
-    """Yield what the user reads besides the change before they decide about a call: the arguments that are not shown
-    yet, and why they are asked."""
+    """Yield what the user reads besides the change, before they decide about a call: the arguments that are not shown
+    yet, and why the call needs approval."""
     match content.details:
         case TaskDetails() | FileChangeDetails(diff=""):
             shown = None
@@ -351,8 +355,8 @@ def _make_exact_text(text: str, language: str) -> BlockContent:
 
 
 def _make_text(text: str, language: str = "") -> BlockContent:
-    """Return a text as a code block, so that a client which draws Markdown shows it word for word. Some clients know
-    only one kind of line end."""
+    """Return a text as a code block, so that a client which draws Markdown shows it word for word. All line ends become
+    `\\n`, because some clients know no others."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return _make_text_block(as_code_block(lines.removesuffix("\n"), language).lstrip("\n"))
 

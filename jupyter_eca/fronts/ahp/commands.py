@@ -2,8 +2,8 @@
 function for each command. A function returns the result of the request. If it raises an error, the client gets this
 error as the answer.
 
-It must not know the connection: a function sees it only as a `CommandCaller`. `connection.py` reads the requests and
-sends the answers.
+The functions must not know the connection, which they see only as a `CommandCaller`. `connection.py` reads the requests
+and sends the answers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ class CommandCaller(Protocol):
     """The connection that a command came over."""
 
     @property
-    def front(self) -> AhpFront: ...
+    def front(self) -> AhpFront:
+        """The front that all clients share."""
+        ...
 
     @property
     def client(self) -> str:
@@ -92,8 +94,8 @@ class AhpCommand:
     order: CommandOrder = CommandOrder.IN_TURN
     """Which earlier messages the command waits for."""
 
-    reads: bool = False
-    """Whether a client may send it that may only read the chats."""
+    allows_readers: bool = False
+    """Whether a client that may only read the chats may send the command."""
 
 
 async def _find_session(front: AhpFront, uri: str) -> AhpSession:
@@ -104,7 +106,8 @@ async def _find_session(front: AhpFront, uri: str) -> AhpSession:
 
 
 def _check_provider(name: str | None) -> None:
-    """Raises: RemoteError when a client names another provider than our only one. None means that it names none."""
+    """Raise RemoteError if a client names a provider of agents that we do not have. We have only one. None means that
+    the client names no provider."""
     if name not in {None, PROVIDER}:
         raise RemoteError(f"There is no provider {name!r}; there is {PROVIDER!r}.", AhpErrorCode.PROVIDER_NOT_FOUND)
 
@@ -113,7 +116,7 @@ async def subscribe(caller: CommandCaller, params: requests.Subscribe) -> Json:
     """Subscribe the client to a state, and return the state as it is now."""
     if not await caller.subscribe(params.resource):
         raise RemoteError(f"There is no resource {params.resource}.", AhpErrorCode.SESSION_NOT_FOUND)
-    return {"snapshot": write_snapshot(caller.front.hub.snapshot(params.resource))}
+    return {"snapshot": write_snapshot(caller.front.hub.make_snapshot(params.resource))}
 
 
 async def create_session(caller: CommandCaller, params: requests.CreateSession) -> None:
@@ -137,7 +140,7 @@ async def create_session(caller: CommandCaller, params: requests.CreateSession) 
     schema = config.describe_schema(front.host, params.model.id if params.model else "")
     if params.config and (reason := refuse_config({"schema": schema}, params.config)):
         raise RemoteError(reason, AhpErrorCode.INVALID_PARAMS)
-    if not caller.access.approves and (params.config or {}).get("approval") == config.AUTO:
+    if not caller.access.may_approve and (params.config or {}).get("approval") == config.AUTO:
         raise RemoteError(caller.access.reason, AhpErrorCode.INVALID_PARAMS)
     if params.fork is not None:
         await _fork(front, params.fork, chat, folder)
@@ -170,7 +173,8 @@ async def dispose_session(caller: CommandCaller, params: requests.DisposeSession
     await caller.front.dispose(await _find_session(caller.front, params.session))
 
 
-async def list_sessions(caller: CommandCaller, params: requests.ListSessions) -> Json:  # noqa: ARG001  # 0.1.0 does not define the meaning of its filter
+async def list_sessions(caller: CommandCaller, params: requests.ListSessions) -> Json:  # noqa: ARG001  # version 0.1.0 does not define the filter in the params
+    """Return the summaries of all sessions."""
     return {"items": await caller.front.list_summaries()}
 
 
@@ -215,68 +219,79 @@ async def complete_config(caller: CommandCaller, params: requests.SessionConfigC
     }
 
 
-async def authenticate(caller: CommandCaller, params: requests.Authenticate) -> Json:  # noqa: ARG001  # all commands are called alike
+async def authenticate(caller: CommandCaller, params: requests.Authenticate) -> Json:  # noqa: ARG001  # all commands have the same signature
     """Refuse a token that a client offers. Raises: RemoteError, always: no agent of ours asks clients for a token."""
     raise RemoteError(f"No agent here asks for {params.resource}.", AhpErrorCode.INVALID_PARAMS)
 
 
 def _check_may_approve(caller: CommandCaller) -> None:
-    """Raises: RemoteError for a client that may not approve tool calls. Such a client may not use terminals either,
-    because a shell runs every command without approval."""
-    if not caller.access.approves:
+    """Raise RemoteError if the client may not approve tool calls. Such a client may not use terminals either, because a
+    shell runs every command without approval."""
+    if not caller.access.may_approve:
         raise RemoteError(caller.access.reason, AhpErrorCode.PERMISSION_DENIED)
 
 
 async def create_terminal(caller: CommandCaller, params: requests.CreateTerminal) -> None:
+    """Start a shell in a new terminal."""
     _check_may_approve(caller)
     await caller.front.terminals.create(params, caller.client)
 
 
 async def dispose_terminal(caller: CommandCaller, params: requests.DisposeTerminal) -> None:
+    """End a terminal and its shell."""
     _check_may_approve(caller)
     await caller.front.terminals.dispose(params.terminal)
 
 
 async def read_resource(caller: CommandCaller, params: requests.ResourceRead) -> Json:
+    """Return the content of a file, or of another resource with a URI."""
     return await caller.front.resources.read(params, caller.client)
 
 
 async def write_resource(caller: CommandCaller, params: requests.ResourceWrite) -> Json:
+    """Write a file."""
     return await caller.front.resources.write(params, caller.client, access=caller.access)
 
 
 async def list_resource(caller: CommandCaller, params: requests.ResourceList) -> Json:
+    """Return the entries of a folder."""
     return await caller.front.resources.list(params, caller.client)
 
 
 async def copy_resource(caller: CommandCaller, params: requests.ResourceCopy) -> Json:
+    """Copy a file or a folder."""
     return await caller.front.resources.copy(params, caller.client, access=caller.access)
 
 
 async def move_resource(caller: CommandCaller, params: requests.ResourceMove) -> Json:
+    """Move a file or a folder."""
     return await caller.front.resources.move(params, caller.client, access=caller.access)
 
 
 async def delete_resource(caller: CommandCaller, params: requests.ResourceDelete) -> Json:
+    """Delete a file or a folder."""
     return await caller.front.resources.delete(params, caller.client, access=caller.access)
 
 
 async def request_resource(caller: CommandCaller, params: requests.ResourceRequest) -> Json:
+    """Ask for the access to a file outside of the workspace."""
     return await caller.front.resources.request(params, caller.client, caller.chats)
 
 
 COMMANDS: Final[Mapping[str, AhpCommand]] = {
-    "subscribe": AhpCommand(requests.Subscribe, subscribe, reads=True),
+    "subscribe": AhpCommand(requests.Subscribe, subscribe, allows_readers=True),
     "createSession": AhpCommand(requests.CreateSession, create_session),
     "disposeSession": AhpCommand(requests.DisposeSession, dispose_session),
-    "listSessions": AhpCommand(requests.ListSessions, list_sessions, reads=True),
-    "fetchTurns": AhpCommand(requests.FetchTurns, fetch_turns, reads=True),
-    "completions": AhpCommand(requests.Completions, complete_message, CommandOrder.AT_ONCE, reads=True),
-    "resolveSessionConfig": AhpCommand(requests.ResolveSessionConfig, resolve_config, CommandOrder.AT_ONCE, reads=True),
-    "sessionConfigCompletions": AhpCommand(
-        requests.SessionConfigCompletions, complete_config, CommandOrder.AT_ONCE, reads=True
+    "listSessions": AhpCommand(requests.ListSessions, list_sessions, allows_readers=True),
+    "fetchTurns": AhpCommand(requests.FetchTurns, fetch_turns, allows_readers=True),
+    "completions": AhpCommand(requests.Completions, complete_message, CommandOrder.AT_ONCE, allows_readers=True),
+    "resolveSessionConfig": AhpCommand(
+        requests.ResolveSessionConfig, resolve_config, CommandOrder.AT_ONCE, allows_readers=True
     ),
-    "authenticate": AhpCommand(requests.Authenticate, authenticate, reads=True),
+    "sessionConfigCompletions": AhpCommand(
+        requests.SessionConfigCompletions, complete_config, CommandOrder.AT_ONCE, allows_readers=True
+    ),
+    "authenticate": AhpCommand(requests.Authenticate, authenticate, allows_readers=True),
     "createTerminal": AhpCommand(requests.CreateTerminal, create_terminal),
     "disposeTerminal": AhpCommand(requests.DisposeTerminal, dispose_terminal),
     "resourceRead": AhpCommand(requests.ResourceRead, read_resource, CommandOrder.AMONG_FILES),

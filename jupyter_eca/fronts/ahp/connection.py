@@ -42,7 +42,8 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound="Ahp")
 
-# If more messages than this wait to be sent, the client is disconnected. It can reconnect, and gets what it missed.
+# If more messages than this wait to be sent, the client is disconnected. It can reconnect, and then gets the actions
+# that it has missed.
 MAX_BEHIND: Final = 20_000
 # For how many clients the number of the last action and the language are remembered, in case they reconnect.
 MAX_CLIENTS: Final = 1_000
@@ -89,12 +90,14 @@ class AhpConnection:
 
     @property
     def front(self) -> AhpFront:
+        """The front that all clients share. Raises: RemoteError before `initialize`."""
         if self._front is None:
             raise RemoteError("Send `initialize` first.", AhpErrorCode.INVALID_REQUEST)
         return self._front
 
     @property
     def language(self) -> str:
+        """The language of the client's user: a key of `locales.LANGUAGES`."""
         return self.front.languages.get(self.client, locales.ENGLISH)
 
     @property
@@ -121,8 +124,8 @@ class AhpConnection:
             await self._link.close()
 
     def _leave(self) -> None:
-        """Leave the hub. Fail the requests to the client, and tell the front that the client is gone, unless it has
-        opened a newer connection."""
+        """Leave the hub. End the requests to the client with an error. Inform the front that the client has left,
+        unless the client has opened a newer connection."""
         if self._front is None:
             return
         subscriptions, self.subscriptions = self.subscriptions, set()
@@ -138,13 +141,15 @@ class AhpConnection:
     # -- to the client
 
     def send(self, envelope: Envelope) -> None:
+        """Queue an action for the client."""
         self._enqueue(envelope)
 
     def notify(self, notification: Json) -> None:
+        """Queue a notification for the client."""
         self._enqueue(dialect.write_notification(notification))
 
     def _enqueue(self, message: Message | Envelope) -> None:
-        """Queue a message for the client. If too many wait, join pieces of text; if there are still too many,
+        """Queue a message for the client. If too many messages wait, join pieces of text. If there are still too many,
         disconnect the client."""
         if self._abort.is_set():
             return
@@ -169,7 +174,7 @@ class AhpConnection:
 
     async def _write(self) -> None:
         """Send the waiting messages. For a client that reads slowly, pieces of one text are joined to longer pieces.
-        No other client waits for it."""
+        No other client has to wait for a slow client."""
         while not (self._ends_after_writing and not self._outgoing):
             await self._wake.wait()
             self._wake.clear()
@@ -205,8 +210,8 @@ class AhpConnection:
                         future.set_exception(RemoteError(text, code, data))
 
     async def _handle_messages(self) -> None:
-        """Handle the messages one after the other. A client wrote each message after its earlier ones, and expects
-        that they have taken effect."""
+        """Handle the messages one after the other, because the client expects that a message takes effect before the
+        next message is handled."""
         while True:
             message = await self._incoming.get()
             if isinstance(message, Notification):
@@ -229,8 +234,8 @@ class AhpConnection:
             await self._answer(await self._file_requests.get())
 
     async def _answer(self, request: Request) -> None:
-        """Answer a request. Between the moment when a command reads a state, and the moment when its answer is queued,
-        nothing is awaited. An action that was queued in between would reach the client before the older state."""
+        """Answer a request. After a command has read a state, nothing is awaited until its answer is queued. Otherwise
+        an action could be queued in between, and would reach the client before the older state."""
         try:
             answer: Message = Result(request.id, await self._run_request(request))
         except RemoteError as error:
@@ -238,7 +243,7 @@ class AhpConnection:
         except EcaError as error:
             code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), AhpErrorCode.INTERNAL)
             answer = ErrorResponse(request.id, code, redaction.redact(str(error)))
-        except Exception as error:  # noqa: BLE001  # the boundary to a peer: a bug of ours must be answered, not hang it
+        except Exception as error:  # noqa: BLE001  # the boundary to a client, which must get an answer despite a bug
             _log.exception("%s failed", request.method)
             answer = ErrorResponse(
                 request.id, AhpErrorCode.INTERNAL, redaction.redact(f"{request.method} failed inside: {error!r}")
@@ -257,7 +262,7 @@ class AhpConnection:
                 return self._reconnect(_parse_params(requests.Reconnect, values))
             case method if self.front and method in COMMANDS:  # `front` raises an error before `initialize`
                 command = COMMANDS[method]
-                if not (self.access.asks or command.reads):
+                if not (self.access.may_ask or command.allows_readers):
                     raise RemoteError(self.access.reason, AhpErrorCode.PERMISSION_DENIED)
                 return command.run(self, _parse_params(command.params, values))
             case method:
@@ -280,9 +285,9 @@ class AhpConnection:
             )
         front.levels[client] = self.access.level
         self.client = client
-        before = front.hub.join(self)
-        if isinstance(before, AhpConnection):
-            before.close()
+        earlier = front.hub.join(self)
+        if isinstance(earlier, AhpConnection):
+            earlier.close()
         self._front = front
         return front
 
@@ -333,7 +338,9 @@ class AhpConnection:
         for uri in existing:
             self._subscribe(uri)
         # A session may have been deleted while a later one was read from the store.
-        return [dialect.write_snapshot(self.front.hub.snapshot(uri)) for uri in existing if self.front.hub.has(uri)]
+        return [
+            dialect.write_snapshot(self.front.hub.make_snapshot(uri)) for uri in existing if self.front.hub.has(uri)
+        ]
 
     async def _exists(self, uri: str) -> bool:
         """Return whether there is a resource with this URI. A session is read from the store if it is not in memory."""
@@ -347,8 +354,8 @@ class AhpConnection:
         return True
 
     def _subscribe(self, uri: str) -> None:
-        """Subscribe the client to a resource that exists. If the client had left, its tool calls in the session go on
-        waiting for it."""
+        """Subscribe the client to a resource that exists. If the client had left before, the session stops the timers
+        that would end the client's tool calls."""
         self.subscriptions.add(uri)
         if session := self.front.sessions.get(uri):
             session.return_client(self.client)
@@ -368,7 +375,7 @@ class AhpConnection:
                 await self._dispatch(self._front, requests.DispatchAction.model_validate(message.params), fault)
         except ValidationError as error:
             _log.warning("%s was ignored: %s", message.method, error.errors(include_url=False, include_input=False))
-        except Exception:  # noqa: BLE001  # the boundary to a peer: a bug costs one notification, not the session
+        except Exception:  # noqa: BLE001  # the boundary to a client: a bug ends one notification, not the connection
             _log.exception("%s failed", message.method)
 
     async def _dispatch(self, front: AhpFront, params: requests.DispatchAction, fault: str) -> None:
@@ -379,7 +386,7 @@ class AhpConnection:
         """
         if params.client_seq <= front.last_client_seqs.get(self.client, -1):
             return
-        # Removed and added again, so that the dict is ordered by the last action of each client.
+        # The entry is removed and added again, so that the dict is ordered by the last action of each client.
         front.last_client_seqs.pop(self.client, None)
         front.last_client_seqs[self.client] = params.client_seq
         if len(front.last_client_seqs) > MAX_CLIENTS:
@@ -402,16 +409,16 @@ class AhpConnection:
                 front.hub.refuse(uri, raw, origin, _describe_error(raw, error))
             return
         match action:
-            case _ if not self.access.asks:
+            case _ if not self.access.may_ask:
                 front.hub.refuse(uri, raw, origin, self.access.reason)
             case actions.RootConfigChanged():
                 front.hub.refuse(ROOT, raw, origin, "There is nothing to configure here.")
-            case actions.TerminalScoped() if front.terminals.has(uri) and not self.access.approves:
+            case actions.TerminalScoped() if front.terminals.has(uri) and not self.access.may_approve:
                 front.hub.refuse(uri, raw, origin, self.access.reason)
             case actions.TerminalScoped() if front.terminals.has(uri):
                 front.terminals.handle(raw, action, origin)
             case actions.SessionScoped() if session := front.sessions.get(uri):
-                if not self.access.approves and is_approval(action):
+                if not self.access.may_approve and is_approval(action):
                     front.hub.refuse(uri, raw, origin, self.access.reason)
                 else:
                     await session.save_before_echo(raw, action, self.client)
@@ -445,7 +452,7 @@ def _parse_params(model: type[T], params: Any) -> T:
 
 
 def _describe_error(raw: Json, error: ValidationError) -> str:
-    """Return why an action could not be parsed, in words for the client."""
+    """Return the reason why an action could not be parsed, for the client."""
     first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "union_tag_invalid" and not first["loc"]:
         return f"No client may send {raw['type']}."

@@ -1,8 +1,8 @@
 """Owns the list of customizations of a session. "Customization" is the protocol's word for what extends an agent: tool
 servers, rules and skills (texts for the model), commands, and agents. Each function in `SOURCES` lists one kind.
 
-It must not know the session: states come in as JSON. Only tool servers can be disabled in a session.
-`resources/client_files.py` reads the customizations that a client brings.
+Only tool servers can be disabled in a session. This module must not know the session: states come in as JSON.
+`resources/client_files.py` reads the customizations that come from a client.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
 
     Source = Callable[[Host], Awaitable[Iterable[Json]]]
+    """A function that lists the customizations of one kind."""
 
 # The protocol's status of a customization, for each status of an MCP server (Model Context Protocol: a program that
 # offers tools). A server with any other status has no status here.
@@ -34,6 +35,7 @@ _STATUS: Final = {
 
 
 def make_server_uri(name: str) -> str:
+    """Return the URI of the customization for an MCP server."""
     return f"mcp:{name}"
 
 
@@ -111,13 +113,13 @@ def list_client_customizations(state: Json) -> list[Json]:
         for customization in get_list(state, "customizations")
         if "clientId" in customization
     }
-    customizations_now: list[Json] = []
+    customizations: list[Json] = []
     for ref in get_list(client, "customizations"):
         before = known.get(ref["uri"], {})
         is_same = before.get("customization") == ref and before.get("clientId") == client["clientId"]
         new = {"customization": ref, "enabled": True, "clientId": client["clientId"], "status": "loading"}
-        customizations_now.append(before if is_same else new)
-    return customizations_now
+        customizations.append(before if is_same else new)
+    return customizations
 
 
 def _make_customization(uri: str, name: str, description: str | None, status: str | None = "loaded") -> Json:

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _SCHEME: Final = f"{PROVIDER}:/"
 # Fields whose content belongs to a tool or a model. A null in them may have a meaning, so it is kept.
 _OPAQUE: Final = frozenset({"structuredContent", "_meta", "values"})
-# How many levels of objects and lists a client's message may have. The schemas of tools, the deepest messages that
-# clients need, have some twenty. Every part of this program that reads the JSON of a client can handle this depth.
+# How many levels of objects and lists a client's message may have. The deepest messages that clients need are schemas
+# of tools, which have about twenty levels. All code of this program that reads JSON can handle 100 levels.
 MAX_DEPTH: Final = 100
-# The actions that stream text. For each one, the field that says which part of the state the text belongs to.
-_TEXT: Final = {"session/delta": "partId", "session/reasoning": "partId", "terminal/data": "terminal"}
+# The actions that stream text. For each of them, the field that says which part of the state the text belongs to.
+_TEXT_ACTIONS: Final = {"session/delta": "partId", "session/reasoning": "partId", "terminal/data": "terminal"}
 
 
 def choose_version(offered: Iterable[str]) -> str | None:
@@ -36,13 +36,14 @@ def choose_version(offered: Iterable[str]) -> str | None:
 
 
 def make_session_uri(chat: str) -> str:
+    """Return the URI of the session that shows a chat."""
     return _SCHEME + quote(chat, safe="")
 
 
 def parse_chat(uri: str) -> str | None:
-    """Return the id of the chat that a session's URI names. Returns None for any other URI.
+    """Return the id of the chat that a session's URI names; None for any other URI.
 
-    It returns None for another spelling of a session's URI too, because the protocol compares URIs as text.
+    A session's URI in another spelling also gives None, because the protocol compares URIs as text.
     """
     chat = unquote(uri.removeprefix(_SCHEME))
     return chat if chat and uri.startswith(_SCHEME) and make_session_uri(chat) == uri else None
@@ -56,7 +57,7 @@ def find_resource(action: Json) -> str:
 
 
 def write_envelope(envelope: Envelope) -> Json:
-    """Write an action with its number, the client that sent it, and why it was refused."""
+    """Return an action as it is sent, with its number, the client that sent it, and the reason if it was refused."""
     message: Json = {"action": _write_action(envelope.action), "serverSeq": envelope.seq}
     if envelope.origin is not None:
         message["origin"] = {"clientId": envelope.origin.client, "clientSeq": envelope.origin.seq}
@@ -74,20 +75,23 @@ def _write_action(action: Json) -> Json:
 
 
 def write_action_message(envelope: Envelope) -> Notification:
-    """Write an action. The envelope itself is the params. Some pages of the specification wrap the envelope in another
-    object, but these pages are outdated."""
+    """Return the message with an action. The envelope itself is the params. Some pages of the specification wrap the
+    envelope in another object, but these pages are outdated."""
     return Notification("action", write_envelope(envelope))
 
 
 def write_notification(notification: Json) -> Notification:
+    """Return the message with a notification of the hub."""
     return Notification("notification", {"notification": notification})
 
 
 def write_snapshot(snapshot: Snapshot) -> Json:
+    """Return a snapshot of a state as it is sent."""
     return {"resource": snapshot.resource, "state": snapshot.state, "fromSeq": snapshot.seq}
 
 
 def write_replay(replay: MissedActions) -> Json:
+    """Return the actions that a client has missed as they are sent."""
     actions = [write_envelope(envelope) for envelope in replay.envelopes]
     return {"type": "replay", "actions": actions, "missing": list(replay.missing)}
 
@@ -131,7 +135,7 @@ def join_text(earlier: Envelope, later: Envelope) -> Envelope | None:
     Returns None if the envelopes are not pieces of the same text.
     """
     kind = earlier.action.get("type")
-    part_field = _TEXT.get(str(kind))
+    part_field = _TEXT_ACTIONS.get(str(kind))
     if part_field is None or earlier.resource != later.resource or later.action.get("type") != kind:
         return None
     if any(earlier.action.get(field) != later.action.get(field) for field in (part_field, "turnId")):

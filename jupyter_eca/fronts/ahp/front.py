@@ -2,8 +2,10 @@
 subscriber of the host, and passes the events of a chat on to its session. The states of the sessions are JSON objects
 that the clients share. They are in the hub (`hub.py`), which changes them by actions.
 
-It must not know the connections: `connection.py` calls the front, and the front sends through `hub.py`.
-`persistence.py` writes to disk what must survive the server.
+A session also has a note: the facts that the events of its chat do not contain, such as queued messages.
+`persistence.py` writes the notes to disk, so that they survive a restart of the server.
+
+This module must not know the connections: `connection.py` calls the front, and the front sends through `hub.py`.
 """
 
 from __future__ import annotations
@@ -51,9 +53,9 @@ if TYPE_CHECKING:
 
 
 # Seconds between two notifications about changed summaries. The changes in between are sent as one notification.
-SUMMARY_EVERY: Final = 0.1
+SUMMARY_PAUSE_SECONDS: Final = 0.1
 # The fields of a summary that can change after the session was created.
-_MUTABLE: Final = ("title", "status", "activity", "modifiedAt", "model", "project", "workingDirectory", "diffs")
+_MUTABLE_FIELDS: Final = ("title", "status", "activity", "modifiedAt", "model", "project", "workingDirectory", "diffs")
 
 
 class AhpFront:
@@ -71,7 +73,7 @@ class AhpFront:
         self.sessions: dict[str, AhpSession] = {}
         """The sessions in memory, by their URIs."""
         self.levels: dict[str, AccessLevel] = {}
-        """The ids that clients have had, with the most that a client of this id may do."""
+        """The ids that clients have had, each with the highest access level of a client with this id."""
         self.last_client_seqs: dict[str, int] = {}
         """For each client, the number of its last action that was handled."""
         self.languages: dict[str, str] = {}
@@ -91,7 +93,7 @@ class AhpFront:
 
     @asynccontextmanager
     async def run(self) -> AsyncGenerator[None]:
-        """Serve clients while this context lasts. At the end, write what must survive to disk."""
+        """Serve clients while this context lasts. At the end, write the notes of the sessions to disk."""
         start = await self._notes.open()
         self._chats = {row.id for row in await self.host.chats.list_rows()} | self._notes.notes.keys()
         root: Json = {"agents": await settings.list_agents(self.host), "activeSessions": len(self._chats)}
@@ -165,8 +167,8 @@ class AhpFront:
             self._drop_later(session)
 
     def add_to_hub(self, session: NotedSession, state: Json) -> None:
-        """Put the state of a session, which was built from stored events, into the hub. The fields that only the note
-        knows are added to it."""
+        """Put the state of a session, which was built from stored events, into the hub. Add the fields that only the
+        note contains."""
         self.hub.add_session(
             make_session_uri(session.chat), notes.apply_note(state, self._notes.notes.get(session.chat, {}))
         )
@@ -174,8 +176,8 @@ class AhpFront:
     async def _build_state(self, uri: str, row: ChatRow | None, note: Json) -> Json:
         """Build the state of a session without its turns.
 
-        `row` is the row of its chat in the store, or None before its first turn. `note` has what only this front stores
-        (see `session/notes.py`); {} if there is none.
+        `row` is the row of its chat in the store, or None before its first turn. `note` is the note of the session, {}
+        if there is none.
         """
         summary = notes.make_summary(uri, PROVIDER, row, note)
         schema = settings.describe_schema(self.host, str(get_object(summary, "model").get("id", "")))
@@ -215,7 +217,7 @@ class AhpFront:
         return session
 
     def _add_to_list(self, session: AhpSession) -> None:
-        """Tell all clients of a session that they do not see yet."""
+        """Notify all clients of a session that is new to them."""
         if session.chat not in self._chats:
             self._chats.add(session.chat)
             self.hub.notify({"type": "notify/sessionAdded", "summary": session.state["summary"]})
@@ -226,7 +228,7 @@ class AhpFront:
         self.hub.dispatch(ROOT, actions.ActiveSessionsChanged(active_sessions=len(self._chats)), now())
 
     def _remove_session(self, chat: str) -> None:
-        """Forget a session whose chat was deleted, and tell all clients."""
+        """Forget a session whose chat was deleted, and notify all clients."""
         uri = make_session_uri(chat)
         self._notes.forget(chat)
         self._changed_summaries.pop(uri, None)
@@ -287,21 +289,21 @@ class AhpFront:
     def _mark_summary_changed(self, uri: str, before: Json) -> None:
         """Remember that the summary of a session has changed, for `_publish_summaries`. The hub calls this for each
         state that changed."""
-        if uri in self.sessions and self.hub.state(uri)["summary"] is not before["summary"]:
+        if uri in self.sessions and self.hub.get_state(uri)["summary"] is not before["summary"]:
             self._changed_summaries.setdefault(uri, before["summary"])
             self._summary_changed.set()
 
     async def _publish_summaries(self) -> None:
-        """Notify all clients of changed summaries, at most every `SUMMARY_EVERY` seconds."""
+        """Notify all clients of changed summaries, with a pause of `SUMMARY_PAUSE_SECONDS` between notifications."""
         while True:
             await self._summary_changed.wait()
-            await asyncio.sleep(SUMMARY_EVERY)
+            await asyncio.sleep(SUMMARY_PAUSE_SECONDS)
             self._summary_changed.clear()
             changed, self._changed_summaries = self._changed_summaries, {}
             for uri, before in changed.items():
-                after = self.hub.state(uri)["summary"]
+                after = self.hub.get_state(uri)["summary"]
                 # The notification cannot remove a field. So an activity that has ended is sent as an empty text.
-                changes = {name: after.get(name, "") for name in _MUTABLE if after.get(name) != before.get(name)}
+                changes = {name: after.get(name, "") for name in _MUTABLE_FIELDS if after.get(name) != before.get(name)}
                 if changes:
                     self.hub.notify({"type": "notify/sessionSummaryChanged", "session": uri, "changes": changes})
 
@@ -366,12 +368,12 @@ class AhpFront:
     async def _publish_agents(self) -> None:
         """Update the agents in the root, after the configuration has changed."""
         agents = await settings.list_agents(self.host)
-        if agents != self.hub.state(ROOT)["agents"]:
+        if agents != self.hub.get_state(ROOT)["agents"]:
             self.hub.dispatch(ROOT, actions.AgentsChanged(agents=agents), now())
 
     def _refresh_sessions(self, chat: str | None = None) -> None:
-        """Refresh all parts of the sessions except their turns. Called when the configuration or the tool servers have
-        changed, or, with a `chat`, when the user has kept or reverted changes in it."""
+        """Refresh all parts of the sessions except their turns. Called without a chat when the configuration or the
+        tool servers have changed. Called with a chat when the user has kept or reverted changes in this chat."""
         for session in self.sessions.values():
             if chat in {None, session.chat}:
                 session.refresh()

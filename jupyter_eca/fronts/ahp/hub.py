@@ -2,9 +2,9 @@
 URI: the whole host (the root), a session, or a terminal. The hub numbers every action, applies it to a state, sends it
 to the subscribers of this state, and keeps the last actions for clients that reconnect.
 
-It must not know what a state means: the reducers (`reducers/`) know it. They are the functions that return the state
-after an action. Nothing here is awaited. So a snapshot always belongs to its number, and the actions are applied in the
-order of their numbers.
+It must not know what a state means: the reducers (`reducers/`) do, which are the functions that return the state after
+an action. Nothing in this module is awaited. So no action can come between a snapshot and its number, and the actions
+are applied in the order of their numbers.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class ActionOrigin:
 class Envelope:
     """An action with its number in the order of all actions.
 
-    A refused action is sent only to the client that sent it. Today's clients do not look at the refusal if another
-    client sent the action: they would apply it.
+    A refused action is sent only to the client that has dispatched it. Clients ignore that an action of another client
+    was refused, and would apply it.
     """
 
     resource: str
@@ -74,6 +74,8 @@ class Snapshot:
     """The URI of the state."""
 
     state: Json
+    """The whole state."""
+
     seq: int
     """The number of the last action before the snapshot was made."""
 
@@ -158,12 +160,15 @@ class Hub:
     # -- resources
 
     def add_session(self, uri: str, state: Json) -> None:
+        """Add the state of a session."""
         self._add(uri, state, reduce_session)
 
     def add_terminal(self, uri: str, state: Json) -> None:
+        """Add the state of a terminal."""
         self._add(uri, state, reduce_terminal)
 
     def _add(self, uri: str, state: Json, reducer: Reducer) -> None:
+        """Add a state, and the function that applies actions to it."""
         self._states[uri], self._reducers[uri], self._added_at[uri] = state, reducer, self.seq
 
     def remove(self, uri: str) -> None:
@@ -181,13 +186,16 @@ class Hub:
         del self._states[uri], self._reducers[uri], self._added_at[uri]
         self._take_number()
 
-    def state(self, uri: str) -> Json:
+    def get_state(self, uri: str) -> Json:
+        """Return the state with this URI, which must exist."""
         return self._states[uri]
 
     def has(self, uri: str) -> bool:
+        """Return whether there is a state with this URI."""
         return uri in self._states
 
-    def snapshot(self, uri: str) -> Snapshot:
+    def make_snapshot(self, uri: str) -> Snapshot:
+        """Return the state with this URI, which must exist, together with the number of the last action."""
         return Snapshot(uri, self._states[uri], self.seq)
 
     # -- clients
@@ -206,6 +214,7 @@ class Hub:
         return True
 
     def find_client(self, client: str) -> HubClient | None:
+        """Return the connection of a client; None if the client is not connected."""
         return self._connections.get(client)
 
     def is_watched(self, uri: str) -> bool:
@@ -215,7 +224,8 @@ class Hub:
     def has_approver(self, uri: str) -> bool:
         """Return whether a client that may approve tool calls is subscribed to a state."""
         return any(
-            uri in connection.subscriptions and connection.access.approves for connection in self._connections.values()
+            uri in connection.subscriptions and connection.access.may_approve
+            for connection in self._connections.values()
         )
 
     def find_language(self, uri: str) -> str | None:
@@ -238,7 +248,8 @@ class Hub:
     def apply(self, uri: str, action: Json, at: int, origin: ActionOrigin | None = None) -> None:
         """Apply an action to a state, and send it to all subscribers of the state. The client that sent it gets it too.
 
-        `at` is the time in milliseconds. An action of a client is passed on unchanged, with fields that we do not know.
+        `at` is the time in milliseconds since 1970. An action of a client is passed on unchanged, with fields that we
+        do not know.
         """
         before = self._states[uri]
         after = self._states[uri] = self._reducers[uri](before, action, at)

@@ -2,7 +2,7 @@
 
 The note of a session has what the events of its chat do not contain, such as queued messages (`session/notes.py` makes
 it). The numbers are those of actions. The protocol forbids that a number is used twice, even after the server was
-restarted. So numbers are reserved on disk before they are used. This module must not know the sessions: it sees them
+restarted. So numbers are reserved on disk before they are used. This module must not know the sessions, which it sees
 only as `NotedSession`.
 """
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.reducers.base import Json
     from jupyter_eca.host.store import Store
 
-# How many numbers are reserved at a time. The reservation is on disk before the numbers are used. So a server that
-# starts again after a crash continues with higher numbers than any it has used.
-RESERVED: Final = 65_536
+# How many numbers are reserved together. The reservation is on disk before the numbers are used. So a server that
+# starts again after a crash continues with numbers that were never used.
+RESERVED_COUNT: Final = 65_536
 # The name of the counter in the store.
 _COUNTER: Final = "ahp.serverSeq"
 
@@ -43,9 +43,9 @@ class NoteStore:
         self._reserved_up_to = 0
 
     async def open(self) -> int:
-        """Read the notes. Return a number that is at least as high as that of any action so far."""
-        start = await self._store.do(lambda tables: tables.reserve_numbers(_COUNTER, 0, RESERVED))
-        self._reserved_up_to = start + RESERVED
+        """Read the notes, and reserve numbers. Return a number that no action so far has exceeded."""
+        start = await self._store.do(lambda tables: tables.reserve_numbers(_COUNTER, 0, RESERVED_COUNT))
+        self._reserved_up_to = start + RESERVED_COUNT
         rows = await self._store.do(lambda tables: tables.read_notes())
         self.notes = {chat: notes.parse_note(text) for chat, text in rows.items()}
         return start
@@ -95,10 +95,10 @@ class NoteStore:
     @property
     def reserve_at(self) -> int:
         """The number at which more numbers must be reserved. Half of the reserved numbers are left then."""
-        return self._reserved_up_to - RESERVED // 2
+        return self._reserved_up_to - RESERVED_COUNT // 2
 
     def reserve_more(self) -> Coroutine[None, None, int]:
-        """Reserve more numbers. `reserve_at` changes at once. The reservation is on disk when the returned coroutine
-        has run."""
-        least, self._reserved_up_to = self._reserved_up_to, self._reserved_up_to + RESERVED
-        return self._store.do(lambda tables: tables.reserve_numbers(_COUNTER, least, RESERVED))
+        """Reserve more numbers. `reserve_at` changes immediately. The reservation is on disk when the returned
+        coroutine has run."""
+        least, self._reserved_up_to = self._reserved_up_to, self._reserved_up_to + RESERVED_COUNT
+        return self._store.do(lambda tables: tables.reserve_numbers(_COUNTER, least, RESERVED_COUNT))

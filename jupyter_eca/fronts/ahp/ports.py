@@ -1,6 +1,6 @@
 """Owns the interfaces between the parts of the front for the Agent Host Protocol. `session/` and `terminals/` use the
-front through them, and `persistence.py` uses a session. Without them, these modules and `front.py` would import each
-other in a ring.
+front by these interfaces, and `persistence.py` uses a session. Without them, these modules and `front.py` would import
+each other in a ring.
 
 It must not know the parts. `front.py` and `session/session.py` implement the interfaces.
 """
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 
 class NotedSession(Protocol):
-    """The parts of a session from which its note on disk is made."""
+    """The parts of a session from which its note on disk is made. The note has what the events of the chat do not
+    contain."""
 
     @property
     def chat(self) -> str:
-        """The id of its chat. The note is stored under this id."""
+        """The id of the session's chat. The note is stored under this id."""
         ...
 
     @property
@@ -75,6 +76,6 @@ class SessionFront(TerminalFront, Protocol):
         ...
 
     def add_to_hub(self, session: NotedSession, state: Json) -> None:
-        """Put the state of a session, which was built from stored events, into the hub. The fields that only the note
-        knows are added to it."""
+        """Put the state of a session, which was built from stored events, into the hub. Add the fields that only the
+        note contains."""
         ...

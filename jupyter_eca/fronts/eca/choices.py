@@ -7,9 +7,9 @@ Programs without a user get the defaults too. A panel says in which notebook a c
 count for all other notebooks.
 
 Code in a kernel can send messages over the link of its kernel, and a model may have written that code. So a choice from
-there counts for the notebook of that kernel only, and an agent is not remembered from there at all: it may run more
-without approval. The `Door` of a session (`door.py`), which is the interface to the application, tells what its client
-is.
+there counts for the notebook of that kernel only. The choice of an agent is not remembered from there at all, because
+another agent may run more tool calls without approval. The `Door` of a session (`door.py`), which is the interface to
+the application, says what kind of client the session has.
 
 This module must not know what is remembered: `host.chat.choice_memory` does.
 """
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 def remembers_everywhere(session: EcaSession, notebook: str | None) -> bool:
     """Return whether a choice of a client counts for all notebooks that have none of their own. A client that may not
     approve tool calls may be code that a model wrote, which has found a token. Its choices are not the user's."""
-    return session.recalls_choices(notebook) and not _is_kernel(session) and session.door.access.approves
+    return session.recalls_choices(notebook) and not _is_kernel(session) and session.door.access.may_approve
 
 
 async def find_place(session: EcaSession, notebook: str | None) -> ChoicePlace | None:
-    """Return for which notebooks a choice of a client counts; None if its choices are not remembered."""
+    """Return the notebooks for which a choice of a client counts; None if its choices are not remembered."""
     if remembers_everywhere(session, notebook):
         return ChoicePlace(notebook or "", everywhere=True)
     if session.recalls_choices(notebook) and _is_kernel(session):
@@ -62,8 +62,7 @@ async def read_choice(session: EcaSession, chat: str | None, notebook: str | Non
 
 
 def _is_kernel(session: EcaSession) -> bool:
-    """Return whether the client is a kernel, whose cells send the prompts. No other client is kept from seeing all
-    chats."""
+    """Return whether the client is a kernel, whose cells send the prompts. All other clients see all chats."""
     return not session.door.sees_all_chats
 
 
@@ -71,5 +70,5 @@ async def _find_own_notebook(session: EcaSession) -> str:
     """Return the path of the notebook of the client's kernel, "" if it is not known."""
     if (kernel := session.door.kernel_id) is None:
         return ""
-    # The question belongs to no chat, so of the clients only those that see all chats are asked.
+    # This request belongs to no chat. So it goes only to the clients that see all chats.
     return await find_notebook_of_kernel(session.host.services, chat="", kernel=kernel) or ""

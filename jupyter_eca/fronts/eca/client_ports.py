@@ -34,8 +34,8 @@ T = TypeVar("T", bound="Model")
 
 _log = logging.getLogger(__name__)
 
-# Seconds that an editor has to answer. Its language server may still be starting. There is a limit because nvim and the
-# desktop client never answer.
+# Seconds that an editor has to answer. Its language server may still be starting. There is a limit, because nvim and
+# the desktop client of ECA never answer.
 EDITOR_SECONDS = 30.0
 
 # Seconds that a page has to list its open notebooks. It is short, because a user who types a prompt waits for the list.
@@ -54,11 +54,13 @@ class LinkKernel:
     """The kernel at the other end of a link. A cell of it waits for the answer of the turn, and meanwhile runs the code
     that is sent to it."""
 
+    # The model reads this text.
     description = (
         "The user's live IPython kernel is at your side: `run_code` runs in it, `variables` looks at what it holds. "
         "The question came from one of its cells."
     )
 
+    # The path of the kernel's notebook is not known here.
     notebook = ""
 
     def __init__(
@@ -92,7 +94,7 @@ class LinkKernel:
             raise
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> notebook.KernelVariablesResult:
-        """Describe the variables with these names; without names, all."""
+        """Describe the variables with these names, or all variables if `names` is empty."""
         params = notebook.KernelVariablesParams(chat_id=chat, names=names)
         return await self._request("kernel/variables", params, notebook.KernelVariablesResult)
 
@@ -217,8 +219,8 @@ class LinkNotebooks:
     async def run(
         self, chat: str, path: str, cells: Sequence[str], observer: RunObserver | None = None
     ) -> notebook.NotebookRunResult:
-        """Run cells, without a limit of time. The caller may cancel it. `observer` is called with the output of cells
-        while they run."""
+        """Run the cells with these ids, without a time limit. The caller may cancel the call. `observer` is called with
+        the output of cells while they run."""
         id = uuid.uuid4().hex if observer else ""
         params = notebook.NotebookRunParams(chat_id=chat, path=path, cell_ids=tuple(cells), run_id=id)
         if observer is not None:
@@ -242,7 +244,7 @@ class LinkNotebooks:
             _log.warning("%s", error)
 
     async def _request(self, method: str, params: Model, result: type[T], seconds: float | None) -> T:
-        """Send a request to the page, and parse its answer. It has no limit of time if `seconds` is None. Raises:
+        """Send a request to the page, and parse its answer. There is no time limit if `seconds` is None. Raises:
         ToolError."""
         try:
             async with asyncio.timeout(seconds):

@@ -20,7 +20,7 @@ _NOT_ALLOWED: Final = "only a client of the user's may change the configuration"
 
 def check_may_approve(session: EcaSession) -> None:
     """Raise RemoteError if the client may not approve tool calls."""
-    if not session.door.access.approves:
+    if not session.door.access.may_approve:
         raise RemoteError(session.door.access.reason, ErrorCode.REFUSED)
 
 
@@ -35,5 +35,5 @@ def check_may_change_config(session: EcaSession) -> None:
     Code in a cell can send requests over the link of its kernel, or with a token that it finds in the kernel. A model
     may have written this code. So a kernel must not be able to change the approval rules, which apply to the model.
     """
-    if not session.door.sees_all_chats or not session.door.access.approves or session.capabilities.unattended:
+    if not session.door.sees_all_chats or not session.door.access.may_approve or session.capabilities.unattended:
         raise RemoteError(_NOT_ALLOWED, ErrorCode.REFUSED)

@@ -39,8 +39,9 @@ class Door(Protocol):
 
     @property
     def names_people(self) -> bool:
-        """Whether the client is told who asks and decides, as it happens. Nobody knows who the user of a kernel is. So
-        a kernel is told only while several people are connected: where one person works, no name is needed."""
+        """Whether the live events that the client gets contain the names of the people who prompt and decide. A client
+        that is a kernel gets names only while several people are connected: if one person works alone, no name is
+        needed. Nobody knows who the user of a kernel is."""
         ...
 
     @property

@@ -1,8 +1,8 @@
 """Owns the list of background jobs that one client gets: only jobs of the chats that it sees, with the client's own ids
 of these chats. A background job is a program that a tool call has started, and that continues after the call.
 
-It must not know the methods or the session: it sees a session only as a `JobViewer`. `methods/jobs.py` answers requests
-with this list, and `session.py` sends it in notifications.
+This module must not know the methods or the session, which it sees only as a `JobViewer`. `methods/jobs.py` answers
+requests with this list, and `session.py` sends the list in notifications.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Owns the projection of events to notifications of ECA: which notifications show a client what an event says. Pure.
+"""Owns the projection of events to notifications of ECA: it decides which notifications a client gets for an event.
+Pure.
 
 It must not know the session, which sends the notifications. `send_queue.py` owns the events that wait to be sent.
 """
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 Notification = tuple[str, "Model"]
 """A method and its params."""
 
-# The fields of a change in ECA. The others are ours, and only our own clients get them.
+# The fields that a file change has in ECA. The other fields are ours, and only our own clients get them.
 _CHANGE_FIELDS: Final = frozenset({"type", "path", "diff", "lines_added", "lines_removed"})
 _CHANGE_EXTENSIONS: Final = FileChangeDetails.model_fields.keys() - _CHANGE_FIELDS
 
@@ -104,7 +105,8 @@ def _remove_extensions(content: Content) -> Content:
 
 
 def _make_summary(content: ToolCallRunContent) -> str | None:
-    """Return the summary, which is what editors show of a call that they ask about."""
+    """Return the summary of a call. Editors show it when they ask whether the call may run, so it then contains the
+    warning."""
     if not content.manual_approval:
         return content.summary
     return add_warning(content.summary or content.name, content.cause)
@@ -155,7 +157,7 @@ def merge_subagents(events: Iterable[Event], subagent_events: Sequence[Event]) -
     yield from reversed(waiting)
 
 
-def reset_chat(wire_id: ChatId, title: str | None) -> Iterator[Notification]:
+def project_reset(wire_id: ChatId, title: str | None) -> Iterator[Notification]:
     """Yield the notifications before a chat is replayed from the beginning: the client clears the chat and opens it."""
     yield "chat/cleared", chats.ChatClearedParams(chat_id=wire_id)
     yield "chat/opened", chats.ChatOpenedParams(chat_id=wire_id, title=title)

@@ -1,5 +1,6 @@
-"""Owns three properties of methods, which a client may send first, which it may send although it may only read, and
-which are answered last. It also owns the error for params that are wrong.
+"""Owns three lists of ECA's methods: those that a client may send before it is initialized, those that a client may
+send if it may only read, and those whose reply is sent after their notifications. It also makes the error for wrong
+params.
 
 It must not know what a method does. The table of methods is in `protocol/methods.py`.
 """
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 # The methods that a client may send before it is initialized. An editor that gives up early still sends `shutdown`.
 BEFORE_INITIALIZE: Final = frozenset({"initialize", "shutdown"})
 
-# The methods that a client may send which may only read. Every other method, also one that is added later, asks for
-# something: it changes a chat or the set-up, costs money, or runs code.
+# The methods that a client may send if it may only read. Every other method counts as one that does more: it changes a
+# chat or the set-up, costs money, or runs code. This includes methods that are added later.
 READING: Final = BEFORE_INITIALIZE | {
     "approvals/list",
     "chat/changes",

@@ -1,9 +1,9 @@
 """Owns the help at the cursor for one client: rewrites of a selection, which stream, and inline completions (ghost
 text).
 
-The text goes directly from a model to the client, without a chat and without tool calls, and nothing is stored. It must
-not know the session: it sees it only as a `CursorClient`. `methods/rewrite.py` and `methods/completion.py` have the
-methods, and `engine/model/cursor_requests.py` has the prompts.
+The text goes directly from a model to the client, without a chat and without tool calls, and nothing is stored. This
+module must not know the session, which it sees only as a `CursorClient`. `methods/rewrite.py` and
+`methods/completion.py` have the methods, and `engine/model/cursor_requests.py` has the prompts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Seconds for a completion. A later one is useless, because the user has continued typing.
+# Seconds that a model has for a completion. A later one is useless, because the user has continued typing.
 COMPLETION_SECONDS = 10.0
 
 
@@ -71,7 +71,7 @@ class CursorHelp:
         self._session = session
         self._completion_seconds = completion_seconds
         self._rewrites: dict[str | int, asyncio.Task[None]] = {}
-        # Done when a completion is requested that is newer than the last one.
+        # The future of the newest completion request. It is done when the next completion is requested.
         self._newer: asyncio.Future[None] | None = None
 
     # -- rewrites

@@ -19,7 +19,7 @@ from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.eca import trust
 from jupyter_eca.fronts.eca.client_ports import LinkEditor, LinkKernel, LinkNotebooks
 from jupyter_eca.fronts.eca.job_view import list_visible
-from jupyter_eca.fronts.eca.projection import merge_subagents, place_flags, project, reset_chat
+from jupyter_eca.fronts.eca.projection import merge_subagents, place_flags, project, project_reset
 from jupyter_eca.fronts.eca.request_rules import BEFORE_INITIALIZE, READING, REPLY_LAST, make_params_error
 from jupyter_eca.fronts.eca.rewrites_and_completions import CursorHelp
 from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, add_notice, group_events, join_events
@@ -58,7 +58,8 @@ _NESTING: Final = frozenset({dialect.Dialect.CURRENT, dialect.Dialect.OWN})
 
 @cache
 def load_handlers() -> Mapping[str, Callable[[EcaSession, Any], Any]]:
-    """Return the function of each method: a coroutine function for a request, a plain one for a notification."""
+    """Return the function of each method: a coroutine function for a request, and a plain function for a
+    notification."""
     return {
         name: function
         for handlers in loader.find("fronts.eca.methods", "HANDLERS").values()
@@ -80,14 +81,16 @@ class EcaSession:
         self.kernel: Kernel | None = None
         """The client's kernel, if the client can run code for its own chats."""
         self.editor: Editor | None = None
+        """The client's editor, if it answers requests, for example for diagnostics."""
         self.notebooks: Notebooks | None = None
+        """The notebooks that the client has open, if it can change them."""
         self.ended = asyncio.Event()
         """Set when the client has sent `exit`, or when too many items wait to be sent to it."""
         self.is_shut_down = False
         """Whether the client has sent `shutdown`. After that it may send only `exit`."""
         self.door = door
         self.capabilities = lifecycle.CodeAssistant()
-        """What the client can do. It says so in `initialize`."""
+        """What the client can do, as it has declared in `initialize`."""
         self.dialect = dialect.Dialect.CURRENT
         """The revision of ECA that the client speaks, as far as it is known."""
         self._message_limit: int | None = None  # the longest message in bytes that the client can read; None: no limit
@@ -184,7 +187,7 @@ class EcaSession:
 
     def approves(self, chat: str) -> bool:
         """Return whether a user can approve tool calls at this client."""
-        return self.sees(chat) and self.door.access.approves and not self.capabilities.unattended
+        return self.sees(chat) and self.door.access.may_approve and not self.capabilities.unattended
 
     def reviews(self, chat: str) -> bool:
         """Return whether a user can keep and undo changes at this client, after they were made."""
@@ -192,9 +195,9 @@ class EcaSession:
 
     @property
     def is_reviewed(self) -> bool:
-        """Whether what the client's prompts change may be reviewed afterwards. Whoever may not approve must not be able
-        to change anything unasked."""
-        return self.door.access.approves and self.capabilities.review
+        """Whether file changes by this client's prompts may be made first and reviewed afterwards. That is refused to a
+        client that may not approve, because it would change files without an approval."""
+        return self.door.access.may_approve and self.capabilities.review
 
     def answers(self, chat: str) -> bool:
         """Return whether a user can answer questions at this client."""
@@ -229,7 +232,7 @@ class EcaSession:
             self._wake.set()
 
     def show_anew(self, again: Again) -> None:
-        """Queue the order to send a chat again from its beginning."""
+        """Queue the request of the host to send a chat again from its beginning."""
         self._waiting_items.append(again)
         self._wake.set()
 
@@ -343,7 +346,7 @@ class EcaSession:
         """
         wire_id = self.wire_id(chat)
         if anew:
-            for method, params in reset_chat(wire_id, title):
+            for method, params in project_reset(wire_id, title):
                 await self.notify(method, params)
         merged = merge_pieces(events)
         placed = merged if self.capabilities.envelope else place_flags(merged, flags)
@@ -431,7 +434,7 @@ class EcaSession:
 
     def _is_allowed(self, method: str) -> bool:
         """Return whether the client may send a method. A client that may only read is refused all others."""
-        return self.door.access.asks or method in READING
+        return self.door.access.may_ask or method in READING
 
     @property
     def _is_ours(self) -> bool:
@@ -496,7 +499,7 @@ class EcaSession:
         self.dialect, self._initialize_params = dialect.detect_dialect(params), params
         self._message_limit = dialect.get_message_limit(params)
         # What a client offers to the model could change an answer. So a client that may only read can offer nothing.
-        may_offer = self.door.access.asks
+        may_offer = self.door.access.may_ask
         if may_offer and self.capabilities.kernel:
             self.kernel = LinkKernel(self.peer, self.door.interrupt_kernel, self.catch_up, self.door.kernel_id)
         if may_offer and self.capabilities.notebook:

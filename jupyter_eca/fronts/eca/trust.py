@@ -3,7 +3,7 @@ programs or allow tools. So they are held back, which means that they do nothing
 
 A client with the capability `trust` shows which settings are held back, and sends `workspace/trust` if the user trusts
 them. Any other client gets the question as `chat/askQuestion` before its first prompt. If it cannot ask questions, it
-gets a message. It must not know which settings are held back: `config/trust.py` does.
+gets a message. This module must not know which settings are held back: `config/trust.py` does.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.lifecycle import CodeAssistant, HeldSettings
     from jupyter_eca.protocol.question import ChatAskQuestionResult
 
+# The labels of the two answers to the question.
 TRUST: Final = "Trust this folder"
 LATER: Final = "Not now"
 
 _HELD: Final = "The folder {folder} brings its own settings: {summary}. They do nothing until you trust this folder."
-# For a client that cannot ask: how the user can trust the folder in another program.
+# How the user can trust the folder in another program. It is for a client that cannot ask questions.
 ELSEWHERE: Final = " Trust it in the chat panel of JupyterLab, or start with `JUPYTER_ECA_TRUSTED_FOLDERS={folder}`."
 
 # How many settings the question shows, and how many characters of each. Nobody reads a longer question. The digest
 # covers all settings, also those that are left out.
-_MOST_LINES: Final = 20
-_LONGEST: Final = 200
+_MAX_SETTINGS: Final = 20
+_MAX_CHARACTERS: Final = 200
 
 
 class TrustClient(Protocol):
@@ -71,8 +72,8 @@ def describe(held: HeldSettings) -> str:
 
 
 async def announce(session: TrustClient, folders: Sequence[HeldSettings]) -> None:
-    """Notify the client which settings are held back at the moment. A client that is not ours does not know this
-    notification: it gets a message once, unless it gets the question."""
+    """Notify the client which settings are held back at the moment. A client that does not know this notification gets
+    one message instead, unless it can be asked the question."""
     if session.capabilities.trust or session.capabilities.envelope:
         params = UntrustedSettingsParams(folders=tuple(folders), can_trust=may_trust(session))
         await session.notify("workspace/untrustedSettings", params)
@@ -105,15 +106,15 @@ async def ask_user(session: TrustClient, chat: str) -> None:
 
 
 def _can_ask(session: TrustClient) -> bool:
-    """Return whether the client can ask its user, who may decide."""
+    """Return whether the client can ask its user, and the user may decide."""
     return may_trust(session) and session.capabilities.chat_capabilities.ask_question
 
 
 def _make_question(held: HeldSettings, chat: str) -> ChatAskQuestionParams:
     """Make the question whether to trust a folder. It shows the settings."""
     lines = [f"{setting.key}: {setting.value}" for setting in held.settings]
-    shown = [line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..." for line in lines[:_MOST_LINES]]
-    left_out = [f"... and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
+    shown = [line if len(line) <= _MAX_CHARACTERS else f"{line[:_MAX_CHARACTERS]}..." for line in lines[:_MAX_SETTINGS]]
+    left_out = [f"... and {len(lines) - _MAX_SETTINGS} more"] if len(lines) > _MAX_SETTINGS else []
     return ChatAskQuestionParams(
         chat_id=chat,
         question="\n".join([describe(held), "", *shown, *left_out]),

@@ -1,7 +1,8 @@
 """Owns a connection of uvicorn (an HTTP server) that ends when a request does not arrive in time.
 
-Without this, uvicorn would wait for ever for the rest of a request. It counts the time by the state of h11, the library
-with which uvicorn parses HTTP. This module must not know what is asked: `server.py` serves the front.
+Without this limit, uvicorn would wait for ever for the rest of a request. uvicorn parses HTTP with the library h11. The
+state of h11 says which part of a request is read now, so each change of this state starts a timer. This module must not
+know what a request is for: `server.py` serves the front.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ class TimedConnection(H11Protocol):
     limit. The methods without an underscore replace those of uvicorn, which calls them."""
 
     _part: type[Sentinel] | None = None
-    """The state of the client in h11 when it was last seen; None before that."""
+    """The part of the request that the timer is for, as h11's state of the client; None for a new connection."""
 
     _timer: asyncio.TimerHandle | None = None
+    """Closes the connection when the time for the part is over. None if the part has no time limit."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -51,7 +53,7 @@ class TimedConnection(H11Protocol):
             self._timer.cancel()
 
     def _time_part(self) -> None:
-        """Start the timer of the part that is read now, if another part was read before."""
+        """Start the timer of the part that is read now, if it is another part than before."""
         part = self.conn.their_state
         if part is self._part:
             return
@@ -62,7 +64,8 @@ class TimedConnection(H11Protocol):
         self._timer = self.loop.call_later(seconds, self._give_up) if seconds is not None else None
 
     def _give_up(self) -> None:
-        """Close the connection. If no response was begun, send the status 408 before."""
+        """Close the connection, because a part did not arrive in time. If no response was begun, first send the status
+        408."""
         if self.transport.is_closing():
             return
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:

@@ -1,7 +1,7 @@
 """Owns the check of requests to a front where no Jupyter server checks them: host name, origin and token.
 
-A refusal has the form of the REST contract, `{"detail": "..."}`. It must not know the front. `server.py` listens on the
-port.
+A refusal has the form of the REST contract, `{"detail": "..."}`. This module must not know the front. `server.py`
+listens on the port.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
@@ -18,7 +18,7 @@ from jupyter_eca.fronts.http.connection import TimedConnection
 from jupyter_eca.fronts.http.gate import add_gate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
     from starlette.types import ASGIApp
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 # How many connections may wait to be accepted. Hundreds of pages may open at the same time.
 BACKLOG: Final = 2048
-# Seconds that running answers get to end when the server is stopped. After that they are cut off.
-GRACE: Final = 3
+# Seconds that running answers have to end when the server is stopped. After that their connections are closed.
+GRACE_SECONDS: Final = 3
 
 
 async def listen(gate: Gate, port: int) -> socket.socket:
@@ -47,8 +47,9 @@ async def serve(app: ASGIApp, gate: Gate, listening: socket.socket, ready: Calla
     def stop() -> None:
         server.should_exit = True
 
-    # uvicorn takes signals only while it serves. One that comes before must end it as well. After it has ended, it
-    # sends its signal to the process again: the host must still be closed then.
+    # uvicorn handles signals only while it serves. A signal that comes earlier must end the server, too. After uvicorn
+    # has ended, it sends the signal to the process again. Without this handler, that would end the process before the
+    # host is closed.
     with suppress(NotImplementedError):  # Windows has no signal handlers on the loop
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop)
@@ -57,27 +58,6 @@ async def serve(app: ASGIApp, gate: Gate, listening: socket.socket, ready: Calla
         ready(f"http://{host}:{listening.getsockname()[1]}")
         await server.serve([listening])
     finally:
-        listening.close()
-
-
-class _EmbeddedServer(uvicorn.Server):
-    """A server that leaves the signals of the process alone."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        yield
-
-
-async def serve_beside(app: ASGIApp, gate: Gate, listening: socket.socket) -> None:
-    """Serve an application until this is cancelled, beside a program that handles signals itself. The socket is then
-    closed."""
-    server = _EmbeddedServer(_make_settings(add_gate(app, gate)))
-    serving = asyncio.ensure_future(server.serve([listening]))
-    try:
-        await asyncio.shield(serving)
-    finally:
-        server.should_exit = server.force_exit = True
-        await asyncio.wait((serving,))
         listening.close()
 
 
@@ -92,7 +72,7 @@ def _make_settings(app: ASGIApp) -> uvicorn.Config:
         ws="none",
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=GRACE_SECONDS,
     )
 
 

@@ -3,7 +3,7 @@
 - `offers_base.py` has the interface `Backend` of the program that does the work, and the offers. An offer is a tool, a
   resource or a prompt that clients can use;
 - `assistant.py` is the backend of our assistant, with its offers in `offers/`;
-- `opencode/` is the backend of an OpenCode server;
+- `opencode/` is the backend of a server of OpenCode, which is another coding agent;
 - `server.py` has the methods of the protocol;
 - `http.py` and `stdio.py` are the transports, and `serve.py` runs one of them as a program.
 
@@ -39,12 +39,12 @@ class McpPlug:
         """Open the application that serves the assistant of a Jupyter server over streamable HTTP."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.mcp.http")
         from jupyter_eca.fronts.mcp.assistant import Assistant
-        from jupyter_eca.fronts.mcp.http import application, skip_shutdown_watcher
+        from jupyter_eca.fronts.mcp.http import open_application, skip_shutdown_watcher
 
         skip_shutdown_watcher()
         with closing(Assistant(host, panel=True)) as assistant:
-            async with application(assistant) as served:
-                yield served
+            async with open_application(assistant) as application:
+                yield application
 
     async def run(
         self, options: argparse.Namespace, folder: Path, start_host: Callable[[], AbstractAsyncContextManager[Host]]

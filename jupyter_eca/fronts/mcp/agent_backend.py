@@ -1,8 +1,9 @@
-"""Owns the backend of MCP (Model Context Protocol) for one outside agent: our tools for notebooks and kernels, for the
-chat and the notebook of its session, and nothing else.
+"""Owns the backend of MCP (Model Context Protocol) for one outside agent, which is another program that answers in our
+chats, such as Codex. The agent gets our tools for notebooks and kernels, and nothing else, because it has tools of its
+own for files and commands.
 
-An outside agent has tools of its own for files and commands. Each call becomes a call of its chat. It must not know the
-address or the token: `agent_endpoint.py` does.
+The tools work in the chat and the notebook of the agent's session. Each call becomes a tool call of the chat. This
+module must not know the address or the token of the server: `agent_endpoint.py` does.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from jupyter_eca.fronts.mcp.turn_result import FAILED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_eca.fronts.mcp.offers_base import Caller, Changed, Offer, OfferCall, OfferResult
+    from jupyter_eca.fronts.mcp.offers_base import Caller, ChangeListener, Offer, OfferCall, OfferResult
     from jupyter_eca.host.host import Host
     from jupyter_eca.plugins.tools.base import Tool
 
@@ -44,7 +45,7 @@ class AgentBackend:
         """What the server tells the agent about itself."""
         return _ABOUT
 
-    def offers(self) -> Offers:
+    def list_offers(self) -> Offers:
         """Return the tools that the agent may use."""
         return Offers(tuple(offer for offer in native_tools.list_offers(self._host) if offer.name.startswith(_OFFERED)))
 
@@ -60,7 +61,7 @@ class AgentBackend:
             raise RefusedCall(result.text, FAILED)
         return ToolAnswer({"text": result.text}, result.images)
 
-    def listen(self, changed: Changed) -> Callable[[], None]:
-        """Ignore the listener: nothing is announced, because an agent asks for the tools once."""
-        del changed
+    def listen(self, listener: ChangeListener) -> Callable[[], None]:
+        """Ignore the listener: no change is announced, because an agent asks for the list of tools only once."""
+        del listener
         return lambda: None

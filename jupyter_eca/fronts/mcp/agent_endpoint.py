@@ -1,9 +1,9 @@
-"""Owns the access of outside agents to our tools, with a token for each session. The token opens the tools for
-notebooks and kernels, for one chat, and ends with the session. An agent never gets a token of Jupyter.
+"""Owns the access of outside agents, such as Codex, to our tools. Each session has a token. The token gives access to
+the tools for notebooks and kernels, for one chat, until the session ends. An agent never gets a token of Jupyter.
 
-An agent that connects to addresses uses this as an ASGI application, which a Jupyter server serves (`apps/server`). All
-others, and all agents outside of Jupyter, use a Unix socket (`agent_socket.py`). It implements
-`host.outside.outside_agents.Endpoint`.
+An agent that can connect to a URL uses `AgentEndpoint` as an ASGI application, which a Jupyter server serves
+(`apps/server`). All other agents, and all agents outside of Jupyter, use a Unix socket (`agent_socket.py`).
+`AgentEndpoint` implements `host.outside.outside_agents.Endpoint`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def serve_agents(host: Host, tasks: asyncio.TaskGroup) -> AsyncGenerator[AgentEndpoint]:
-    """Give the outside agents of a host access to its tools where there is no Jupyter server, as long as this context
-    lasts. `tasks` serves them."""
+    """Give the outside agents of a host access to its tools where there is no Jupyter server, while this context lasts.
+    The connections of the agents run as tasks of `tasks`."""
     endpoint = AgentEndpoint(host, lambda: "", tasks.create_task)
     host.outside_agents.endpoint = endpoint
     try:
@@ -49,6 +49,7 @@ class _Access:
     application: asyncio.Future[ASGIApp] | None = None
     """The application that serves the session. It is opened with the first request."""
     closed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the session has ended."""
 
 
 class AgentEndpoint:
@@ -66,15 +67,16 @@ class AgentEndpoint:
         self._socket = AgentSocket(start, self._serve_connection)
 
     def open(self, chat: str, capabilities: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the MCP server for the session of a chat. An earlier access of the chat ends. Return none where an
-        agent can reach neither an address nor a socket."""
-        from jupyter_eca.host.outside.agent_turn import SERVER  # not before: each Jupyter server loads this module
+        """Return the MCP server for the session of a chat, in the form in which ACP describes it, as the only item of a
+        list. An earlier access of the chat ends. The list is empty if the agent can use neither a URL nor a socket.
+        `capabilities` are those that the agent has declared."""
+        from jupyter_eca.host.outside.agent_turn import SERVER  # imported late: each Jupyter server loads this module
 
         self.close(chat)
         token = secrets.token_urlsafe(32)
         redaction.register_secret(token)
-        url, found = self._find_url(), capabilities.get("mcpCapabilities")
-        if url and isinstance(found, dict) and found.get("http"):  # pyright: ignore[reportUnknownMemberType]  # JSON
+        url, transports = self._find_url(), capabilities.get("mcpCapabilities")
+        if url and isinstance(transports, dict) and transports.get("http"):  # pyright: ignore[reportUnknownMemberType]  # JSON
             headers = [{"name": "Authorization", "value": f"Bearer {token}"}]
             server = {"type": "http", "name": SERVER, "url": url, "headers": headers}
         else:
@@ -96,13 +98,13 @@ class AgentEndpoint:
         self._socket.close()
 
     def _find_access(self, token: str) -> _Access | None:
-        """Return the access that a token opens; None for none."""
+        """Return the access of the session that has this token; None if there is none."""
         given = token.encode()
         found = [access for access in self._accesses.values() if hmac.compare_digest(access.token.encode(), given)]
         return found[0] if found else None
 
     async def _serve_connection(self, token: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve a connection over the socket until its session ends. Without a valid token it ends at once."""
+        """Serve a connection over the socket until its session ends. Return immediately if the token is not valid."""
         if (access := self._find_access(token)) is None:
             return
         # The import of the SDK takes half a second.
@@ -136,10 +138,10 @@ class AgentEndpoint:
         # The import of the SDK takes half a second.
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.mcp.http")
         from jupyter_eca.fronts.mcp.agent_backend import AgentBackend
-        from jupyter_eca.fronts.mcp.http import application, skip_shutdown_watcher
+        from jupyter_eca.fronts.mcp.http import open_application, skip_shutdown_watcher
 
         skip_shutdown_watcher()
-        async with application(AgentBackend(self._host, access.chat)) as served:
+        async with open_application(AgentBackend(self._host, access.chat)) as application:
             if not opened.done():
-                opened.set_result(served)
+                opened.set_result(application)
             await access.closed.wait()

@@ -13,10 +13,11 @@ import threading
 from contextlib import suppress
 from typing import Final
 
-# The environment of this program.
+# The environment variables that this program reads: the path of the socket, and the token of the session.
 SOCKET_VARIABLE: Final = "JUPYTER_ECA_AGENT_SOCKET"
 TOKEN_VARIABLE: Final = "JUPYTER_ECA_AGENT_TOKEN"  # noqa: S105  # the name of a variable
 
+# The largest number of bytes that are read at once.
 _READ_BYTES: Final = 64 * 1024
 
 

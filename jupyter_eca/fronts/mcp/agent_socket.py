@@ -1,10 +1,12 @@
-"""Owns the Unix socket over which outside agents reach our tools without a port. Only this user can open it.
+"""Owns the Unix socket over which outside agents reach our tools without a port. Only this user can open it. An outside
+agent is another program that answers in our chats, such as Codex.
 
-An agent starts its MCP servers itself and talks to them over stdin and stdout. So it is told to start the small program
+An agent starts its MCP servers itself, and talks to them over stdin and stdout. So we let it start the small program
 `agent_pipe.py`, which passes the bytes on to the socket. The first line on a connection is the token of the
 session, and each line after it is a message of MCP.
 
-It must not check tokens: `agent_endpoint.py` does. On Windows asyncio has no Unix sockets, and there is no such access.
+This module must not check tokens: `agent_endpoint.py` does. On Windows, asyncio has no Unix sockets, so outside agents
+cannot use our tools in this way.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ _log = logging.getLogger(__name__)
 
 # The seconds in which a new connection must send its token.
 _TOKEN_SECONDS: Final = 10.0
+# The longest message of an agent. Arguments of a tool may contain whole files.
 _MAX_MESSAGE_BYTES: Final = 64 * 1024 * 1024
 
 
@@ -66,13 +69,13 @@ class AgentSocket:
         return {
             "name": name,
             "command": sys.executable,
-            # The agent starts it in the user's folder, where a module could have the name of ours.
+            # `-P`: the agent starts the program in the user's folder, where a module could have the name of ours.
             "args": ["-P", "-m", agent_pipe.__name__],
             "env": [{"name": variable, "value": value} for variable, value in variables.items()],
         }
 
     async def _accept(self, folder: Path, listening: socket.socket) -> None:
-        """Accept connections until this is closed, and then remove the socket."""
+        """Accept connections until `close` is called, and then remove the socket."""
         server = await asyncio.start_unix_server(self._serve_connection, sock=listening, limit=_MAX_MESSAGE_BYTES)
         try:
             await self._closed.wait()
@@ -81,7 +84,7 @@ class AgentSocket:
             shutil.rmtree(folder, ignore_errors=True)
 
     async def _serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection, until it ends or its session ends. Without a token it is closed."""
+        """Serve one connection until it ends or its session ends. If no token comes, close the connection."""
         try:
             async with asyncio.timeout(_TOKEN_SECONDS):
                 token = await reader.readline()
@@ -104,7 +107,8 @@ def _listen() -> tuple[Path, socket.socket]:
     try:
         return _listen_in(Path(tempfile.mkdtemp(dir=make_process_folder())))
     except OSError:
-        # Systems allow paths of 104 or 108 characters. This one is shorter, but the folder stays if we are killed.
+        # Systems allow paths of 104 or 108 characters. This path is shorter, but if our process is killed, nobody
+        # removes this folder.
         return _listen_in(Path(tempfile.mkdtemp(prefix="eca-")))
 
 

@@ -1,8 +1,8 @@
-"""Owns how the answer or the error of a tool is written in each version of MCP (Model Context Protocol). Pure.
+"""Owns the forms that the answer or the error of a tool has in each version of MCP (Model Context Protocol). Pure.
 
 In the oldest version (2024-11-05), an answer is one text item that contains JSON. Images are in this JSON, as base64.
-Since 2025-06-18, the same data is also structured content, and images are items of their own. It must not know what a
-tool does. `offers_base.py` has the class `ToolAnswer`.
+Since 2025-06-18, the same data is also structured content, and images are items of their own. This module must not know
+what a tool does. `offers_base.py` has the class `ToolAnswer`.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from jupyter_eca.errors import ToolError
 
 # The first version of the protocol with structured content.
-STRUCTURED: Final = "2025-06-18"
+STRUCTURED_SINCE: Final = "2025-06-18"
 
-# The suggestion for an error without a better one.
-_READ_ON: Final = "Read the message: it says what was wrong with this call."
+# The suggestion for an error that has no other suggestion.
+_DEFAULT_SUGGESTION: Final = "Read the message: it says what was wrong with this call."
 
 
 def make_result(answer: ToolAnswer, version: str) -> types.CallToolResult:
     """Return the result of a call for a client of this version."""
     data: dict[str, Any] = dict(answer.data)
-    is_structured = is_version_at_least(version, STRUCTURED)
+    is_structured = is_version_at_least(version, STRUCTURED_SINCE)
     if answer.images and not is_structured:
         data["images"] = [{"mimeType": image.media_type, "base64": image.base64} for image in answer.images]
     content: list[types.ContentBlock] = [types.TextContent(text=as_json(data))]
@@ -53,8 +53,9 @@ def describe_error(error: ToolError, version: str) -> types.CallToolResult:
 
 def make_failure(message: str, suggestions: Sequence[str] = ()) -> ToolAnswer:
     """Make the answer for an error: its message, and what the caller can do about it."""
-    return ToolAnswer({"error": message, "suggestions": list(suggestions) or [_READ_ON]}, failed=True)
+    return ToolAnswer({"error": message, "suggestions": list(suggestions) or [_DEFAULT_SUGGESTION]}, failed=True)
 
 
 def as_json(data: Mapping[str, Any]) -> str:
+    """Return data as JSON with indents."""
     return json.dumps(data, indent=2, ensure_ascii=False)

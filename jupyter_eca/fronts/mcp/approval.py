@@ -28,20 +28,22 @@ REJECT: Final = "reject"
 
 # The longest question in characters. The user reads it in a dialog. If the description of a call is longer, the call
 # cannot be approved there, because the user could not see all of it.
-_MAX_DESCRIPTION: Final = 20_000
+_MAX_QUESTION_CHARACTERS: Final = 20_000
 
-_REASON: Final = {"type": "string", "description": "What is to be done instead, when it may not"}
-# The description of the answers, if one of them approves similar calls too.
-_REMEMBERS: Final = "Whether it may run. For this session means: {}"
+# The schema of the user's reason for a rejection.
+_REASON_SCHEMA: Final = {"type": "string", "description": "What is to be done instead, when it may not"}
+# The description of the answers, if one of them also approves similar calls. It names these calls.
+_SESSION_MEANING: Final = "Whether it may run. For this session means: {}"
 
 
 def make_question(call: ToolCallRunContent) -> types.ElicitRequestFormParams | None:
     """Make the question about a call. Return None when it is too long to be shown as a whole. The answer "for this
-    session" is left out if `call.remembers` is empty. All texts are exact, because the client may be a terminal."""
+    session" is left out if `call.remembers`, the calls that it would also approve, is empty. All characters of the
+    texts are visible, because the client may be a terminal, where some characters would have other effects."""
     title = f"{call.name}: {call.summary}" if call.summary else call.name
     lines = (f"May this run in Jupyter? {title}", describe_cause(Decision.ASK, call.cause), _describe(call))
     message = as_typed_text("\n\n".join(filter(None, lines)))
-    if len(message) > _MAX_DESCRIPTION:
+    if len(message) > _MAX_QUESTION_CHARACTERS:
         return None
     return types.ElicitRequestFormParams(message=message, requested_schema=_make_schema(call))
 
@@ -74,10 +76,15 @@ def _as_json(value: Any) -> str:
 def _make_schema(call: ToolCallRunContent) -> dict[str, Any]:
     """Make the JSON schema of the answer: a decision, and a reason that may be left out."""
     answers = [APPROVE, ALWAYS, REJECT] if call.remembers else [APPROVE, REJECT]
-    meaning = _REMEMBERS.format(as_exact_text(", ".join(call.remembers))) if call.remembers else "Whether it may run"
+    meaning = (
+        _SESSION_MEANING.format(as_exact_text(", ".join(call.remembers))) if call.remembers else "Whether it may run"
+    )
     return {
         "type": "object",
-        "properties": {"decision": {"type": "string", "enum": answers, "description": meaning}, "reason": _REASON},
+        "properties": {
+            "decision": {"type": "string", "enum": answers, "description": meaning},
+            "reason": _REASON_SCHEMA,
+        },
         "required": ["decision"],
     }
 

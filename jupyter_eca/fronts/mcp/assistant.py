@@ -3,7 +3,7 @@ A backend is the program that does the work behind the front. Native tools are t
 
 Each call of a tool is a turn in a chat that belongs to the client, and the engine decides whether the tool may run. A
 user with an open chat panel sees the call there and can approve it. If the client can ask its own user, it asks too,
-and the first answer counts. It must not know a version of the protocol or a transport: `server.py` does.
+and the first answer counts. This module must not know a version of the protocol or a transport: `server.py` does.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from jupyter_eca.workspace.tool_result import ToolResult
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
 
-    from jupyter_eca.fronts.mcp.offers_base import Caller, Changed, Offer, OfferCall, OfferResult
+    from jupyter_eca.fronts.mcp.offers_base import Caller, ChangeListener, Offer, OfferCall, OfferResult
     from jupyter_eca.fronts.mcp.turn_listeners import TurnListener
     from jupyter_eca.host.chat.live_chat import Choice, Prompt
     from jupyter_eca.host.host import Host
@@ -43,7 +43,7 @@ PREFIX: Final = "eca"
 
 # Seconds that a prompt waits for MCP servers that are starting: a client may start this program and prompt immediately.
 # Many clients give up after a minute.
-SERVER_PATIENCE: Final = 30.0
+SERVER_START_SECONDS: Final = 30.0
 
 _ABOUT: Final = About(
     PREFIX,
@@ -78,18 +78,19 @@ class Assistant:
         self.drafts: dict[str, Draft] = {}
         """The sessions that were not prompted yet, by id."""
         # Called after each change of a resource or a list. See `listen`.
-        self._change_listeners: list[Changed] = []
+        self._change_listeners: list[ChangeListener] = []
         self._listeners = TurnListeners(self._notify_change)
-        # What the modules in `offers/` offer to clients: tools, resources and prompts.
+        # The plugs of the modules in `offers/`: each offers tools, resources and prompts to clients.
         self._plugs = tuple(loader.find("fronts.mcp.offers", "OFFERS").values())
-        # The chats in which tools were called. What a user has approved for the session counts for clients of the same
-        # name, because clients of newer versions have no sessions. It does not count for a client that cannot ask its
-        # user: whoever takes over the name of a program gets nothing that they could not ask for themselves.
+        # The chats in which tools were called. What a user has approved "for this session" counts for all clients of
+        # the same name, because clients of newer versions of MCP have no sessions. But an approval by the user of a
+        # client does not count for a client that cannot ask its user. Otherwise a program that uses the name of another
+        # program would get approvals that its own user was never asked for.
         self._chats: defaultdict[ClientKind, list[str]] = defaultdict(list)
-        # Those of these chats in which a call runs.
-        self._taken: set[str] = set()
+        # The ids of those of these chats in which a call runs.
+        self._busy_chats: set[str] = set()
         # The versions of files that a client has read, by the name of the client.
-        self._known: defaultdict[str, KnownVersions] = defaultdict(KnownVersions)
+        self._known_versions: defaultdict[str, KnownVersions] = defaultdict(KnownVersions)
         host.connect(self._listeners)
 
     def close(self) -> None:
@@ -101,7 +102,7 @@ class Assistant:
         """What the server tells its clients about itself."""
         return _ABOUT
 
-    def offers(self) -> Offers:
+    def list_offers(self) -> Offers:
         """Return everything that clients can use now."""
         tools = tuple(tool for plug in self._plugs for tool in plug.tools)
         return Offers(
@@ -110,24 +111,24 @@ class Assistant:
             tuple(prompts for plug in self._plugs for prompts in plug.prompts),
         )
 
-    def listen(self, changed: Changed) -> Callable[[], None]:
-        """Call `changed` after each change of a resource or a list. Return a function that ends this."""
-        self._change_listeners.append(changed)
-        return lambda: self._change_listeners.remove(changed)
+    def listen(self, listener: ChangeListener) -> Callable[[], None]:
+        """Call `listener` after each change of a resource or a list. Return a function that ends this."""
+        self._change_listeners.append(listener)
+        return lambda: self._change_listeners.remove(listener)
 
     def _notify_change(self, resource: str) -> None:
-        """Tell all listeners that a resource or a list has changed. See `offers_base.Changed`."""
+        """Call all listeners, because a resource or a list has changed. See `offers_base.ChangeListener`."""
         for listener in self._change_listeners:
             listener(resource)
 
     # -- calls
 
     async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> OfferResult:
-        """Run a tool. If it is governed, the approval rules decide whether it may run. Raises: ToolError."""
+        """Run a tool. If the tool is governed, the approval rules decide whether it may run. Raises: ToolError."""
         return await (self._run_governed(offer, call, arguments) if offer.governed else offer.run(call, arguments))
 
     async def _run_governed(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> OfferResult:
-        """Run an offer that is not a native tool as if it were one, so that the approval rules apply to it."""
+        """Run a tool that is not a native tool in the same way as a native tool, so that the approval rules apply."""
         results: list[OfferResult] = []
 
         async def run(arguments: dict[str, Any]) -> ToolResult:
@@ -150,22 +151,22 @@ class Assistant:
                 message = f"{name} calls {tool.spec.name} over MCP"
                 with self._stopping_on_failure(chat):
                     live = await self.host.direct_calls.call(
-                        direct_calls.DirectCall(chat, recorded, arguments, message, known=self._known[name])
+                        direct_calls.DirectCall(chat, recorded, arguments, message, known=self._known_versions[name])
                     )
                     result = TurnResult(live.state.turn)
                     await self._follow(listener, result)
         finally:
-            self._taken.discard(chat)
+            self._busy_chats.discard(chat)
         if result.rejected:
             raise make_refusal(result.rejected[0], panel=self._panel)
-        return result.add_messages(recorded.answer())
+        return result.attach_messages(recorded.get_answer())
 
     async def prompt(self, prompt: Prompt, caller: Caller) -> ToolAnswer:
         """Prompt the assistant, and wait for the answer.
 
         Raises: BusyError when a turn runs in the chat. RefusedCall when the turn ends without an answer.
         """
-        await self.host.mcp.await_started(min(SERVER_PATIENCE, self.host.config.mcp_timeout_seconds))
+        await self.host.mcp.await_started(min(SERVER_START_SECONDS, self.host.config.mcp_timeout_seconds))
         with self._listen(prompt.chat, caller) as listener:
             begun = await self.host.turns.prompt(replace(prompt, by=caller.user))
             live = self.host.chats.get_live(prompt.chat)
@@ -175,12 +176,12 @@ class Assistant:
                 self.host.chats.add_fact(live, MetadataContent(title=draft.title))
             with self._stopping_on_failure(prompt.chat):
                 await self._follow(listener, result)
-        return result.answer(prompt.chat, begun.model)
+        return result.make_answer(prompt.chat, begun.model)
 
     @contextmanager
     def _listen(self, chat: str, caller: Caller) -> Generator[TurnListener]:
-        """Listen to a chat for a call. Afterwards the timer of the chat is restarted, because perhaps nobody is left
-        who could approve a tool call that waits there."""
+        """Listen to a chat for a call. Afterwards restart the timer that denies waiting tool calls, because perhaps
+        nobody is left who could approve them."""
         try:
             with self._listeners.listening(chat, caller) as listener:
                 yield listener
@@ -189,8 +190,8 @@ class Assistant:
 
     @contextmanager
     def _stopping_on_failure(self, chat: str) -> Generator[None]:
-        """Stop the turn of a call if the call ends before it, whatever the reason. The client is told that the call has
-        failed, so nothing of it may run later."""
+        """Stop the turn of a call if the call fails or is cancelled. The client learns that the call has failed, so no
+        part of it may run later."""
         try:
             yield
         except BaseException:
@@ -198,16 +199,16 @@ class Assistant:
             raise
 
     async def _take_idle_chat(self, client: ClientKind) -> str:
-        """Return the id of a chat of this client in which no turn runs, and mark it as taken. A client may make several
+        """Return the id of a chat of this client in which no turn runs, and mark it as busy. A client may make several
         calls at the same time, and each needs a chat of its own."""
         for chat in self._chats[client]:
             live = self.host.chats.get_live(chat)
-            if chat not in self._taken and not (live and live.busy):
+            if chat not in self._busy_chats and not (live and live.busy):
                 break
         else:
             chat = f"mcp-{uuid.uuid4().hex}"
             self._chats[client].append(chat)
-        self._taken.add(chat)
+        self._busy_chats.add(chat)
         return chat
 
     async def _follow(self, listener: TurnListener, result: TurnResult) -> None:
@@ -216,15 +217,15 @@ class Assistant:
         async with asyncio.TaskGroup() as tasks:
             asking: list[asyncio.Task[None]] = []
             while result.outcome is None:
-                event = await listener.news.get()
+                event = await listener.queue.get()
                 if isinstance(event, str):
                     result.add_message(event)
-                    await listener.caller.progress(result.steps, message=event)
+                    await listener.caller.report_progress(result.steps, message=event)
                     continue
                 if event.turn != result.turn:
                     continue
                 if result.add(event):
-                    await listener.caller.progress(result.steps, message=result.current_step)
+                    await listener.caller.report_progress(result.steps, message=result.current_step)
                 if isinstance(event.content, ToolCallRunContent) and event.content.manual_approval:
                     asking.append(tasks.create_task(self._approve(listener, event.content)))
             for task in asking:
@@ -253,7 +254,9 @@ class _GovernedOffer:
 
     spec: ToolSpec
     function: Callable[[dict[str, Any]], Awaitable[ToolResult]]
-    """What the offer does, with the arguments of the call."""
+    """Runs the offer with the arguments of the call."""
+
+    # The other fields that a `Tool` must have. `plugins/tools/base.py` explains them.
 
     reads: bool = False
     needs: frozenset[Need] = frozenset()
@@ -269,8 +272,8 @@ class _GovernedOffer:
 
 
 class _RecordedTool:
-    """A `Tool` that keeps its result or error. The events of the turn have only the text for a model, without links and
-    images."""
+    """A `Tool` that keeps its result or error until the answer is made of it. The events of the turn cannot be used for
+    this: they have only the text for a model, without links and images."""
 
     def __init__(self, tool: Tool) -> None:
         self._tool = tool
@@ -299,7 +302,7 @@ class _RecordedTool:
         self._result = truncate_result(result)
         return result
 
-    def answer(self) -> ToolAnswer:
+    def get_answer(self) -> ToolAnswer:
         """Return the result as an answer. Raises: ToolError if the tool failed or has no result."""
         if self._error is not None:
             raise self._error

@@ -36,7 +36,7 @@ def skip_shutdown_watcher() -> None:
 
 
 @asynccontextmanager
-async def application(backend: Backend) -> AsyncGenerator[ASGIApp]:
+async def open_application(backend: Backend) -> AsyncGenerator[ASGIApp]:
     """Yield the application that serves a backend. Its sessions and calls end with the context."""
     front = McpFront(backend)
     manager = StreamableHTTPSessionManager(front.server)
@@ -56,6 +56,6 @@ class Application:
         if name := scope.get("user"):
             # This is not a real token, because Jupyter has already authenticated the user. The SDK compares it only, to
             # keep the sessions of different users apart.
-            known = AccessToken(token="", client_id=str(name), scopes=[])
-            scope = {**scope, "user": AuthenticatedUser(known)}
+            token = AccessToken(token="", client_id=str(name), scopes=[])
+            scope = {**scope, "user": AuthenticatedUser(token)}
         await self._manager.handle_request(scope, receive, send)

@@ -33,7 +33,7 @@ async def serve_lines(
     backend: Backend, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, closed: asyncio.Event
 ) -> None:
     """Serve a backend to one client, until the client closes the connection or `closed` is set. A line that is longer
-    than the limit of the reader ends it, too."""
+    than the limit of the reader ends the connection, too."""
     front = McpFront(backend)
 
     async def run() -> None:
@@ -77,7 +77,7 @@ async def _read(
     incoming: MemoryObjectSendStream[Incoming],
     refusals: MemoryObjectSendStream[SessionMessage],
 ) -> None:
-    """Pass the messages on, and answer each line that is no message with an error."""
+    """Pass the incoming messages on. Answer each line that is not a message with an error."""
     with incoming, refusals:
         while line := await reader.readline():
             if not line.strip():

@@ -3,8 +3,8 @@ An offer is a tool that a client's model can call, a resource (data with a URI) 
 a client can insert. The decorator `@offer` makes a tool from a typed function.
 
 An `Offers` is a plug: each module of `offers/` exports one as `OFFERS`. Other packages can export one too, by the entry
-point group `jupyter_eca.fronts.mcp.offers`. A backend other than the assistant has its plugs in its own folder. It must
-not know a transport (`http.py`, `stdio.py`) or a version of the protocol (`answers.py`).
+point group `jupyter_eca.fronts.mcp.offers`. A backend other than the assistant has its plugs in its own folder. This
+module must not know a transport (`http.py`, `stdio.py`) or a version of the protocol (`answers.py`).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ B = TypeVar("B")  # the class of a backend
 
 
 class Hints(Enum):
-    """The three combinations of MCP's tool annotations that we use. The values are, in this order: it only reads, it
-    may destroy something, a second call has no further effect, it may reach systems outside."""
+    """The three combinations of MCP's tool annotations that we use. The values say whether a tool only reads, may
+    destroy something, has no further effect when it is called again, and may reach other systems, in this order."""
 
     READS = (True, False, True, True)
     """The tool changes nothing."""
@@ -65,6 +65,8 @@ class ToolAnswer:
     """The answer as a JSON object."""
 
     images: tuple[ImagePart, ...] = ()
+    """The images of the answer, in the order in which the client shows them."""
+
     failed: bool = False
     """Whether the answer describes an error."""
 
@@ -78,7 +80,7 @@ class RefusedCall(ToolError):
 
 
 class Caller(Protocol):
-    """The client that makes a call, as long as the call runs."""
+    """The client that makes a call, while the call runs."""
 
     @property
     def name(self) -> str:
@@ -101,7 +103,7 @@ class Caller(Protocol):
         requests."""
         ...
 
-    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+    async def report_progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Report progress to the client, if the client has asked for progress."""
         ...
 
@@ -118,14 +120,16 @@ class OfferCall(Generic[B]):
     """The backend that does the work."""
 
     caller: Caller
+    """The client that has called the tool."""
+
     params: types.CallToolRequestParams
     """The params of the request as they came."""
 
-    changed: Changed
+    notify_change: ChangeListener
     """The tool must call this after it has changed a resource, or the list of tools or prompts."""
 
 
-Changed = Callable[[str], None]
+ChangeListener = Callable[[str], None]
 """Called after a change, with the URI of a resource, or with `TOOLS` or `PROMPTS` if that list has changed."""
 
 TOOLS: Final = "tools"
@@ -136,8 +140,8 @@ OfferResult = ToolAnswer | types.CallToolResult | types.InputRequiredResult
 passed on unchanged."""
 
 
-class Run(Protocol):
-    """The function behind an offer."""
+class OfferFunction(Protocol):
+    """The function that runs a tool."""
 
     def __call__(self, call: OfferCall[Any], arguments: dict[str, Any], /) -> Awaitable[OfferResult]:
         """Run the tool. Raises: ToolError."""
@@ -158,7 +162,11 @@ class Offer:
     """The JSON schema of the arguments."""
 
     hints: Hints
-    run: Run
+    """Whether the tool reads, changes or creates something."""
+
+    run: OfferFunction
+    """Runs the tool."""
+
     governed: bool = False
     """Whether the approval rules decide if a call runs. It is true for tools that can change the user's data and are
     not native tools, which are always governed."""
@@ -167,8 +175,8 @@ class Offer:
     """Whether each call is a turn in a chat, as it is for native tools."""
 
     @property
-    def needs_asking(self) -> bool:
-        """Whether a client must not call it that may only read the chats."""
+    def needs_ask_access(self) -> bool:
+        """Whether a client that may only read the chats must not call the tool."""
         return self.starts_turn or self.hints is not Hints.READS
 
 
@@ -179,8 +187,8 @@ def offer(
     to the client's model.
 
     The function looks like `async def f(call: OfferCall[...], argument: Annotated[str, Field(description=...)])`. It
-    returns an `OfferResult`, or only the data of one. The schema of the arguments is made from its signature. If
-    `parameters` is given, it is the schema instead, and the function takes all arguments as one dict.
+    returns an `OfferResult`, or only the `data` of a `ToolAnswer`. The schema of the arguments is made from its
+    signature. If `parameters` is given, it is the schema instead, and the function takes all arguments as one dict.
     """
 
     def make(function: Callable[..., Awaitable[Any]]) -> Offer:
@@ -209,8 +217,8 @@ class ResourceShelf(Protocol):
         """Return the resources that exist now."""
         ...
 
-    def templates(self) -> Sequence[types.ResourceTemplate]:
-        """Return the forms that their URIs have."""
+    def list_templates(self) -> Sequence[types.ResourceTemplate]:
+        """Return the forms that the URIs of these resources have."""
         ...
 
     async def read(self, backend: Any, uri: str, /) -> types.ReadResourceResult | None:
@@ -224,21 +232,22 @@ class ResourceShelf(Protocol):
 
 @runtime_checkable
 class PolledShelf(Protocol):
-    """A `ResourceShelf` whose resources can change without any notice, because a user works in them. They are
-    polled."""
+    """A `ResourceShelf` whose resources are polled. They can change without any notice, because a user works in
+    them."""
 
     async def fingerprint(self, backend: Any, uri: str, /) -> str | None:
         """Return a value that is different after each change of the resource. Return None for a resource that is not of
-        this kind, or whose changes are announced."""
+        this kind, or whose changes the backend announces."""
         ...
 
 
 @runtime_checkable
 class GuardedShelf(Protocol):
-    """A `ResourceShelf` with resources that are no chats. A client that may only read the chats cannot read them."""
+    """A `ResourceShelf` that also has resources other than chats. A client that may only read the chats must not read
+    these."""
 
-    def needs_asking(self, uri: str, /) -> bool:
-        """Return whether a resource is of this kind and is no chat."""
+    def needs_ask_access(self, uri: str, /) -> bool:
+        """Return whether a resource is of this kind and is not a chat."""
         ...
 
 
@@ -261,6 +270,8 @@ class Offers:
     """The offers of one plug, or of one backend."""
 
     tools: tuple[Offer, ...] = ()
+    """The tools that clients can call."""
+
     shelves: tuple[ResourceShelf, ...] = ()
     """The groups of resources."""
 
@@ -290,7 +301,7 @@ class Backend(Protocol):
         """What the server tells its clients about itself."""
         ...
 
-    def offers(self) -> Offers:
+    def list_offers(self) -> Offers:
         """Return the current offers."""
         ...
 
@@ -298,6 +309,6 @@ class Backend(Protocol):
         """Run a tool. Raises: ToolError."""
         ...
 
-    def listen(self, changed: Changed) -> Callable[[], None]:
-        """Call `changed` after each change from now on. Return a function that ends this."""
+    def listen(self, listener: ChangeListener) -> Callable[[], None]:
+        """Call `listener` after each change of a resource or a list. Return a function that ends this."""
         ...

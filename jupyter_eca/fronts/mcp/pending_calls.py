@@ -4,7 +4,7 @@ MCP calls such a question an elicitation.
 A question is asked in one of two ways. In versions of the protocol with a handshake, the client gets the request
 `elicitation/create` while the call runs. In the stateless version, the client gets the question as the result of the
 call, and sends the call again together with the answer. The work continues between the two requests, and is found again
-by its id. It must not know what a call does: `server.py` starts the work.
+by its id. This module must not know what a call does: `server.py` starts the work.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Person
 
     Context = ServerRequestContext[Any, Any]
+    """The SDK's context of a request: its connection, its version of the protocol, and the HTTP request."""
 
 # Seconds that a question waits until the client sends the call again. A client may never do so.
-PATIENCE: Final = 300.0
+ANSWER_SECONDS: Final = 300.0
 
 # The key of the question and its answer. A call asks one question at a time.
 _QUESTION: Final = "question"
@@ -45,13 +46,13 @@ def find_access(context: Context) -> ClientAccess:
 
 
 class CallInProgress:
-    """One call of a tool. It is also the `Caller` for the tool. In the stateless version it may take several
+    """One call of a tool. It is also the `Caller` that the tool gets. In the stateless version, a call may take several
     requests."""
 
     def __init__(
         self, context: Context, work: Callable[[CallInProgress], Awaitable[OfferResult]], tasks: asyncio.TaskGroup
     ) -> None:
-        """Start the work of the call as a child of `tasks`. `context` is that of its first request."""
+        """Start the work of the call as a child of `tasks`. `context` is the context of its first request."""
         self.id = uuid.uuid4().hex
         self.context = context
         self._question: types.ElicitRequestFormParams | None = None
@@ -72,19 +73,20 @@ class CallInProgress:
 
     @property
     def user(self) -> Person | None:
+        """The user of the client, on a server that tells its users apart."""
         return find_access(self.context).user
 
     @property
     def can_ask(self) -> bool:
         """Whether the client can ask its user a question, and the answer counts as the user's."""
         capabilities = self.context.session.client_capabilities
-        if capabilities is None or capabilities.elicitation is None or not find_access(self.context).approves:
+        if capabilities is None or capabilities.elicitation is None or not find_access(self.context).may_approve:
             return False
         # A client that declares neither forms nor URLs supports forms: these were the only kind in the first version.
         has_forms = capabilities.elicitation.form is not None or capabilities.elicitation.url is None
         return has_forms and (self._is_stateless or self.context.session.can_send_request)
 
-    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+    async def report_progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Report progress to the client, if it has asked for progress."""
         await self.context.session.report_progress(done, total, message)
 
@@ -110,7 +112,7 @@ class CallInProgress:
             self._question, self._answer = question, asyncio.get_running_loop().create_future()
             self._asked.set()
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(ANSWER_SECONDS):
                     return await self._answer
             except TimeoutError:
                 return None
@@ -166,7 +168,7 @@ class CallsInProgress:
     def __init__(self, tasks: asyncio.TaskGroup) -> None:
         """Make an empty table of calls. Their work runs as children of `tasks`."""
         self._tasks = tasks
-        self._waiting: dict[str, CallInProgress] = {}  # by the id of the call
+        self._calls: dict[str, CallInProgress] = {}  # by the id of the call
 
     async def request(
         self,
@@ -176,15 +178,15 @@ class CallsInProgress:
     ) -> OfferResult:
         """Handle one request. Start `work`, unless an earlier request of the same call has started it. Return the
         result of the work, or the question that it asks. Raises the error of the work."""
-        call = self._waiting.get(params.request_state or "")
+        call = self._calls.get(params.request_state or "")
         if call is None:
             call = CallInProgress(context, work, self._tasks)
             id = call.id
-            self._waiting[id] = call
-            call.work.add_done_callback(lambda _: self._waiting.pop(id, None))
+            self._calls[id] = call
+            call.work.add_done_callback(lambda _: self._calls.pop(id, None))
         return await call.request(context, params)
 
     async def end(self) -> None:
         """Cancel all calls."""
-        for call in list(self._waiting.values()):
+        for call in list(self._calls.values()):
             await call.cancel()

@@ -23,7 +23,7 @@ from jupyter_eca.errors import ConfigError
 from jupyter_eca.fronts.http.gate import Gate, normalize_origins
 from jupyter_eca.fronts.http.server import listen
 from jupyter_eca.fronts.http.server import serve as serve_http
-from jupyter_eca.fronts.mcp.http import application
+from jupyter_eca.fronts.mcp.http import open_application
 from jupyter_eca.fronts.mcp.server import McpFront
 from jupyter_eca.fronts.mcp.stdio import open_streams
 
@@ -69,16 +69,16 @@ async def _serve_http(backend: Backend) -> None:
     token = os.environ.get("MCP_HTTP_TOKEN") or secrets.token_urlsafe(32)
     gate = Gate("127.0.0.1", normalize_origins(os.environ.get("MCP_CORS_ORIGINS", "").replace(",", " ").split()), token)
 
-    def ready(address: str) -> None:
+    def print_address(address: str) -> None:
         token_text = "of MCP_HTTP_TOKEN" if os.environ.get("MCP_HTTP_TOKEN") else token
         sys.stderr.write(f"The MCP server is at {address}/mcp; clients send `Authorization: Bearer TOKEN`.\n")
         sys.stderr.write(f"Token: {token_text}\n")
         sys.stderr.flush()
 
-    async def health(_: Request) -> JSONResponse:
+    async def answer_health(_: Request) -> JSONResponse:
         return JSONResponse({"status": "ok", "name": backend.about.name, "version": __version__})
 
     with await listen(gate, int(port)) as listening:
-        async with application(backend) as mcp:
-            app = Starlette(routes=[Route("/health", health), Route("/mcp", mcp)])
-            await serve_http(app, gate, listening, ready)
+        async with open_application(backend) as mcp:
+            app = Starlette(routes=[Route("/health", answer_health), Route("/mcp", mcp)])
+            await serve_http(app, gate, listening, print_address)

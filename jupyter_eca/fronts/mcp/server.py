@@ -27,7 +27,7 @@ from jupyter_eca._version import __version__
 from jupyter_eca.errors import EcaError, ToolError
 from jupyter_eca.fronts.mcp import answers, offers_base
 from jupyter_eca.fronts.mcp.offers_base import GuardedShelf, OfferCall, PolledShelf, RefusedCall, ToolAnswer
-from jupyter_eca.fronts.mcp.pending_calls import PATIENCE, CallsInProgress, find_access
+from jupyter_eca.fronts.mcp.pending_calls import ANSWER_SECONDS, CallsInProgress, find_access
 from jupyter_eca.fronts.mcp.watched_resources import WatchedResources
 from jupyter_eca.protocol.base import find_fault
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
-    from jupyter_eca.fronts.mcp.offers_base import Backend, Changed, Offer, OfferResult, Offers
+    from jupyter_eca.fronts.mcp.offers_base import Backend, ChangeListener, Offer, OfferResult, Offers
     from jupyter_eca.fronts.mcp.pending_calls import CallInProgress
 
     Context = ServerRequestContext[Any, Any]
@@ -56,7 +56,8 @@ class McpFront:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._calls: CallsInProgress | None = None  # None unless the context `running` is open
-        self._notify_later: Changed = _ignore_change
+        # Starts a task that notifies clients of a change. It does nothing unless the context `running` is open.
+        self._notify_later: ChangeListener = _ignore_change
         # The subscriptions of clients with older versions: by URI, and by `_connection_id`.
         self._subscribed: dict[str, dict[int, ServerSession]] = {}
         self._bus = InMemorySubscriptionBus()
@@ -84,7 +85,7 @@ class McpFront:
         # request.
         self.server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
         self.server.middleware.append(
-            RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=PATIENCE), default_audience=about.name)
+            RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=ANSWER_SECONDS), default_audience=about.name)
         )
 
     @asynccontextmanager
@@ -93,13 +94,13 @@ class McpFront:
         async with asyncio.TaskGroup() as tasks:
             calls = self._calls = CallsInProgress(tasks)
             self._notify_later = lambda change: _drop_task(tasks.create_task(self._notify_change(change)))
-            unlisten = self._backend.listen(self._notify_later)
+            stop_listening = self._backend.listen(self._notify_later)
             watching = tasks.create_task(self._watched.run())
             try:
                 yield
             finally:
                 watching.cancel()
-                unlisten()
+                stop_listening()
                 self._calls = None
                 await calls.end()
 
@@ -124,7 +125,7 @@ class McpFront:
         if offer is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
         access = find_access(context)
-        if offer.needs_asking and not access.asks:
+        if offer.needs_ask_access and not access.may_ask:
             return answers.describe_error(RefusedCall(access.reason), context.protocol_version)
 
         async def work(pending: CallInProgress) -> OfferResult:
@@ -143,7 +144,7 @@ class McpFront:
             return answers.make_result(answers.make_failure(str(error)), version)
         except MCPError:
             raise
-        except Exception as error:  # noqa: BLE001  # a plug boundary: the connection must live on
+        except Exception as error:  # noqa: BLE001  # the boundary to plugs: the connection must not end
             _log.exception("the tool %s failed", offer.name)
             return answers.make_result(answers.make_failure(f"{offer.name} failed inside: {error!r}"), version)
         return answers.make_result(result, version) if isinstance(result, ToolAnswer) else result
@@ -163,7 +164,7 @@ class McpFront:
     ) -> types.ListResourceTemplatesResult:
         """Return the forms of the URIs of resources."""
         del context
-        templates = [template for shelf in self._offers.shelves for template in shelf.templates()]
+        templates = [template for shelf in self._offers.shelves for template in shelf.list_templates()]
         return types.ListResourceTemplatesResult(resource_templates=templates)
 
     async def _read_resource(
@@ -173,7 +174,7 @@ class McpFront:
         _check_text(params.uri)
         access = find_access(context)
         for shelf in self._offers.shelves:
-            if not access.asks and isinstance(shelf, GuardedShelf) and shelf.needs_asking(params.uri):
+            if not access.may_ask and isinstance(shelf, GuardedShelf) and shelf.needs_ask_access(params.uri):
                 raise MCPError(types.INVALID_PARAMS, access.reason, {"uri": params.uri})
             try:
                 result = await shelf.read(self._backend, params.uri)
@@ -275,7 +276,7 @@ class McpFront:
         values: list[str] = []
         if isinstance(params.ref, types.ResourceTemplateReference):
             for shelf in self._offers.shelves:
-                if any(template.uri_template == params.ref.uri for template in shelf.templates()):
+                if any(template.uri_template == params.ref.uri for template in shelf.list_templates()):
                     values += await shelf.complete(self._backend, params.ref.uri, params.argument.name)
         matching = [value for value in values if value.startswith(params.argument.value)]
         first = matching[:MAX_COMPLETIONS]
@@ -290,12 +291,12 @@ class McpFront:
     @property
     def _offers(self) -> Offers:
         """What the backend offers now."""
-        return self._backend.offers()
+        return self._backend.list_offers()
 
 
 def _check_text(data: Any) -> None:
     """Raise MCPError if a text contains half of a surrogate pair, or if a number is NaN or infinite. Some transports of
-    the SDK let them pass."""
+    the SDK do not refuse such values."""
     if fault := find_fault(data):
         raise MCPError(types.INVALID_PARAMS, f"The params cannot be used: {fault}.")
 
@@ -311,8 +312,8 @@ def _describe_tool(offer: Offer) -> types.Tool:
 
 
 def _connection_id(context: Context) -> int:
-    """Return a value that is the same for all requests of a connection. The session is not: each request has its
-    own."""
+    """Return a value that is the same for all requests of a connection. The SDK's session cannot be used: each request
+    has its own."""
     return id(context.session.client_params)
 
 

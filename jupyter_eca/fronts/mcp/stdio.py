@@ -31,14 +31,16 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+    """The stream of incoming messages, and the stream for outgoing messages."""
 
 Incoming = SessionMessage | Exception
+"""What the SDK reads from the stream of incoming messages. We never send an exception there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The answer to a line that is not a message. It is no `JSONRPCError`: that is also what a client sends, when it
-    cannot answer a request of ours."""
+    """The answer to a line that is not a message. This class is not the SDK's `JSONRPCError`, because a line can also
+    contain a valid `JSONRPCError`: the client's answer to a request of ours that has failed."""
 
     error: types.JSONRPCError
 
@@ -81,8 +83,8 @@ async def open_streams() -> AsyncGenerator[Streams]:
 
 
 def parse_line(line: bytes) -> types.JSONRPCMessage | Refusal:
-    """Return the message in a line, or what to answer if the line is none: the SDK would only drop the line, and the
-    client would wait for ever."""
+    """Return the message in a line, or the answer to a line that is not a message. The SDK would only drop such a line,
+    and the client would wait for ever."""
     try:
         data = parse_json(line)
         if fault := find_fault(data):
@@ -100,7 +102,7 @@ def parse_line(line: bytes) -> types.JSONRPCMessage | Refusal:
 
 
 def _refuse(code: int, message: str) -> Refusal:
-    """Make the answer to a line that is not a message, and so has no id."""
+    """Make the answer to a line that is not a message. The line has no id that the answer could repeat."""
     return Refusal(types.JSONRPCError(jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=message)))
 
 

@@ -1,7 +1,7 @@
 """Owns the listeners of turns. When a client calls a tool over MCP (Model Context Protocol), a turn begins in a chat,
 and the call waits for the events of this turn. All such calls together are one subscriber of the host.
 
-It must not know how events become a result (`turn_result.py`).
+It must not know how events become a result: `turn_result.py` does.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from jupyter_eca.protocol.question import ChatAskQuestionResult
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from jupyter_eca.fronts.mcp.offers_base import Caller, Changed
+    from jupyter_eca.fronts.mcp.offers_base import Caller, ChangeListener
     from jupyter_eca.host.subscribers import Again, Notice
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.question import ChatAskQuestionParams
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
-# The URI of a chat, as a resource.
-CHAT: Final = "eca://chat/{id}"
+# The form of the URI that a chat has as an MCP resource.
+CHAT_URI: Final = "eca://chat/{id}"
 
 
 @dataclass(eq=False)
@@ -38,24 +38,26 @@ class TurnListener:
 
     chat: str
     caller: Caller
-    is_silent: bool = False
-    """Whether the client's user was asked something and did not answer."""
+    """The client that has made the call."""
 
-    news: asyncio.Queue[Event | str] = field(default_factory=asyncio.Queue["Event | str"])
-    """The new events of the chat, and messages to the user that are not part of it, for example that it is not
-    saved."""
+    is_silent: bool = False
+    """Whether the client's user has left a question without an answer."""
+
+    queue: asyncio.Queue[Event | str] = field(default_factory=asyncio.Queue["Event | str"])
+    """The new events of the chat, and messages to the user that are not part of the chat, for example that the chat is
+    not saved."""
 
 
 class TurnListeners:
     """The subscriber of the host (`host/subscribers.py`). It passes events on to the calls that wait for them."""
 
-    def __init__(self, changed: Changed) -> None:
-        """Make the subscriber. `changed` is called with the URI of a chat when a turn of it has ended or it is deleted,
-        and with `TOOLS` when the list of tools may have changed."""
+    def __init__(self, notify_change: ChangeListener) -> None:
+        """Make the subscriber. `notify_change` is called with the URI of a chat when a turn of the chat has ended or
+        the chat was deleted, and with `TOOLS` when the list of tools may have changed."""
         self.kernel: Kernel | None = None
         self.editor: Editor | None = None
         self.notebooks: Notebooks | None = None
-        self._changed = changed
+        self._notify_change = notify_change
         self._by_chat: dict[str, list[TurnListener]] = {}
 
     @contextmanager
@@ -77,8 +79,8 @@ class TurnListeners:
         return not chat.startswith(SUBAGENT)
 
     def approves(self, chat: str) -> bool:
-        """Return whether a call in the chat comes from a client that can ask its user. A client whose user has left a
-        question of the call without an answer does not count."""
+        """Return whether a call in the chat comes from a client that can ask its user. A client does not count if its
+        user has left a question of the call without an answer."""
         return any(listener.caller.can_ask and not listener.is_silent for listener in self._by_chat.get(chat, ()))
 
     def answers(self, chat: str) -> bool:
@@ -91,26 +93,27 @@ class TurnListeners:
         """Pass events on to the calls that wait for them."""
         for event in events:
             for listener in self._by_chat.get(event.chat, ()):
-                listener.news.put_nowait(event)
+                listener.queue.put_nowait(event)
             if event.outcome is not None:
-                self._changed(CHAT.format(id=event.chat))
+                self._notify_change(CHAT_URI.format(id=event.chat))
 
     def tell(self, notice: Notice) -> None:
         """Pass on messages to the user, and report changes of chats and tools."""
         if notice.method == "chat/deleted" and notice.chat is not None:
-            self._changed(CHAT.format(id=notice.chat))
+            self._notify_change(CHAT_URI.format(id=notice.chat))
         elif notice.method == "config/updated":
-            self._changed(TOOLS)
+            self._notify_change(TOOLS)
         elif isinstance(notice.params, ShowMessageParams) and notice.chat is not None:
             for listener in self._by_chat.get(notice.chat, ()):
-                listener.news.put_nowait(notice.params.message)
+                listener.queue.put_nowait(notice.params.message)
 
     def show_anew(self, again: Again) -> None:
         """Report that turns were removed from a chat."""
-        self._changed(CHAT.format(id=again.chat))
+        self._notify_change(CHAT_URI.format(id=again.chat))
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        """Ask the user of the first client with a call in the chat that can ask. Raises: RemoteError when none can."""
+        """Ask the user of the first client that has a call in the chat and can ask. Raises: RemoteError when no client
+        can."""
         # MCP forbids asking for a secret in a form (elicitation): the client's model could read it.
         listeners = [] if question.secret else self._by_chat.get(str(question.chat_id), [])
         for listener in list(listeners):

@@ -2,7 +2,7 @@
 turn begins with a prompt, or with a call of one tool by the client. This module also owns the errors for a turn that
 has no result. It does no input or output, and reads no clock.
 
-It must not know how the events arrive (`turn_listeners.py`) or how the result is written (`answers.py`).
+It must not know how the events arrive (`turn_listeners.py` does) or how the result is written (`answers.py` does).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class TurnResult:
     """The tool calls that were rejected."""
 
     messages: list[str] = field(default_factory=list[str])
-    """Messages to the user that are not part of the chat, for example that it is not saved."""
+    """Messages to the user that are not part of the chat, for example that the chat is not saved."""
 
     _texts: list[str] = field(default_factory=list[str])
     """The model's texts since the last tool call: they are the answer."""
@@ -127,7 +127,7 @@ class TurnResult:
         self.messages.append(message)
         self.steps += 1
 
-    def add_messages(self, answer: ToolAnswer) -> ToolAnswer:
+    def attach_messages(self, answer: ToolAnswer) -> ToolAnswer:
         """Return an answer with the messages to the user, if there are any."""
         return replace(answer, data={**answer.data, "messages": self.messages}) if self.messages else answer
 
@@ -137,7 +137,7 @@ class TurnResult:
         self.steps += is_new
         return is_new
 
-    def answer(self, session: str, model: str) -> ToolAnswer:
+    def make_answer(self, session: str, model: str) -> ToolAnswer:
         """Return the answer to a prompt. Raises: RefusedCall when the turn has ended without an answer."""
         remarks = "\n".join(self._remarks)
         if self.outcome is not Outcome.COMPLETED:
@@ -149,4 +149,4 @@ class TurnResult:
             "text": "".join(self._texts) or remarks,
             "toolCalls": self._calls,
         }
-        return self.add_messages(ToolAnswer(data, tuple(self._images)))
+        return self.attach_messages(ToolAnswer(data, tuple(self._images)))

@@ -1,8 +1,8 @@
 """Owns the polling of MCP resources that change without notice, such as a notebook that a user edits in a page. A
 resource is data with a URI, to which clients can subscribe.
 
-A resource is polled every two seconds, but only while a client is subscribed to it. It must not know the subscribers:
-`server.py` does.
+A resource is polled every two seconds, but only while a client is subscribed to it. This module must not know the
+subscribers: `server.py` does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
 
 # Seconds between two polls of a resource.
-PERIOD: Final = 2.0
+POLL_SECONDS: Final = 2.0
 
 
 class WatchedResources:
@@ -32,27 +32,27 @@ class WatchedResources:
         """
         self._fingerprint = fingerprint
         self._notify = notify
-        self._watched: Counter[str] = Counter()  # the number of subscriptions to each URI
-        self._seen: dict[str, str] = {}  # the last fingerprint of each URI
+        self._subscriptions: Counter[str] = Counter()  # the number of subscriptions to each URI
+        self._fingerprints: dict[str, str] = {}  # the last fingerprint of each URI
         self._wake = asyncio.Event()  # set when a subscription was added
 
     async def remember(self, uri: str) -> None:
         """Remember the current fingerprint of a resource. Called before the client gets the reply to its subscription,
         so that each change after the reply is noticed."""
-        if uri not in self._seen and (found := await self._fingerprint(uri)) is not None:
-            self._seen[uri] = found
+        if uri not in self._fingerprints and (found := await self._fingerprint(uri)) is not None:
+            self._fingerprints[uri] = found
 
     def add(self, uri: str) -> None:
         """Add a subscription."""
-        self._watched[uri] += 1
+        self._subscriptions[uri] += 1
         self._wake.set()
 
     def remove(self, uri: str) -> None:
         """Remove a subscription."""
-        self._watched[uri] -= 1
-        if self._watched[uri] <= 0:
-            del self._watched[uri]
-            self._seen.pop(uri, None)
+        self._subscriptions[uri] -= 1
+        if self._subscriptions[uri] <= 0:
+            del self._subscriptions[uri]
+            self._fingerprints.pop(uri, None)
 
     @contextmanager
     def watching(self, uris: list[str]) -> Generator[None]:
@@ -68,13 +68,13 @@ class WatchedResources:
     async def run(self) -> None:
         """Poll the resources until this is cancelled."""
         while True:
-            if not self._watched:
+            if not self._subscriptions:
                 self._wake.clear()
                 await self._wake.wait()
-            for uri in list(self._watched):
-                before, found = self._seen.get(uri), await self._fingerprint(uri)
-                if found is not None and uri in self._watched:
-                    self._seen[uri] = found
+            for uri in list(self._subscriptions):
+                before, found = self._fingerprints.get(uri), await self._fingerprint(uri)
+                if found is not None and uri in self._subscriptions:
+                    self._fingerprints[uri] = found
                     if before is not None and before != found:
                         await self._notify(uri)
-            await asyncio.sleep(PERIOD)
+            await asyncio.sleep(POLL_SECONDS)

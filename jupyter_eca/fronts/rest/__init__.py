@@ -1,6 +1,6 @@
 """Owns the REST front: it serves the MCP chat contract as an ASGI application. The contract describes an HTTP API for
-chats with the tools of one MCP server (Model Context Protocol), whose answers are streams of server-sent events. Chat
-frontends exist that were written for it.
+chats with the tools of one MCP server (Model Context Protocol). The answers are streams of server-sent events. Some
+chat frontends were written for this contract.
 
 - `app.py` has the table of operations, and answers the requests;
 - `front.py` does what they ask for: it connects tool servers, and sends prompts to the host;
@@ -63,19 +63,19 @@ class RestPlug:
         from jupyter_eca.fronts.http.gate import Gate, normalize_origins
         from jupyter_eca.fronts.http.server import listen, serve
         from jupyter_eca.fronts.rest.app import application
-        from jupyter_eca.fronts.rest.front import Approve, RestFront
+        from jupyter_eca.fronts.rest.front import RestApproval, RestFront
 
-        chosen = _find_token(options)
+        user_token = _find_token(options)
         # The gate checks the token and the origin of each request.
-        gate = Gate(options.host, normalize_origins(options.cors_origin), chosen)
-        if not (chosen or options.no_token):
+        gate = Gate(options.host, normalize_origins(options.cors_origin), user_token)
+        if not (user_token or options.no_token):
             gate = replace(gate, token=secrets.token_urlsafe(32))
-        approve = Approve(options.approve)
+        approve = RestApproval(options.approve)
 
         def print_address(address: str) -> None:
             print(f"The MCP chat API is at {address} (described at {address}/docs).", flush=True)  # noqa: T201
             print(f"Tool calls, with --approve {approve}: {approve.describe()}", flush=True)  # noqa: T201
-            print(_describe_access(gate.token, chosen), flush=True)  # noqa: T201
+            print(_describe_access(gate.token, user_token), flush=True)  # noqa: T201
 
         with await listen(gate, options.port) as listening:
             async with start_host() as host:
@@ -94,12 +94,12 @@ def _find_token(options: argparse.Namespace) -> str:
     return "" if options.no_token else options.token or os.environ.get(TOKEN_VARIABLE, "")
 
 
-def _describe_access(token: str, chosen: str) -> str:
-    """Return a sentence about the token that clients must send. `chosen` is the token that the user has set, or "". It
-    is not printed."""
+def _describe_access(token: str, user_token: str) -> str:
+    """Return a sentence about the token that clients must send. `user_token` is the token that the user has set, or "".
+    The sentence does not contain this token."""
     if not token:
         return "No token is needed: every user and program of this machine can chat and run tools as you."
-    return f"Clients send `Authorization: Bearer TOKEN`. Token: {'the one that you set' if chosen else token}"
+    return f"Clients send `Authorization: Bearer TOKEN`. Token: {'the one that you set' if user_token else token}"
 
 
 FRONT = RestPlug()

@@ -67,7 +67,7 @@ class Handlers:
 
     async def show_status(self, _: Request) -> Response:
         """Answer which tool server is connected."""
-        return _make_response(self._front.status())
+        return _make_response(self._front.get_status())
 
     async def disconnect(self, _: Request) -> Response:
         """Disconnect the tool server."""
@@ -118,9 +118,9 @@ class Handlers:
         after = request.headers.get("last-event-id", "")
         if not after:
             _check_may_ask(request)
-            asked, agent = chat_request.message, chat_request.agent
+            message, agent = chat_request.message, chat_request.agent
             by = read_access(request.scope).user
-            return await self._front.ask(asked, chat, agent, held_characters=held_characters, by=by)
+            return await self._front.ask(message, chat, agent, held_characters=held_characters, by=by)
         if not (after.isascii() and after.isdigit() and len(after) < 19):
             raise HTTPException(422, "Last-Event-ID: this is not an id of this server.")
         return await self._front.resume(chat, int(after))
@@ -129,7 +129,7 @@ class Handlers:
         """Read a turn to its end, and return the answer in one piece."""
         texts: list[str] = []
         # After an hour without an event, the item None is read, and ignored.
-        async with aclosing(self._front.items(turn, 3600.0)) as items:
+        async with aclosing(self._front.stream_items(turn, 3600.0)) as items:
             async for item in items:
                 if item is not None and isinstance(item.content, TurnFailed):
                     raise HTTPException(502, item.content.message)
@@ -141,9 +141,9 @@ class Handlers:
 
 def list_operations(handlers: Handlers) -> Sequence[Operation]:
     """Return all operations. The first six belong to the contract."""
-    chat = {409: "The conversation is still answering.", 413: "", 415: "", 422: "The body is invalid."}
-    unknown = {404: "There is no such conversation."}
-    resume = {404: "There is no such agent, or no answer in this conversation has that Last-Event-ID."}
+    body_errors = {409: "The conversation is still answering.", 413: "", 415: "", 422: "The body is invalid."}
+    unknown_chat = {404: "There is no such conversation."}
+    resume_error = {404: "There is no such agent, or no answer in this conversation has that Last-Event-ID."}
     return (
         Operation("GET", "/servers", handlers.list_servers, list[rest.Server], "List the configured tool servers."),
         Operation(
@@ -167,9 +167,9 @@ def list_operations(handlers: Handlers) -> Sequence[Operation]:
             "The answer is stopped when the client leaves. "
             "With Last-Event-ID no message is sent: the events after that one come again.",
             body=rest.ChatRequest,
-            errors={**chat, **resume},
+            errors={**body_errors, **resume_error},
             streams=True,
-            reads=True,
+            allows_readers=True,
         ),
         Operation(
             "POST",
@@ -178,8 +178,8 @@ def list_operations(handlers: Handlers) -> Sequence[Operation]:
             rest.ChatResponse,
             "Send a message, and get the whole answer. It is stopped when the client leaves.",
             body=rest.ChatRequest,
-            errors={**chat, **resume, 502: "The answer failed, or was stopped."},
-            reads=True,
+            errors={**body_errors, **resume_error, 502: "The answer failed, or was stopped."},
+            allows_readers=True,
         ),
         Operation("GET", "/chats", handlers.list_chats, list[rest.RestChat], "List the conversations of this API."),
         Operation(
@@ -188,7 +188,7 @@ def list_operations(handlers: Handlers) -> Sequence[Operation]:
             handlers.delete_chat,
             rest.Success,
             "Delete a conversation, and stop its answer.",
-            errors={**unknown, 409: "Another program is answering in the conversation."},
+            errors={**unknown_chat, 409: "Another program is answering in the conversation."},
         ),
         Operation(
             "POST",
@@ -196,7 +196,7 @@ def list_operations(handlers: Handlers) -> Sequence[Operation]:
             handlers.stop_answer,
             rest.Success,
             "Stop the current answer.",
-            errors=unknown,
+            errors=unknown_chat,
         ),
         Operation("GET", "/health", handlers.show_health, rest.Health, "Show that the server is up."),
     )
@@ -207,10 +207,10 @@ def application(front: RestFront) -> Starlette:
     listed_operations = list_operations(Handlers(front))
     description = make_openapi(listed_operations)
 
-    async def document(request: Request) -> Response:
+    async def answer_openapi(request: Request) -> Response:
         return JSONResponse({**description, "servers": [{"url": request.scope.get("root_path") or "/"}]})
 
-    async def read(_: Request) -> Response:
+    async def answer_page(_: Request) -> Response:
         policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
         return HTMLResponse(write_page(description), headers={"content-security-policy": policy})
 
@@ -218,7 +218,8 @@ def application(front: RestFront) -> Starlette:
         StarletteRoute(operation.path, _choose_endpoint(operation), methods=[operation.method])
         for operation in listed_operations
     ]
-    routes += [StarletteRoute("/openapi.json", document), StarletteRoute("/", read), StarletteRoute("/docs", read)]
+    routes.append(StarletteRoute("/openapi.json", answer_openapi))
+    routes += [StarletteRoute(path, answer_page) for path in ("/", "/docs")]
     return Starlette(
         routes=routes,
         exception_handlers={HTTPException: _answer_problem, EcaError: _answer_problem, Exception: _answer_problem},
@@ -228,7 +229,7 @@ def application(front: RestFront) -> Starlette:
 def _choose_endpoint(operation: Operation) -> Callable[[Request], Awaitable[Response]]:
     """Return the function that answers the requests of an operation. It first refuses clients that may only read, if
     the operation is not for them."""
-    if operation.method == "GET" or operation.reads:
+    if operation.method == "GET" or operation.allows_readers:
         return operation.answer
 
     async def answer(request: Request) -> Response:
@@ -241,7 +242,7 @@ def _choose_endpoint(operation: Operation) -> Callable[[Request], Awaitable[Resp
 def _check_may_ask(request: Request) -> None:
     """Raises: HTTPException for a client that may only read."""
     access = read_access(request.scope)
-    if not access.asks:
+    if not access.may_ask:
         raise HTTPException(403, access.reason)
 
 

@@ -59,7 +59,7 @@ _STYLE: Final = (
 class Operation:
     """One operation of the API.
 
-    A client that may only read can send those with GET and those with `reads`."""
+    A client that may only read can send the operations with the method GET, and those with `allows_readers`."""
 
     method: str
     """The HTTP method, in capitals."""
@@ -85,9 +85,9 @@ class Operation:
     streams: bool = False
     """Whether the response is a stream of server-sent events."""
 
-    reads: bool = False
-    """Whether it may be sent by a client that may only read. Then its function refuses what such a client may not
-    do."""
+    allows_readers: bool = False
+    """Whether a client that may only read can send the operation, although its method is not GET. Then the function
+    `answer` itself refuses what such a client may not do."""
 
     @property
     def shown_path(self) -> str:

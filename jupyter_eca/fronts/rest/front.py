@@ -44,8 +44,8 @@ HELD_CHARACTERS: Final = 240
 START_MARGIN: Final = 5.0
 
 
-class Approve(StrEnum):
-    """What decides about tool calls. The contract has no way to ask the user."""
+class RestApproval(StrEnum):
+    """The values of the option `--approve`: what decides about tool calls. The contract has no way to ask the user."""
 
     ALLOW = "allow"
     """All calls run, except for calls that the approval rules deny."""
@@ -58,14 +58,14 @@ class Approve(StrEnum):
 
     def describe(self) -> str:
         """Return what happens to tool calls, in a sentence for the user who starts the server."""
-        return _APPROVE[self]
+        return _APPROVAL_DESCRIPTIONS[self]
 
 
-_APPROVE: Final = {
-    Approve.ALLOW: "every call runs that the approval rules do not deny. Nobody is asked.",
-    Approve.DENY: "no call runs.",
-    Approve.RULES: "a call runs only if a rule in `toolCall.approval` allows it. All others are refused, because this "
-    "API cannot ask anybody. `--approve allow` runs them too.",
+_APPROVAL_DESCRIPTIONS: Final = {
+    RestApproval.ALLOW: "every call runs that the approval rules do not deny. Nobody is asked.",
+    RestApproval.DENY: "no call runs.",
+    RestApproval.RULES: "a call runs only if a rule in `toolCall.approval` allows it. All others are refused, because "
+    "this API cannot ask anybody. `--approve allow` runs them too.",
 }
 
 
@@ -102,9 +102,11 @@ class RestTurn:
 
     projection: RestProjection
     """Makes the contract's events of the turn's events."""
+
     reader: TurnReader
     """Collects the new events of the turn."""
-    past: list[StreamItem] = field(default_factory=list[StreamItem])
+
+    past_items: list[StreamItem] = field(default_factory=list[StreamItem])
     """The items of the stored events, if the client continues to read a turn that has already begun."""
 
     after: int = 0
@@ -114,7 +116,7 @@ class RestTurn:
 class RestFront:
     """The front that all clients share."""
 
-    def __init__(self, host: Host, approve: Approve = Approve.RULES) -> None:
+    def __init__(self, host: Host, approve: RestApproval = RestApproval.RULES) -> None:
         self._host = host
         self._approve = approve
         self._readers = TurnReaders()
@@ -144,7 +146,7 @@ class RestFront:
             for server in self._host.mcp.list_servers()
         ]
 
-    def status(self) -> rest.ConnectionStatus:
+    def get_status(self) -> rest.ConnectionStatus:
         """Return which server is connected. A server that has failed counts as not connected until it runs again."""
         server = self._find_server(self._connected)
         if server is None or server.status is not ServerStatus.RUNNING:
@@ -257,14 +259,14 @@ class RestFront:
 
     @contextmanager
     def reading(self, turn: RestTurn) -> Generator[None]:
-        """Hold a turn open while this context lasts. If no other client reads the turn at the end, the turn is
-        stopped."""
+        """Keep a turn running while this context lasts. If no other client reads the turn when the context ends, the
+        turn is stopped."""
         try:
             yield
         finally:
             is_last = self._readers.remove(turn.reader)
             live = self._host.chats.get_live(turn.reader.chat)
-            if is_last and not turn.projection.ended and live is not None and live.state.turn == turn.reader.turn:
+            if is_last and not turn.projection.has_ended and live is not None and live.state.turn == turn.reader.turn:
                 self._host.turns.stop(turn.reader.chat)
 
     async def ask(
@@ -276,9 +278,9 @@ class RestFront:
         held_characters: float = HELD_CHARACTERS,
         by: Person | None = None,
     ) -> RestTurn:
-        """Prompt, and return the turn. The caller must enter `reading` before it awaits anything. `agent` is the name
-        of the agent that answers; None for that of the chat. `by` is the person who asks, if that is known. See
-        `RestProjection` for `held_characters`.
+        """Send a message to the model, and return the turn. The caller must enter `reading` before it awaits anything.
+        `agent` is the name of the agent that answers; None for the agent of the chat. `by` is the person who asks, if
+        that is known. See `RestProjection` for `held_characters`.
 
         Raises: BusyError when a turn runs in the chat, UnknownAgent, LocalError when the agent must not answer.
         """
@@ -289,11 +291,12 @@ class RestFront:
         return self._make_turn(id, chat, held_characters=held_characters)
 
     async def _choose_agent(self, id: str, agent: str | None) -> Choice:
-        """Return the choice for a prompt with the agent that the client has named, None for that of the chat.
+        """Return the choice (the agent and other options of a prompt) with the agent that the client has named. If
+        `agent` is None, the chat keeps its agent. `id` is the host's id of the chat.
 
-        An outside agent has tools of its own, which are not those of the connected server. So `--approve allow` does
-        not allow them, and `--approve deny` cannot deny those that it runs without asking. Raises: UnknownAgent,
-        LocalError.
+        An outside agent is another program, such as Codex, that answers with tools of its own. These are not the tools
+        of the connected server. So `--approve allow` does not allow them, and `--approve deny` cannot deny those that
+        the agent runs without asking. Raises: UnknownAgent, LocalError.
         """
         resolved = self._host.current.resolved
         if agent is not None and agent not in (known := resolved.list_selectable()):
@@ -302,7 +305,7 @@ class RestFront:
         choice = replace(self._choice, agent=agent or "")
         if resolved.agent(name).outside is None:
             return choice
-        if self._approve is Approve.DENY:
+        if self._approve is RestApproval.DENY:
             raise LocalError(_NO_OUTSIDE_AGENT)
         return replace(choice, trust=False)
 
@@ -320,13 +323,13 @@ class RestFront:
             turn_id = next((event.turn for event in events if event.seq == after), "")
             for event in events:
                 if turn_id and event.turn == turn_id:
-                    turn.past += turn.projection.project(event)
-            if not (turn.projection.ended or turn_id == turn.reader.turn):
+                    turn.past_items += turn.projection.project(event)
+            if not (turn.projection.has_ended or turn_id == turn.reader.turn):
                 raise UnknownChat(f"The event {after} belongs to no answer in the chat {chat!r}.")
         except BaseException:
             self._readers.remove(turn.reader)
             raise
-        turn.reader.known = events[-1].seq
+        turn.reader.last_stored = events[-1].seq
         return turn
 
     def _make_turn(self, id: str, chat: str, after: int = 0, held_characters: float = HELD_CHARACTERS) -> RestTurn:
@@ -346,15 +349,15 @@ class RestFront:
         held = held_characters if live.state.setup.tools else 0
         return RestTurn(chat, RestProjection(names, held, reader.messages), reader, after=after)
 
-    async def items(self, turn: RestTurn, pause: float) -> AsyncGenerator[StreamItem | None]:
+    async def stream_items(self, turn: RestTurn, pause: float) -> AsyncGenerator[StreamItem | None]:
         """Yield the items of a turn until it ends. Yield None when no event has come for `pause` seconds.
 
         Raises: UnknownChat when the chat is deleted.
         """
-        for item in turn.past:
+        for item in turn.past_items:
             if item.seq > turn.after:
                 yield item
-        while not turn.projection.ended:
+        while not turn.projection.has_ended:
             events = await turn.reader.read(pause)
             if turn.reader.is_deleted:
                 raise UnknownChat("The chat was deleted.")
@@ -368,14 +371,14 @@ class RestFront:
     def _bounds(self) -> Bounds:
         """The limits of each turn: it has only the tools of the connected server, and the user is not asked."""
         servers = frozenset({self._connected} if self._connected else ())
-        return Bounds(servers, denies=self._approve is Approve.DENY, asks=False)
+        return Bounds(servers, denies=self._approve is RestApproval.DENY, asks=False)
 
     @property
     def _choice(self) -> Choice:
-        """The choice for each prompt. It always sets `trust`, because otherwise the chat would use the trust of an
-        earlier prompt."""
-        trust = self._approve is Approve.ALLOW or self._host.config.chat.default_trust
-        return Choice(trust=trust and self._approve is not Approve.DENY)
+        """The choice for each prompt, without an agent. With `trust`, tool calls run without approval. It is always
+        set, because otherwise the chat would use the trust of an earlier prompt."""
+        trust = self._approve is RestApproval.ALLOW or self._host.config.chat.default_trust
+        return Choice(trust=trust and self._approve is not RestApproval.DENY)
 
 
 def _find_path(server: ToolServerUpdatedParams) -> str:

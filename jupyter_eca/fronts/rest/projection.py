@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # The largest number of characters in one text event. Clients of this contract parse each network packet alone: an event
 # that arrives in two packets is lost. 1,000 characters, as ASCII JSON, fit into the 1,460 bytes of an Ethernet packet
 # for most texts.
-PIECE: Final = 1_000
+PIECE_CHARACTERS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class RestProjection:
     short. If the text becomes longer, it is sent as it comes.
     """
 
-    names: Mapping[str, str]
+    tool_names: Mapping[str, str]
     """The servers' own names of tools, by the names that models use."""
 
     held_characters: float = inf
@@ -78,7 +78,7 @@ class RestProjection:
     calls: list[rest.CalledTool] = field(default_factory=list[rest.CalledTool])
     """The tool calls that have ended."""
 
-    ended: bool = False
+    has_ended: bool = False
     """Whether the turn has ended."""
 
     _held: list[StreamItem] = field(default_factory=list[StreamItem])
@@ -123,7 +123,7 @@ class RestProjection:
 
     def _project_call(self, seq: int, call: ToolCallContent) -> Iterator[StreamItem]:
         """Yield the start or the end of a call. A call that was refused has neither, because it never started."""
-        name = self.names.get(call.name) or call.name.removeprefix(f"{call.server}__")
+        name = self.tool_names.get(call.name) or call.name.removeprefix(f"{call.server}__")
         if isinstance(call, ToolCallRunningContent):
             self._started.add(call.id)
             yield StreamItem(seq, rest.ToolStart(id=call.id, name=name, args=call.arguments))
@@ -133,8 +133,9 @@ class RestProjection:
             yield StreamItem(seq, rest.ToolEnd(id=call.id, name=name))
 
     def _project_end(self, seq: int, outcome: Outcome) -> Iterator[StreamItem]:
-        """End the turn. If the model has sent no text, our own texts are the answer, for example that of a command."""
-        self.ended = True
+        """Yield the last items of the turn. If the model has sent no text, our own texts are the answer, for example
+        the text of a command."""
+        self.has_ended = True
         if outcome is not Outcome.COMPLETED:
             reasons = [item.content.content for item in self._remarks if isinstance(item.content, rest.Text)]
             message = " ".join((*(reasons or [f"The answer is {outcome.value}."]), *self.messages))
@@ -142,7 +143,7 @@ class RestProjection:
             return
         yield from self._release() if self._has_text else self._remarks
         for message in self.messages:
-            # These items have no number (0). A client that reads the turn again gets the messages of that time instead.
+            # These items have no number (0). A client that reads the turn again gets the messages that exist then.
             yield StreamItem(0, rest.Text(content=f"\n\n{message}"))
         yield StreamItem(seq, TurnCompleted())
 
@@ -174,7 +175,8 @@ def _write_data(event: rest.StreamEvent | TurnCompleted | TurnFailed) -> list[st
         case TurnFailed(message=message):
             return [f"[ERROR] {' '.join(message.split())}"]
         case rest.Text(content=text):
-            pieces = [text[start : start + PIECE] for start in range(0, len(text), PIECE)] or [""]
+            starts = range(0, len(text), PIECE_CHARACTERS)
+            pieces = [text[start : start + PIECE_CHARACTERS] for start in starts] or [""]
             return [json.dumps(rest.Text(content=piece).model_dump()) for piece in pieces]
         case _:
             return [json.dumps(event.model_dump())]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
-# If more events than this wait for a reader, their text is joined to longer pieces. So a client that has stopped
-# reading costs hardly more memory than the answer itself.
+# If more events than this wait for a reader, their texts are joined to longer pieces. So a client that has stopped
+# reading needs hardly more memory than the answer itself.
 MAX_BEHIND: Final = 1_000
 
 
@@ -33,20 +33,20 @@ class TurnReader:
 
     chat: str
     turn: str
-    known: int = 0
-    """The number of the last event that is not needed, because it was read from the store."""
+    last_stored: int = 0
+    """The number of the last event that was read from the store. `read` leaves out this event and those before it."""
 
     is_deleted: bool = False
     """Whether the chat was deleted."""
 
     messages: list[str] = field(default_factory=list[str])
-    """Messages to the user that are not part of the chat, for example that it is not saved."""
+    """Messages to the user that are not part of the chat, for example that the chat is not saved."""
 
     _events: list[Event] = field(default_factory=list["Event"])
     """The events that wait for the client."""
 
-    _room: int = MAX_BEHIND
-    """How many events may wait before they are joined again."""
+    _max_waiting: int = MAX_BEHIND
+    """How many events may wait before their texts are joined again."""
 
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when events wait, or when the chat was deleted."""
@@ -58,9 +58,9 @@ class TurnReader:
         if event.turn != self.turn or not is_in_contract:
             return
         self._events.append(event)
-        if len(self._events) > self._room:
+        if len(self._events) > self._max_waiting:
             self._events = merge_pieces(self._events)
-            self._room = max(MAX_BEHIND, 2 * len(self._events))
+            self._max_waiting = max(MAX_BEHIND, 2 * len(self._events))
         self._wake.set()
 
     def end(self) -> None:
@@ -77,7 +77,7 @@ class TurnReader:
             return []
         self._wake.clear()
         events, self._events = self._events, []
-        return [event for event in events if not 0 < event.seq <= self.known]
+        return [event for event in events if not 0 < event.seq <= self.last_stored]
 
 
 class TurnReaders:
@@ -147,7 +147,8 @@ class TurnReaders:
                 reader.messages.append(notice.params.message)
 
     def show_anew(self, again: Again) -> None:
-        """Do nothing: turns are removed only from a chat that is idle, and then no client reads a turn of it."""
+        """Do nothing. The host sends a chat again after turns were removed from it. That happens only in an idle chat,
+        and no client of this front reads a turn of an idle chat."""
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:  # noqa: ARG002
         raise RemoteError("no user can answer questions here")

@@ -59,8 +59,8 @@ class EventStream(Response):
     }
 
     def __init__(self, front: RestFront, turn: RestTurn, *, ids: bool, heartbeat: float = HEARTBEAT_SECONDS) -> None:
-        """Make the response. With `ids`, each event has an id: only for our own operations. Clients of the MCP chat
-        contract, the HTTP API that `front.py` serves, do not understand ids. `heartbeat` is in seconds."""
+        """Make the response. With `ids`, each event has an id. Clients that were written for the MCP chat contract, the
+        HTTP API that `front.py` serves, do not understand ids, so they get none. `heartbeat` is in seconds."""
         self._front = front
         self._turn = turn
         self._ids = ids
@@ -78,7 +78,7 @@ class EventStream(Response):
         """Send the items until the turn ends. An error becomes the last event."""
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         try:
-            async with aclosing(self._front.items(self._turn, self._heartbeat)) as items:
+            async with aclosing(self._front.stream_items(self._turn, self._heartbeat)) as items:
                 async for item in items:
                     for frame in (HEARTBEAT_COMMENT,) if item is None else write_frames(item, ids=self._ids):
                         await send({"type": "http.response.body", "body": frame, "more_body": True})

@@ -269,11 +269,11 @@ class Place(Desk):
 
     def same(self, client: Client, uri: str) -> None:
         """What the server holds is what the client has folded, but for the client's own clock."""
-        assert without_clock(client.states[uri]) == without_clock(self.front.hub.state(uri))
+        assert without_clock(client.states[uri]) == without_clock(self.front.hub.get_state(uri))
 
     async def wait_until_same(self, client: Client, uri: str) -> None:
         """Wait until the client has everything that the server still sends after a turn. See `same`."""
-        held = self.front.hub.state
+        held = self.front.hub.get_state
         await client.until(lambda: without_clock(client.states[uri]) == without_clock(held(uri)))
 
     async def close(self) -> None:

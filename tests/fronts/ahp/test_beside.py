@@ -11,7 +11,7 @@ import pytest
 
 from jupyter_eca.config import Config
 from jupyter_eca.fronts.ahp.hub import Hub
-from jupyter_eca.fronts.ahp.persistence import RESERVED, NoteStore
+from jupyter_eca.fronts.ahp.persistence import RESERVED_COUNT, NoteStore
 from jupyter_eca.fronts.unified_diff import apply_diff, read_side
 from jupyter_eca.host.store import Store
 from jupyter_eca.protocol.ahp import ROOT
@@ -76,7 +76,7 @@ async def test_numbers_of_two_servers_on_one_file_and_of_those_after_them_never_
         await store.open()
     one, two = (NoteStore(store) for store in stores)
     first, second = await one.open(), await two.open()
-    assert second >= first + RESERVED
+    assert second >= first + RESERVED_COUNT
     widened: list[asyncio.Task[int]] = []
 
     def reserve_numbers() -> int:
@@ -85,7 +85,7 @@ async def test_numbers_of_two_servers_on_one_file_and_of_those_after_them_never_
 
     hub = Hub(first, {"agents": []}, lambda _uri, _before: None, reserve_numbers)
     hub.reserve_at = one.reserve_at
-    for _ in range(RESERVED + 10):
+    for _ in range(RESERVED_COUNT + 10):
         hub.dispatch(ROOT, ActiveSessionsChanged(active_sessions=1), 0)
     await asyncio.gather(*widened)
     for store in stores:

@@ -215,7 +215,7 @@ async def test_what_a_client_may_not_do_is_refused_with_a_number_of_its_own(
         echo = await client.echo(await client.act(type, S, **fields))
         assert echo["rejectionReason"]
         assert echo["action"] == {"type": type, "session": S, **fields}
-        assert at.front.hub.state(S) == before
+        assert at.front.hub.get_state(S) == before
         next_echo = await client.echo(await client.act("session/isReadChanged", S, isRead=True))
         assert next_echo["serverSeq"] > echo["serverSeq"]
 
@@ -368,7 +368,7 @@ async def test_a_client_that_never_reads_is_cut_off_and_can_come_back(
         await asyncio.wait_for(shut.wait(), PATIENCE)
         assert at.front.hub.find_client("stuck") is None
         again = await at.connect("stuck", S)
-        assert again.states[S] == at.front.hub.state(S)
+        assert again.states[S] == at.front.hub.get_state(S)
 
 
 @pytest.mark.parametrize("depth", [101, 50_000])

@@ -159,7 +159,7 @@ async def told(steps: list[tuple[int, Json | str]]) -> None:
                 await two.step(who, what)
             await two.rest()
             for uri, model in ((S, SessionState), (ROOT, RootState)):
-                held = at.front.hub.state(uri)
+                held = at.front.hub.get_state(uri)
                 assert list(extras(model.model_validate(held))) == []
                 for client in two.clients:
                     assert without_clock(client.states[uri]) == without_clock(held)
@@ -167,7 +167,7 @@ async def told(steps: list[tuple[int, Json | str]]) -> None:
                 foreign = [e for e in client.envelopes if "rejectionReason" in e]
                 assert all(e["origin"]["clientId"] == client.id for e in foreign)
             stored = {event.turn for event in await at.host.chats.read_events("s1") if event.turn}
-            assert stored <= {turn["id"] for turn in at.front.hub.state(S)["turns"]}
+            assert stored <= {turn["id"] for turn in at.front.hub.get_state(S)["turns"]}
 
 
 def extras(value: Any, path: str = "") -> Iterator[str]:

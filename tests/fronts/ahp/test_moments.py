@@ -170,7 +170,7 @@ async def test_a_client_that_denies_the_call_of_its_own_tool_fails_it(tmp_path: 
         await other.call(S, "running")
         stolen = await other.act("session/toolCallConfirmed", S, **about, **DENY)
         assert (await other.echo(stolen))["rejectionReason"]
-        assert calls_of(at.front.hub.state(S)["activeTurn"])[0]["status"] == "running"
+        assert calls_of(at.front.hub.get_state(S)["activeTurn"])[0]["status"] == "running"
         denied = await client.act("session/toolCallConfirmed", S, **about, **DENY, reasonMessage="I know no lookup.")
         assert (await client.echo(denied))["rejectionReason"]
         turn = (await client.settled(S, 1))["turns"][0]
@@ -223,7 +223,7 @@ async def test_that_nobody_is_the_active_client_is_written_as_null(tmp_path: Pat
         await client.create(S, activeClient=LENT)
         echo = await client.echo(await client.act("session/activeClientChanged", S, activeClient=None))
         assert echo["action"] == {"type": "session/activeClientChanged", "session": S, "activeClient": None}
-        assert "activeClient" not in at.front.hub.state(S)
+        assert "activeClient" not in at.front.hub.get_state(S)
 
 
 @pytest.mark.asyncio

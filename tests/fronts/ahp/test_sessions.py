@@ -70,7 +70,7 @@ async def test_after_a_cancelled_turn_the_queue_is_kept(tmp_path: Path) -> None:
         assert live is not None
         await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         await at.host.store.settle()
-        state = at.front.hub.state(S)
+        state = at.front.hub.get_state(S)
         assert (len(state["turns"]), "activeTurn" in state, len(state["queuedMessages"])) == (1, False, 1)
 
 
@@ -117,7 +117,7 @@ async def test_a_fork_goes_on_by_itself_from_the_turn_it_was_made_at(tmp_path: P
         assert [text_of(turn) for turn in state["turns"]] == ["Hello, t1"]
         assert state["summary"]["title"] == "t1"
         await client.ask("eca:/s2", "x", "more")
-        assert len((await client.settled("eca:/s2", 2))["turns"]) == len(at.front.hub.state(S)["turns"]) == 2
+        assert len((await client.settled("eca:/s2", 2))["turns"]) == len(at.front.hub.get_state(S)["turns"]) == 2
         added = [n["summary"]["resource"] for n in client.notifications if n["type"] == "notify/sessionAdded"]
         assert added == [S, "eca:/s2"]
         for source in ({"session": "eca:/none", "turnId": "t1"}, {"session": S, "turnId": "none"}):

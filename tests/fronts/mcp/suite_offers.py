@@ -105,7 +105,7 @@ async def error_handling(call: Any_) -> types.CallToolResult:
 async def tool_with_progress(call: Any_) -> types.CallToolResult:
     """Gets on."""
     for done in (0, 50, 100):
-        await call.caller.progress(done, 100)
+        await call.caller.report_progress(done, 100)
         await asyncio.sleep(PAUSE)
     return said("Got there.")
 
@@ -222,7 +222,7 @@ class ResourceShelf:
             for name, kind in kinds.items()
         ]
 
-    def templates(self) -> Sequence[types.ResourceTemplate]:
+    def list_templates(self) -> Sequence[types.ResourceTemplate]:
         return [types.ResourceTemplate(uri_template=self.TEMPLATE, name="template", description="By id")]
 
     async def complete(self, backend: Any, template: str, argument: str) -> Sequence[str]:

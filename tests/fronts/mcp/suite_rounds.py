@@ -125,7 +125,7 @@ async def by_capability(call: Any_) -> CallInProgress:
 @offer("test_streaming_elicitation", Hints.READS)
 async def streaming(call: Any_) -> CallInProgress:
     """Gets on, then asks."""
-    await call.caller.progress(1, 2)
+    await call.caller.report_progress(1, 2)
     name = content(given(call.params).get("user_name"), "name")
     return said(f"Hello, {name}!") if name else needs(user_name=asks("What is your name?", name="string"))
 
@@ -141,14 +141,14 @@ async def logging(call: Any_) -> CallInProgress:
 @offer("test_trigger_tool_change", Hints.READS)
 async def tools_change(call: Any_) -> CallInProgress:
     """Says that the tools are others."""
-    call.changed(TOOLS)
+    call.notify_change(TOOLS)
     return said("Said.")
 
 
 @offer("test_trigger_prompt_change", Hints.READS)
 async def prompts_change(call: Any_) -> CallInProgress:
     """Says that the prompts are others."""
-    call.changed(PROMPTS)
+    call.notify_change(PROMPTS)
     return said("Said.")
 
 

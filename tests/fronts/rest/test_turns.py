@@ -12,8 +12,8 @@ import pytest
 
 from jupyter_eca.fronts.rest import stream
 from jupyter_eca.fronts.rest.app import application
-from jupyter_eca.fronts.rest.front import Approve, RestFront
-from jupyter_eca.fronts.rest.projection import PIECE
+from jupyter_eca.fronts.rest.front import RestApproval, RestFront
+from jupyter_eca.fronts.rest.projection import PIECE_CHARACTERS
 from jupyter_eca.protocol import rest
 from jupyter_eca.protocol.content import TextContent
 from tests.fronts.rest.served import RULES, Served, said
@@ -66,7 +66,7 @@ class Watch:
 
 @asynccontextmanager
 async def house(
-    folder: Path, approve: Approve = Approve.RULES, **config: Any
+    folder: Path, approve: RestApproval = RestApproval.RULES, **config: Any
 ) -> AsyncGenerator[tuple[Desk, ASGIApp, Served, Watch]]:
     async with desk(folder, RULES, **config) as at:
         front, watch = RestFront(at.host, approve), Watch()
@@ -84,7 +84,7 @@ async def test_text_streams_while_a_tool_server_is_connected(tmp_path: Path) -> 
             await front.connect("tour")
             turn = await front.ask("slow", front.default_chat)
             with front.reading(turn):
-                async with aclosing(front.items(turn, PATIENCE)) as items:
+                async with aclosing(front.stream_items(turn, PATIENCE)) as items:
                     first = await anext(items)
                 live = at.host.chats.get_live(turn.reader.chat)
                 assert first is not None
@@ -148,7 +148,12 @@ async def test_the_list_of_servers_has_no_secret_of_a_command_or_an_address(tmp_
 async def test_policy_decides_and_a_refused_call_tells_the_model_why_and_the_reader_of_no_call(
     tmp_path: Path, approve: str, approval: dict[str, Any], told: str
 ) -> None:
-    async with house(tmp_path, Approve(approve), toolCall={"approval": approval}, mcpServers=TOUR) as (_, _, at, _):
+    async with house(tmp_path, RestApproval(approve), toolCall={"approval": approval}, mcpServers=TOUR) as (
+        _,
+        _,
+        at,
+        _,
+    ):
         await at.post("/connect/tour")
         events = await at.events("add")
         assert told in said(events)
@@ -157,7 +162,7 @@ async def test_policy_decides_and_a_refused_call_tells_the_model_why_and_the_rea
 
 async def test_a_chat_that_was_trusted_is_not_for_ever(tmp_path: Path) -> None:
     async with desk(tmp_path, RULES, mcpServers=TOUR) as table:
-        for approve, told in ((Approve.ALLOW, "It said: 5"), (Approve.RULES, "needs approval")):
+        for approve, told in ((RestApproval.ALLOW, "It said: 5"), (RestApproval.RULES, "needs approval")):
             app = application(RestFront(table.host, approve))
             async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://test") as client:
                 at = Served(client)
@@ -195,7 +200,7 @@ async def test_deleting_a_chat_ends_its_answer(tmp_path: Path) -> None:
 
 
 async def test_whoever_understands_event_streams_has_ids_and_is_told_the_rest_again(tmp_path: Path) -> None:
-    async with house(tmp_path, Approve.ALLOW, mcpServers=TOUR) as (_, _, at, _):
+    async with house(tmp_path, RestApproval.ALLOW, mcpServers=TOUR) as (_, _, at, _):
         await at.post("/connect/tour")
         events = {"Accept": "text/event-stream"}
         asked = await at.client.post("/chat/stream", json={"message": "twice"}, headers=events)
@@ -220,7 +225,7 @@ async def test_a_long_text_goes_out_in_pieces_that_fit_a_packet_with_the_id_on_t
         *blocks, done, _ = asked.text.split("\n\n")
         pieces = [json.loads(block.partition("\n")[0][6:])["content"] for block in blocks]
         assert "".join(pieces) == "täglich \u2028 frisch " * 500
-        assert max(map(len, pieces)) <= PIECE
+        assert max(map(len, pieces)) <= PIECE_CHARACTERS
         assert ["\nid: " in block for block in blocks] == [False] * (len(blocks) - 1) + [True]
         assert done.startswith("data: [DONE]")
 
@@ -287,7 +292,7 @@ async def test_each_event_is_one_message_to_the_server_and_silence_is_filled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stream.EventStream.__init__, "__kwdefaults__", {"heartbeat": 0.01})
-    async with house(tmp_path, Approve.ALLOW, mcpServers=TOUR) as (_, app, at, _):
+    async with house(tmp_path, RestApproval.ALLOW, mcpServers=TOUR) as (_, app, at, _):
         await at.post("/connect/tour")
         sent: asyncio.Queue[Any] = asyncio.Queue()
         running, leave = await _call(app, "/chat/stream", "wait", sent)

@@ -143,7 +143,9 @@ class Resources:
     async def _check_rights(self, *paths: Path, access: ClientAccess) -> None:
         """Check that the client may change these paths. Some files, such as the configuration, decide which tools may
         run without approval. Raises: RemoteError when a client that may not approve would change such a file."""
-        if not access.approves and (path := await find_protected(self._host.workspace.files, self._host.config, paths)):
+        if not access.may_approve and (
+            path := await find_protected(self._host.workspace.files, self._host.config, paths)
+        ):
             raise RemoteError(f"{path} decides what may run. {access.reason}", AhpErrorCode.PERMISSION_DENIED)
 
     # -- paths

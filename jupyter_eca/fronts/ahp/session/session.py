@@ -116,7 +116,7 @@ class AhpSession:
     @property
     def state(self) -> Json:
         """The current state, which clients see."""
-        return self._front.hub.state(self.uri) if self._front.hub.has(self.uri) else self._draft
+        return self._front.hub.get_state(self.uri) if self._front.hub.has(self.uri) else self._draft
 
     @property
     def is_idle(self) -> bool:

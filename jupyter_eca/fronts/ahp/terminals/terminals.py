@@ -117,7 +117,7 @@ class Terminals:
     async def dispose_of_session(self, session: str) -> None:
         """End the terminals that belong to a session. Called before the session is removed."""
         for uri in list(self._open):
-            if self._front.hub.state(uri)["claim"].get("session") == session:
+            if self._front.hub.get_state(uri)["claim"].get("session") == session:
                 await self.dispose(uri)
 
     async def close(self) -> None:
@@ -128,7 +128,7 @@ class Terminals:
     def handle(self, raw: Json, action: actions.TerminalAction, origin: ActionOrigin) -> None:
         """Apply an action of a client, or refuse it. `raw` is the same action as JSON."""
         hub, uri = self._front.hub, action.terminal
-        reason = refuse_terminal_action(hub.state(uri), action, origin.client)
+        reason = refuse_terminal_action(hub.get_state(uri), action, origin.client)
         if reason is None and isinstance(action, actions.TerminalClaimed):
             reason = self._refuse_claim(action.claim)
         if reason:
@@ -154,7 +154,7 @@ class Terminals:
                 case TerminalText(text):
                     self._append_output(uri, text)
                 case PromptStarted():
-                    if not self._front.hub.state(uri).get("supportsCommandDetection"):
+                    if not self._front.hub.get_state(uri).get("supportsCommandDetection"):
                         self._dispatch(actions.CommandDetectionAvailable(terminal=uri))
                 case CommandStarted(line):
                     self._dispatch(
@@ -166,7 +166,7 @@ class Terminals:
                     self._finish_command(uri, code)
                 case FolderChanged(folder) if Path(folder).is_absolute():
                     cwd = Path(folder).as_uri()
-                    if cwd != self._front.hub.state(uri).get("cwd"):
+                    if cwd != self._front.hub.get_state(uri).get("cwd"):
                         self._dispatch(actions.TerminalCwdChanged(terminal=uri, cwd=cwd))
                 case _:
                     pass
@@ -174,7 +174,7 @@ class Terminals:
     def _append_output(self, uri: str, text: str) -> None:
         """Append output to a terminal. If there is too much output, drop the older half."""
         self._dispatch(actions.TerminalData(terminal=uri, data=text))
-        content = get_list(self._front.hub.state(uri), "content")
+        content = get_list(self._front.hub.get_state(uri), "content")
         output = "".join(str(part.get("value", part.get("output", ""))) for part in content)
         if len(output) > MAX_OUTPUT:
             self._dispatch(actions.TerminalCleared(terminal=uri))
@@ -183,7 +183,7 @@ class Terminals:
     def _finish_command(self, uri: str, code: int | None) -> None:
         """Dispatch that a command has ended. A shell also reports an end at its first prompt and after an empty line,
         where no command has run; these reports are ignored."""
-        last = (get_list(self._front.hub.state(uri), "content") or [{}])[-1]
+        last = (get_list(self._front.hub.get_state(uri), "content") or [{}])[-1]
         if last.get("type") == "command" and not last["isComplete"]:
             duration = now() - last["timestamp"]
             self._dispatch(
@@ -206,7 +206,7 @@ class Terminals:
         """Update the list of terminals in the root."""
         hub = self._front.hub
         infos = [
-            omit_none(resource=uri, **{name: hub.state(uri).get(name) for name in ("title", "claim", "exitCode")})
+            omit_none(resource=uri, **{name: hub.get_state(uri).get(name) for name in ("title", "claim", "exitCode")})
             for uri in self._open
         ]
         hub.dispatch(ROOT, actions.TerminalsChanged(terminals=infos), now())

@@ -1,8 +1,8 @@
 """Owns the methods of ECA on approval rules: list all rules, propose a rule for a call that waits, add a rule, remove a
 rule. The rules say which tool calls run without a question.
 
-A new rule takes effect immediately, also in running turns. It must not know the format of the files: `config/` writes
-the rules.
+A new rule takes effect immediately, also in running turns. This module must not know the format of the files: `config/`
+writes the rules.
 """
 
 from __future__ import annotations

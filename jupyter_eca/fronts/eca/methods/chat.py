@@ -109,7 +109,7 @@ def remove_steering_message(session: EcaSession, params: chat.ChatPromptSteerRem
 
 def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None:
     """Approve a tool call. Warn the client if another client has rejected the call before."""
-    if not session.door.access.approves:
+    if not session.door.access.may_approve:
         session.say(lifecycle.MessageType.WARNING, session.door.access.reason)
         return
     id = session.find_chat(params.chat_id)
@@ -153,7 +153,8 @@ def _warn(session: EcaSession, message: str) -> None:
 
 
 async def move_to_background(session: EcaSession, params: chat.ChatToolCallBackgroundParams) -> Done:
-    """Let a running tool call go on in the background, so that the turn continues. Raises: RemoteError."""
+    """Let a running tool call continue in the background, so that the turn does not wait for it. Raises:
+    RemoteError."""
     live = session.host.chats.get_live(session.find_chat(params.chat_id))
     reporter = live.under_way.reporters.get(params.id) if live and live.under_way else None
     if reporter is None or not reporter.send_away():
@@ -197,6 +198,7 @@ def select_option(session: EcaSession, params: chat.ChatSelectedOptionChangedPar
 
 
 async def _select_option(session: EcaSession, id: str, option: str, value: str) -> None:
+    """Send the new value of an option to the outside agent. Warn the client if that fails."""
     host = session.host
     live = await host.chats.load(id)
     try:
@@ -235,7 +237,7 @@ def _find_host_id(session: EcaSession, chat_id: ChatId | None) -> str | None:
 
 
 def _save_choice(session: EcaSession, chat_id: ChatId | None, choice: Choice, notebook: str | None) -> None:
-    """Change the choice of one chat, or of new chats. The choices of other chats stay (ECA 6.1, class 26).
+    """Change the choice of one chat, or of new chats. The choices of other chats stay as they are (ECA 6.1).
 
     If choices are remembered for all notebooks, a choice for new chats is not kept in the session, because each
     notebook may have another one.

@@ -188,7 +188,8 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
     rows = [row for row in await session.host.chats.list_rows() if session.sees(row.id)]
     if params.sort_by == "createdAt":
         rows.sort(key=lambda row: row.created, reverse=True)
-    found = await find_chats(session.host.services.store, rows, params.query or "")
+    # Only the chats that match the query have an excerpt here.
+    excerpts = await find_chats(session.host.services.store, rows, params.query or "")
     return chats.ChatListResult(
         chats=tuple(
             chats.ChatSummary(
@@ -202,9 +203,9 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
                 notebook=row.notebook,
                 waiting=session.host.chats.is_waiting(row.id) or None,
                 outcome=Outcome(row.outcome) if row.outcome else None,
-                excerpt=found[row.id] or None,
+                excerpt=excerpts[row.id] or None,
             )
-            for row in [row for row in rows if row.id in found][: params.limit]
+            for row in [row for row in rows if row.id in excerpts][: params.limit]
         )
     )
 
@@ -224,7 +225,7 @@ async def delete(session: EcaSession, params: chats.ChatDeleteParams) -> Done:
 
 
 async def rollback(session: EcaSession, params: chats.ChatRollbackParams) -> Done:
-    """Remove the messages from one message on, or undo what their tools have changed, or both."""
+    """Remove a message and all messages after it, or undo what their tools have changed, or both."""
     include = params.include or ("messages", "tools")
     await session.host.archive.rollback(
         session.find_chat(params.chat_id), params.content_id, messages="messages" in include, files="tools" in include
@@ -233,7 +234,7 @@ async def rollback(session: EcaSession, params: chats.ChatRollbackParams) -> Don
 
 
 async def fork(session: EcaSession, params: chats.ChatForkParams) -> Done:
-    """Copy a chat, up to the end of a turn, into a new chat."""
+    """Copy a chat up to the end of a turn into a new chat."""
     new = uuid.uuid4().hex
     id = session.find_chat(params.chat_id)
     session.wire_ids[new] = new

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 async def query_contexts(session: EcaSession, params: context.ChatQueryContextParams) -> context.ChatQueryContextResult:
-    """Return the contexts that match what the user has typed. Those of a live notebook, such as variables, are only
-    offered to clients that have one."""
+    """Return the contexts that match what the user has typed. Contexts of a live notebook, such as variables, are
+    offered only to clients that have a live notebook."""
     _warm_up(session, params.chat_id)
     live = session.capabilities.notebook or session.capabilities.kernel
     surroundings = _build_surroundings(session, params.chat_id)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store import Total
 
 
-async def sum_costs(session: EcaSession, params: costs.ChatCostsParams) -> costs.ChatCostsResult:
+async def read_costs(session: EcaSession, params: costs.ChatCostsParams) -> costs.ChatCostsResult:
     """Return what the last message, the chat, the notebook and this day have cost."""
     chat = session.find_chat(params.chat_id)
     account = await session.host.ledger.read_account(chat, now())
@@ -35,7 +35,7 @@ async def sum_costs(session: EcaSession, params: costs.ChatCostsParams) -> costs
 
 
 def _make_cost(total: Total) -> costs.Cost:
-    """Write a total as ECA's model."""
+    """Return a total as ECA's model."""
     return costs.Cost(
         requests=total.requests,
         input_tokens=total.tokens_in,
@@ -73,4 +73,4 @@ async def estimate(session: EcaSession, params: costs.ChatEstimateParams) -> cos
     )
 
 
-HANDLERS: Final = {"chat/costs": sum_costs, "chat/estimate": estimate}
+HANDLERS: Final = {"chat/costs": read_costs, "chat/estimate": estimate}

@@ -64,8 +64,8 @@ async def set(session: EcaSession, params: wire.ConfigSetDefaultParams) -> wire.
 async def _forget_choices(host: Host, name: wire.DefaultName) -> None:
     """Forget what the user has chosen earlier in place of this default. The default was set later, so it counts.
 
-    A choice is stored with the default that it replaced. Choices that replaced another value stay, such as the default
-    of a project. The name of a default that is not set any more is "".
+    A choice is stored with the default that it replaced. A choice that replaced another value is kept, for example one
+    that replaced the default of a project. A default that is not set any more counts as "".
     """
     if (choice := _CHOICES.get(name)) is not None:
         default = user_defaults.read_default(host.config, name)

@@ -59,16 +59,16 @@ async def initialize(session: EcaSession, params: lifecycle.InitializeParams) ->
 def _describe_rights(session: EcaSession) -> lifecycle.ClientRights | None:
     """Return what a client of ours may do; None if it may do everything."""
     access = session.door.access
-    if access.approves or session.dialect is not Dialect.OWN:
+    if access.may_approve or session.dialect is not Dialect.OWN:
         return None
-    return lifecycle.ClientRights(asks=access.asks, approves=False, reason=access.reason)
+    return lifecycle.ClientRights(asks=access.may_ask, approves=False, reason=access.reason)
 
 
 def _use_client_agent(session: EcaSession, wanted: object) -> None:
     """Use the default agent that the client names in its initialization options.
 
-    A host of one client is made with these options. But a host may have many clients, and was made before. A client
-    that asks for the agent "plan" must not get an agent that changes files.
+    A host that belongs to one client is made with these options. A host with many clients was made earlier, so the
+    agent is set here for this client. A client that asks for the agent "plan" must not get an agent that changes files.
     """
     resolved = session.host.current.resolved
     if isinstance(wanted, str) and resolved.agent(wanted).name != resolved.agent().name:
@@ -76,10 +76,8 @@ def _use_client_agent(session: EcaSession, wanted: object) -> None:
 
 
 async def _find_models(session: EcaSession) -> tuple[tuple[str, ...], str]:
-    """Return all models and the default model, for clients of older revisions. They get no notification of the models
-    later.
-
-    Other clients do not read the models here, so they do not have to wait for them.
+    """Return all models and the default model, for clients of older revisions, which get no later notification of the
+    models. For other clients, return only the configured default model, so that they do not have to wait.
     """
     host = session.host
     configured = host.config.default_model or ""

@@ -112,7 +112,7 @@ async def _await_and_log_error(work: Awaitable[None]) -> None:
 
 
 def _make_error(error: LocalError) -> mcp.McpError:
-    """Write an error as a part of a result."""
+    """Return an error in the form that results contain."""
     return mcp.McpError(code=error.code if isinstance(error, McpRefusal) else "failed", message=str(error))
 
 

@@ -1,7 +1,7 @@
-"""Owns the methods of ECA on tools. A client can lend tools, which it runs itself, to the chats in which it prompts. It
-can also switch tools on and off.
+"""Owns the methods of ECA on tools. A client can lend tools to the chats in which it prompts: it offers them to the
+model, and runs them itself. It can also switch tools on and off.
 
-It must not know how tools are called: `host/tools/` does.
+This module must not know how tools are called: `host/tools/` does.
 """
 
 from __future__ import annotations

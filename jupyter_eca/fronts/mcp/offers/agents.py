@@ -44,7 +44,9 @@ async def delegate_task(
     call: AssistantCall,
     agent: Annotated[str, Field(min_length=1, description="Name of the agent, from eca_agent_list.")],
     prompt: Annotated[str, Field(min_length=1, description="What it is to do.")],
-    sessionId: Annotated[str, Field(description="Go on in this session; empty for a new one.")] = "",
+    sessionId: Annotated[
+        str, Field(description="Go on in this session; empty for a new one.")
+    ] = "",  # as clients send it
     model: Annotated[str, Field(description="PROVIDER/MODEL; empty for the agent's own.")] = "",
 ) -> ToolAnswer:
     """Give a task to one agent. Answers when it is done."""

@@ -15,7 +15,7 @@ import mcp_types as types
 from jupyter_eca.errors import EcaError
 from jupyter_eca.fronts.mcp import answers
 from jupyter_eca.fronts.mcp.offers_base import Offers, RefusedCall
-from jupyter_eca.fronts.mcp.turn_listeners import CHAT
+from jupyter_eca.fronts.mcp.turn_listeners import CHAT_URI
 from jupyter_eca.host.turn.open_notebooks import find_kernels
 from jupyter_eca.protocol.content import (
     ReasonTextContent,
@@ -34,21 +34,22 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookInfo
     from jupyter_eca.workspace.ports import Notebooks
 
-JSON: Final = "application/json"
+JSON_TYPE: Final = "application/json"
 
+# The forms of the URIs of resources. `turn_listeners.py` has the form for chats.
 _NOTEBOOK: Final = "eca://notebook/{path}"
 _CELL: Final = "eca://notebook/{path}/cell/{id}"
 _KERNEL: Final = "eca://kernel/{path}"
-_ADDRESS: Final = re.compile(r"eca://(?P<kind>notebook|kernel|chat)/(?P<name>[^/]+)(?:/cell/(?P<cell>[^/]+))?")
+_URI: Final = re.compile(r"eca://(?P<kind>notebook|kernel|chat)/(?P<name>[^/]+)(?:/cell/(?P<cell>[^/]+))?")
 
 
 class NotebookShelf:
-    """The resources, as a `ResourceShelf`, a `PolledShelf` and a `GuardedShelf`. In a URI, the `/` of a path is written
-    as %2F."""
+    """The resources of this module. The class implements `ResourceShelf`, `PolledShelf` and `GuardedShelf`. In a URI,
+    the `/` of a path is written as %2F."""
 
     async def list(self, backend: Assistant) -> list[types.Resource]:
         """Return the open notebooks, their kernels, and the chats of the workspace."""
-        opened = await _read_open(backend)
+        opened = await _list_open_notebooks(backend)
         active = "The notebook that is worked in" if opened and opened[0].active else ""
         resources = [
             _make_resource(_NOTEBOOK, info.path, active if info.active else "An open notebook, as it is now")
@@ -63,33 +64,33 @@ class NotebookShelf:
         await host.store.settle()
         return resources + [
             types.Resource(
-                uri=CHAT.format(id=quote(row.id, safe="")),
+                uri=CHAT_URI.format(id=quote(row.id, safe="")),
                 name=row.title or row.id,
                 description="What was said in a chat",
-                mime_type=JSON,
+                mime_type=JSON_TYPE,
             )
             for row in await host.chats.list_rows()
             if row.workspace == host.store.workspace
         ]
 
-    def templates(self) -> Sequence[types.ResourceTemplate]:
+    def list_templates(self) -> Sequence[types.ResourceTemplate]:
         """Return the forms of the URIs."""
         described = (
             (_NOTEBOOK, "notebook", "A notebook, its cells with ids, sources, states and outputs; / in path is %2F"),
             (_CELL, "cell", "One cell of a notebook"),
             (_KERNEL, "kernel", "The kernel of a notebook: its state and its variables"),
-            (CHAT, "chat", "What was said in a chat"),
+            (CHAT_URI, "chat", "What was said in a chat"),
         )
         return [
-            types.ResourceTemplate(uri_template=template, name=name, description=words, mime_type=JSON)
+            types.ResourceTemplate(uri_template=template, name=name, description=words, mime_type=JSON_TYPE)
             for template, name, words in described
         ]
 
     async def complete(self, backend: Assistant, template: str, argument: str) -> Sequence[str]:
         """Return the values that an argument of a template can have now: paths of notebooks, or ids of chats."""
         if argument == "path":
-            return [quote(info.path, safe="") for info in await _read_open(backend)]
-        if template == CHAT:
+            return [quote(info.path, safe="") for info in await _list_open_notebooks(backend)]
+        if template == CHAT_URI:
             return [
                 row.id for row in await backend.host.chats.list_rows() if row.workspace == backend.host.store.workspace
             ]
@@ -101,7 +102,7 @@ class NotebookShelf:
         The digest of a kernel includes its notebook, because the cells show what has run. So no code has to run in the
         kernel to notice a change of its variables.
         """
-        match = _ADDRESS.fullmatch(uri)
+        match = _URI.fullmatch(uri)
         if match is None or match["kind"] == "chat":
             return None
         path = unquote(match["name"])
@@ -115,14 +116,15 @@ class NotebookShelf:
                 parts.append((await kernel.state()).wire() if kernel is not None else None)
         return hashlib.sha256(answers.as_json({"parts": parts}).encode("utf-8", "replace")).hexdigest()
 
-    def needs_asking(self, uri: str) -> bool:
-        """Return whether a resource is a notebook or a kernel. To read a kernel, code runs in it."""
-        match = _ADDRESS.fullmatch(uri)
+    def needs_ask_access(self, uri: str) -> bool:
+        """Return whether a resource is a notebook or a kernel. A client that may only read chats must not read these,
+        also because code runs in a kernel when it is read."""
+        match = _URI.fullmatch(uri)
         return match is not None and match["kind"] != "chat"
 
     async def read(self, backend: Assistant, uri: str) -> types.ReadResourceResult | None:
         """Return the resource with this URI; None for a URI of another form. Raises: ToolError."""
-        match = _ADDRESS.fullmatch(uri)
+        match = _URI.fullmatch(uri)
         if match is None:
             return None
         name = unquote(match["name"])
@@ -133,7 +135,7 @@ class NotebookShelf:
                 data = await _read_kernel(backend, name)
             case _:
                 data = await _read_chat(backend, name)
-        content = types.TextResourceContents(uri=uri, mime_type=JSON, text=answers.as_json(data))
+        content = types.TextResourceContents(uri=uri, mime_type=JSON_TYPE, text=answers.as_json(data))
         return types.ReadResourceResult(contents=[content])
 
 
@@ -143,7 +145,7 @@ OFFERS = Offers(shelves=(NotebookShelf(),))
 def _make_resource(template: str, path: str, description: str) -> types.Resource:
     """Make the resource of a notebook or of its kernel."""
     uri = template.format(path=quote(path, safe=""))
-    return types.Resource(uri=uri, name=path, description=description, mime_type=JSON)
+    return types.Resource(uri=uri, name=path, description=description, mime_type=JSON_TYPE)
 
 
 def _find_notebooks(backend: Assistant) -> Notebooks:
@@ -154,7 +156,7 @@ def _find_notebooks(backend: Assistant) -> Notebooks:
     return notebooks
 
 
-async def _read_open(backend: Assistant) -> Sequence[NotebookInfo]:
+async def _list_open_notebooks(backend: Assistant) -> Sequence[NotebookInfo]:
     """Return the open notebooks. The one in which the user works comes first."""
     notebooks = backend.host.tool_contexts.find_notebooks("")
     return await notebooks.list() if notebooks is not None else ()

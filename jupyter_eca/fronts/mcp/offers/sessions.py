@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
     AssistantCall = OfferCall[Assistant]
 
+# The types of the arguments, with their descriptions for the client's model.
 Message = Annotated[str, Field(min_length=1, description="What is to be done or answered, in full sentences.")]
-Session = Annotated[str, Field(min_length=1, description="Id of a session, from eca_session_list or a create.")]
-Model_ = Annotated[str, Field(description="PROVIDER/MODEL, from eca_model_list; empty for the default.")]
-Agent = Annotated[str, Field(description="From eca_agent_list: code acts, plan only looks; empty for the default.")]
-Files = Annotated[list[str], Field(description="Paths of files of the workspace that the prompt is about.")]
+SessionId = Annotated[str, Field(min_length=1, description="Id of a session, from eca_session_list or a create.")]
+ModelName = Annotated[str, Field(description="PROVIDER/MODEL, from eca_model_list; empty for the default.")]
+AgentName = Annotated[str, Field(description="From eca_agent_list: code acts, plan only looks; empty for the default.")]
+FilePaths = Annotated[list[str], Field(description="Paths of files of the workspace that the prompt is about.")]
 Title = Annotated[
     str,
     Field(max_length=MAX_TITLE, description="A line for the list of chats; empty to take it from the first prompt."),
@@ -40,9 +41,9 @@ _MAX_DRAFTS: Final = 100
 async def run_task(
     call: AssistantCall,
     prompt: Message,
-    model: Model_ = "",
-    agent: Agent = "",
-    files: Files = [],  # noqa: B006  # read only
+    model: ModelName = "",
+    agent: AgentName = "",
+    files: FilePaths = [],  # noqa: B006  # read only
 ) -> ToolAnswer:
     """Hand a task to the Jupyter assistant, in a new session. It can read, edit and run the user's open notebooks, look
     at the variables of their kernels, and use files and a shell; what changes something may have to be approved.
@@ -54,7 +55,7 @@ async def run_task(
 
 @offer("eca_session_create", Hints.CREATES)
 async def create_session(
-    call: AssistantCall, title: Title = "", model: Model_ = "", agent: Agent = ""
+    call: AssistantCall, title: Title = "", model: ModelName = "", agent: AgentName = ""
 ) -> dict[str, Any]:
     """Begin a session with the assistant, without a prompt yet. Gives its sessionId."""
     if len(call.backend.drafts) >= _MAX_DRAFTS:
@@ -70,18 +71,18 @@ async def create_session(
 @offer("eca_session_prompt", Hints.WRITES)
 async def prompt_session(
     call: AssistantCall,
-    sessionId: Session,  # callers know this spelling
+    sessionId: SessionId,  # in the spelling that clients send
     prompt: Message,
-    model: Model_ = "",
-    agent: Agent = "",
-    files: Files = [],  # noqa: B006  # read only
+    model: ModelName = "",
+    agent: AgentName = "",
+    files: FilePaths = [],  # noqa: B006  # read only
 ) -> ToolAnswer:
     """Ask the assistant something in a session that it remembers. Answers when it is done."""
     chosen = Choice(model, agent)
     if draft := call.backend.drafts.get(sessionId):
         chosen = chosen.fill_from(draft.choice)
     else:
-        await _check_session(call, sessionId)
+        await _read_session(call, sessionId)
     return await call.backend.prompt(_make_prompt(sessionId, prompt, chosen, files), call.caller)
 
 
@@ -113,11 +114,11 @@ async def list_sessions(call: AssistantCall) -> dict[str, Any]:
 
 
 @offer("eca_session_abort", Hints.WRITES)
-async def abort_session(call: AssistantCall, sessionId: Session) -> dict[str, Any]:
+async def abort_session(call: AssistantCall, sessionId: SessionId) -> dict[str, Any]:
     """Stop the answer that is under way in a session. What its tools have done stays done."""
     if sessionId in call.backend.drafts:
         return {"sessionId": sessionId, "aborted": False}
-    row = await _check_session(call, sessionId)
+    row = await _read_session(call, sessionId)
     host = call.backend.host
     live = host.chats.get_live(row.id)
     running = live is not None and live.busy
@@ -126,11 +127,11 @@ async def abort_session(call: AssistantCall, sessionId: Session) -> dict[str, An
 
 
 @offer("eca_session_fork", Hints.CREATES)
-async def fork_session(call: AssistantCall, sessionId: Session) -> dict[str, Any]:
+async def fork_session(call: AssistantCall, sessionId: SessionId) -> dict[str, Any]:
     """Begin a new session that goes on from the end of another, which stays as it is."""
     if sessionId in call.backend.drafts:
         raise RefusedCall("Nothing was said in this session yet.", "Prompt it first, or create another session.")
-    row = await _check_session(call, sessionId)
+    row = await _read_session(call, sessionId)
     host = call.backend.host
     prompts = [
         event.content.content_id
@@ -152,7 +153,7 @@ def _make_prompt(chat: str, message: str, choice: Choice, files: list[str]) -> P
     return Prompt(chat, message, choice, tuple(FileContext(path=path) for path in files))
 
 
-async def _check_session(call: AssistantCall, session: str) -> ChatRow:
+async def _read_session(call: AssistantCall, session: str) -> ChatRow:
     """Return the stored row of a session. Raises: RefusedCall when this workspace has no such session."""
     host = call.backend.host
     await host.store.settle()

@@ -84,14 +84,16 @@ class WrittenPrompts:
         """Return the text of a command or skill, with the arguments filled in; None if there is none of this name."""
         host, arguments = backend.host, params.arguments or {}
         if command := (await _read_commands(host)).get(params.name):
+            shown_arguments = command.as_chat_command.arguments
             text = expand(
-                command.template, _fill_in(params.name, command.template, command.as_chat_command.arguments, arguments)
+                command.template, _make_command_call(params.name, command.template, shown_arguments, arguments)
             )
             return _make_prompt(command.description, text)
         for skill in await skill_commands.find(host):
             if skill.name == params.name:
-                called = _fill_in(skill.name, skill.body, skill_commands.describe(skill).arguments, arguments)
-                expanded = await skill_commands.expand_skill(host, called)
+                shown_arguments = skill_commands.describe(skill).arguments
+                command_call = _make_command_call(skill.name, skill.body, shown_arguments, arguments)
+                expanded = await skill_commands.expand_skill(host, command_call)
                 return None if expanded is None else _make_prompt(skill.description, expanded.message)
         return None
 
@@ -120,15 +122,17 @@ def _make_prompt(description: str, text: str) -> types.GetPromptResult:
     return types.GetPromptResult(description=description, messages=[message])
 
 
-def _fill_in(name: str, template: str, listed: Sequence[CommandArgument], values: Mapping[str, str]) -> CommandCall:
-    """Return the call of a command or skill with these arguments, as if a user had typed it.
+def _make_command_call(
+    name: str, template: str, shown: Sequence[CommandArgument], values: Mapping[str, str]
+) -> CommandCall:
+    """Return the call of a command or skill with these values of its arguments, as if a user had typed it.
 
-    `listed` are its arguments as the client sees them. The template may have other names for them. There, `1`, `2` and
-    so on are positional, `args` is the whole text, and all others have names. For example, the values
+    `shown` are its arguments as the client sees them. The template may have other names for them. In the template, `1`,
+    `2` and so on are positional, `args` is the whole text, and all others have names. For example, the values
     {"1": "a.csv", "mode": "fast"} give the words `a.csv` and `mode=fast`.
     """
     template_names = {
-        argument.name: in_template.name for argument, in_template in zip(listed, list_arguments(template), strict=False)
+        argument.name: in_template.name for argument, in_template in zip(shown, list_arguments(template), strict=False)
     }
     by_name = {template_names.get(name, name): value for name, value in values.items()}
     numbers = [int(name) for name in by_name if name.isdecimal()]

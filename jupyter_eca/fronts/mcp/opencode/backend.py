@@ -20,7 +20,7 @@ from jupyter_eca.plugins import loader
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
-    from jupyter_eca.fronts.mcp.offers_base import Changed, Offer, OfferCall, OfferResult
+    from jupyter_eca.fronts.mcp.offers_base import ChangeListener, Offer, OfferCall, OfferResult
 
 _ABOUT: Final = About(
     "opencode",
@@ -38,6 +38,8 @@ class Folder:
     """The project folder of a call."""
 
     path: str
+    """The absolute path of the folder."""
+
     source: str
     """Why this folder was chosen, for the answer."""
 
@@ -65,13 +67,13 @@ class OpenCode:
         """What the server tells its clients about itself."""
         return _ABOUT
 
-    def offers(self) -> Offers:
+    def list_offers(self) -> Offers:
         """Return the tools, which never change."""
         return self._offers
 
-    def listen(self, changed: Changed) -> Callable[[], None]:
-        """Do nothing, because this backend offers no resources."""
-        del changed
+    def listen(self, listener: ChangeListener) -> Callable[[], None]:
+        """Do nothing, because this backend offers no resources, and its tools never change."""
+        del listener
         return lambda: None
 
     async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> OfferResult:
@@ -125,8 +127,9 @@ async def open_backend(folder: Path) -> AsyncGenerator[OpenCode]:
 
 
 def _choose_folder(argument: str, project: str, folder: Path) -> Folder | None:
-    """Return the folder that the call names; else that of the environment variable; else the nearest project at or
-    above `folder`; else `folder`. Return None if a named folder does not exist."""
+    """Return the folder that the call names (`argument`); without one, the folder that the environment variable names
+    (`project`); without both, the nearest project at or above the working directory `folder`, or else `folder` itself.
+    Return None if a named folder does not exist."""
     for named, source in ((argument, "argument"), (project, "OPENCODE_DEFAULT_PROJECT")):
         if named:
             path = Path(named).expanduser().absolute()

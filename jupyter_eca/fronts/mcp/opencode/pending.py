@@ -1,6 +1,6 @@
 """Owns the requests of OpenCode, another coding agent, to its user: while it works, it asks for permissions and asks
-questions. We pass a request on to the user of our MCP client. If that is not possible, the call returns at once, and
-says how to answer in OpenCode. Otherwise the call would wait, and nobody would know why.
+questions. We pass a request on to the user of our MCP client. If that is not possible, the call returns immediately,
+and says how to answer in OpenCode. Otherwise the call would wait, and nobody would know why.
 
 It must not know how a prompt is sent: `offers/run.py` does.
 """
@@ -25,8 +25,8 @@ _SCHEMA: Final[dict[str, Any]] = {
     "properties": {"decision": {"type": "string", "enum": [_ONCE, _ALWAYS, _REJECT]}},
     "required": ["decision"],
 }
-# The most characters that are shown of the details of a permission: the user reads them in a dialog.
-_MAX_DETAILS: Final = 4_000
+# How many characters of the details of a permission are shown. The user reads them in a dialog.
+_MAX_DETAIL_CHARACTERS: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ async def list_requests(api: OpenCodeApi, folder: Folder, session: str) -> list[
 
 
 async def _belongs_to(api: OpenCodeApi, session: str, parent: str) -> bool:
-    """Return whether a session is `parent`, or the session of one of its subagents, or of a subagent of these."""
+    """Return whether a session is `parent` itself, or belongs to a subagent of `parent`, at any depth."""
     while session and session != parent:
         session = str((await api.get(f"/session/{session}")).get("parentID") or "")
     return session == parent
@@ -70,7 +70,8 @@ async def ask_user(api: OpenCodeApi, caller: Caller, folder: Folder, requests: l
         if request.kind != "permission" or not caller.can_ask:
             return False
         wanted = f"{request.data['permission']} {', '.join(request.data['patterns'])}".strip()
-        details = json.dumps(request.data.get("metadata") or {}, indent=2, ensure_ascii=False)[:_MAX_DETAILS]
+        details = json.dumps(request.data.get("metadata") or {}, indent=2, ensure_ascii=False)
+        details = details[:_MAX_DETAIL_CHARACTERS]
         question = types.ElicitRequestFormParams(
             message=f"OpenCode asks for permission: {wanted}\n\n{details}", requested_schema=_SCHEMA
         )

@@ -2,7 +2,7 @@
 
 OpenCode's own `PATCH /config` writes a file `config.json`. OpenCode never reads this file, and it may belong to another
 program. So we change the project's configuration file ourselves, keep its comments, and then ask OpenCode which values
-are in force. It must not know what a setting means: `offers/config.py` does.
+are in force. This module must not know what a setting means: `offers/config.py` does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Place = tuple[str, ...]
 """The place of a setting: the keys that lead to it, such as ("provider", "openai", "options")."""
 
-# The files of a project that OpenCode reads. If several exist, the later one wins.
+# The files of a project that OpenCode reads. If several exist, the last of them overrides the others.
 _FILES: Final = ("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc")
 
 
@@ -68,7 +68,7 @@ def read_place(config: Any, place: Place) -> Any:
 
 
 def _write(folder: Path, changes: Mapping[Place, Any]) -> Path:
-    """Change the configuration file of the project that wins over the others, or write a new one. Return its path."""
+    """Change the configuration file of the project that overrides the others, or write a new one. Return its path."""
     file = next((folder / name for name in reversed(_FILES) if (folder / name).exists()), folder / _FILES[0])
     text = text_file.read(file, file.name) if file.exists() else ""
     for place, value in changes.items():

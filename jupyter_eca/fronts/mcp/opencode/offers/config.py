@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     OpenCodeCall = OfferCall[OpenCode]
 
-Model_ = Annotated[str, Field(description="PROVIDER/MODEL; empty to leave it as it is.")]
+ModelName = Annotated[str, Field(description="PROVIDER/MODEL; empty to leave it as it is.")]
 
 # Names of fields in the configuration whose values may be a secret or contain one.
-_SECRET: Final = frozenset({"apikey", "key", "token", "headers", "environment", "env", "password", "secret"})
+_SECRET_FIELDS: Final = frozenset({"apikey", "key", "token", "headers", "environment", "env", "password", "secret"})
 
 
 @offer("opencode_model_list", Hints.READS)
@@ -89,8 +89,8 @@ async def read_config(call: OpenCodeCall) -> dict[str, Any]:
 @offer("opencode_config_update", Hints.WRITES)
 async def update_config(
     call: OpenCodeCall,
-    model: Model_ = "",
-    smallModel: Model_ = "",
+    model: ModelName = "",
+    smallModel: ModelName = "",
     defaultAgent: Annotated[str, Field(description="Name of an agent; empty to leave it as it is.")] = "",
 ) -> dict[str, Any]:
     """Change the default models or the default agent of the project. Returns the values that are in force now."""
@@ -131,4 +131,4 @@ def hide_secrets(value: Any) -> Any:
 
 def _mask_value(name: str) -> str:
     """Return stars for a field with this name if its value may be secret, otherwise ""."""
-    return "**********" if name.lower().replace("_", "") in _SECRET else ""
+    return "**********" if name.lower().replace("_", "") in _SECRET_FIELDS else ""

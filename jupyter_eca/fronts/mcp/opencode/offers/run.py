@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     OpenCodeCall = OfferCall[OpenCode]
 
 # Seconds between two polls for the questions that OpenCode asks its user while it works.
-PAUSE: Final = 0.3
+POLL_SECONDS: Final = 0.3
 
+# The types of the arguments, with their descriptions for the client's model.
 Message = Annotated[str, Field(min_length=1, description="What the agent is to do.")]
 SessionId = Annotated[str, Field(min_length=1, description="Id of a session, from opencode_session_list or a create.")]
 Directory = Annotated[str, Field(description="Folder of the project; empty for the default one.")]
-Model_ = Annotated[str, Field(description="PROVIDER/MODEL, from opencode_model_list; empty for the default.")]
-Agent = Annotated[str, Field(description="From opencode_agent_list; empty for the default.")]
-Files = Annotated[list[str], Field(description="Paths of files that go with the prompt.")]
+ModelName = Annotated[str, Field(description="PROVIDER/MODEL, from opencode_model_list; empty for the default.")]
+AgentName = Annotated[str, Field(description="From opencode_agent_list; empty for the default.")]
+FilePaths = Annotated[list[str], Field(description="Paths of files that go with the prompt.")]
 NoReply = Annotated[bool, Field(description="Only note the prompt; no model answers.")]
 
 
@@ -38,9 +39,9 @@ async def run_task(
     call: OpenCodeCall,
     prompt: Message,
     workingDirectory: Directory = "",
-    model: Model_ = "",
-    agent: Agent = "",
-    files: Files = [],  # noqa: B006  # read only
+    model: ModelName = "",
+    agent: AgentName = "",
+    files: FilePaths = [],  # noqa: B006  # read only
     noReply: NoReply = False,
 ) -> dict[str, Any]:
     """Have the OpenCode agent do a task, in a new session. Answers when it is done, which may take minutes. It may edit
@@ -56,8 +57,8 @@ async def create_session(
     call: OpenCodeCall,
     workingDirectory: Directory = "",
     title: Annotated[str, Field(description="A line for the list of sessions.")] = "",
-    model: Model_ = "",
-    agent: Agent = "",
+    model: ModelName = "",
+    agent: AgentName = "",
 ) -> dict[str, Any]:
     """Begin a session without a prompt yet. Gives its sessionId."""
     folder = await call.backend.find_folder(workingDirectory)
@@ -78,7 +79,7 @@ async def prompt_session(
     call: OpenCodeCall,
     sessionId: SessionId,
     prompt: Message,
-    files: Files = [],  # noqa: B006  # read only
+    files: FilePaths = [],  # noqa: B006  # read only
     noReply: NoReply = False,
 ) -> dict[str, Any]:
     """Ask something in a session that the agent remembers, with the agent and the model of the session. Answers when it
@@ -121,6 +122,8 @@ class Session:
     """A session of OpenCode."""
 
     folder: Folder
+    """The project folder that the session works in."""
+
     agent: str = ""
     """The agent that the session was created with, or that its user has chosen last."""
 
@@ -202,7 +205,7 @@ async def send_message(call: OpenCodeCall, folder: Folder, session: str, body: d
     sending = call.backend.start_prompt(session, body, folder)
     try:
         async with asyncio.timeout(api.timeout_seconds):
-            while not (await asyncio.wait((sending,), timeout=PAUSE))[0]:  # [0] has the tasks that are done
+            while not (await asyncio.wait((sending,), timeout=POLL_SECONDS))[0]:  # [0] has the tasks that are done
                 requests = await pending.list_requests(api, folder, session)
                 if requests and not await pending.ask_user(api, call.caller, folder, requests):
                     return {"sessionId": session, **pending.describe_requests(api, session, requests), **folder.fields}
