@@ -2,7 +2,7 @@
 `ToolContext` and others.
 
 These names stay here when the modules behind them move. Each name is imported when it is first used, so that importing
-`loader` or one plug stays fast. It must not know the host. `loader` finds the plugs; it knows no kind of plug.
+`loader` or one plug stays fast. This room must not know the host. `loader` finds the plugs of every kind.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Owns the loader of plugs. A plug is a module with one named constant. It is found in our own folders, or by an entry
-point of another package, which names the constant itself (`my_tool:TOOLS`). It must not know what plugs do:
+point of another package, which names the constant itself (`my_tool:TOOLS`). The loader must not know what plugs do:
 `plugins.providers`, `plugins.tools` and others do.
 """
 
@@ -29,18 +29,19 @@ def find(kind: str, constant: str) -> dict[str, Any]:
     """Return the constants of all plugs of a kind (`providers`, `tools`, ...), by the name of their module or entry
     point.
 
-    A third party's plug (entry point group `jupyter_eca.<kind>`) that cannot be loaded is logged and left out: it must
-    not stop the assistant. A plug of ours that cannot be loaded is a bug and raises. If two plugs have the same name,
-    the one that was found last is used, and this is logged: so a third party can replace a plug of ours.
+    A third party's plug (entry point group `jupyter_eca.<kind>`) that cannot be loaded is logged and left out, because
+    it must not stop the assistant. A plug of ours that cannot be loaded raises its error, because that is a bug. If two
+    plugs have the same name, the one that was found last is used, and this is logged. So a third party can replace a
+    plug of ours.
     """
     package = importlib.import_module(f"jupyter_eca.{_FOLDERS.get(kind, kind)}")
     found: dict[str, Any] = {}
     for module in pkgutil.iter_modules(package.__path__):
-        if module.name != "base":  # it has the protocol of the plugs
+        if module.name != "base":  # `base` has the interface of the plugs
             imported = importlib.import_module(f"{package.__name__}.{module.name}")
             if hasattr(imported, constant):
                 found[module.name] = getattr(imported, constant)
-    for entry in _entries(tuple(sys.path)).select(group=f"jupyter_eca.{kind}"):
+    for entry in _list_entry_points(tuple(sys.path)).select(group=f"jupyter_eca.{kind}"):
         try:
             plug = entry.load()
         except Exception:  # noqa: BLE001  # the boundary to plugs: anything may be wrong in them
@@ -60,7 +61,7 @@ def _warn_of_replacement(kind: str, name: str, value: str) -> None:
 
 
 @lru_cache(maxsize=1)
-def _entries(_path: tuple[str, ...]) -> EntryPoints:
+def _list_entry_points(_path: tuple[str, ...]) -> EntryPoints:
     """Return all entry points. They are cached until `sys.path` (`_path`) changes, because this takes 30 ms in a
     Jupyter environment, and is needed for each kind of plug."""
     return cast("EntryPoints", entry_points())  # typeshed gives this Python's deprecated type

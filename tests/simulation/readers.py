@@ -40,7 +40,7 @@ def show_session(events: Sequence[Event]) -> Any:
     state: dict[str, Any] = {"summary": {"title": "", "status": 1, "modifiedAt": 0}, "turns": []}
     projection = SessionProjection("eca:/chat", lambda: state, ROOT, {}, lambda: "", lambda: LANGUAGES[ENGLISH])
     for event in events:
-        for action in projection.actions(event):
+        for action in projection.project(event):
             state = reduce_session(state, action.wire(), 0)
     return state
 

@@ -358,7 +358,7 @@ class AhpConnection:
         that would end the client's tool calls."""
         self.subscriptions.add(uri)
         if session := self.front.sessions.get(uri):
-            session.return_client(self.client)
+            session.restore_client(self.client)
 
     # -- notifications
 

@@ -1,4 +1,4 @@
-"""The command line agent of GitHub Copilot."""
+"""Describes the outside agent GitHub Copilot CLI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Gemini CLI of Google."""
+"""Describes the outside agent Gemini CLI of Google."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Goose."""
+"""Describes the outside agent Goose."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jupyter_eca.config import OutsideAgent
 AGENT: Final = OutsideAgent(
     title="Goose",
     command=("goose", "acp"),
-    env={"GOOSE_MODE": SecretStr("approve")},  # its default is `auto`, in which it does not ask
+    env={"GOOSE_MODE": SecretStr("approve")},  # in its default mode `auto`, it runs tools without asking
     install="Its website has an installer for each system.",
     sign_in="Run `goose configure` in a terminal.",
 )

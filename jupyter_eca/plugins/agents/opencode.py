@@ -1,4 +1,5 @@
-"""OpenCode. It has no mode in which it asks, so its own configuration is told to ask."""
+"""Describes the outside agent OpenCode. It has no mode in which it asks for permissions. So an environment variable
+adds to its configuration that it must ask."""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ from jupyter_eca.config import OutsideAgent
 AGENT: Final = OutsideAgent(
     title="OpenCode",
     command=("opencode", "acp"),
-    # Without this it edits files and runs commands unasked.
+    # Without this setting, it edits files and runs commands without asking.
     env={"OPENCODE_CONFIG_CONTENT": SecretStr('{"permission":{"*":"ask"}}')},
     install="Install it with `npm install -g opencode-ai`.",
     sign_in="Run `opencode auth login` in a terminal.",
-    has_tool_as_title=True,
+    has_tool_as_title=True,  # the title of its calls is only the name of the tool
 )

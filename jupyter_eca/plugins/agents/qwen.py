@@ -1,4 +1,4 @@
-"""Qwen Code."""
+"""Describes the outside agent Qwen Code."""
 
 from __future__ import annotations
 

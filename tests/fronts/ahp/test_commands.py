@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.fronts.ahp.resources import files
-from jupyter_eca.fronts.ahp.resources.files import MAX_FILE
+from jupyter_eca.fronts.ahp.resources.files import MAX_FILE_BYTES
 from tests.fronts.ahp.place import Client, Refused, fails, place
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ async def test_what_is_not_there_or_not_of_that_kind_is_not_found(tmp_path: Path
         for uri in (f"{S}/content/image/1", f"{S}/content/after/none", "eca:/none/content/x"):
             assert (await fails(client, "resourceRead", uri=uri)).code == -32006
         assert (await fails(client, "resourceWrite", uri=f"{folder}/x", data="?", encoding="base64")).code == -32602
-        huge = "A" * (MAX_FILE * 4 // 3 + 8)
+        huge = "A" * (MAX_FILE_BYTES * 4 // 3 + 8)
         assert (await fails(client, "resourceWrite", uri=f"{folder}/x", data=huge, encoding="base64")).code == -32602
         assert not (tmp_path / "x").exists()
         assert await client.request("ping") is None

@@ -171,7 +171,7 @@ async def test_a_shell_that_does_not_tell_the_line_is_believed_what_was_typed(tm
 
 
 async def test_of_a_long_output_the_end_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminals, "MAX_OUTPUT", 100)
+    monkeypatch.setattr(terminals, "MAX_OUTPUT_CHARACTERS", 100)
     shells = Shells()
     async with place(tmp_path, shells=shells) as at:
         client = await at.connect("one")

@@ -1,5 +1,5 @@
 """Owns the helpers that all reducers use to read and replace fields of JSON objects. A reducer is a function that
-returns the state after an action. Pure. It must not know the meaning of the fields.
+returns the state after an action. Pure. This module must not know the meaning of the fields.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     nothing changes."""
 
 Json = dict[str, Any]
+"""A JSON object: a state, an action, or a part of one."""
 
 
 def omit_none(**fields: Any) -> Json:

@@ -38,7 +38,7 @@ def remove_message(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
 
 
 def reorder_messages(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
-    """Put the queued messages into the order of the ids in the action. Messages whose ids it does not contain come
+    """Put the queued messages into the order of the ids in the action. Messages whose ids are not in the action come
     last."""
     queue = get_list(state, "queuedMessages")
     if not queue:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from jupyter_eca.fronts.ahp.reducers.base import Json, merge_config, replace_fields
 
 
-def reduce_root(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001  # all reducers are called alike
+def reduce_root(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001  # all reducers have the same signature
     """Return the root after an action. Actions of other types change nothing."""
     match action.get("type"):
         case "root/agentsChanged":

@@ -36,6 +36,7 @@ def _set_ready(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
 
 
 def _set_summary_field(name: str, state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+    """Set a field of the summary to the field with the same name of the action."""
     return replace_fields(state, summary=replace_fields(state["summary"], **{name: action.get(name)}))
 
 
@@ -46,6 +47,7 @@ def _change_config(state: Json, action: Json, now: int) -> Json:
 
 
 def _set_client_tools(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+    """Replace the tools of the active client, if there is one."""
     client = state.get("activeClient")
     return replace_fields(state, activeClient=replace_fields(client, tools=action.get("tools"))) if client else state
 
@@ -55,7 +57,7 @@ def _toggle_customization(state: Json, action: Json, now: int) -> Json:  # noqa:
     customizations = get_list(state, "customizations")
     changed = [
         replace_fields(customization, enabled=action.get("enabled"))
-        if _uri_of(customization) == action.get("uri")
+        if _get_uri(customization) == action.get("uri")
         else customization
         for customization in customizations
     ]
@@ -67,10 +69,10 @@ def _update_customization(state: Json, action: Json, now: int) -> Json:  # noqa:
     ref = get_object(action, "customization")
     fields = {name: action[name] for name in ("enabled", "status", "statusMessage") if action.get(name) is not None}
     customizations = get_list(state, "customizations")
-    if any(_uri_of(customization) == ref.get("uri") for customization in customizations):
+    if any(_get_uri(customization) == ref.get("uri") for customization in customizations):
         changed = [
             replace_fields(customization, customization=ref, **fields)
-            if _uri_of(customization) == ref.get("uri")
+            if _get_uri(customization) == ref.get("uri")
             else customization
             for customization in customizations
         ]
@@ -78,7 +80,8 @@ def _update_customization(state: Json, action: Json, now: int) -> Json:  # noqa:
     return replace_fields(state, customizations=[*customizations, {"customization": ref, "enabled": False, **fields}])
 
 
-def _uri_of(customization: Json) -> object:
+def _get_uri(customization: Json) -> object:
+    """Return the URI of a customization."""
     return get_object(customization, "customization").get("uri")
 
 

@@ -25,7 +25,7 @@ class SessionStatus(IntFlag):
 ACTIVITY: Final = 31
 
 # The statuses in which a tool call waits for a user.
-WAITING: Final = frozenset({"pending-confirmation", "pending-result-confirmation"})
+WAITING_STATUSES: Final = frozenset({"pending-confirmation", "pending-result-confirmation"})
 
 
 def list_calls(turn: Json) -> list[Json]:
@@ -39,7 +39,9 @@ def update_activity(state: Json, activity: SessionStatus | None = None) -> Json:
     turn and the open questions."""
     turn = state.get("activeTurn")
     if activity is None:
-        if state.get("inputRequests") or (turn and any(call.get("status") in WAITING for call in list_calls(turn))):
+        if state.get("inputRequests") or (
+            turn and any(call.get("status") in WAITING_STATUSES for call in list_calls(turn))
+        ):
             activity = SessionStatus.INPUT_NEEDED
         else:
             activity = SessionStatus.IN_PROGRESS if turn else SessionStatus.IDLE

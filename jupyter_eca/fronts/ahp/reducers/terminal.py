@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-def reduce_terminal(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001  # all reducers are called alike
+def reduce_terminal(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001  # all reducers have the same signature
     """Return the state after an action. An action of an unknown type changes nothing."""
     change = _CHANGES.get(str(action.get("type")))
     return change(state, action) if change else state

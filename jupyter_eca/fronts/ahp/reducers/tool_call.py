@@ -6,8 +6,8 @@ The table `CHANGES` has a function for each type of action. The statuses of a ca
 
 A call that needs no user goes from `streaming` to `running`. If a user has to confirm the result too,
 `pending-result-confirmation` comes before `completed`. A call that is denied, or whose turn ends, is `cancelled`. A
-function ignores an action that does not fit the status of the
-call: it returns the same object. `turns.py` cancels the calls of a turn that ends.
+function ignores an action that does not fit the status of the call, and returns the same object. `turns.py` cancels the
+calls of a turn that ends.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 # The fields that a call keeps in every status.
-_COMMON: Final = ("toolCallId", "toolName", "displayName", "toolClientId", "_meta")
+_COMMON_FIELDS: Final = ("toolCallId", "toolName", "displayName", "toolClientId", "_meta")
 # The fields that a call has when its arguments are complete.
-_PARAMS: Final = ("invocationMessage", "toolInput")
+_ARGUMENT_FIELDS: Final = ("invocationMessage", "toolInput")
 
 # The statuses in which a call has ended.
-ENDED: Final = frozenset({"completed", "cancelled"})
+ENDED_STATUSES: Final = frozenset({"completed", "cancelled"})
 
 
 def _pick(call: Json, *names: str) -> Json:
@@ -36,14 +36,14 @@ def _pick(call: Json, *names: str) -> Json:
 
 def cancel_call(call: Json) -> Json:
     """Return a call as it is after its turn has ended: a call that has not ended is cancelled."""
-    if call.get("status") in ENDED:
+    if call.get("status") in ENDED_STATUSES:
         return call
     params = {"invocationMessage": call.get("invocationMessage", "")}
     params |= {} if call.get("status") == "streaming" else _pick(call, "toolInput")
-    return {"status": "cancelled", **_pick(call, *_COMMON), **params, "reason": "skipped"}
+    return {"status": "cancelled", **_pick(call, *_COMMON_FIELDS), **params, "reason": "skipped"}
 
 
-def reduce_tool_call(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001  # all reducers are called alike
+def reduce_tool_call(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001  # all reducers have the same signature
     """Return the state of the session after an action on the tool call that it names. An action of a turn that is not
     active changes nothing."""
     kind = str(action.get("type"))
@@ -51,7 +51,7 @@ def reduce_tool_call(state: Json, action: Json, now: int) -> Json:  # noqa: ARG0
     if not turn or turn.get("id") != action.get("turnId"):
         return state
     if kind == "session/toolCallStart":
-        started = omit_none(**_pick(action, *_COMMON), status="streaming")
+        started = omit_none(**_pick(action, *_COMMON_FIELDS), status="streaming")
         parts = [*get_list(turn, "responseParts"), {"kind": "toolCall", "toolCall": started}]
         return replace_fields(state, activeTurn=replace_fields(turn, responseParts=parts))
     changed = False
@@ -85,7 +85,7 @@ def _make_ready(call: Json, action: Json) -> Json:
     waits for a user."""
     if call.get("status") not in {"streaming", "running"}:
         return call
-    base = {**_pick(call, *_COMMON), **omit_none(**_pick(action, *_PARAMS))}
+    base = {**_pick(call, *_COMMON_FIELDS), **omit_none(**_pick(action, *_ARGUMENT_FIELDS))}
     if action.get("confirmed"):
         return {"status": "running", **base, "confirmed": action["confirmed"]}
     request = omit_none(**_pick(action, "confirmationTitle", "edits", "editable", "options"))
@@ -103,7 +103,7 @@ def _confirm(call: Json, action: Json) -> Json:
     """Apply the decision of a user: the call runs or is cancelled."""
     if call.get("status") != "pending-confirmation":
         return call
-    base = {**_pick(call, *_COMMON, *_PARAMS), **_find_option(call, action)}
+    base = {**_pick(call, *_COMMON_FIELDS, *_ARGUMENT_FIELDS), **_find_option(call, action)}
     if action.get("approved"):
         edited = action.get("editedToolInput")
         base = base if edited is None else {**base, "toolInput": edited}
@@ -117,7 +117,7 @@ def _complete(call: Json, action: Json) -> Json:
     if call.get("status") not in {"running", "pending-confirmation"}:
         return call
     status = "pending-result-confirmation" if action.get("requiresResultConfirmation") else "completed"
-    base = _pick(call, *_COMMON, *_PARAMS, "selectedOption")
+    base = _pick(call, *_COMMON_FIELDS, *_ARGUMENT_FIELDS, "selectedOption")
     confirmed = call.get("confirmed") if call.get("status") == "running" else "not-needed"
     return {"status": status, **base, "confirmed": confirmed, **omit_none(**get_object(action, "result"))}
 
@@ -128,7 +128,11 @@ def _confirm_result(call: Json, action: Json) -> Json:
         return call
     if action.get("approved"):
         return {**call, "status": "completed"}
-    return {"status": "cancelled", **_pick(call, *_COMMON, *_PARAMS, "selectedOption"), "reason": "result-denied"}
+    return {
+        "status": "cancelled",
+        **_pick(call, *_COMMON_FIELDS, *_ARGUMENT_FIELDS, "selectedOption"),
+        "reason": "result-denied",
+    }
 
 
 def _set_content(call: Json, action: Json) -> Json:

@@ -64,13 +64,15 @@ def append_text(kind: str, state: Json, action: Json, now: int) -> Json:  # noqa
 
 
 def _find_id(part: Json) -> object:
-    """Return the id of a part. For a part without an id, return the part itself, which is equal to no id."""
+    """Return the id of a part. For a part without an id, return the part itself, because it is different from every
+    id."""
     if part.get("kind") == "toolCall":
         return get_object(part, "toolCall").get("toolCallId")
     return part.get("id", part)
 
 
 def set_usage(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+    """Set the numbers of tokens that the turn has used."""
     turn = find_active(state, action)
     return state if turn is None else replace_fields(state, activeTurn=replace_fields(turn, usage=action.get("usage")))
 

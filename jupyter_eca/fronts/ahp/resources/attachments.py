@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.ahp.content import MessageAttachment, Selected, UserMessage
 
-# A key in an attachment's `_meta`. It marks an attachment that we offered as a completion, and has its context. A
+# A key in an attachment's `_meta`. It marks an attachment that we offered as a completion. Its value is the context. A
 # client sends it back unchanged.
-OURS: Final = "eca"
+META_KEY: Final = "eca"
 
 _CONTEXT: TypeAdapter[Any] = TypeAdapter(ChatContext)
 
@@ -47,7 +47,7 @@ def read_contexts(message: UserMessage) -> tuple[ChatContext, ...]:
 
 def _parse_attachment(attachment: MessageAttachment) -> Iterator[ChatContext]:
     """Yield the context of an attachment; nothing for an attachment without content."""
-    if (offered_context := (attachment.meta or {}).get(OURS)) is not None:
+    if (offered_context := (attachment.meta or {}).get(META_KEY)) is not None:
         try:
             yield _CONTEXT.validate_python(offered_context)
         except ValidationError:
@@ -104,7 +104,7 @@ def make_attachment(context: ChatContext, root: Path) -> Json:
     """Return the attachment that a client sends when its user chooses this context. The client sends `_meta` back
     unchanged."""
     wire: Json = context.wire()
-    meta = {OURS: wire}
+    meta = {META_KEY: wire}
     if isinstance(context, FileContext | DirectoryContext):
         path = root / context.path
         kind = "directory" if isinstance(context, DirectoryContext) else "document"

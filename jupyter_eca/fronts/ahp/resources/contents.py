@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 
 async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
-    """Return the content of a URI and its media type. Return None for a URI that a state of ours does not contain, such
-    as that of a file.
+    """Return the content of a URI and its media type. Return None for a URI of another form, such as that of a file.
 
     Raises: RemoteError when the content does not exist.
     """
@@ -114,10 +113,11 @@ async def _read_start(host: Host, chat: str, turn: str, path: str, *, has_ended:
         return None
     if has_ended:
         checkpoints = await host.store.do(lambda tables: tables.list_checkpoints(chat))
-        of_turn = [checkpoint for checkpoint in checkpoints if (checkpoint.turn, checkpoint.path) == (turn, str(real))]
-        if not of_turn or (of_turn[0].before is None and of_turn[0].after == UNKEPT):
+        found = [checkpoint for checkpoint in checkpoints if (checkpoint.turn, checkpoint.path) == (turn, str(real))]
+        # UNKEPT: the file existed, but its text before the turn was not kept.
+        if not found or (found[0].before is None and found[0].after == UNKEPT):
             return None
-        return (of_turn[0].before or b"").decode("utf-8", "replace")
+        return (found[0].before or b"").decode("utf-8", "replace")
     try:
         if not real.exists():
             return ""

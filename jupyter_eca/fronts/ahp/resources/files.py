@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 # The largest file in bytes that a client may read or write. The file is in memory several times, and must fit into one
 # WebSocket frame.
-MAX_FILE: Final = 32 * 1024 * 1024
+MAX_FILE_BYTES: Final = 32 * 1024 * 1024
 
 # The answer of the user that grants a file.
 _ALLOW: Final = "Allow"
-# The most characters of a client's name that the question shows.
-_NAME_CHARS: Final = 100
+# How many characters of a client's name the question shows.
+_MAX_NAME_CHARACTERS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,9 @@ class ResourceGrant:
     """A file that a user granted to a client, or a folder with everything in it."""
 
     path: Path
+    """The path without symbolic links."""
     write: bool
-    """Whether the client may also change it."""
+    """Whether the client may also change the file."""
 
 
 @dataclass
@@ -73,16 +74,16 @@ class Resources:
             path = self._resolve_allowed(params.uri, client)
             data = await run_read(_read, path, params.uri)
             content = data, mimetypes.guess_type(path.name)[0] or ""
-        data, kind = content
-        return omit_none(**_encode(data, params.encoding, kind), contentType=kind or None)
+        data, media_type = content
+        return omit_none(**_encode(data, params.encoding, media_type), contentType=media_type or None)
 
-    # The methods that change files have the argument `access`: what the client may do. The result
-    # {} says that the change was made.
+    # The methods that change files have the argument `access`: what the client may do. The result {} says that the
+    # change was made.
 
     async def write(self, params: commands.ResourceWrite, client: str, *, access: ClientAccess) -> Json:
         """Write a file. Raises: RemoteError."""
-        if len(params.data) > MAX_FILE * 4 // 3 + 4:  # base64 has 4 characters for 3 bytes
-            raise RemoteError(f"The content has more than {MAX_FILE} bytes.", AhpErrorCode.INVALID_PARAMS)
+        if len(params.data) > MAX_FILE_BYTES * 4 // 3 + 4:  # base64 has 4 characters for 3 bytes
+            raise RemoteError(f"The content has more than {MAX_FILE_BYTES} bytes.", AhpErrorCode.INVALID_PARAMS)
         path = self._resolve_allowed(params.uri, client, write=True)
         data = _decode(params.data, params.encoding)
         await self._check_rights(path, access=access)
@@ -95,12 +96,15 @@ class Resources:
         return {"entries": await run_read(_list_folder, self._resolve_allowed(params.uri, client), params.uri)}
 
     async def copy(self, params: commands.ResourceCopy, client: str, *, access: ClientAccess) -> Json:
+        """Copy a file or a folder. Raises: RemoteError."""
         return await self._transfer(params, client, access=access, move=False)
 
     async def move(self, params: commands.ResourceMove, client: str, *, access: ClientAccess) -> Json:
+        """Move a file or a folder. Raises: RemoteError."""
         return await self._transfer(params, client, access=access, move=True)
 
     async def _transfer(self, params: commands.ResourceCopy, client: str, *, access: ClientAccess, move: bool) -> Json:
+        """Copy or, with `move`, move a file or a folder. Raises: RemoteError."""
         # A copy follows a symbolic link and copies its target. A move moves the link itself.
         source = self._resolve_entry(params.source, client) if move else self._resolve_allowed(params.source, client)
         destination = self._resolve_entry(params.destination, client)
@@ -110,6 +114,7 @@ class Resources:
         return {}
 
     async def delete(self, params: commands.ResourceDelete, client: str, *, access: ClientAccess) -> Json:
+        """Delete a file or a folder. Raises: RemoteError."""
         path = self._resolve_entry(params.uri, client)
         await self._check_rights(path, access=access)
         await asyncio.to_thread(_delete, path, params)
@@ -117,8 +122,9 @@ class Resources:
         return {}
 
     async def request(self, params: commands.ResourceRequest, client: str, chats: list[str]) -> Json:
-        """Ask the user for permission to a file outside of the workspace, in one of the client's sessions. Without a
-        session it is denied. Raises: RemoteError when it is denied."""
+        """Ask the user for the permission that a client reads or changes a file outside of the workspace. The question
+        is asked in one of the client's sessions. Raises: RemoteError when the permission is denied, as it is for a
+        client without a session."""
         write = bool(params.write)
         real = self._resolve(params.uri)
         if self._is_allowed(real, client, write=write):
@@ -133,8 +139,9 @@ class Resources:
         allow it."""
         access = "read and change" if write else "read"
         options = (QuestionOption(label=_ALLOW), QuestionOption(label="Deny"))
-        # The path comes first and the name last: a client chooses its name, and may put a question of its own into it.
-        name = as_exact_text(client[:_NAME_CHARS]).replace("\n", "\\n")
+        # The path comes first and the name last, because a client chooses its name, and may write another question
+        # into it.
+        name = as_exact_text(client[:_MAX_NAME_CHARACTERS]).replace("\n", "\\n")
         place = as_exact_text(str(path)).replace("\n", "\\n")
         words = f"May a client {access} {place}? It is outside of the workspace. The client calls itself '{name}'."
         question = ChatAskQuestionParams(chat_id=chat, question=words, options=options, allow_freeform=False)
@@ -191,6 +198,7 @@ class Resources:
 
     @property
     def _roots(self) -> list[Path]:
+        """The folders of the workspace, without symbolic links."""
         return [root.resolve() for root in self._host.workspace.files.roots]
 
 
@@ -202,14 +210,15 @@ def _make_permission_error(uri: str, *, write: bool, read: bool) -> RemoteError:
 
 
 def _make_not_found_error(uri: str, error: OSError | None = None) -> RemoteError:
+    """Make the error for a file that does not exist, or that the system cannot open."""
     return RemoteError(f"{uri}: {(error and error.strerror) or 'it is not there'}.", AhpErrorCode.NOT_FOUND)
 
 
-def _encode(data: bytes, encoding: str | None, kind: str) -> Json:
+def _encode(data: bytes, encoding: str | None, media_type: str) -> Json:
     """Return content as the fields `data` and `encoding` of an answer: UTF-8 or base64. `encoding` is what the client
-    asked for, or None. `kind` is the media type. Bytes that are not valid UTF-8 are always written as base64, and so
-    are pictures, sound and video unless the client asked for UTF-8."""
-    if encoding != "base64" and not (encoding is None and kind.startswith(("image/", "audio/", "video/"))):
+    asked for, or None. Bytes that are not valid UTF-8 are always written as base64. Pictures, sound and video are, too,
+    unless the client asked for UTF-8."""
+    if encoding != "base64" and not (encoding is None and media_type.startswith(("image/", "audio/", "video/"))):
         try:
             return {"data": data.decode("utf-8"), "encoding": "utf-8"}
         except UnicodeDecodeError:
@@ -229,9 +238,9 @@ def _read(path: Path, uri: str) -> bytes:
     """Return a whole file. Like the functions below, it raises a RemoteError that names the client's URI."""
     try:
         with open_resolved(path) as file:
-            if get_size(file) > MAX_FILE:
-                raise RemoteError(f"{uri} has more than {MAX_FILE} bytes.", AhpErrorCode.INTERNAL)
-            return read_whole(file, path, MAX_FILE)
+            if get_size(file) > MAX_FILE_BYTES:
+                raise RemoteError(f"{uri} has more than {MAX_FILE_BYTES} bytes.", AhpErrorCode.INTERNAL)
+            return read_whole(file, path, MAX_FILE_BYTES)
     except OSError as error:
         raise _make_not_found_error(uri, error) from error
 
@@ -292,8 +301,8 @@ def _transfer_entry(source: Path, destination: Path, params: commands.ResourceCo
 
 
 def _copy_file(source: Path, file: StrPath, destination: StrPath) -> None:
-    """Copy a file of the source. Raises: OSError, also when its path leads out of the source now, because somebody has
-    put a link on its way."""
+    """Copy a file of the folder `source`. Raises: OSError, also when the path leads out of the folder, because a part
+    of the path was replaced by a symbolic link meanwhile."""
     with open_regular(Path(file), (source,)) as content, Path(destination).open("xb") as copy:
         shutil.copyfileobj(content, copy)
         status = os.fstat(content.fileno())
@@ -310,7 +319,8 @@ def _remove_copy(path: Path) -> None:
 
 
 def _delete(path: Path, params: commands.ResourceDelete) -> None:
-    """Delete a file, a link, or a folder. A folder that is not empty is deleted only if the client asks for it."""
+    """Delete a file, a link, or a folder. A folder that is not empty is deleted only if the client has sent
+    `recursive`."""
     try:
         if path.is_symlink() or path.is_file():
             path.unlink()

@@ -29,6 +29,7 @@ _CHANGE: Final = re.compile(r"(?P<session>.+)/content/changes/(?P<side>before|af
 
 
 def make_picture_uri(session: str, seq: int) -> str:
+    """Return the URI of the image in the event with this number."""
     return f"{session}/content/image/{seq}"
 
 
@@ -52,8 +53,8 @@ def parse_change(uri: str) -> tuple[str, str, str] | None:
 
 def make_change(session: str, id: str, uri: str, kind: str, text: ChangedText | None) -> Json:
     """Describe what the whole session has changed in a file or cell, as the protocol describes an edit. `id` and `kind`
-    are those of the change, `uri` is that of the file or cell. `text` is None for a file that is not text: it has no
-    line counts."""
+    are the id and kind of the change, and `uri` is the URI of the file or cell. `text` is None for a file that is not
+    text, which has no line counts."""
     before, after = (
         {"uri": uri, "content": {"uri": f"{session}/content/changes/{side}/{quote(id, safe='')}"}}
         for side in ("before", "after")

@@ -2,8 +2,8 @@
 specification of the Agent Host Protocol). An action is a message that changes the state of a session or a terminal.
 Pure.
 
-Each function `refuse_...` returns the reason why the action is refused, or None if it is allowed. It must not change
-anything: `session.py` and `terminals/` apply the allowed actions.
+Each function `refuse_...` returns the reason why the action is refused, or None if it is allowed. This module must not
+change anything: `session.py` and `terminals/` apply the allowed actions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.ahp.content import Answer, UserMessage
 
 # The longest message in characters, with its attachments. Every message is stored, and sent to all subscribers.
-MAX_MESSAGE: Final = 8 * 1024 * 1024
+MAX_MESSAGE_CHARACTERS: Final = 8 * 1024 * 1024
 
 # For each kind of question, the kind of value that answers it.
 _VALUE_KINDS: Final = {
@@ -127,6 +127,7 @@ def _refuse_turn(state: Json, action: actions.TurnStarted) -> str | None:
 
 
 def _refuse_title(title: str) -> str | None:
+    """Check that a title is not too long."""
     return None if len(title) <= MAX_TITLE else f"The title is longer than {MAX_TITLE} characters."
 
 
@@ -137,7 +138,8 @@ def _refuse_message(message: UserMessage) -> str | None:
     size = len(message.text) + sum(
         len(str(getattr(attachment, "data", ""))) for attachment in message.attachments or ()
     )
-    return None if size <= MAX_MESSAGE else f"The message is longer than {MAX_MESSAGE} characters."
+    is_short_enough = size <= MAX_MESSAGE_CHARACTERS
+    return None if is_short_enough else f"The message is longer than {MAX_MESSAGE_CHARACTERS} characters."
 
 
 def _find_call(state: Json, action: actions.CallScoped) -> Json | None:
@@ -179,8 +181,8 @@ def _refuse_result(
 def _refuse_claim(
     state: Json, action: actions.ActiveClientChanged | actions.ActiveClientToolsChanged, client: str
 ) -> str | None:
-    """Check a change of the active client, or of its tools. Only the active client itself may end this or change its
-    tools. Another client can become the active client when there is none."""
+    """Check a change of the active client (the one whose tools the model can call), or of its tools. Only the active
+    client may change its tools or give up its role. Another client can become the active client when there is none."""
     holder = get_object(state, "activeClient").get("clientId")
     if isinstance(action, actions.ActiveClientToolsChanged) or action.active_client is None:
         return None if holder == client else "You are not the active client."
@@ -254,8 +256,8 @@ def _refuse_incomplete(questions: Mapping[str, Json], before: Json, now: Mapping
 
 
 def _refuse_answer(question: Json | None, answer: Answer) -> str | None:
-    """Return why an answer does not fit its question; None when it fits, or the question was skipped. `question` is
-    None if there is no question with this id."""
+    """Check that an answer fits its question. An answer that skips the question always fits. `question` is None if
+    there is no question with this id."""
     if question is None:
         return "There is no such question."
     if not isinstance(answer, FilledAnswer):

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 # which our prefix takes 8.
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,55}")
 
-# For how many seconds a call waits when its client has left. The client may come back.
-GRACE: Final = 30.0
+# Seconds that a call waits when its client has left. The client may come back.
+GRACE_SECONDS: Final = 30.0
 
 
 @dataclass
 class ClientTools:
-    """The tools that the active client offers in one session, and the running calls of client tools. Earlier active
-    clients may still have running calls."""
+    """The tools that the active client offers in one session, and the running calls of client tools. A client that was
+    active before may still have running calls."""
 
     find_client: Callable[[str], str]
     """Returns the id of the client that runs a call, "" if no client runs it."""
@@ -64,14 +64,14 @@ class ClientTools:
     def complete(self, call: str, result: content.AhpToolResult) -> None:
         """Set the result of a call that the client has run.
 
-        The result may come before `run` waits for it. The client starts when a call is shown as running, and the host
-        still checks the call after it has shown it.
+        The result may come before `run` waits for it. The client starts when the state shows the call as running, and
+        the host still checks the call after that moment.
         """
         if not (future := self._get_future(call)).done():
             future.set_result(_convert_result(result))
 
     def abandon(self, client: str) -> None:
-        """Fail all calls of a client. Called when it has left and has not come back in time."""
+        """End all calls of a client with an error. Called when the client has left and has not come back in time."""
         self.departed.add(client)
         for call, future in self.waiting.items():
             if self.find_client(call) == client and not future.done():
@@ -95,6 +95,7 @@ class ClientTools:
 
 
 def _make_left_error() -> ToolError:
+    """Make the error for a call whose client has left."""
     return ToolError("The client that has this tool has left.", "Go on without it.")
 
 
@@ -104,9 +105,12 @@ class ClientTool(Plain):
     get it in plan mode, in which it may only read."""
 
     client_tools: ClientTools
+    """The tools of the session that this tool belongs to."""
     spec: ToolSpec
+    """The description of the tool for the model."""
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002  # the client knows them from the state
+        """Wait until the client has run the call, and return the result. Raises: ToolError."""
         return await self.client_tools.run(context.call)
 
 
@@ -128,8 +132,8 @@ def make_denied_result(state: Json, action: actions.ToolCallDenied, client: str)
     """Make the result of a call that a client denies because it does not know the tool. Return None if the action is
     not such a denial.
 
-    The call is already running when the client denies it. So the session ignores the denial, but the call must end all
-    the same, because no other client will end it (specification, section 14).
+    The call is already running when the client denies it. So the session ignores the denial. But the call must end with
+    this result, because no other client will end it (specification, section 14).
     """
     turn = get_object(state, "activeTurn")
     # A call is the denied one if it has all of these fields with these values.

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
 
 # The value of `effort` with which the model decides itself how much it thinks.
-DEFAULT: Final = "default"
+DEFAULT_EFFORT: Final = "default"
 # The values of `approval`: ask the user about tool calls that the rules do not allow, or allow them too.
 ASK, AUTO = "ask", "auto"
 
 
 async def list_agents(host: Host) -> list[Json]:
-    """Return the agents in the sense of the protocol. There is one, the assistant, with all its models.
+    """Return what the protocol calls agents. There is one, the assistant, with all its models.
 
-    It may take half a second, because providers search this machine for models.
+    This may take half a second, because providers search this machine for models.
     """
     models, default = await host.catalog.list_models()
     ordered = sorted(models, key=lambda name: name != default)  # the default model comes first
@@ -56,8 +56,8 @@ def _describe_effort(variants: tuple[str, ...]) -> Json:
         "type": "string",
         "title": "Effort",
         "description": "How much the model thinks before it answers.",
-        "default": DEFAULT,
-        "enum": [DEFAULT, *variants],
+        "default": DEFAULT_EFFORT,
+        "enum": [DEFAULT_EFFORT, *variants],
     }
 
 
@@ -104,12 +104,12 @@ def complete_values(schema: Json, values: Mapping[str, object]) -> Json:
 def read_choice(state: Json) -> Choice:
     """Return the model, agent and other choices that the turns of a session run with."""
     model, values = get_object(get_object(state, "summary"), "model"), get_object(get_object(state, "config"), "values")
-    effort = get_object(model, "config").get("effort") or values.get("effort") or DEFAULT
+    effort = get_object(model, "config").get("effort") or values.get("effort") or DEFAULT_EFFORT
     folder = parse_file_uri(str(get_object(state, "summary").get("workingDirectory", "")))
     return Choice(
         model=str(model.get("id") or ""),
         agent=str(values.get("agent") or ""),
-        variant=None if effort == DEFAULT else str(effort),
+        variant=None if effort == DEFAULT_EFFORT else str(effort),
         trust=values.get("approval") == AUTO,
         folder=str(folder or ""),
     )

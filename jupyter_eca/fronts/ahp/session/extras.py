@@ -29,35 +29,36 @@ if TYPE_CHECKING:
 
 
 class SessionExtras:
-    """Keeps these parts of one session up to date. `chat` is the id of its chat and `session` its URI. `state` returns
-    its current state. `dispatch` applies an action and sends it to all clients."""
+    """Updates the customizations, the tools and the changed files of one session. `chat` is the id of its chat and
+    `session` its URI. `get_state` returns its current state. `dispatch` applies an action and sends it to all
+    clients."""
 
     def __init__(
         self,
         host: Host,
         chat: str,
         session: str,
-        state: Callable[[], Json],
+        get_state: Callable[[], Json],
         dispatch: Callable[[actions.AhpAction], None],
     ) -> None:
         self._host = host
         self._chat = chat
         self._session = session
-        self._state = state
+        self._get_state = get_state
         self._dispatch = dispatch
 
     async def refresh(self) -> None:
         """Compute the parts again, and dispatch an action for each part that has changed."""
-        state = self._state()
+        state = self._get_state()
         customizations = disable_customizations(await list_customizations(self._host), list_disabled(state))
         customizations += list_client_customizations(state)
         if get_list(state, "customizations") != customizations:
             self._dispatch(actions.CustomizationsChanged(session=self._session, customizations=customizations))
-        server_tools = list_tools(self._host, self._chat, self._state())
+        server_tools = list_tools(self._host, self._chat, self._get_state())
         if get_list(state, "serverTools") != server_tools:
             self._dispatch(actions.ServerToolsChanged(session=self._session, tools=server_tools))
         diffs_now = await list_diffs(self._host, self._chat, self._session)
-        if get_list(self._state()["summary"], "diffs") != diffs_now:
+        if get_list(self._get_state()["summary"], "diffs") != diffs_now:
             self._dispatch(actions.DiffsChanged(session=self._session, diffs=diffs_now))
 
 
@@ -98,8 +99,8 @@ async def list_diffs(host: Host, chat: str, session: str) -> list[Json]:
 
 
 def _describe_change(host: Host, session: str, change: Change) -> Json:
-    """Describe a change of a file, or of a cell, whose URI is that of its notebook with the id of the cell after
-    `#`."""
+    """Describe a change of a file or a cell. The URI of a cell is the URI of its notebook, followed by `#` and the id
+    of the cell."""
     uri = (host.workspace.files.roots[0] / change.path).as_uri()
     if isinstance(change, ChangedCell):
         uri = f"{uri}#{change.cell_id}"

@@ -1,8 +1,8 @@
-"""Owns the questions to the user, as input requests of a session. An input request is the protocol's list of questions;
-ours always has one. It is a part of the session's state, which all clients share and actions change. Any client of the
-session may answer it.
+"""Owns the questions to the user, as input requests of a session. An input request is the protocol's list of questions.
+Our input requests always contain one question. They are part of the session's state, which all clients share and
+actions change. Any client of the session may answer a question.
 
-It must not know the session. `session.py` passes the answers of clients here.
+This module must not know the session: `session.py` passes the answers of clients to it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ _KINDS: Final = {FieldKind.ONE: "single-select", FieldKind.SEVERAL: "multi-selec
 
 
 class InputRequests:
-    """The open questions of one session. `session` is its URI, `state` returns its current state, and `dispatch`
+    """The open questions of one session. `session` is its URI, `get_state` returns its current state, and `dispatch`
     applies an action and sends it to all clients."""
 
-    def __init__(self, session: str, state: Callable[[], Json], dispatch: Callable[[actions.AhpAction], None]) -> None:
+    def __init__(
+        self, session: str, get_state: Callable[[], Json], dispatch: Callable[[actions.AhpAction], None]
+    ) -> None:
         self._session = session
-        self._state = state
+        self._get_state = get_state
         self._dispatch = dispatch
         # The open questions and their answers, by the id of the input request.
         self._open: dict[str, tuple[ChatAskQuestionParams, asyncio.Future[ChatAskQuestionResult]]] = {}
@@ -62,7 +64,7 @@ class InputRequests:
         finally:
             del self._open[id]
             # If a client has answered, the request is already removed from the state.
-            if any(pending["id"] == id for pending in get_list(self._state(), "inputRequests")):
+            if any(pending["id"] == id for pending in get_list(self._get_state(), "inputRequests")):
                 self._dispatch(actions.InputCompleted(session=self._session, request_id=id, response="cancel"))
 
     def resolve(self, request: Json, response: str, final: Json) -> None:
@@ -72,7 +74,7 @@ class InputRequests:
             future.set_result(read_answer(question, request, response, final))
 
     def cancel_all(self) -> None:
-        """Fail all questions. Called when no client that could answer has been connected for a while."""
+        """End all questions with an error. Called when no client that could answer has been connected for a while."""
         for _, future in self._open.values():
             if not future.done():
                 future.set_exception(RemoteError("nobody is left to answer"))
@@ -133,10 +135,11 @@ def _make_options(choices: Iterable[tuple[str, str | None, bool | None]]) -> lis
 def read_answer(question: ChatAskQuestionParams, request: Json, response: str, final: Json) -> ChatAskQuestionResult:
     """Return what a client answered to a request.
 
-    `request` is the input request as the state has it. `response` is `accept`, `decline` or `cancel`. `final` has the
-    answers that the client sent together with it, by the id of the question. They replace the drafts in the request.
+    `request` is the input request in the state. `response` is `accept`, `decline` or `cancel`. `final` has the answers
+    that the client sent together with the response, by the id of the question. They replace the drafts in the request.
     """
-    # A question about a field of a form has the answers that decline the form, and that leave the field empty.
+    # A question about a field of a form has two special answers: one declines the form, the other leaves the field
+    # empty.
     field = question.field if isinstance(question, FieldQuestion) else None
     if response == "decline" and field is not None:
         return ChatAskQuestionResult(answer=field.decline)
@@ -144,8 +147,8 @@ def read_answer(question: ChatAskQuestionParams, request: Json, response: str, f
         return ChatAskQuestionResult(cancelled=True)
     entry: Json = get_object({**get_object(request, "answers"), **final}, _QUESTION_ID)
     value = get_object(entry, "value")
-    # What the user has typed instead of selecting an option. It is a field of the value, but an answer of the state
-    # `skipped` has no value, and has the field itself (AHP, section 6.5).
+    # The texts that the user has typed instead of selecting an option. They are a field of the value. An answer with
+    # the state `skipped` has no value: there they are a field of the answer itself (AHP, section 6.5).
     texts = [str(text) for text in value.get("freeformValues") or entry.get("freeformValues") or ()]
     if not texts and "value" in value:
         options = {option["id"]: option["label"] for option in get_list(get_list(request, "questions")[0], "options")}

@@ -2,8 +2,8 @@
 and queued messages. Pure.
 
 The state of a session is a JSON object that all clients share. A note is one JSON object, too. A session without a turn
-consists only of its note, because its chat begins with the first prompt. It must not know how notes are stored:
-`persistence.py` writes them to disk.
+consists only of its note, because its chat begins with the first prompt. This module must not know how notes are
+stored: `persistence.py` writes them to disk.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def make_note(state: Json, messages: dict[str, Json], starting: dict[str, Json])
 def make_summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Json:
     """Make the summary of a session that is not in memory. Such a session is idle.
 
-    `uri` is that of the session, `provider` the protocol's name of our agent. `row` is the row of its chat in the
-    store, or None before its first turn. `note` is {} if there is none.
+    `uri` is the URI of the session, and `provider` the protocol's name of our agent. `row` is the row of its chat in
+    the store, or None before its first turn. `note` is {} if there is none.
     """
     model = note.get("model") or (row and row.model and {"id": row.model}) or None
     return omit_none(

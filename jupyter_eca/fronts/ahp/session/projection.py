@@ -1,7 +1,6 @@
-"""Owns the projection of a chat's events to actions of its session: which actions of the Agent Host Protocol show a
-client what an event says. An event is a stored fact about a chat. An action is a message that changes the state of the
-session, which all clients share. Events that are read from the store again give the same turns as they did when they
-were new.
+"""Owns the projection of a chat's events to actions of its session in the Agent Host Protocol. An event is a stored
+fact about a chat. An action is a message that changes the state of the session, which all clients share. Events that
+are read from the store again give the same turns as they did when they were new.
 
 It must not know the session, which dispatches the actions. `tool_calls.py` projects the events of tool calls.
 """
@@ -49,34 +48,35 @@ class SessionProjection:
     def __init__(
         self,
         session: str,
-        state: Callable[[], Json],
+        get_state: Callable[[], Json],
         root: Path,
         messages: dict[str, Json],
-        owner: Callable[[], str],
-        wording: Callable[[], Wording],
+        find_owner: Callable[[], str],
+        get_wording: Callable[[], Wording],
     ) -> None:
         """Make the projection of the session with this URI.
 
-        `state` returns its current state. `messages` has the messages with attachments that clients sent, by the id of
-        the turn, because the store has only their text. For the other arguments see `ToolCallProjection`.
+        `get_state` returns its current state. `messages` has the messages with attachments that clients sent, by the id
+        of the turn, because the store has only their text. For the other arguments see `ToolCallProjection`.
         """
         self._session = session
-        self._state = state
+        self._get_state = get_state
         self._messages = messages
-        self._calls = ToolCallProjection(session, state, root, owner, wording)
+        self._calls = ToolCallProjection(session, get_state, root, find_owner, get_wording)
         self._last_prompted = ""  # the id of the last turn whose prompt was projected
-        # By the id of a reasoning in whose middle something else was shown: the id of its newest part.
+        # A reasoning has several parts if something else was shown in between. For each such reasoning, the id of its
+        # newest part.
         self._continued: dict[str, str] = {}
-        self._last_remark = ""  # the last text of the turn that is not the model's; if the turn fails, it says why
+        self._last_remark = ""  # our last text in the turn; if the turn fails, this text says why
 
-    def actions(self, event: Event) -> Iterator[actions.AhpAction]:
+    def project(self, event: Event) -> Iterator[actions.AhpAction]:
         """Yield the actions of an event. The caller must dispatch each action before it takes the next one, because the
         next one is made from the state after it."""
         content = event.content
         if isinstance(content, MetadataContent):
             # An event with a turn has the title that was made from the first prompt. It does not replace a title that
             # the user has set.
-            title = self._state()["summary"]["title"]
+            title = self._get_state()["summary"]["title"]
             if content.title != title and not (title and event.turn):
                 yield actions.TitleChanged(session=self._session, title=content.title)
         elif event.role is Role.USER and isinstance(content, TextContent):
@@ -102,14 +102,14 @@ class SessionProjection:
         if active and active != turn:
             error = ErrorInfo(error_type="busy", message="The chat was prompted by another client first.")
             yield actions.AhpTurnError(session=self._session, turn_id=active, error=error)
-        if active != turn and all(known_turn["id"] != turn for known_turn in get_list(self._state(), "turns")):
+        if active != turn and all(known_turn["id"] != turn for known_turn in get_list(self._get_state(), "turns")):
             message = UserMessage.model_validate(self._messages.get(turn, {"text": text}))
             yield actions.TurnStarted(session=self._session, turn_id=turn, user_message=message)
 
     def _add_steering(self, turn: str, text: str) -> Iterator[actions.AhpAction]:
         """Add a steering message, which the model reads while the turn runs. If the state still shows it as pending,
         remove it there."""
-        steering = self._state().get("steeringMessage")
+        steering = self._get_state().get("steeringMessage")
         if steering is not None and steering["userMessage"]["text"] in text:
             yield actions.PendingMessageRemoved(session=self._session, kind="steering", id=steering["id"])
         yield self._add_part(turn, SystemPart(content=f"The user added: {text}"))
@@ -119,9 +119,9 @@ class SessionProjection:
         turn, content = event.turn, event.content
         match content:
             case ToolCallContent():
-                # The aside is what only the model reads. For a rejected call, it says why.
+                # The aside of an event is a text that only the model reads. For a rejected call, it has the reason.
                 refusal = event.aside.text if isinstance(event.aside, RejectionAside) else ""
-                yield from self._calls.actions(turn, content, refusal)
+                yield from self._calls.project(turn, content, refusal)
             # A local event is the answer of a command, such as `/costs`, which no model reads.
             case TextContent(text=text) if event.role is Role.ASSISTANT or event.local:
                 yield from self._add_text(turn, "markdown", "", text)
@@ -138,7 +138,7 @@ class SessionProjection:
             case UrlContent(title=title, url=url):
                 yield from self._add_text(turn, "markdown", "", f"\n\n[{title}]({url})\n\n")
             case ProgressContent(state="running", text=text) if event.role is Role.SYSTEM:
-                if text and text != self._state()["summary"].get("activity"):
+                if text and text != self._get_state()["summary"].get("activity"):
                     yield actions.ActivityChanged(session=self._session, activity=text)
             case _:
                 pass
@@ -151,7 +151,7 @@ class SessionProjection:
         client ahpx shows only the text in deltas.
         """
         is_markdown = kind == "markdown"
-        parts = get_list(self._state()["activeTurn"], "responseParts")
+        parts = get_list(self._get_state()["activeTurn"], "responseParts")
         last = parts[-1] if parts else {}
         if last.get("kind") == kind and (not id or last.get("id") in {id, self._continued.get(id)}):
             id = str(last["id"])
@@ -175,15 +175,16 @@ class SessionProjection:
             case Outcome.FAILED:
                 error = ErrorInfo(error_type="failed", message=self._last_remark or "The answer failed.")
                 yield actions.AhpTurnError(session=self._session, turn_id=turn, error=error)
-        if self._state()["summary"].get("activity"):
+        if self._get_state()["summary"].get("activity"):
             yield actions.ActivityChanged(session=self._session)
 
     def _active_turn(self) -> str:
         """Return the id of the active turn; "" if there is none."""
-        turn = self._state().get("activeTurn")
+        turn = self._get_state().get("activeTurn")
         return str(turn["id"]) if turn else ""
 
     def _add_part(self, turn: str, part: ResponsePart) -> actions.PartAdded:
+        """Make the action that adds a part to the answer of a turn."""
         return actions.PartAdded(session=self._session, turn_id=turn, part=part)
 
 

@@ -2,7 +2,7 @@
 clients become calls of the host. An action is a message that changes the state of the session, which is a JSON object
 that all clients share. To dispatch an action means to apply it to the state and to send it to all clients.
 
-It must not know the front: it sees it only as `ports.SessionFront`. `projection.py` makes actions of events,
+It must not know the front, which it sees only as `ports.SessionFront`. `projection.py` makes actions of events,
 `action_rules.py` decides which actions of clients are allowed, `input_requests.py` owns the questions to the user, and
 `client_tools.py` owns the tools that a client offers.
 """
@@ -28,7 +28,7 @@ from jupyter_eca.fronts.ahp.resources import client_files
 from jupyter_eca.fronts.ahp.resources.client_files import ClientCustomizations
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.fronts.ahp.session.action_rules import refuse_session_action
-from jupyter_eca.fronts.ahp.session.client_tools import GRACE, ClientTools, make_denied_result
+from jupyter_eca.fronts.ahp.session.client_tools import GRACE_SECONDS, ClientTools, make_denied_result
 from jupyter_eca.fronts.ahp.session.extras import SessionExtras
 from jupyter_eca.fronts.ahp.session.input_requests import InputRequests
 from jupyter_eca.fronts.ahp.session.notes import NOTED_ACTIONS
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.hub import ActionOrigin
     from jupyter_eca.fronts.ahp.locales import Wording
     from jupyter_eca.fronts.ahp.ports import SessionFront
-    from jupyter_eca.fronts.ahp.resources.client_files import Ask
+    from jupyter_eca.fronts.ahp.resources.client_files import SendRequest
     from jupyter_eca.protocol.event import Event, Person
 
 _log = logging.getLogger(__name__)
@@ -78,6 +78,7 @@ class AhpSession:
         self.messages = messages or {}
         """The messages with attachments, by the id of the turn. The events of the chat have only their texts."""
         self.client_tools = ClientTools(self._find_tool_client)
+        """The tools that the active client offers to the model."""
         self.opened = asyncio.Event()
         """Set when the stored events were read, or could not be read."""
         self.is_needed = False
@@ -92,14 +93,14 @@ class AhpSession:
         self._last_seq = 0
         # Operations on the chat run in the order in which clients requested them.
         self._order = asyncio.Lock()  # a lock of asyncio is given to the tasks in the order in which they ask for it
-        # The turns that clients have started and that have no event yet. A prompt that is refused never has one.
-        self._unseen: set[str] = set()
+        # The turns that clients have started and that have no event yet. The turn of a refused prompt never has one.
+        self._turns_without_events: set[str] = set()
         self.starting: dict[str, Json] = {}
         """The messages of turns that have not begun yet, by the id of the turn."""
         # The tasks that start turns, by the id of the turn.
         self._start_tasks: dict[str, asyncio.Task[None]] = {}
         self.input_requests = InputRequests(self.uri, lambda: self.state, self.dispatch)
-        # The tasks that give up the tools and the calls of clients that have left, by the id of the client.
+        # The tasks that end the tools and the calls of clients that have left, by the id of the client.
         self._leaving: dict[str, asyncio.Task[None]] = {}
         self._refresh_pending = False  # whether a refresh was requested that has not begun
         # Titles that clients have set, and whose events have not come back from the chat yet: the title, the action of
@@ -110,7 +111,7 @@ class AhpSession:
         self._client_customizations = ClientCustomizations(self.uri, lambda: self.state, self.dispatch)
         root = front.host.workspace.files.roots[0]
         self._projection = SessionProjection(
-            self.uri, lambda: self.state, root, self.messages, lambda: self.client_tools.owner, self._wording
+            self.uri, lambda: self.state, root, self.messages, lambda: self.client_tools.owner, self._get_wording
         )
 
     @property
@@ -139,7 +140,7 @@ class AhpSession:
         """The id of the active turn; "" if no turn is active."""
         return str(get_object(self.state, "activeTurn").get("id", ""))
 
-    def _wording(self) -> Wording:
+    def _get_wording(self) -> Wording:
         """Return the texts for users, in the language of the newest subscriber."""
         return LANGUAGES[self._front.hub.find_language(self.uri) or ENGLISH]
 
@@ -159,7 +160,7 @@ class AhpSession:
             await self._host.chats.load(self.chat, must_exist=True)
         events = await self._host.chats.read_events(self.chat)
         for event in merge_pieces(events):
-            for action in self._projection.actions(event):
+            for action in self._projection.project(event):
                 self._draft = reduce_session(self._draft, action.wire(), event.at)
         modified = max(state["summary"]["modifiedAt"], self._draft["summary"]["modifiedAt"])
         self._draft = replace_fields(self._draft, summary=replace_fields(self._draft["summary"], modifiedAt=modified))
@@ -198,10 +199,10 @@ class AhpSession:
         """Dispatch the actions of a new event. After a turn has ended, refresh the session and start the next queued
         message."""
         if not self._echo_rename(event):
-            for action in self._projection.actions(event):
+            for action in self._projection.project(event):
                 self.dispatch(action, event.at)
         if event.role is Role.USER and isinstance(event.content, TextContent):
-            self._unseen.discard(event.turn)
+            self._turns_without_events.discard(event.turn)
             self.starting.pop(event.turn, None)
             self._cancel_other_starts(event.turn)
             self._publish_model()
@@ -214,8 +215,8 @@ class AhpSession:
             self.start_next_turn()
 
     def _echo_rename(self, event: Event) -> bool:
-        """If the event is a title that a client has set, send the client's own action to all clients. Return whether
-        that is so. The protocol wants that a client recognises its own action when it comes back."""
+        """If the event is a title that a client has set, send the client's own action to all clients, and return True.
+        The protocol requires that a client can recognise its own action when it comes back."""
         if not isinstance(event.content, MetadataContent):
             return False
         for rename in self._pending_renames:
@@ -235,7 +236,7 @@ class AhpSession:
             self.dispatch(actions.ModelChanged(session=self.uri, model=ModelSelection(id=model)))
 
     async def _publish_choice(self) -> None:
-        """Show the model that the next turns will run with. If the chosen model does not exist, it is another one."""
+        """Show the model that the next turns will run with. It is not the chosen model if that does not exist."""
         with suppress(EcaError):
             model = await self._host.turns.model(self.chat)
             shown = get_object(self.state["summary"], "model").get("id") if self._front.hub.has(self.uri) else model
@@ -272,10 +273,10 @@ class AhpSession:
         None if all are stored. `stored` has the ids of the stored turns, in their order."""
         known = [str(turn["id"]) for turn in get_list(self.state, "turns")] + ([self.turn] if self.turn else [])
         kept_turns: list[str] = []
-        rest = iter(stored)
+        remaining = iter(stored)
         for id in known:
             # A turn that was just started has no stored event yet.
-            if id not in self._unseen and next(rest, None) != id:
+            if id not in self._turns_without_events and next(remaining, None) != id:
                 return kept_turns
             kept_turns.append(id)
         return None
@@ -285,8 +286,8 @@ class AhpSession:
         self._apply(action.wire(), now() if at is None else at)
 
     def _apply(self, action: Json, at: int, origin: ActionOrigin | None = None) -> None:
-        """Apply an action and send it to all clients. If the note of the session contains something that it changes,
-        write the note soon. `origin` is None for an action of the server."""
+        """Apply an action and send it to all clients. If the action changes something that the note of the session
+        contains, write the note soon. `origin` is None for an action of the server."""
         self._front.hub.apply(self.uri, action, at, origin)
         if str(action["type"]) in NOTED_ACTIONS:
             self._front.schedule_note(self)
@@ -303,10 +304,11 @@ class AhpSession:
         self._refresh_pending = False
         if self._front.hub.has(self.uri):
             await self._extras.refresh()
-            if ask := self._find_ask(get_object(self.state, "activeClient").get("clientId", "")):
-                self._front.start(self._client_customizations.load(ask))
+            active_client = get_object(self.state, "activeClient").get("clientId", "")
+            if send_request := self._find_request_sender(active_client):
+                self._front.start(self._client_customizations.load(send_request))
 
-    def _find_ask(self, client: str) -> Ask | None:
+    def _find_request_sender(self, client: str) -> SendRequest | None:
         """Return the function that sends requests to a client; None if the client is not connected."""
         connection = self._front.hub.find_client(client)
         return connection.request if connection else None
@@ -350,7 +352,7 @@ class AhpSession:
         if isinstance(action, actions.ToolCallApproved | actions.ToolCallDenied):
             is_accepted = self._decide(action, origin.client)
             # The client that owns the tool starts to run it when it gets the approval. So it must not get the approval
-            # before the calls in front of this one have ended. Then the event `ToolCallRunningContent` brings it.
+            # before the earlier calls have ended. The later event `ToolCallRunningContent` sends the approval then.
             if self._is_queued(action.tool_call_id) and action.tool_call_id in self._list_client_calls():
                 self._front.hub.refuse(self.uri, raw, origin, QUEUED)
                 return
@@ -367,8 +369,8 @@ class AhpSession:
             self._show_unsaved()
 
     def _carry_out(self, raw: Json, action: actions.SessionAction, before: Json, client: str) -> None:
-        """Make the host do what an action of a client asks for. The action is already applied to the state; `before` is
-        the state before it."""
+        """Call the host for an action of a client. The action is already applied to the state. `before` is the state
+        before the action."""
         match action:
             case actions.TurnStarted(turn_id=turn):
                 self._begin_turn(turn, raw["userMessage"], client)
@@ -457,7 +459,7 @@ class AhpSession:
         sent the message; "" for a queued message."""
         if message.get("attachments"):
             self.messages[turn] = message
-        self._unseen.add(turn)
+        self._turns_without_events.add(turn)
         self.starting[turn] = message
         task = self._start_tasks[turn] = self._start(
             partial(self._prompt, turn, UserMessage.model_validate(message), client)
@@ -466,7 +468,7 @@ class AhpSession:
 
     def _forget_start(self, turn: str, task: asyncio.Task[None]) -> None:
         """Forget the task that has started a turn."""
-        # A client can begin a turn again, with the same id, once it was cut off: then the task is another one.
+        # After a turn was removed, a client can begin it again with the same id. Then the task is another one.
         if self._start_tasks.get(turn) is task:
             del self._start_tasks[turn]
 
@@ -495,7 +497,7 @@ class AhpSession:
             return False
         contexts = (
             *self._client_customizations.take_contexts(),
-            *await client_files.read_contexts(message, self._find_ask(client)),
+            *await client_files.read_contexts(message, self._find_request_sender(client)),
         )
         if self.turn != turn:
             return False
@@ -506,8 +508,8 @@ class AhpSession:
         return True
 
     def _cancel_other_starts(self, begun: str) -> None:
-        """Cancel the starts of turns whose chat was prompted by another client first. Clients have been told that these
-        turns have failed, so none may begin when the turn `begun` has ended."""
+        """Cancel the starts of turns whose chat was prompted by another client first. Clients see these turns as
+        failed, so none of them may begin when the turn `begun` has ended."""
         for turn, task in list(self._start_tasks.items()):
             if turn != begun:
                 self._drop_starting(turn)
@@ -549,8 +551,8 @@ class AhpSession:
         self._begin_turn(turn, first["userMessage"])
 
     def _steer(self) -> None:
-        """Give the steering message, which the model reads while the turn runs, to the host. A session has at most one,
-        and a new message replaces the old one. So the old one is removed first."""
+        """Pass the steering message, which the model reads while the turn runs, to the host. A session has at most one
+        such message, so the old message is removed first."""
         steering = self.state.get("steeringMessage")
         live = self._host.chats.get_live(self.chat)
         if steering and live is not None and live.state.turn == self.turn:
@@ -606,27 +608,27 @@ class AhpSession:
         active = self.state.get("activeClient")
         client = ActiveClient.model_validate(active) if active else None
         self.client_tools.owner = client.client_id if client else ""
-        self.return_client(self.client_tools.owner)
+        self.restore_client(self.client_tools.owner)
         self._host.toolbox.lend(self.chat, self.client_tools.make_tools(client.tools) if client else ())
 
     def remove_client(self, client: str) -> None:
-        """Handle that a client has left. Its calls wait for a while, because it may come back. It may have calls
-        although another client is active now."""
+        """Continue after a client has left. Its calls wait for a while, because the client may come back. It may have
+        calls although another client is active now."""
         if get_object(self.state, "activeClient").get("clientId") == client:
             self.dispatch(actions.ActiveClientChanged(session=self.uri, active_client=None))
             self.refresh()
         if client not in self._leaving and client in {self.client_tools.owner, *self._list_tool_clients().values()}:
             self._leaving[client] = self._front.start(self._abandon(client))
 
-    def return_client(self, client: str) -> None:
-        """Handle that a client has come back: its calls go on."""
+    def restore_client(self, client: str) -> None:
+        """Continue the calls of a client that has come back."""
         self.client_tools.departed.discard(client)
         if (leaving := self._leaving.pop(client, None)) is not None:
             leaving.cancel()
 
     async def _abandon(self, client: str) -> None:
-        """Wait a while for a client that has left. Then fail its calls, and no longer offer its tools."""
-        await asyncio.sleep(min(GRACE, self._host.unattended_calls.grace))
+        """Wait a while for a client that has left. Then end its calls with an error, and no longer offer its tools."""
+        await asyncio.sleep(min(GRACE_SECONDS, self._host.unattended_calls.grace))
         del self._leaving[client]
         self.client_tools.abandon(client)
         if self.client_tools.owner == client:

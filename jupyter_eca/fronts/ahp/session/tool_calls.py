@@ -74,24 +74,24 @@ class ToolCallProjection:
     def __init__(
         self,
         session: str,
-        state: Callable[[], Json],
+        get_state: Callable[[], Json],
         root: Path,
-        owner: Callable[[], str],
-        wording: Callable[[], Wording],
+        find_owner: Callable[[], str],
+        get_wording: Callable[[], Wording],
     ) -> None:
         """Make the projection of the session with this URI.
 
-        `state` returns its current state. `root` is the folder that paths in events are relative to. `owner` returns
-        the id of the client that runs the client tools, or "". `wording` returns the texts in the language of the
-        newest subscriber.
+        `get_state` returns its current state. `root` is the folder that paths in events are relative to. `find_owner`
+        returns the id of the client that runs the client tools, or "". `get_wording` returns the texts in the language
+        of the newest subscriber.
         """
         self._session = session
-        self._state = state
+        self._get_state = get_state
         self._root = root
-        self._owner = owner
-        self._wording = wording
+        self._find_owner = find_owner
+        self._get_wording = get_wording
 
-    def actions(self, turn: str, content: ToolCallContent, refusal: str) -> Iterator[actions.AhpAction]:
+    def project(self, turn: str, content: ToolCallContent, refusal: str) -> Iterator[actions.AhpAction]:
         """Yield the actions of an event of the turn with the id `turn`. The caller must dispatch each action before it
         takes the next one, because the next one is made from the state after it.
 
@@ -106,27 +106,27 @@ class ToolCallProjection:
             case ToolCallRunContent(manual_approval=True, remembers=remembers):
                 # If a client has ended the turn meanwhile, this code is not reached: `projection.py` projects only
                 # events of the active turn. So nobody is asked about a call of an ended turn.
-                yield self._make_ready(ids, content, options=list_options(self._wording(), remembers or ()))
+                yield self._make_ready(ids, content, options=list_options(self._get_wording(), remembers or ()))
             case ToolCallRunningContent():
-                yield from self._confirm(ids, content)
+                yield from self._show_running(ids, content)
             case ToolCalledContent():
-                yield from self._complete(ids, content)
+                yield from self._show_completed(ids, content)
             case ToolCallRejectedContent():
-                yield from self._refuse(ids, content, refusal)
+                yield from self._show_rejected(ids, content, refusal)
             case _:
                 pass
 
     def _find_status(self, id: str) -> str | None:
         """Return the status of a call in the current state; None if the state does not have the call yet."""
-        turn: Json = self._state().get("activeTurn") or {}
+        turn: Json = self._get_state().get("activeTurn") or {}
         calls = (part["toolCall"] for part in get_list(turn, "responseParts") if part["kind"] == "toolCall")
         return next((str(call["status"]) for call in calls if call["toolCallId"] == id), None)
 
     def _make_start(self, ids: _Ids, content: ToolCallContent) -> actions.ToolCallStart:
         """Make the action that adds a call to the turn."""
         name = content.name.removeprefix(CLIENT_PREFIX)
-        # Only a tool of a client has an owner, the client that runs it.
-        owner = (self._owner() or None) if content.server == CLIENT and content.origin is Origin.UNKNOWN else None
+        # Only a tool of a client has an owner: the client that runs it.
+        owner = (self._find_owner() or None) if content.server == CLIENT and content.origin is Origin.UNKNOWN else None
         bare_name = name.removeprefix(f"{content.server}__")  # a tool of another server is named `server__tool`
         display_name = bare_name.replace("_", " ").strip().capitalize() or name
         return actions.ToolCallStart(**ids, tool_name=name, display_name=display_name, tool_client_id=owner)
@@ -157,7 +157,7 @@ class ToolCallProjection:
             confirmed=confirmed,
         )
 
-    def _confirm(self, ids: _Ids, content: ToolCallRunningContent) -> Iterator[actions.AhpAction]:
+    def _show_running(self, ids: _Ids, content: ToolCallRunningContent) -> Iterator[actions.AhpAction]:
         """Yield the action after which a call is shown as running."""
         status = self._find_status(content.id)
         if status == "streaming":
@@ -165,7 +165,7 @@ class ToolCallProjection:
         elif status == "pending-confirmation":
             yield actions.ToolCallApproved(**ids, approved=True, confirmed="user-action")
 
-    def _complete(self, ids: _Ids, content: ToolCalledContent) -> Iterator[actions.AhpAction]:
+    def _show_completed(self, ids: _Ids, content: ToolCalledContent) -> Iterator[actions.AhpAction]:
         """Yield the actions after which a call is shown as completed."""
         if self._find_status(content.id) == "streaming":
             yield self._make_ready(ids, content, confirmed="not-needed")
@@ -186,7 +186,7 @@ class ToolCallProjection:
             error={"message": text or "It failed."} if content.error else None,
         )
 
-    def _refuse(self, ids: _Ids, content: ToolCallRejectedContent, refusal: str) -> Iterator[actions.AhpAction]:
+    def _show_rejected(self, ids: _Ids, content: ToolCallRejectedContent, refusal: str) -> Iterator[actions.AhpAction]:
         """Yield the actions for a rejected call, depending on what the state shows of it."""
         status = self._find_status(content.id)
         reason = "skipped" if content.reason in {RejectReason.STOP, RejectReason.ORDER} else "denied"
@@ -205,15 +205,15 @@ class ToolCallProjection:
         """Return the reason of a rejection, for the user. None if the user has rejected the call."""
         match reason:
             case RejectReason.CONFIG:
-                return self._wording().denied_by_rule
+                return self._get_wording().denied_by_rule
             case RejectReason.NOBODY:
-                return self._wording().denied_unattended
+                return self._get_wording().denied_unattended
             case RejectReason.HOOK:
-                return self._wording().denied_by_hook
+                return self._get_wording().denied_by_hook
             case RejectReason.ORDER:
-                return self._wording().skipped_after_failure
+                return self._get_wording().skipped_after_failure
             case RejectReason.PLAN:
-                return self._wording().only_proposed
+                return self._get_wording().only_proposed
             case RejectReason.USER | RejectReason.STOP:
                 return None
 

@@ -1,8 +1,8 @@
 """Owns the parsing of the marks by which a shell reports in its output where a command begins and how it ended. Pure.
 
 A shell with a shell integration writes such marks between its output. They are escape sequences: `OSC 133` comes from
-FinalTerm, `OSC 633` from VS Code, `OSC 1337` from iTerm, and `OSC 7` is written by many shells. It must not know
-terminals: `terminals.py` makes actions of the parsed pieces.
+FinalTerm, `OSC 633` from VS Code, `OSC 1337` from iTerm, and `OSC 7` is written by many shells. This module must not
+know terminals: `terminals.py` makes actions of the parsed pieces.
 
 A mark looks like this: ESC `]133;D;0` BEL. OSC is the name of the two characters at its beginning. `133` is its kind.
 The letter says what happens: A the prompt begins, B the prompt ends and the user types, C the command starts, D the
@@ -69,6 +69,7 @@ class FolderChanged:
 
 
 OutputPiece = TerminalText | PromptStarted | CommandStarted | CommandFinished | FolderChanged
+"""A piece of a shell's output: a text, or what a mark reports."""
 
 
 class OutputParser:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 # How many characters of output are kept for clients that subscribe later. If there is more output, the older half is
 # dropped, because a terminal may run for weeks.
-MAX_OUTPUT: Final = 1_000_000
+MAX_OUTPUT_CHARACTERS: Final = 1_000_000
 
 
 @dataclass
@@ -48,6 +48,8 @@ class Terminals:
     """The terminals of all clients."""
 
     _front: TerminalFront
+    """The front, whose hub has the states of the terminals."""
+
     _shells: Shells | None
     """Starts shells. None on a server without terminals; then the root does not list terminals."""
 
@@ -176,9 +178,9 @@ class Terminals:
         self._dispatch(actions.TerminalData(terminal=uri, data=text))
         content = get_list(self._front.hub.get_state(uri), "content")
         output = "".join(str(part.get("value", part.get("output", ""))) for part in content)
-        if len(output) > MAX_OUTPUT:
+        if len(output) > MAX_OUTPUT_CHARACTERS:
             self._dispatch(actions.TerminalCleared(terminal=uri))
-            self._dispatch(actions.TerminalData(terminal=uri, data=output[-MAX_OUTPUT // 2 :]))
+            self._dispatch(actions.TerminalData(terminal=uri, data=output[-MAX_OUTPUT_CHARACTERS // 2 :]))
 
     def _finish_command(self, uri: str, code: int | None) -> None:
         """Dispatch that a command has ended. A shell also reports an end at its first prompt and after an empty line,
