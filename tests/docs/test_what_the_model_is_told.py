@@ -93,6 +93,14 @@ async def test_the_page_shows_what_a_panel_sends(tmp_path: Path) -> None:
         assert await ask(there, "What are these?", "c7", 1500) == SHOWN["long"]
 
 
+async def test_the_page_shows_what_is_sent_of_a_file_that_is_named(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/shares.py").write_text("def share(df):\n    return df['price'] / df['price'].sum()")
+    async with sales(tmp_path, toolCall={"approval": {"allow": {"read_file": {}}}}) as there:
+        question = "What does `share` in lib/shares.py return?"
+        assert said(await answer(there.strict, question)) + "\n" == SHOWN["named"]
+
+
 async def test_the_page_shows_what_a_cell_sends(tmp_path: Path) -> None:
     async with sales(tmp_path, "busy") as there:
         lock = AnswerLock(notebook=NOTEBOOK, folder=str(tmp_path), cell="c6")

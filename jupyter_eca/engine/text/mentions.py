@@ -59,7 +59,7 @@ def find_mentions(message: str, signs: str = SIGNS) -> list[str]:
         sign, quoted, quoted_lines, plain = match.groups()
         if sign not in signs:
             continue
-        if mention := f"{quoted}{quoted_lines or ''}" if quoted else _trim(plain):
+        if mention := f"{quoted}{quoted_lines or ''}" if quoted else trim_punctuation(plain):
             mentions[mention] = None
     return list(mentions)
 
@@ -82,7 +82,7 @@ def split_mention(mention: str) -> tuple[str, int, int]:
     return match[1], min(start, end), max(start, end)
 
 
-def _trim(word: str) -> str:
+def trim_punctuation(word: str) -> str:
     """Return a word without the punctuation at its end. A closing bracket stays if the word has the opening one."""
     while word:
         last = word[-1]

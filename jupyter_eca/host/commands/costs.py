@@ -11,7 +11,7 @@ from jupyter_eca import redaction
 from jupyter_eca.engine.chat.export import add_fence
 from jupyter_eca.engine.model.budget import describe_outside_cost, format_dollars
 from jupyter_eca.engine.model.context_window import break_down, draw_window
-from jupyter_eca.host.chat.live_chat import now
+from jupyter_eca.host.chat.live_chat import Prompt, now
 from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
 from jupyter_eca.host.commands.base import NativeCommand, find_outside_agent
 from jupyter_eca.host.commands.instructions import get_prompt_and_tools
@@ -99,7 +99,7 @@ async def prompt_show(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     """Show the system prompt and the whole request. Raises: ProviderError when there is no model."""
     if (outside := await find_outside_agent(place)) is not None:
         return CommandAnswer(_OWN_REQUESTS.format(title=outside.title))
-    request = await place.host.turns.draft(place.chat, call.text, place.kernel)
+    request = (await place.host.estimates.compute(Prompt(place.chat, call.text), place.kernel)).request
     system = f"The system prompt for `{request.model}`, word for word:\n\n{add_fence(request.system, 'markdown')}"
     request_text = add_fence(describe_request(place.host.catalog, request), "json")
     return CommandAnswer(f"{redaction.redact(system)}\n\nThe whole request:\n\n{request_text}")

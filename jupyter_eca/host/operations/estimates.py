@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.turn.turns import Turns
     from jupyter_eca.plugins.providers.catalog import Catalog
     from jupyter_eca.protocol.context import ChatContext
+    from jupyter_eca.workspace.ports import Kernel
 
 # The seconds that the size of a context is remembered, and the number of contexts whose size is remembered.
 _MAX_AGE_SECONDS: Final = 30.0
@@ -96,8 +97,8 @@ class Estimates:
         tokens = sum([await self._measure(prompt.chat, context) for context in prompt.contexts])
         return await self._add_price(prompt, request, tokens)
 
-    async def compute(self, prompt: Prompt) -> Estimate:
-        """Return the exact request of a prompt, with its estimate."""
+    async def compute(self, prompt: Prompt, kernel: Kernel | None = None) -> Estimate:
+        """Return the exact request of a prompt, with its estimate. `kernel` is that of the cell which asks."""
         # A command of the user may stand for a message to the model.
         model_message = ""
         if prompt.message.startswith("/") and not await self._commands.answers_without_model(prompt.message):
@@ -106,7 +107,7 @@ class Estimates:
         live = await self._chats.load(prompt.chat)
         found = await self._prompt_contexts.draft(live, prompt, model_message or prompt.message)
         return await self._add_price(
-            prompt, await self._turns.draft_prompt(prompt, None, *as_model_input(found, model_message))
+            prompt, await self._turns.draft_prompt(prompt, kernel, *as_model_input(found, model_message))
         )
 
     async def _add_price(self, prompt: Prompt, request: ModelRequest, more_tokens: int = 0) -> Estimate:

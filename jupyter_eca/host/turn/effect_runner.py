@@ -84,7 +84,7 @@ from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import Report, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from jupyter_eca.engine.approval.call_targets import CallTargets
     from jupyter_eca.engine.approval.policy import Adjusted
@@ -104,6 +104,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.turn.prompt_contexts import PromptContexts
     from jupyter_eca.host.turn.setup import Setups
     from jupyter_eca.host.turn.tool_context import ToolContexts
+    from jupyter_eca.plugins.contexts.base import Material
     from jupyter_eca.plugins.tools.base import Tool
     from jupyter_eca.protocol.content import ToolCallDetails
     from jupyter_eca.workspace.known_versions import KnownVersions
@@ -242,8 +243,8 @@ class EffectRunner:
             self._chats.feed(chat, inputs.CompactionRequested(now(), outcome.focus), late=True)
             return
         model_message = outcome.message if outcome else prompt.model_message
-        contexts, place = await self._prompt_contexts.read(chat, prompt, model_message or prompt.message)
-        found = [place, *contexts] if place else contexts
+        materials = await self._prompt_contexts.read(chat, prompt, model_message or prompt.message)
+        found = materials.list_all()
         text, images, documents = as_model_input(found, model_message) if found or model_message else ("", (), ())
         agent = self._services.current.resolved.agent(chat.state.setup.agent)
         text += plan_mode.write_instructions(agent) if agent.kind == PLAN else ""
@@ -258,9 +259,12 @@ class EffectRunner:
         if is_locked and chat.state.setup.outside:
             raise ToolError("The answers of an outside agent cannot be locked.", "Ask without --lock.")
         if lock is not None and is_locked:
-            turn.locking = await self._locked_answers.begin(chat, prompt, lock, model_message, contexts, now())
+            turn.locking = await self._locked_answers.begin(
+                chat, prompt, lock, model_message, materials.pointed_at, now()
+            )
         replay_setup = await self._locked_answers.prepare_replay(chat, chat.replay) if chat.replay else None
-        note = turn.locking.note if turn.locking else ""
+        notes = (turn.locking.note if turn.locking else "", _describe_named_files(materials.named_files))
+        note = " ".join(filter(None, notes))
         before = await self._hooks.before_request(chat, command=bool(model_message))
         if before is not None:
             text, setup = text + before.context, replay_setup or before.setup
@@ -700,6 +704,12 @@ def _depends_on_sources(details: ToolCallDetails | None) -> bool:
             return any(isinstance(change, EditCell | DeleteCell) for change in changes or ())
         case _:
             return False
+
+
+def _describe_named_files(files: Iterable[Material]) -> str:
+    """Return the line that tells the user which files are sent, because the message names them; "" for none."""
+    names = ", ".join(file.label for file in files)
+    return f"Sent with the message, which names them: {names}." if names else ""
 
 
 def is_about_model(error: ProviderError) -> bool:

@@ -1,5 +1,6 @@
-"""Reads the contexts of a prompt: those that a client sent, those that the message mentions, and the place of the cell
-that asks. It decides which of them the model needs, and checks whether it may read the notebook of the place.
+"""Reads the contexts of a prompt: those that a client sent, those that the message mentions, the short files that it
+names, and the place of the cell that asks. It decides which of them the model needs, and checks whether the model may
+read the notebook of the place and the named files.
 
 It must not know how a context is read: `plugins/contexts` does. `effect_runner` and `host/operations/estimates.py` use
 it, so what is shown before a prompt is sent is what is sent.
@@ -7,16 +8,18 @@ it, so what is shown before a prompt is sent is what is sent.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.approval.policy import Decision, Policy, decide
 from jupyter_eca.engine.text.mentions import SIGNS
+from jupyter_eca.engine.text.named_paths import find_named_paths
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.tools.path_resolution import find_call_targets
 from jupyter_eca.host.turn import path_rules
 from jupyter_eca.plugins.contexts.mcp_resource import describe_changed
+from jupyter_eca.plugins.contexts.reading.named_files import find_named_files
 from jupyter_eca.plugins.contexts.resolve import find_mentioned_contexts, read_asking_place, read_materials
 from jupyter_eca.protocol.context import CursorContext
 
@@ -37,6 +40,25 @@ _READER: Final = "notebook_read"
 _FILE_READER: Final = "read_file"
 
 
+@dataclass(frozen=True, slots=True)
+class PromptMaterials:
+    """What was read for a prompt."""
+
+    pointed_at: tuple[Material, ...] = ()
+    """The contexts that a client sent or that the message mentions, and the resources of MCP servers that have changed.
+    They are a part of a locked question."""
+    place: Material | None = None
+    """The place of the cell that asks; None for a prompt of a panel or an editor. It changes with each run, so it is no
+    part of a locked question."""
+    named_files: tuple[Material, ...] = ()
+    """The short files that the message names without the sign of a mention. The message itself stays the same when they
+    change, so they are no part of a locked question."""
+
+    def list_all(self) -> list[Material]:
+        """Return all materials in the order in which the model reads them."""
+        return [*((self.place,) if self.place else ()), *self.pointed_at, *self.named_files]
+
+
 class PromptContexts:
     """Reads the contexts of the prompts of one host."""
 
@@ -44,18 +66,20 @@ class PromptContexts:
         self._services = services
         self._contexts = contexts
 
-    async def read(self, chat: LiveChat, prompt: Prompt, message: str) -> tuple[list[Material], Material | None]:
+    async def read(self, chat: LiveChat, prompt: Prompt, message: str) -> PromptMaterials:
         """Read the contexts of the prompt whose turn is under way, and the resources of MCP servers that have changed.
         The chat remembers the prompt's last cursor in a file.
 
-        The second value is the place of the cell that asks, None for a prompt of a panel or an editor. It is not in the
-        list, because the list is a part of a locked question, and the place changes with each run.
+        `message` is what the model gets. It differs from the user's message if that is a command.
         """
         changed = await self._services.mcp.read_changed_resources(prompt.chat)
         tells_place = chat.kernel is not None and self._services.config.notebook.place
         may_mention = any(sign in message for sign in SIGNS)
-        if not (prompt.contexts or changed or tells_place or may_mention):
-            return [], None
+        # A command's own text may name files, too, but those are not what the user asks about. An outside agent reads
+        # files on its own.
+        names_files = message == prompt.message and not chat.state.setup.outside and bool(find_named_paths(message))
+        if not (prompt.contexts or changed or tells_place or may_mention or names_files):
+            return PromptMaterials()
         surroundings = self._contexts.build_surroundings(prompt.chat, chat.kernel, chat.asked_notebook, chat.known)
         surroundings = self._add_checks(surroundings, chat, chat.state.setup.policy or Policy())
         contexts = [*prompt.contexts, *await find_mentioned_contexts(surroundings, message, prompt.contexts)]
@@ -64,7 +88,8 @@ class PromptContexts:
             place = await read_asking_place(surroundings, prompt.lock.cell if prompt.lock else "", contexts)
         changes = describe_changed(changed, contexts)
         found = await _read_new(chat, surroundings, contexts)
-        return [*found, *changes], place
+        named = await find_named_files(surroundings, message, contexts) if names_files else []
+        return PromptMaterials((*found, *changes), place, tuple(await read_materials(surroundings, named)))
 
     async def read_during_turn(self, chat: LiveChat, message: str, contexts: Iterable[ChatContext]) -> list[Material]:
         """Read the contexts of a message that the user sends while the turn of a chat goes on: those that the client
@@ -78,12 +103,12 @@ class PromptContexts:
         """Read the contexts of a prompt that is not sent yet. Nothing is remembered."""
         notebook = next((context.path for context in prompt.contexts if isinstance(context, CursorContext)), "")
         agent = self._services.current.resolved.agent(prompt.choice.fill_from(chat.choice).agent)
-        surroundings = self._contexts.build_surroundings(prompt.chat, None, notebook)
+        surroundings = self._contexts.build_surroundings(prompt.chat, None, notebook, chat.known.for_call())
         surroundings = self._add_checks(surroundings, chat, agent.policy)
-        contexts = drop_known_cursor(chat.cursor, prompt.contexts)
-        return await read_materials(
-            surroundings, [*contexts, *await find_mentioned_contexts(surroundings, message, contexts)]
-        )
+        sent = drop_known_cursor(chat.cursor, prompt.contexts)
+        contexts = [*sent, *await find_mentioned_contexts(surroundings, message, sent)]
+        named = await find_named_files(surroundings, message, contexts) if message == prompt.message else []
+        return await read_materials(surroundings, [*contexts, *named])
 
     def _add_checks(self, surroundings: Surroundings, chat: LiveChat, policy: Policy) -> Surroundings:
         """Return the surroundings with the checks of what the model may read. `policy` are the rules of the turn."""

@@ -108,6 +108,10 @@ class RequestView:
         """Return whether a text matches."""
         return self.search(pattern) is not None
 
+    def knows_file(self, path: str) -> bool:
+        """Return whether a text has the content of a file that came with a message."""
+        return self.knows(re.escape(f'<context name="{path}">'))
+
     def knows_skill(self, name: str, occasion: str = "") -> bool:
         """Return whether the model is told of a skill for this occasion and can load it."""
         pattern = rf"^- {re.escape(name)}:[^\n]*{re.escape(occasion)}"

@@ -102,7 +102,8 @@ class Refactor(Task):
 
     def play(self, view: RequestView) -> Story:
         names = [name for name in FILES if f"`{name}`" in view.news or name in view.news]
-        view = yield tuple(call("read_file", path=name) for name in names)
+        if unread := [name for name in names if not view.knows_file(name)]:
+            view = yield tuple(call("read_file", path=name) for name in unread)
         edits = [
             call("edit_file", path=name, original_content=OLD, new_content=NEW, all_occurrences=True) for name in names
         ]
