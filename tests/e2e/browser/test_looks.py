@@ -174,6 +174,29 @@ def test_the_buttons_of_a_message_cover_none_of_its_words(page: Page, lab: Lab) 
     )
 
 
+def test_a_message_has_no_empty_line_and_its_buttons_cover_no_word_of_the_answer(page: Page, lab: Lab) -> None:
+    panel = Panel.open(page, lab)
+    panel.ask("How many rows are there?")
+    panel.wait_until_idle()
+    message = panel.message("How many rows")
+    message.hover()
+    assert message.evaluate(
+        """message => {
+          const { paddingTop, paddingBottom } = getComputedStyle(message);
+          const line = message.querySelector('p').getBoundingClientRect().height;
+          const tools = message.querySelector('.eca-User-tools').getBoundingClientRect();
+          const answer = document.querySelector('.eca-Answer').getBoundingClientRect();
+          const x = tools.left + tools.width / 2;
+          return {
+            empty: Math.floor(message.clientHeight - parseFloat(paddingTop) - parseFloat(paddingBottom) - line),
+            lines: Math.round(line / parseFloat(getComputedStyle(message).lineHeight)),
+            below: tools.bottom <= answer.top,
+            reached: message.contains(document.elementFromPoint(x, tools.bottom - 3)),
+          };
+        }"""
+    ) == {"empty": 0, "lines": 1, "below": True, "reached": True}
+
+
 @pytest.mark.nightly
 def test_a_list_from_right_to_left_has_its_marks_on_the_right_and_no_room_on_the_left(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
