@@ -198,6 +198,20 @@ def test_a_message_has_no_empty_line_and_its_buttons_cover_no_word_of_the_answer
 
 
 @pytest.mark.nightly
+def test_a_chat_that_is_pinned_looks_pinned_when_the_pointer_is_elsewhere(page: Page, lab: Lab) -> None:
+    panel = Panel.open(page, lab)
+    pin = panel.node.get_by_role("button", name="Pin this chat")
+    look = "button => [getComputedStyle(button).color, getComputedStyle(button).backgroundColor]"
+    panel.box.hover()
+    before = pin.evaluate(look)
+    pin.click()
+    panel.box.hover()
+    expect(pin).to_have_attribute("aria-pressed", "true")
+    after = pin.evaluate(look)
+    assert [new != old for new, old in zip(after, before, strict=True)] == [True, True]
+
+
+@pytest.mark.nightly
 def test_a_list_from_right_to_left_has_its_marks_on_the_right_and_no_room_on_the_left(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("a list")
