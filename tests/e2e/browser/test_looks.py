@@ -212,6 +212,27 @@ def test_a_chat_that_is_pinned_looks_pinned_when_the_pointer_is_elsewhere(page: 
 
 
 @pytest.mark.nightly
+def test_a_long_cell_in_the_list_of_mentions_is_cut_off_with_dots_and_keeps_its_number(page: Page, lab: Lab) -> None:
+    Notebook.show(page, lab, ["total = " + " + ".join(f"column_{n}" for n in range(30))], "long-name.ipynb")
+    panel = Panel.show(page)
+    panel.box.fill("@column_1")
+    row = panel.node.locator(".eca-Completion li").filter(has_text="total =").first
+    number = row.locator(".eca-Completion-detail")
+    expect(number).to_have_text("cell:1", timeout=SECONDS * 1000)
+    assert number.evaluate(
+        """detail => {
+          const row = detail.parentElement.getBoundingClientRect();
+          const range = document.createRange();
+          range.selectNodeContents(detail);
+          const { left, right } = range.getBoundingClientRect();
+          const label = detail.previousElementSibling;
+          const end = label.getBoundingClientRect().right;
+          return [left >= end, right <= row.right, getComputedStyle(label).textOverflow];
+        }"""
+    ) == [True, True, "ellipsis"]
+
+
+@pytest.mark.nightly
 def test_a_list_from_right_to_left_has_its_marks_on_the_right_and_no_room_on_the_left(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("a list")
