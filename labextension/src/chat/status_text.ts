@@ -44,9 +44,28 @@ function describeActivity(state: State, chat: Chat, trans: TranslationBundle): s
   return state.configured && state.models.length === 0 && !hasOutsideAgent ? trans.__('no model') : '';
 }
 
-/** Whether something in a chat waits for a decision or an answer. */
+/**
+ * Describe what a running chat does. What waits for the user comes first: the server does not say it again to a page that
+ * opens the chat later, and it does not say it of a question, or of a call of a subagent.
+ */
+export function describeProgress(chat: Chat, trans: TranslationBundle): string {
+  if (chat.status === 'stopping') {
+    return trans.__('Stopping…');
+  }
+  if (chat.questions.length > 0) {
+    return trans.__('Waiting for your answer');
+  }
+  return isWaiting(chat) ? trans.__('Waiting for approval') : chat.progress;
+}
+
+/** Whether something in a chat, or in one of its subagents, waits for a decision or an answer. */
 export function isWaiting(chat: Chat): boolean {
-  return chat.questions.length > 0 || chat.blocks.some(block => block.kind === 'tool' && block.status === 'waiting');
+  return (
+    chat.questions.length > 0 ||
+    [chat, ...Object.values(chat.subagents ?? {})].some(({ blocks }) =>
+      blocks.some(block => block.kind === 'tool' && block.status === 'waiting')
+    )
+  );
 }
 
 /** Return the cost of the chat or, if the price is not known, its tokens. */

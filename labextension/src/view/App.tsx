@@ -16,6 +16,7 @@ import { Block, findPlan, UserBlock } from '../chat/blocks';
 import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
 import { deleteChat, renameChat } from '../chat/chat_list';
 import { listWaitingChats } from '../chat/waiting_chats';
+import { describeProgress } from '../chat/status_text';
 import { searchChats } from '../chats/search';
 import { Drafts, putBackMessage, startChat, UnsentMessage } from '../chat/drafts';
 import { FirstSteps } from './first_run/first_steps';
@@ -516,7 +517,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
           busy={busy}
           sentCount={sentCount}
           onEarlier={chat.startCursor === undefined ? undefined : () => void fetchOlderPage(session, chat)}
-          progress={chat.status === 'stopping' ? trans.__('Stopping…') : chat.progress}
+          progress={describeProgress(chat, trans)}
           chatId={chat.id}
           onApprove={onApprove}
           onReject={onReject}

@@ -8,7 +8,7 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
 import { ApprovalRules, makeCallKey } from '../../src/chat/approval_rules';
-import { addContent } from '../../src/chat/blocks';
+import { addContent, ToolBlock } from '../../src/chat/blocks';
 import { joinWords, parsePairs, splitWords } from '../../src/settings/command_line';
 import { DEFAULTS, readPreferences } from '../../src/view/common/preferences';
 import {
@@ -22,7 +22,7 @@ import {
 import { Peer } from '../../src/wire/rpc';
 import { Session } from '../../src/chat/session';
 import { createState, createChat, reduce } from '../../src/chat/state';
-import { describeStatus } from '../../src/chat/status_text';
+import { describeProgress, describeStatus } from '../../src/chat/status_text';
 import { RuleProposal, formatRule } from '../../src/view/tools/RuleProposal';
 import { CostTable } from '../../src/settings/Costs';
 import { Env, EnvProvider } from '../../src/view/common/env';
@@ -283,6 +283,21 @@ test('the cost is shown by message, chat, notebook and day, and requests of unkn
   const columns = [...html.matchAll(/<th scope="col">([^<]+)</g)].map(([, column]) => column);
   expect(columns).toEqual(['Cost', 'Requests', 'Tokens in', 'Of these cached', 'Tokens out']);
   expect(html).toContain('0.012 USD and 1 of unknown price');
+});
+
+test('what waits for the user is named instead of what the server has said of the turn', () => {
+  const running = { ...createChat('a'), status: 'running', progress: 'Calling a tool' } as const;
+  expect(describeProgress(running, trans)).toBe('Calling a tool');
+  const asked = { ...running, questions: [{ chatId: 'a', question: 'Which?', allowFreeform: true, key: 1 }] };
+  expect(describeProgress(asked, trans)).toBe('Waiting for your answer');
+  const called = { kind: 'tool', key: 'c', id: 'c', name: 'run_code', server: 'ECA', origin: 'native' } as const;
+  const call: ToolBlock = { ...called, status: 'waiting', argumentsText: '', arguments: {}, outputs: [] };
+  expect(describeProgress({ ...running, progress: '', blocks: [call] }, trans)).toBe('Waiting for approval');
+  const inside = { ...running, subagents: { b: { ...running, blocks: [call] } } };
+  expect(describeProgress(inside, trans)).toBe('Waiting for approval');
+  const state = { ...createState('a'), connection: 'open', configured: true, models: ['x/big'] } as const;
+  expect(describeStatus(state, inside, trans)).toMatch(/waits for you/);
+  expect(describeProgress({ ...asked, status: 'stopping' }, trans)).toBe('Stopping…');
 });
 
 test('the status bar shows model, activity and cost, and an activity that waits for the user comes first', () => {
