@@ -24,8 +24,8 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
   const { servers } = React.useSyncExternalStore(session.subscribe, () => session.state);
   const [listed, setListed] = React.useState<ApprovalsListResult>();
   const [adding, setAdding] = React.useState(false);
-  /** The file to which the last rule was written; empty when none was. */
-  const [written, setWritten] = React.useState('');
+  /** What the user did last, in words; empty while nothing was done. */
+  const [result, setResult] = React.useState('');
   const reload = React.useCallback(async () => {
     setListed(await session.requestOrShowError('approvals/list', {}));
   }, [session]);
@@ -49,7 +49,8 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
           tools={listTools(Object.values(servers))}
           onAdd={async rule => {
             try {
-              setWritten((await session.request('approvals/add', rule)).file);
+              const { file } = await session.request('approvals/add', rule);
+              setResult(trans.__('The rule was written to %1.', file));
             } catch (error) {
               return describeError(error, trans);
             }
@@ -66,7 +67,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
           type="button"
           className="eca-Button eca-mod-main"
           onClick={() => {
-            setWritten('');
+            setResult('');
             setAdding(true);
           }}
         >
@@ -74,12 +75,13 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
         </button>
       )}
       <p className="eca-Note" role="status">
-        {written === '' ? '' : trans.__('The rule was written to %1.', written)}
+        {result}
       </p>
       <RuleList
         listed={listed}
         onRemove={async ({ decision, rule, argsMatchers = {} }) => {
-          await session.requestOrShowError('approvals/remove', { decision, rule, argsMatchers });
+          const removed = await session.requestOrShowError('approvals/remove', { decision, rule, argsMatchers });
+          setResult(removed === undefined ? '' : trans.__('The rule for %1 was removed.', rule));
           await reload();
         }}
       />

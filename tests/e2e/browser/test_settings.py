@@ -207,8 +207,11 @@ def test_a_default_a_budget_a_changed_server_and_a_new_rule_are_written_to_the_f
     assert parse(config.read_text())["toolCall"]["approval"]["deny"] == {
         "eca__shell_command": {"argsMatchers": {"command": ["git push.*"]}}
     }
-    body.get_by_role("button", name="Remove the rule eca__shell_command").click()
-    expect(body.get_by_role("button", name="Remove the rule eca__shell_command")).to_have_count(0)
+    remove = body.get_by_role("button", name="Remove the rule eca__shell_command")
+    assert remove.evaluate("button => button.offsetWidth * 2 < button.parentElement.offsetWidth")
+    remove.click()
+    expect(remove).to_have_count(0)
+    expect(body.get_by_role("status").filter(has_text="The rule for eca__shell_command was removed.")).to_be_visible()
     config.unlink()
 
 
