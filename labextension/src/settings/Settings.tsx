@@ -36,7 +36,7 @@ const ICONS: Readonly<Record<Section, IconName>> = {
   providers: 'link',
   rules: 'check',
   jobs: 'retry',
-  costs: 'variable',
+  costs: 'bars',
   report: 'question'
 };
 

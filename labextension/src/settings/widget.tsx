@@ -15,7 +15,7 @@ import { isSection, Section, Settings } from './Settings';
 
 /** The settings as a widget of Lab. `panel` has the session and what the views use of Lab. */
 export class SettingsWidget extends ReactWidget {
-  private section: Section = 'servers';
+  private section: Section = 'defaults';
 
   constructor(private readonly panel: AssistantPanel) {
     super();
