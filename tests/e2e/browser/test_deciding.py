@@ -90,7 +90,7 @@ def test_a_key_is_for_the_call_that_shows_it(page: Page, lab: Lab, tmp_path: Pat
     expect(waiting).to_have_count(2, timeout=SECONDS * 1000)
     keys = waiting.locator("kbd:visible")
     waiting.first.locator(".eca-Tool-head").focus()
-    expect(keys).to_have_text(["Ctrl+Enter", "Ctrl+Backspace"])
+    expect(keys).to_have_text(["Ctrl+Enter", "Ctrl+⌫"])
     expect(waiting.first.locator("kbd:visible")).to_have_count(2)
     # A key edits the text in the box, and decides nothing. In the empty box, only the key that approves is shown.
     panel.box.focus()

@@ -101,7 +101,8 @@ export function Approval({
       }}
     >
       {trans.__('Reject…')}
-      {hasKey && <kbd aria-hidden="true">{DECISION_KEYS.reject}</kbd>}
+      {/* The sign on the key is short: while the focus is in the prompt box, its room is empty. */}
+      {hasKey && <kbd aria-hidden="true">Ctrl+⌫</kbd>}
     </button>
   );
   if (rights?.approves === false) {
