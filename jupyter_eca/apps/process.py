@@ -155,6 +155,10 @@ class ProcessDoor:
                     return
             except ConfigError as error:
                 answer.set_exception(error)
+            except Exception as error:
+                if not answer.done():
+                    answer.set_exception(error)  # otherwise the client would wait for the host forever
+                raise
 
     async def get_host(self, params: InitializeParams) -> Host:
         """Let `run` make the host, and return it. Raises: ConfigError."""

@@ -15,6 +15,7 @@ from jupyter_eca.errors import LocalError, RemoteError, TurnError
 from jupyter_eca.protocol.content import TextContent
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.mcp_client.house import sdk
+from tests.plugins.test_loader import install
 from tests.support.host_and_client import PATIENCE, settings
 
 if TYPE_CHECKING:
@@ -212,4 +213,13 @@ async def test_a_configuration_that_cannot_be_used_is_named(tmp_path: Path) -> N
     (tmp_path / "set.json").write_text("{")
     with pytest.raises(RemoteError, match=r"set\.json is not JSON"):
         async with jupyter_eca.connect(folder=tmp_path, config_file=tmp_path / "set.json"):
+            pass
+
+
+async def test_an_engine_that_cannot_be_started_because_of_a_fault_ends_the_connection(plug: Path) -> None:
+    (plug / "faulty_plug.py").write_text("class Faulty:\n    spec = None\nTOOLS = (Faulty(),)\n")
+    install(plug, "tools", theirs="faulty_plug:TOOLS")
+    (plug / "set.json").write_text("{}")
+    with pytest.raises(RemoteError):
+        async with asyncio.timeout(PATIENCE), jupyter_eca.connect(folder=plug, config_file=plug / "set.json"):
             pass
