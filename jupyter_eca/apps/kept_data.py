@@ -21,8 +21,7 @@ from jupyter_eca.host.kept_data.archive import write_archive
 from jupyter_eca.host.kept_data.kept_files import KeptFiles
 from jupyter_eca.host.kept_data.purge import count_alone, purge
 from jupyter_eca.host.store.kept_rows import ChatScope, UserScope, WorkspaceScope, read_rows
-from jupyter_eca.plugins import loader
-from jupyter_eca.plugins.providers.catalog import Catalog
+from jupyter_eca.plugins.providers.catalog import Catalog, find_plugs
 from jupyter_eca.workspace.paths import find_database
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ def _register_secrets(database: Path, rows: KeptRows, config_file: Path | None) 
     keys = open_key_store(database)
     keys.load()
     trusted = open_trusted_folders(database)
-    plugs = loader.find("providers", "PROVIDER")
+    plugs = find_plugs()
     for folder in [Path.cwd(), *filter(Path.is_dir, map(Path, rows.list_workspaces()))]:
         settings = config.read_config([folder], config_file, trust=trusted, skip_broken_projects=True)
         register_secrets(settings)

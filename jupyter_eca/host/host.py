@@ -59,7 +59,7 @@ from jupyter_eca.instructions import Interpreters
 from jupyter_eca.mcp_client import McpManager
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.contexts.reading.recent_look import Glances
-from jupyter_eca.plugins.providers.catalog import Catalog
+from jupyter_eca.plugins.providers.catalog import Catalog, find_plugs
 from jupyter_eca.plugins.providers.credentials.sign_in import Logins
 from jupyter_eca.protocol.job import JobsListResult
 from jupyter_eca.protocol.lifecycle import MessageType
@@ -129,7 +129,7 @@ class Host:
         keys = credentials.open_key_store(database)
         self.folder_trust = FolderTrust(current, trusted, read, self.reload)
         subscribers = self.subscribers = Subscribers()
-        catalog = self.catalog = Catalog(loader.find("providers", "PROVIDER"), config, keys)
+        catalog = self.catalog = Catalog(find_plugs(), config, keys)
         self.logins = Logins(catalog, keys, partial(notices.announce_sign_in, subscribers, catalog))
         store = self.store = Store(database, str(min(workspace.files.roots)), lambda events: self.chats.publish(events))
         store.on_unsaved = partial(notices.announce_unsaved, subscribers)

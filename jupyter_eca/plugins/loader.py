@@ -11,7 +11,10 @@ import pkgutil
 import sys
 from functools import cache, lru_cache
 from importlib.metadata import EntryPoints, entry_points
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _log = logging.getLogger(__name__)
 
@@ -25,9 +28,9 @@ _FOLDERS = {
 }
 
 
-def find(kind: str, constant: str) -> dict[str, Any]:
+def find(kind: str, constant: str, check: Callable[[Any], None] | None = None) -> dict[str, Any]:
     """Return the constants of all plugs of a kind (`providers`, `tools`, ...), by the name of their module or entry
-    point.
+    point. `check` raises TypeError for a constant that is no plug of this kind, see `check_plug`.
 
     A third party's plug (entry point group `jupyter_eca.<kind>`) that cannot be loaded is logged and left out, because
     it must not stop the assistant. A plug of ours that cannot be loaded raises its error, because that is a bug. If two
@@ -40,10 +43,15 @@ def find(kind: str, constant: str) -> dict[str, Any]:
         if module.name != "base":  # `base` has the interface of the plugs
             imported = importlib.import_module(f"{package.__name__}.{module.name}")
             if hasattr(imported, constant):
-                found[module.name] = getattr(imported, constant)
+                plug = getattr(imported, constant)
+                if check is not None:
+                    check(plug)
+                found[module.name] = plug
     for entry in _list_entry_points(tuple(sys.path)).select(group=f"jupyter_eca.{kind}"):
         try:
             plug = entry.load()
+            if check is not None:
+                check(plug)
         except Exception:  # noqa: BLE001  # the boundary to plugs: anything may be wrong in them
             _log.exception("the %s plug %s of %s cannot be loaded", kind, entry.name, entry.value)
             continue
@@ -51,6 +59,14 @@ def find(kind: str, constant: str) -> dict[str, Any]:
             _warn_of_replacement(kind, entry.name, entry.value)
         found[entry.name] = plug
     return found
+
+
+def check_plug(plug: object, kind: type | tuple[type, ...], wanted: str) -> None:
+    """Check that a plug is an object of a kind, and not the class of such an object. `wanted` says what its author must
+    write. Raises: TypeError."""
+    if isinstance(plug, type) or not isinstance(plug, kind):
+        found = f"the class {plug.__name__}" if isinstance(plug, type) else f"of the type {type(plug).__name__}"
+        raise TypeError(f"The constant must be {wanted}. It is {found}.")
 
 
 @cache

@@ -217,7 +217,11 @@ async def test_a_configuration_that_cannot_be_used_is_named(tmp_path: Path) -> N
 
 
 async def test_an_engine_that_cannot_be_started_because_of_a_fault_ends_the_connection(plug: Path) -> None:
-    (plug / "faulty_plug.py").write_text("class Faulty:\n    spec = None\nTOOLS = (Faulty(),)\n")
+    (plug / "faulty_plug.py").write_text(
+        "from jupyter_eca.plugins.tools.base import Plain\n"
+        "class Faulty(Plain):\n    spec = None\n    async def run(self, context, arguments):\n        pass\n"
+        "TOOLS = (Faulty(),)\n"
+    )
     install(plug, "tools", theirs="faulty_plug:TOOLS")
     (plug / "set.json").write_text("{}")
     with pytest.raises(RemoteError):

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from jupyter_eca.host import commands
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.tools.base import NativeTool
+from tests.support.host_and_client import answer, desk, said
 from tests.support.path_arguments import find_undeclared
 
 if TYPE_CHECKING:
@@ -95,3 +97,33 @@ def test_a_plug_of_somebody_else_that_replaces_one_of_ours_is_named_in_one_warni
     assert caplog.messages == [
         "the providers plug scripted is replaced by somebodys_plug:PROVIDER, which has the same name"
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "constant", "source"),
+    [
+        ("providers", "PROVIDER", "class Echo:\n    name = 'echo'\nPROVIDER = Echo()"),
+        (
+            "providers",
+            "PROVIDER",
+            "from jupyter_eca.plugins.providers.scripted import PROVIDER\nPROVIDER = type(PROVIDER)",
+        ),
+        ("tools", "TOOLS", "from jupyter_eca.plugins.tools.tree import directory_tree\nTOOLS = (directory_tree)"),
+        ("tools", "TOOLS", "async def count_words(context, path):\n    pass\nTOOLS = (count_words,)"),
+        ("contexts", "CONTEXT", "CONTEXT = 'branch'"),
+        ("commands", "COMMANDS", "async def greet(place, call):\n    pass\nCOMMANDS = {'greet': greet}"),
+        ("agents", "AGENT", "AGENT = {'command': ['house-agent']}"),
+    ],
+)
+@pytest.mark.asyncio
+async def test_a_constant_that_is_no_plug_of_its_kind_is_left_out_and_the_log_says_what_to_write(
+    plug: Path, caplog: pytest.LogCaptureFixture, kind: str, constant: str, source: str
+) -> None:
+    module = f"mistake_{plug.name}"  # Python keeps modules by their names
+    (plug / f"{module}.py").write_text(source + "\n")
+    install(plug, kind, theirs=f"{module}:{constant}")
+    async with desk(plug, [{"message": "", "reply": [{"text": "In trees."}]}]) as table:
+        assert said(await answer(await table.client(), "Where do @parrots sleep?")) == "In trees."
+        await commands.list_commands(table.host)
+    assert f"the {kind} plug theirs of {module}:{constant} cannot be loaded" in caplog.text
+    assert "TypeError: The constant must be a" in caplog.text

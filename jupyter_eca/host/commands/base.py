@@ -6,8 +6,9 @@ It must not know the commands: each module of this folder has some, and `dispatc
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from jupyter_eca.plugins.loader import check_plug
 from jupyter_eca.protocol.command import ChatCommand, CommandArgument
 
 if TYPE_CHECKING:
@@ -59,3 +60,11 @@ class NativeCommand:
     def describe(self, name: str) -> ChatCommand:
         """Return the command as clients list it."""
         return ChatCommand(name=name, description=self.description, arguments=self.arguments)
+
+
+def check_commands(plug: Any) -> None:
+    """Check the constant `COMMANDS` of a plug. Raises: TypeError."""
+    wanted = 'a dict, such as `COMMANDS = {"greet": NativeCommand(greet, "Say hello")}`'
+    check_plug(plug, dict, wanted)
+    for command in plug.values():
+        check_plug(command, NativeCommand, wanted)

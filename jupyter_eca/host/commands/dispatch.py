@@ -18,7 +18,7 @@ from jupyter_eca.engine.text.slash_commands import expand, guess_command, parse
 from jupyter_eca.errors import EcaError
 from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
 from jupyter_eca.host.commands import markdown_commands, mcp_prompts, skills
-from jupyter_eca.host.commands.base import CommandPlace
+from jupyter_eca.host.commands.base import CommandPlace, check_commands
 from jupyter_eca.plugins import loader
 from jupyter_eca.protocol.command import ChatCommand, CommandKind
 
@@ -65,7 +65,8 @@ COMMAND_ORDER: Final = (
 @cache
 def find_native() -> Mapping[str, NativeCommand]:
     """Return the native commands by their names, in the order of `COMMAND_ORDER`."""
-    found = {name: command for plug in loader.find("commands", "COMMANDS").values() for name, command in plug.items()}
+    plugs = loader.find("commands", "COMMANDS", check_commands)
+    found = {name: command for plug in plugs.values() for name, command in plug.items()}
     return {name: found[name] for name in sorted(found, key=_sort_key)}
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca import redaction
 from jupyter_eca.plugins import loader
+from jupyter_eca.plugins.tools.base import check_tools
 from jupyter_eca.plugins.tools.configured import custom
 from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
 
@@ -30,7 +31,7 @@ class ToolRegistry:
     def __init__(self, servers: McpManager) -> None:
         self._servers = servers
         self._native: dict[str, Tool] = {
-            tool.spec.name: tool for tools in loader.find("tools", "TOOLS").values() for tool in tools
+            tool.spec.name: tool for tools in loader.find("tools", "TOOLS", check_tools).values() for tool in tools
         }
         servers.reserve_names(self._native)
         # By the id of the chat and the client that lends them.

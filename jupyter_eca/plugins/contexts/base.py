@@ -5,11 +5,12 @@ chooses. It must not know a kind of context: `resolve` finds the plugs and calls
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from jupyter_eca.config.policy.applied_policy import AppliedPolicy
 from jupyter_eca.config.schema import VariablesConfig
 from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.contexts.reading.recent_look import Glances
 from jupyter_eca.workspace.known_versions import KnownVersions
 
@@ -96,6 +97,7 @@ class Material:
     """False if `text` only says why the context cannot be read."""
 
 
+@runtime_checkable
 class Context(Protocol):
     """A context plug. A module of `contexts/` exports one as `CONTEXT`."""
 
@@ -111,3 +113,8 @@ class Context(Protocol):
     async def resolve(self, surroundings: Surroundings, context: Any) -> Material:
         """Read a context of this kind. Raises: ToolError, which says what the user can do."""
         ...
+
+
+def check_context(plug: object) -> None:
+    """Check the constant `CONTEXT` of a plug. Raises: TypeError."""
+    loader.check_plug(plug, Context, "an object with `kind`, `query` and `resolve`, such as `CONTEXT = Branch()`")

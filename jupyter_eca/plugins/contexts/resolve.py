@@ -16,7 +16,7 @@ from jupyter_eca.engine.model.texts import format_context
 from jupyter_eca.engine.text.mentions import find_mentions, parse_live, split_mention
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins import loader
-from jupyter_eca.plugins.contexts.base import Context, Material, Surroundings
+from jupyter_eca.plugins.contexts.base import Context, Material, Surroundings, check_context
 from jupyter_eca.plugins.contexts.reading import place
 from jupyter_eca.plugins.contexts.reading.open_notebook import CachedNotebooks
 from jupyter_eca.protocol.context import (
@@ -82,7 +82,7 @@ _MAX_MENTIONS: Final = 100
 @cache
 def find_plugs() -> Mapping[str, Context]:
     """Return the plugs by kind. The plug with the kind "" reads the contexts that no other plug knows."""
-    return {plug.kind: plug for plug in loader.find("contexts", "CONTEXT").values()}
+    return {plug.kind: plug for plug in loader.find("contexts", "CONTEXT", check_context).values()}
 
 
 async def list_offers(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.provider import BundledModel
 
 
+@runtime_checkable
 class Provider(Protocol):
     """A provider plug. A module of `providers/` exports one as `PROVIDER`."""
 

@@ -18,8 +18,9 @@ from jupyter_eca.config.policy.applied_policy import UNKNOWN_ADDRESS
 from jupyter_eca.config.policy.document import Feature
 from jupyter_eca.engine.model.texts import NO_MODEL
 from jupyter_eca.errors import FailureKind, ProviderError, UnknownModel
+from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.providers import prices
-from jupyter_eca.plugins.providers.base import HasAddress, Keyed, MayCostNothing, Serves
+from jupyter_eca.plugins.providers.base import HasAddress, Keyed, MayCostNothing, Provider, Serves
 from jupyter_eca.plugins.providers.credentials import api_keys
 from jupyter_eca.plugins.providers.credentials.api_keys import KeyOutcomes
 from jupyter_eca.plugins.providers.variants import ASKED_TO_THINK, find_default_thinking, merge_payloads, variants
@@ -31,11 +32,17 @@ if TYPE_CHECKING:
     from jupyter_eca.config.credentials import KeyStore
     from jupyter_eca.config.provider_schema import Payload
     from jupyter_eca.engine.model.delta import UsageDelta
-    from jupyter_eca.plugins.providers.base import Preset, Provider
+    from jupyter_eca.plugins.providers.base import Preset
     from jupyter_eca.plugins.providers.credentials.api_keys import ApiKey
 
 
 _log = logging.getLogger(__name__)
+
+
+def find_plugs() -> dict[str, Provider]:
+    """Return the plugs of all providers, by the names of their modules and entry points."""
+    wanted = "an object with `name`, `rank`, `models` and `stream`, such as `PROVIDER = Echo()`"
+    return loader.find("providers", "PROVIDER", lambda plug: loader.check_plug(plug, Provider, wanted))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,14 @@ from enum import StrEnum
 from string import Formatter
 from time import monotonic
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast, get_type_hints, runtime_checkable
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError, create_model
 
 from jupyter_eca.config.schema import VariablesConfig
 from jupyter_eca.engine.model.request import Remembers, ToolSpec
 from jupyter_eca.errors import LocalError, ToolError
+from jupyter_eca.plugins.loader import check_plug
 from jupyter_eca.workspace.known_versions import KnownVersions
 from jupyter_eca.workspace.tool_result import ToolResult, ignore_report
 
@@ -205,6 +206,7 @@ class DefaultNotebook(Protocol):
         ...
 
 
+@runtime_checkable
 class Tool(Protocol):
     """A tool: a native one (`@tool`), a custom one, one of an MCP server, or one that a client lends."""
 
@@ -296,6 +298,14 @@ class NativeTool:
         raises."""
         result = await self.function(context, **validate(self.arguments, arguments))
         return ToolResult(result) if isinstance(result, str) else result
+
+
+def check_tools(plug: Any) -> None:
+    """Check the constant `TOOLS` of a plug. Raises: TypeError."""
+    wanted = "a tuple of tools, such as `TOOLS = (count_words,)`, whose functions are below `@tool`"
+    check_plug(plug, (tuple, list), wanted)
+    for tool in plug:
+        check_plug(tool, Tool, wanted)
 
 
 def tool(
