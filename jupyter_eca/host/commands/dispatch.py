@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca import redaction
 from jupyter_eca.engine.text.slash_commands import expand, guess_command, parse
 from jupyter_eca.errors import EcaError
-from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
+from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement, CommandResult
 from jupyter_eca.host.commands import markdown_commands, mcp_prompts, skills
 from jupyter_eca.host.commands.base import CommandPlace, check_commands
 from jupyter_eca.plugins import loader
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jupyter_eca.engine.text.slash_commands import CommandCall
-    from jupyter_eca.host.chat.ports import ChatFilter, CommandResult
+    from jupyter_eca.host.chat.ports import ChatFilter
     from jupyter_eca.host.commands.base import NativeCommand
     from jupyter_eca.host.host import Host
     from jupyter_eca.workspace.ports import Kernel
@@ -144,7 +144,12 @@ async def _run(place: CommandPlace, call: CommandCall) -> CommandResult | None:
     """Run the first command with the name of the call. Return None if there is none, and if the name does not look like
     a typing error."""
     if command := find_native().get(call.name.lower()):
-        return await command.run(place, call)
+        result = await command.run(place, call)
+        # The function may be a plug's, whose types nobody has checked.
+        if not isinstance(result, CommandResult):  # pyright: ignore[reportUnnecessaryIsInstance]
+            wanted = "a CommandAnswer or a CommandReplacement"
+            raise TypeError(f"the command must return {wanted}, and returned {type(result).__name__}")
+        return result
     custom = await _find_custom(place.host)
     if file := custom.get(call.name) or custom.get(call.name.lower()):
         return CommandReplacement(expand(file.template, call))

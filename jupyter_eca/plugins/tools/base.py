@@ -294,9 +294,12 @@ class NativeTool:
     default_notebook: DefaultNotebook | None = None
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
-        """Run the function. Raises: ToolError for arguments that do not fit the schema; all that the function
-        raises."""
+        """Run the function. Raises: ToolError for arguments that do not fit the schema; TypeError when the function
+        returns something else than it should; all that the function raises."""
         result = await self.function(context, **validate(self.arguments, arguments))
+        # The function may be a plug's, whose types nobody has checked.
+        if not isinstance(result, str | ToolResult):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"the tool must return a str or a ToolResult, and returned {type(result).__name__}")
         return ToolResult(result) if isinstance(result, str) else result
 
 
@@ -335,10 +338,13 @@ def tool(
     the user may review its changes afterwards. `parts`, `replaced_by` and `about_sandbox` are those of `ToolSpec`. See
     `Tool` for the others.
 
-    Raises: LocalError when the summary has another placeholder than a plain `{argument}` of this tool.
+    Raises: LocalError when the function is not `async`, or the summary has another placeholder than a plain
+    `{argument}` of this tool.
     """
 
     def make(function: Callable[..., Any]) -> NativeTool:
+        if not inspect.iscoroutinefunction(function):
+            raise LocalError(f"A tool must be an async function: write `async def {function.__name__}`.")
         model = make_arguments_model(function)
         _check_summary(summary, model.model_fields)
         description = inspect.getdoc(function) or ""

@@ -94,6 +94,18 @@ async def test_a_command_of_a_plug_is_listed_without_a_row_anywhere_else(plug: P
         assert "greet" in [one.name for one in await commands.list_commands(table.host)]
 
 
+async def test_a_command_of_a_plug_that_returns_a_text_ends_the_turn_with_what_it_must_return(plug: Path) -> None:
+    (plug / "greeting_in_text.py").write_text(
+        "from jupyter_eca.host.commands import NativeCommand\n"
+        "async def greet(place, called):\n    return 'Hello'\n"
+        "COMMANDS = {'greet': NativeCommand(greet, 'Say hello')}\n"
+    )
+    install(plug, "commands", theirs="greeting_in_text:COMMANDS")
+    async with desk(plug, HELLO) as table:
+        told = said(await answer(await table.client(), "/greet"), "system")
+        assert "must return a CommandAnswer or a CommandReplacement, and returned str" in told
+
+
 async def test_the_order_of_commands_names_only_those_there_are() -> None:
     assert set(COMMAND_ORDER) <= find_native().keys()
 

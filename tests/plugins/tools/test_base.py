@@ -12,6 +12,8 @@ from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.workspace.head_and_tail import MAX_RESULT_CHARS, truncate_result
 from jupyter_eca.workspace.ports import Files
 from jupyter_eca.workspace.tool_result import ToolResult
+from tests.plugins.test_loader import install
+from tests.support.host_and_client import answer, desk, said
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +73,28 @@ def test_a_summary_that_could_fail_on_what_a_model_writes_is_refused_at_once(sum
 
     with pytest.raises(LocalError, match="name"):
         tool(summary=summary)(shout)
+
+
+def test_a_function_that_is_not_async_is_refused_at_once() -> None:
+    def shout(context: ToolContext, name: str) -> str:  # noqa: ARG001
+        return name
+
+    with pytest.raises(LocalError, match="async def shout"):
+        tool()(shout)
+
+
+@pytest.mark.asyncio
+async def test_a_tool_that_returns_a_number_fails_and_the_model_reads_why(plug: Path) -> None:
+    (plug / "counting_plug.py").write_text(
+        "from jupyter_eca.plugins import ToolContext, tool\n"
+        "@tool(reads=True, summary='Counting')\n"
+        "async def count_all(context: ToolContext):\n    return 3\n"
+        "TOOLS = (count_all,)\n"
+    )
+    install(plug, "tools", theirs="counting_plug:TOOLS")
+    rules = [{"result": "", "reply": [{"text": "{result}"}]}, {"message": "", "reply": [{"tool": "count_all"}]}]
+    async with desk(plug, rules, toolCall={"approval": {"allow": {"count_all": {}}}}) as table:
+        assert "must return a str or a ToolResult, and returned int" in said(await answer(await table.client(), "How?"))
 
 
 @pytest.mark.parametrize("length", [0, 1, MAX_RESULT_CHARS])
