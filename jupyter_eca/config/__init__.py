@@ -11,7 +11,7 @@ from jupyter_eca.config.layers import read_config
 from jupyter_eca.config.merge import merge
 from jupyter_eca.config.outside.outside_agents import OutsideAgent
 from jupyter_eca.config.provider_schema import ModelConfig, ProviderConfig, RetryRule
-from jupyter_eca.config.resolved import Resolved, resolve
+from jupyter_eca.config.resolved import ResolvedConfig, resolve
 from jupyter_eca.config.schema import AgentConfig, Config, McpServerConfig, ToolCallConfig, VariantSet
 from jupyter_eca.config.secret_fields import iter_secrets, register_secrets
 from jupyter_eca.config.watch import watch
@@ -24,7 +24,7 @@ __all__ = [
     "ModelConfig",
     "OutsideAgent",
     "ProviderConfig",
-    "Resolved",
+    "ResolvedConfig",
     "RetryRule",
     "ToolCallConfig",
     "VariantSet",

@@ -17,7 +17,7 @@ from jupyter_eca.config.schema import ALIASES
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from jupyter_eca.config.resolved import Resolved
+    from jupyter_eca.config.resolved import ResolvedConfig
     from jupyter_eca.config.schema import AgentConfig, Config
 
 # Tools of ECA that we do not have. A file that names them is not wrong.
@@ -36,7 +36,9 @@ class AgentProblem:
     """A sentence for the user."""
 
 
-def find_problems(resolved: Resolved, tools: Collection[str], providers: Collection[str]) -> Iterator[AgentProblem]:
+def find_problems(
+    resolved: ResolvedConfig, tools: Collection[str], providers: Collection[str]
+) -> Iterator[AgentProblem]:
     """Yield the mistakes in all agents.
 
     `tools` are the names of our own tools. A server's tools can change at any time, so for them only the server's name

@@ -99,15 +99,15 @@ class Agent(Model):
         is_allowed = spawners is None or any(ALIASES.get(name, name) in {self.name, self.kind} for name in spawners)
         return is_allowed and other.mode is not AgentMode.PRIMARY
 
-    def has_tool(self, tool: ToolSpec, *, reads: bool, agents: frozenset[str] = frozenset()) -> bool:
+    def has_tool(self, tool: ToolSpec, *, only_reads: bool, agents: frozenset[str] = frozenset()) -> bool:
         """Return whether the agent has a tool.
 
-        `reads` says whether the tool only reads. `agents` are the agents that the tool is for; empty for all agents. An
-        agent that only reads has no tool that changes anything, even if the rules allow it.
+        `only_reads` says whether the tool only reads. `agents` are the agents that the tool is for; empty for all
+        agents. An agent that only reads has no tool that changes anything, even if the rules allow it.
         """
         if agents and not agents & {self.name, self.kind}:
             return False
-        return (reads or not self.looks_only) and not self.has_disabled(tool)
+        return (only_reads or not self.looks_only) and not self.has_disabled(tool)
 
     def has_disabled(self, tool: ToolSpec) -> bool:
         """Return whether a tool is among those that the agent does not have."""
@@ -136,7 +136,8 @@ _BUILT_IN = {
 }
 
 
-# The names of servers that are none: rules with these names mean our own tools, and those of clients and programs.
+# Names that no server or agent may have. In rules, they mean our own tools (`eca`), the tools of a client, and
+# functions of Python (`python`).
 _RESERVED = frozenset({"eca", "client", "python"})
 
 
@@ -155,7 +156,7 @@ def resolve_agents(config: Config, known: Mapping[str, OutsideAgent]) -> dict[st
         agents[name] = own.model_copy(
             update={"outside": outside, "description": description, "mode": AgentMode.PRIMARY, "compact_at": 0}
         )
-    allowed = {name: agent for name, agent in agents.items() if not config.policy.refuse_agent(name)}
+    allowed = {name: agent for name, agent in agents.items() if not config.policy.find_agent_refusal(name)}
     # At least one agent answers, and the mildest is the one that only gives hints.
     return (
         allowed if any(agent.mode is not AgentMode.SUBAGENT for agent in allowed.values()) else {TUTOR: agents[TUTOR]}
@@ -216,7 +217,7 @@ def _list_ancestry(config: Config, name: str) -> list[tuple[str, AgentConfig]]:
 
 
 def _selects(selector: str, tool: ToolSpec) -> bool:
-    """Return whether a selector selects this tool. It is a server, `server__tool`, or the name of one of our own tools.
+    """Return whether a selector selects a tool. A selector is a server, `server__tool`, or the name of our own tool.
 
     The name of a server's tool may already begin with the name of the server. The name of a tool also selects the tools
     that it has replaced.

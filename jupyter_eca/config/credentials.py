@@ -63,7 +63,8 @@ class KeyStore:
     """The stored keys, by the name of their provider."""
 
     can_be_persistent: bool = True
-    """Whether keys could outlast this process if a keyring were installed. If so, users are told how."""
+    """Whether keys could outlast this process if a keyring were installed. If so, messages tell users how to install
+    one."""
 
     def __init__(self, file: Path, ring: Ring | None = None) -> None:
         """`file` lists the stored keys. `ring` is the keyring to use; None for the installed one, if there is any."""
@@ -110,24 +111,24 @@ class KeyStore:
         """Return the names of the providers and the MCP servers whose secrets are stored on this machine."""
         return sorted(self._read_entries())
 
-    def store(self, provider: str, login: StoredKey) -> bool:
+    def store(self, provider: str, stored_key: StoredKey) -> bool:
         """Store a key and return whether it outlasts this process. Raises: OSError when the file cannot be changed."""
-        redaction.register_secret(login.key)
+        redaction.register_secret(stored_key.key)
         in_keyring = False
         if self._keyrings.is_available() or provider in self._read_entries():
             with self._lock_entries() as entries:
-                in_keyring = self._keyrings.keep(provider, login.key)
+                in_keyring = self._keyrings.keep(provider, stored_key.key)
                 before = entries.pop(provider, {})
                 if in_keyring:
-                    entries[provider] = {"url": login.url, "keyring": True}
+                    entries[provider] = {"url": stored_key.url, "keyring": True}
                 elif before.get("keyring"):
                     self._keyrings.drop(provider)
                 with self._update_lock:
                     if in_keyring or before:
                         self._write(entries)
-                    self._remember(provider, None if in_keyring else login)
+                    self._remember(provider, None if in_keyring else stored_key)
         else:
-            self._remember(provider, login)
+            self._remember(provider, stored_key)
         self.load()
         return in_keyring
 
@@ -142,12 +143,12 @@ class KeyStore:
         self._remember(provider, None)
         self.load()
 
-    def _remember(self, provider: str, login: StoredKey | None) -> None:
+    def _remember(self, provider: str, stored_key: StoredKey | None) -> None:
         """Put a key into the memory of this process; None removes it."""
-        if login is None:
+        if stored_key is None:
             self._memory.pop(provider, None)
         else:
-            self._memory[provider] = login
+            self._memory[provider] = stored_key
         self.revision = object()
 
     # -- the file

@@ -29,13 +29,13 @@ class ConfigFiles:
 
     def __init__(self, sources: ConfigSources) -> None:
         self._sources = sources
-        self.workspace = sources.workspace_file(sources.folders[0])
+        self.workspace = sources.get_workspace_file(sources.folders[0])
         """The file of the first folder of the workspace."""
-        self.user_file = sources.user_file()
+        self.user_file = sources.get_user_file()
         """The user's own file."""
-        self.own = frozenset((*map(sources.workspace_file, sources.folders), self.user_file))
+        self.own = frozenset((*map(sources.get_workspace_file, sources.folders), self.user_file))
         """The files that a client may change: the user's own file, and those of the workspace."""
-        self._content = {file: _parse(file) for file in dict.fromkeys((*sources.read, *self.own))}
+        self._content = {file: _parse(file) for file in dict.fromkeys((*sources.files_read, *self.own))}
         """The parsed content of each file."""
 
     def find_defining_files(self, place: Place) -> list[Path]:

@@ -43,7 +43,7 @@ _COMMAND = re.compile(r"\$\{cmd:(.*)\}", re.DOTALL)
 
 
 @dataclass
-class ReadingNotes:
+class ReadLog:
     """Collects warnings and files while a configuration is read."""
 
     warnings: list[str] = field(default_factory=list[str])
@@ -68,9 +68,9 @@ class Layer:
     """The folder that relative paths start at."""
     environment: Mapping[str, str]
     """The variables for `${env:NAME}`."""
-    notes: ReadingNotes
+    read_log: ReadLog
     """Collects the warnings, and the files that are read."""
-    own: bool = False
+    is_own: bool = False
     """Whether this is the user's own configuration. Only the user's own may run commands."""
     within: Path | None = None
     """For a project's configuration: the folder outside of which no file is read, because somebody else may have
@@ -118,7 +118,7 @@ class Layer:
 
     def _warn(self, sentence: str) -> str:
         """Add a warning, and return the empty value of the placeholder."""
-        self.notes.warnings.append(f"{self.label}: {sentence}")
+        self.read_log.warnings.append(f"{self.label}: {sentence}")
         return ""
 
     def _read_file(self, name: str) -> str:
@@ -127,7 +127,7 @@ class Layer:
             path = self.resolve_path(name).resolve()
             if self.within is not None and not path.is_relative_to(self.within.resolve()):
                 return self._warn(f"${{file:{name}}} is outside of the project and was not read.")
-            self.notes.watch(path)
+            self.read_log.watch(path)
             return front_matter.decode_text(read_resolved(path, MAX_TEXT_BYTES)).replace("\r\n", "\n").strip()
         except (OSError, ValueError, RuntimeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
@@ -142,9 +142,9 @@ class Layer:
         home = Path(self.environment.get("HOME") or Path.home())
         files = [self.resolve_path(netrc_file)] if netrc_file else [home / ".netrc", home / "_netrc"]
         file = next((file for file in files if file.is_file()), files[0])
-        self.notes.watch(file)
+        self.read_log.watch(file)
         try:
-            read_regular(file, MAX_TEXT_BYTES)  # `netrc` would wait for ever for the end of a pipe
+            read_regular(file, MAX_TEXT_BYTES)  # `netrc` would wait forever for the end of a pipe
             login, account, password = netrc(str(file)).hosts[machine]
         except (OSError, NetrcParseError, UnicodeError):
             return self._warn(f"${{netrc:{argument}}}: {file} cannot be read.")
@@ -156,11 +156,11 @@ class Layer:
 
     def _run_once(self, command: str) -> str:
         """Return the output of a command, which runs only once for each configuration."""
-        if not self.own:
+        if not self.is_own:
             return self._warn("${cmd:...} runs only from your own configuration (~/.config/eca); it was left empty.")
-        if command not in self.notes.commands:
-            self.notes.commands[command] = self._run_command(command)
-        return self.notes.commands[command]
+        if command not in self.read_log.commands:
+            self.read_log.commands[command] = self._run_command(command)
+        return self.read_log.commands[command]
 
     def _run_command(self, command: str) -> str:
         """Run a command in a shell, and return its output; empty, with a warning, when it fails."""

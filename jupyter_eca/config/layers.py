@@ -29,7 +29,7 @@ from pydantic import ValidationError
 from jupyter_eca.config import front_matter
 from jupyter_eca.config.custom_tools import CustomToolConfig
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
-from jupyter_eca.config.interpolation import Layer, ReadingNotes
+from jupyter_eca.config.interpolation import Layer, ReadLog
 from jupyter_eca.config.merge import merge
 from jupyter_eca.config.policy.applied_policy import AppliedPolicy
 from jupyter_eca.config.policy.document import Feature, FeatureState
@@ -129,7 +129,7 @@ def read_config(
     if isinstance(selected, str):
         reader.add({"defaultAgent": selected}, "the client's options")
     for file in list_policy_files(own_environment):
-        reader.notes.watch(file)
+        reader.read_log.watch(file)
     return reader.apply_policies(policies, own_environment)
 
 
@@ -159,7 +159,7 @@ class _ConfigReader:
     """The folders that the user trusts; None for no folder."""
     skip_broken_projects: bool = False
     """Whether a project with an error is left out, see `read_config`."""
-    notes: ReadingNotes = field(default_factory=ReadingNotes)
+    read_log: ReadLog = field(default_factory=ReadLog)
     """The warnings, and the files that were read."""
     sources: list[str] = field(default_factory=list[str])
     """The files that were read, in order."""
@@ -187,7 +187,7 @@ class _ConfigReader:
     def add(self, settings: Json, source: str) -> None:
         """Add a layer. `source` is its name in warnings and errors. Raises: ConfigError when it has an error."""
         below, warnings = drop_secrets(self.data, settings, source)
-        self.notes.warnings += warnings
+        self.read_log.warnings += warnings
         self.data = self._drop_bad_tools(merge(below, settings), source)
         self._parse(source)
         self.layers.append(settings)
@@ -201,32 +201,32 @@ class _ConfigReader:
             for read in policies
         )
         for read in policies:
-            self.notes.warnings += [read.error] if read.error else []
+            self.read_log.warnings += [read.error] if read.error else []
             rules = read.document.approval.model_dump(mode="json", by_alias=True, include={"deny", "always_ask"})
             self.add({"toolCall": {"approval": rules}}, read.name)
             # As for every other layer: a key is not sent to an address that another file has set.
             self.data, warnings = drop_secrets(self.data, read.document.locked, read.name)
-            self.notes.warnings += warnings
+            self.read_log.warnings += warnings
         self.data, policy, warnings = enforce(self.data, policies)
-        self.notes.warnings += warnings
-        if reason := policy.refuse_feature(Feature.ALLOW_RULES):
+        self.read_log.warnings += warnings
+        if reason := policy.find_feature_refusal(Feature.ALLOW_RULES):
             kept = drop_allow_rules(self.data, ALLOWED)
-            self.notes.warnings += [_UNUSED_RULES.format(reason=reason)] if kept != self.data else []
+            self.read_log.warnings += [_UNUSED_RULES.format(reason=reason)] if kept != self.data else []
             self.data = kept
-        if reason := policy.refuse_feature(Feature.PROJECT_SETTINGS):
-            self.notes.warnings += [
+        if reason := policy.find_feature_refusal(Feature.PROJECT_SETTINGS):
+            self.read_log.warnings += [
                 _HELD_BY_POLICY.format(folder=held.folder, reason=reason) for held in self.held_back
             ]
             self.held_back = []
         config = self.config
-        if config.default_model and (reason := policy.refuse_model(config.default_model)):
+        if config.default_model and (reason := policy.find_model_refusal(config.default_model)):
             config = config.model_copy(update={"warnings": (*config.warnings, _UNUSED_MODEL.format(reason=reason))})
         # The documents as they were written: without the keys that fill their placeholders.
         return config.model_copy(update={"policy": policy.model_copy(update={"documents": documents})})
 
     def _fill_locked(self, read: ReadPolicy, environment: Mapping[str, str]) -> Json:
         """Return the locked settings of a policy with their placeholders filled in."""
-        layer = Layer(read.name, Path(read.name).parent, environment, self.notes, True, None)
+        layer = Layer(read.name, Path(read.name).parent, environment, self.read_log, True, None)
         return layer.fill(read.document.locked, None)
 
     def _drop_bad_tools(self, data: Json, source: str) -> Json:
@@ -242,7 +242,7 @@ class _ConfigReader:
                 CustomToolConfig.model_validate(settings)
             except ValueError as error:
                 reason = _describe_error(error)
-                self.notes.warnings.append(f"{source}: the custom tool {name!r} was left out: {reason}.")
+                self.read_log.warnings.append(f"{source}: the custom tool {name!r} was left out: {reason}.")
             else:
                 valid[name] = settings
         return {**data, "customTools": valid}
@@ -274,7 +274,7 @@ class _ConfigReader:
                 if not self.skip_broken_projects:
                     raise
                 self.data, self.layers, self.sources, self.held_back = saved
-                self.notes.warnings.append(_SKIPPED.format(reason=error))
+                self.read_log.warnings.append(_SKIPPED.format(reason=error))
                 self.add(_CAUTIOUS, str(folder))
 
     def _read_project(self, folder: Path) -> None:
@@ -301,7 +301,7 @@ class _ConfigReader:
             (part.layer, waits) for part, (_, waits) in zip((*parts, *extras), split_parts, strict=True) if waits
         ]
         is_trusted = self._check_trust(folder, place, describe_held(folder, waiting, self.folders) if waiting else None)
-        self._add_split(parts, is_trusted=is_trusted)
+        self._add_parts_by_trust(parts, is_trusted=is_trusted)
         return is_trusted
 
     def _check_trust(self, folder: Path, place: Path, held: HeldSettings | None) -> bool:
@@ -311,19 +311,19 @@ class _ConfigReader:
         """
         is_trusted = held is None
         if self.trust is not None:
-            self.notes.watch(self.trust.file)
+            self.read_log.watch(self.trust.file)
             # Called even if no settings need trust: settings that are added later were not there when the program
             # started, so they must not count as trusted since the start.
             is_trusted = self.trust.has(folder, place, held.digest if held else "") or is_trusted
         if held is None or is_trusted:
             return True
         if self.trust is not None and self.trust.trusts_all:
-            self.notes.warnings.append(_ALL_TRUSTED.format(folder=folder, settings=held.summary))
+            self.read_log.warnings.append(_ALL_TRUSTED.format(folder=folder, settings=held.summary))
             return True
         self.held_back.append(held)
         return False
 
-    def _add_split(self, parts: Iterable[_ConfigPart], *, is_trusted: bool) -> None:
+    def _add_parts_by_trust(self, parts: Iterable[_ConfigPart], *, is_trusted: bool) -> None:
         """Add files: all of their settings if they are trusted, else only the restrictions."""
         for part in parts:
             # Divided only now, because a file must not loosen what the files before it have restricted.
@@ -341,7 +341,7 @@ class _ConfigReader:
             parts = self._load_file(path, own=is_own, within=None if is_own else self.first_folder)
             folder = next((folder for folder in self.folders if path.resolve().is_relative_to(folder.resolve())), None)
             if path in self.trusted_files:
-                self._add_split(parts, is_trusted=True)
+                self._add_parts_by_trust(parts, is_trusted=True)
             elif folder is None or is_own:
                 self._add_parts(parts)
             else:
@@ -361,7 +361,7 @@ class _ConfigReader:
 
     def _make_layer(self, source: str, folder: Path, *, own: bool = False, within: Path | None = None) -> Layer:
         """Return a layer. See the fields of `Layer` for `own` and `within`."""
-        return Layer(source, folder, self.environment, self.notes, own, within)
+        return Layer(source, folder, self.environment, self.read_log, own, within)
 
     def _load_file(
         self, path: Path, *, own: bool = False, within: Path | None = None, needed: bool = False
@@ -370,7 +370,7 @@ class _ConfigReader:
 
         Raises: ConfigError, also when the file is `needed` and does not exist.
         """
-        self.notes.watch(path)
+        self.read_log.watch(path)
         settings = _read_object(path, needed=needed)
         return (
             []
@@ -380,9 +380,9 @@ class _ConfigReader:
 
     def _load_agents(self, folder: Path, *, own: bool = False, within: Path | None = None) -> Iterator[_ConfigPart]:
         """Yield the agents in Markdown files. An agent with an error is left out, so that the server still starts."""
-        self.notes.watch(folder / "agents")
+        self.read_log.watch(folder / "agents")
         for path in _list_markdown_files(folder / "agents"):
-            self.notes.watch(path)
+            self.read_log.watch(path)
             try:
                 text = front_matter.decode_text(read_regular(path, MAX_TEXT_BYTES)).replace("\r\n", "\n")
                 written = front_matter.parse_agent(text)
@@ -396,7 +396,7 @@ class _ConfigReader:
 
     def _leave_agent_out(self, path: str, error: Exception) -> None:
         """Warn that the file of an agent is ignored."""
-        self.notes.warnings.append(f"{path} is not an agent and was left out: {_describe_error(error)}.")
+        self.read_log.warnings.append(f"{path} is not an agent and was left out: {_describe_error(error)}.")
 
     def _add_parts(self, parts: Iterable[_ConfigPart]) -> None:
         """Add files with all of their settings."""
@@ -430,9 +430,9 @@ class _ConfigReader:
                 cast("Json", provider).pop("foreignAddress", None)
                 if "url" in provider or "completionUrlRelativePath" in provider:
                     cast("Json", provider)["foreignAddress"] = layer.within is not None
-        if is_milder_review(filled, self.data) and not layer.own:
+        if is_milder_review(filled, self.data) and not layer.is_own:
             filled.pop("review")
-            self.notes.warnings.append(REVIEW_IGNORED.format(source=layer.label))
+            self.read_log.warnings.append(REVIEW_IGNORED.format(source=layer.label))
         if isinstance(filled.get("rules"), list):
             filled["rules"] = [rule for rule in filled["rules"] if self._check_rules_file(rule, layer)]
         hooks: Any = filled.get("hooks")
@@ -450,12 +450,14 @@ class _ConfigReader:
         within = layer.within.resolve()
         if (within / Path(path).expanduser()).resolve().is_relative_to(within):
             return True
-        self.notes.warnings.append(f"{layer.label}: the rules {path!r} are outside of the project and were not read.")
+        self.read_log.warnings.append(
+            f"{layer.label}: the rules {path!r} are outside of the project and were not read."
+        )
         return False
 
     def _parse(self, source: str) -> Config:
         """Parse all layers so far. Raises: ConfigError, with `source` as the layer that has the error."""
-        derived: Json = {"sources": self.sources, "watched": self.notes.watched, "warnings": self.notes.warnings}
+        derived: Json = {"sources": self.sources, "watched": self.read_log.watched, "warnings": self.read_log.warnings}
         derived |= {"heldBack": self.held_back, "policy": AppliedPolicy()}
         try:
             # Not by the names of fields, such as `tool_call`: the policy is applied to the keys, such as `toolCall`.

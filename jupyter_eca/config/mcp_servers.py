@@ -39,7 +39,7 @@ _VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}")
 class ConfigSources:
     """The configuration files, in which MCP servers and other settings can be defined."""
 
-    read: tuple[Path, ...]
+    files_read: tuple[Path, ...]
     """The files that the configuration was read from."""
     folders: tuple[Path, ...]
     """The folders of the workspace."""
@@ -47,33 +47,33 @@ class ConfigSources:
     """The folder that replaces `~/.config`; None for `~/.config` itself."""
 
     @classmethod
-    def of(cls, config: Config, folders: tuple[Path, ...], home: Path | None = None) -> ConfigSources:
+    def from_config(cls, config: Config, folders: tuple[Path, ...], home: Path | None = None) -> ConfigSources:
         """Return the files of a configuration. Markdown files are left out, because they contain only agents."""
         read = (Path(source) for source in config.sources)
         return cls(tuple(file for file in read if file.suffix != ".md"), folders, home)
 
     @property
-    def shared(self) -> tuple[Path, ...]:
+    def mcp_json_files(self) -> tuple[Path, ...]:
         """The `.mcp.json` of each folder, which other programs use too."""
         return tuple(folder / ".mcp.json" for folder in self.folders)
 
-    def workspace_file(self, folder: Path) -> Path:
+    def get_workspace_file(self, folder: Path) -> Path:
         """Return the configuration file of a folder of the workspace."""
         return folder / ".eca" / "config.json"
 
-    def user_file(self) -> Path:
+    def get_user_file(self) -> Path:
         """Return the file for the servers of all workspaces: the user's file, or the file that replaces it."""
-        ours = {self.workspace_file(folder) for folder in self.folders}
+        ours = {self.get_workspace_file(folder) for folder in self.folders}
         home = self.home or Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-        return next((file for file in self.read if file not in ours), home / "eca" / "config.json")
+        return next((file for file in self.files_read if file not in ours), home / "eca" / "config.json")
 
     def find_defining_files(self, server: str) -> list[Path]:
         """Return the files that define a server. The file whose entry counts comes first. Blocks: it reads files.
 
         Files that did not exist when the configuration was read are included.
         """
-        ours = (*reversed(self.read), *map(self.workspace_file, self.folders), self.user_file())
-        return [file for file in dict.fromkeys((*ours, *self.shared)) if server in _read_servers(file)]
+        ours = (*reversed(self.files_read), *map(self.get_workspace_file, self.folders), self.get_user_file())
+        return [file for file in dict.fromkeys((*ours, *self.mcp_json_files)) if server in _read_servers(file)]
 
 
 def list_servers(config: Config, sources: ConfigSources) -> dict[str, McpServerConfig]:
@@ -84,23 +84,23 @@ def list_servers(config: Config, sources: ConfigSources) -> dict[str, McpServerC
     otherwise.
     """
     servers = dict(config.mcp_servers)
-    for file in sources.shared:
+    for file in sources.mcp_json_files:
         for name, settings in _read_servers(file).items():
             if name not in servers and (server := _parse_settings(file, name, settings)) is not None:
                 servers[name] = server.model_copy(update={"disabled": True})
     return servers
 
 
-def find_copyable(sources: ConfigSources, server: str) -> tuple[Path, dict[str, Any]] | None:
+def find_server_to_copy(sources: ConfigSources, server: str) -> tuple[Path, dict[str, Any]] | None:
     """Return a server's entry in `.mcp.json`, and the file of the workspace to copy it to when the user enables it.
 
     None when a configuration file already defines the server, or no `.mcp.json` does. Blocks: it reads files.
     """
-    if any(file not in sources.shared for file in sources.find_defining_files(server)):
+    if any(file not in sources.mcp_json_files for file in sources.find_defining_files(server)):
         return None
-    for folder, file in zip(sources.folders, sources.shared, strict=True):
+    for folder, file in zip(sources.folders, sources.mcp_json_files, strict=True):
         if isinstance(entry := _read_servers(file).get(server), dict):
-            return sources.workspace_file(folder), _convert_variables(entry)
+            return sources.get_workspace_file(folder), _convert_variables(entry)
     return None
 
 

@@ -30,14 +30,14 @@ class RetryRule(Model):
     """What you see while we wait for the next attempt."""
 
     @model_validator(mode="after")
-    def _matches_something(self) -> RetryRule:
+    def _check_not_empty(self) -> RetryRule:
         if self.status is None and self.error_pattern is None:
             raise ValueError("a rule needs a `status` or an `errorPattern`")
         return self
 
     @field_validator("error_pattern")
     @classmethod
-    def _pattern(cls, value: str | None) -> str | None:
+    def _check_error_pattern(cls, value: str | None) -> str | None:
         return None if value is None else check_pattern(value)
 
     def matches(self, status: int | None, text: str) -> bool:
@@ -180,7 +180,7 @@ class ProviderConfig(Model):
         filled: dict[str, Any] = {name: {} if settings is None else settings for name, settings in named.items()}
         return filled
 
-    def headers(self, model: str) -> dict[str, str]:
+    def get_headers(self, model: str) -> dict[str, str]:
         """Return the headers that are added to a request for a model, with their secrets in plain text."""
         chosen = self.models.get(model, ModelConfig())
         both = {**self.extra_headers, **chosen.extra_headers}
@@ -190,11 +190,11 @@ class ProviderConfig(Model):
         """Return the key in plain text; "" for none. A placeholder without a value, such as `${env:NAME}`, is none."""
         return self.key.get_secret_value().strip() if self.key else ""
 
-    def payload(self, model: str) -> Payload:
+    def get_payload(self, model: str) -> Payload:
         """Return the fields that are added to the body of a request for a model."""
         return {**self.extra_payload, **self.models.get(model, ModelConfig()).extra_payload}
 
-    def searches(self, model: str) -> bool:
+    def can_search_web(self, model: str) -> bool:
         """Return whether a model can use the vendor's web search."""
         of_model = self.models.get(model, ModelConfig()).web_search
         return self.web_search if of_model is None else of_model

@@ -1,5 +1,5 @@
-"""Owns `Resolved`: a configuration together with what is computed from it alone, such as its agents. This is done once,
-when the configuration changes.
+"""Owns `ResolvedConfig`: a configuration together with what is computed from it alone, such as its agents. This is done
+once, when the configuration changes.
 
 It must not know where a configuration comes from or who uses it. Its neighbours are `agents`, which computes an agent,
 and `layers`, which reads the configuration.
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedConfig:
     """A configuration and all that is computed from it alone."""
 
     config: Config
@@ -42,7 +42,7 @@ class Resolved:
     limits: Mapping[BudgetScope, float]
     """The limits of the budgets in US dollars. Empty for no limit."""
 
-    def agent(self, name: str = "") -> Agent:
+    def get_agent(self, name: str = "") -> Agent:
         """Return the agent of this name. An empty or unknown name stands for the default agent; an unknown one is
         logged."""
         for candidate in (name, self.config.default_agent):
@@ -57,7 +57,7 @@ class Resolved:
     def list_selectable(self, name: str = "") -> tuple[str, ...]:
         """Return the agents that the user may choose, by name. The default agent comes first, because some clients show
         the first one as selected. With `name`, this agent is the default."""
-        default = self.agent(name).name
+        default = self.get_agent(name).name
         names = [
             name
             for name, agent in self.agents.items()
@@ -71,11 +71,11 @@ class Resolved:
 
     def list_spawnable(self, by: str) -> dict[str, Agent]:
         """Return the agents that the agent `by` may spawn, by name."""
-        spawner = self.agent(by)
+        spawner = self.get_agent(by)
         return {name: agent for name, agent in self.agents.items() if spawner.may_spawn(agent)}
 
 
-def resolve(config: Config, known: Mapping[str, OutsideAgent] | None = None) -> Resolved:
+def resolve(config: Config, known: Mapping[str, OutsideAgent] | None = None) -> ResolvedConfig:
     """Return the configuration with its agents, hooks and limits. `known` are the outside agents that plugs know."""
     budget = config.budget
     limits = {
@@ -84,4 +84,4 @@ def resolve(config: Config, known: Mapping[str, OutsideAgent] | None = None) -> 
         BudgetScope.DAY: budget.per_day,
     }
     limits = {scope: limit for scope, limit in limits.items() if limit is not None}
-    return Resolved(config, resolve_agents(config, known or {}), *parse_hooks(config.hooks), limits)
+    return ResolvedConfig(config, resolve_agents(config, known or {}), *parse_hooks(config.hooks), limits)

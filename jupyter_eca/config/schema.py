@@ -41,8 +41,8 @@ class OutputConfig(Model):
 
 
 class SandboxMode(StrEnum):
-    """Whether commands run in a sandbox: never (`off`), always but approved as ever (`ask`), or always, and those that
-    only the default of the rules would ask about run without asking (`auto`)."""
+    """Whether commands run in a sandbox. `off`: never. `ask`: always, and each command needs the same approval as
+    without a sandbox. `auto`: always, and a command that no rule selects runs without approval."""
 
     OFF = "off"
     ASK = "ask"
@@ -292,7 +292,7 @@ class NotebookConfig(Model):
 
     @field_validator("variables", mode="before")
     @classmethod
-    def _for_all(cls, value: object) -> object:
+    def _expand_single_word(cls, value: object) -> object:
         return dict.fromkeys(VariablesConfig.model_fields, value) if isinstance(value, str) else value
 
 
@@ -396,7 +396,7 @@ class Config(Model):
 
     @field_validator("variants_by_model")
     @classmethod
-    def _patterns(cls, value: dict[str, VariantSet]) -> dict[str, VariantSet]:
+    def _check_patterns(cls, value: dict[str, VariantSet]) -> dict[str, VariantSet]:
         for pattern in value:
             check_pattern(pattern)
         return value
@@ -405,7 +405,7 @@ class Config(Model):
     def _hide(self, variables: dict[str, SecretStr]) -> dict[str, str]:
         return dict.fromkeys(variables, "**********")
 
-    def variable(self, name: str) -> str:
+    def get_variable(self, name: str) -> str:
         """Return a variable of the environment, as the client sees it; empty when it is not set."""
         added = self.variables.get(name)
         return os.environ.get(name, "") if added is None else added.get_secret_value()

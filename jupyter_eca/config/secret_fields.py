@@ -15,7 +15,7 @@ from jupyter_eca.config.schema import ProviderConfig
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Objects in which the user chooses the names, so that not each value is a secret. The name decides.
+# Objects in which the user chooses the names, such as headers. A value in them is a secret only if its name says so.
 _NAMED = frozenset({"extra_headers", "env", "headers", "variables"})
 
 

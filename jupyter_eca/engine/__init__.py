@@ -3,5 +3,6 @@
 It must not wait, read a clock or open a file. `host` is its neighbour: it runs the effects.
 """
 
-# `jupyter_eca.engine.delta` was documented in 0.1.0; the next release drops `apps/earlier_paths` and this line.
+# Plugs that were written for 0.1.0 import `jupyter_eca.engine.delta`. This line lets Python find that module in
+# `apps/earlier_paths`. The next release drops the folder and this line.
 __path__.append(f"{__path__[0]}/../apps/earlier_paths/engine")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jupyter_eca.engine.approval.call_targets import CallTargets
-    from jupyter_eca.engine.approval.policy import Adjusted, Policy, Verdict
+    from jupyter_eca.engine.approval.policy import CallAdjustment, Policy, Verdict
     from jupyter_eca.engine.model.delta import Delta
     from jupyter_eca.engine.model.request import DocumentPart, ImagePart, ToolSpec
     from jupyter_eca.engine.model.retry import Failure
@@ -64,8 +64,8 @@ class Setup:
     verdicts: Mapping[str, Verdict] = field(default_factory=dict[str, "Verdict"])
     """When a turn is replayed from a lock file (stored answers beside a notebook): whether each of its recorded calls
     runs, by the ids of the calls."""
-    plans: bool = False
-    """Whether the agent only looks. Its calls that would change something are refused."""
+    plan_mode: bool = False
+    """Whether the agent is in plan mode: it only reads, and its calls that would change something do not run."""
     ends_in_plan: bool = False
     """Whether its answer is a plan that the user can accept."""
     outside: bool = False
@@ -116,7 +116,7 @@ class CallRequested:
     """The arguments as JSON."""
     details: ToolCallDetails | None = None
     """A preview of what the call would do, for the user who approves it."""
-    adjusted: Adjusted | None = None
+    adjustment: CallAdjustment | None = None
     """How hooks have changed the call; None for no change."""
     targets: CallTargets | None = None
     """The files that the call names, as they were found on the disk."""
@@ -234,7 +234,7 @@ class PolicyChanged:
 
 @dataclass(frozen=True, slots=True)
 class FactAdded:
-    """Something is to be shown in the chat that belongs to no turn."""
+    """Something that belongs to no turn must be shown in the chat."""
 
     at: int
     content: FlagContent | MetadataContent | TextContent
@@ -282,7 +282,7 @@ class ModelFinished:
     """The number of the model call."""
     details: Mapping[str, ToolCallDetails] = field(default_factory=dict[str, "ToolCallDetails"])
     """A preview of what each call would do, for the user who approves it."""
-    adjusted: Mapping[str, Adjusted] = field(default_factory=dict[str, "Adjusted"])
+    adjustments: Mapping[str, CallAdjustment] = field(default_factory=dict[str, "CallAdjustment"])
     """How hooks have changed each call."""
     targets: Mapping[str, CallTargets] = field(default_factory=dict[str, "CallTargets"])
     """The files that each call names, as they were found on the disk."""
@@ -294,7 +294,7 @@ class ModelFinished:
 
 @dataclass(frozen=True, slots=True)
 class CallBegun:
-    """An outside agent has begun a tool call. Its reply goes on."""
+    """An outside agent has begun a tool call. Its reply is not complete yet."""
 
     at: int
     request: int
@@ -324,8 +324,8 @@ class CallReady:
     is_unasked: bool = False
     """Whether the agent runs the call without asking."""
     is_approved: bool = False
-    """Whether the user has approved the same act already, as the agent has described it."""
-    adjusted: Adjusted | None = None
+    """Whether the user has already approved this action, in the words in which the agent described it."""
+    adjustment: CallAdjustment | None = None
     """How hooks have changed the call; None for no change."""
     details: ToolCallDetails | None = None
     """A preview of what the call would do, for the user who approves it."""
@@ -337,7 +337,7 @@ class CallReady:
     """See `ModelFinished.unreviewed_path`."""
 
 
-class Refused(StrEnum):
+class RefusalReason(StrEnum):
     """Why a model's server refuses a request and would refuse it again."""
 
     CONTENT = "content"
@@ -355,11 +355,11 @@ class ModelFailed:
     """The number of the model call."""
     message: str
     """What happened and what the user can do, in whole sentences."""
-    images: bool = False
+    refuses_images: bool = False
     """Whether the model's server refused an image or a document, and would refuse it again."""
-    overflow: bool = False
+    is_too_long: bool = False
     """Whether the request is too long for the model."""
-    refused: Refused | None = None
+    refusal_reason: RefusalReason | None = None
     """Why the model's server refused the request; None when it failed for another reason."""
     failure: Failure | None = None
     """What is needed to plan a repetition of the request; None when it must not be repeated."""
@@ -399,7 +399,7 @@ class ToolFinished:
     """Links for the user."""
     whole_length: int | None = None
     """When `text` was cut: the length in characters of the whole text, which is stored elsewhere. Else None."""
-    stops: bool = False
+    stops_turn: bool = False
     """Whether the turn stops after this call, because a hook says so."""
     documents: tuple[DocumentPart, ...] = ()
     """PDF documents for the model."""

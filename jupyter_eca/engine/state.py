@@ -66,7 +66,7 @@ class ChatState:
     """Notes (see `NoteAdded`) that were shown to the user, but not yet sent to the model."""
     sent_notes: tuple[str, ...] = ()
     """Notes that were sent to the model with the request under way. If it is refused, they are sent again later."""
-    unshown: tuple[NoteAdded, ...] = ()
+    unshown_notes: tuple[NoteAdded, ...] = ()
     """Notes that were not yet shown to the user."""
     reasoning: str = ""
     """The id of the reasoning under way; "" when there is none."""
@@ -80,8 +80,8 @@ class ChatState:
     """How often the rest of an interrupted reply was requested in this turn."""
     retry: Retry | None = None
     """The latest repetition of the request under way; None when it was not repeated."""
-    remembered: frozenset[ApprovalScope] = frozenset()
-    """The approvals that the user gave for the whole chat."""
+    approved_scopes: frozenset[ApprovalScope] = frozenset()
+    """What the user has approved for the rest of the chat ("approve for this session")."""
     trust: bool = False
     """Whether calls that need approval run without it."""
     cost: float | None = 0.0
@@ -98,7 +98,7 @@ class ChatState:
     """Whether old results of tools were left out of the conversation in this turn."""
     tasks: Tasks = ()
     """The list of tasks that the model keeps with the tool `task`."""
-    planned: bool = False
+    ended_in_plan: bool = False
     """Whether the last completed answer was a plan that the user can accept."""
 
     def begin_turn(self, turn: str, setup: Setup) -> ChatState:

@@ -144,7 +144,7 @@ def _handle_user_input(
         case inputs.FactAdded(content=content):
             builder.emit(content, Role.SYSTEM, turn="")
         case inputs.NoteAdded():
-            builder.update(unshown=(*builder.state.unshown, input))
+            builder.update(unshown_notes=(*builder.state.unshown_notes, input))
         case inputs.HookReported(content=content):
             driver.show_hook(content)
         case inputs.CostAdded():
@@ -163,7 +163,7 @@ def _handle_model_input(
             outside_calls.begin_call(driver.builder, input)
             return
         case inputs.CallReady():
-            outside_calls.ready_call(driver.builder, input)
+            outside_calls.decide_call(driver.builder, input)
             return
         case _:
             pass
@@ -190,7 +190,7 @@ def _handle_call_input(
     match input:
         case inputs.ToolFinished():
             tool_calls.finish_call(builder, call, input)
-            driver.stop() if input.stops else driver.advance_turn()
+            driver.stop() if input.stops_turn else driver.advance_turn()
         case inputs.CallProgressed(details=details):
             tool_calls.show_progress(builder, call, details)
         case inputs.Approved(remember=remember, narrowed=narrowed, by=by):

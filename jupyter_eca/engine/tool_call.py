@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic_core import from_json
 
-from jupyter_eca.engine.approval.policy import Adjusted
+from jupyter_eca.engine.approval.policy import CallAdjustment
 from jupyter_eca.engine.approval.shell_parser import only_reads
-from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.engine.table import Table
 from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import FileChangeDetails, Origin, SandboxState, ShellCommandDetails
@@ -113,7 +113,7 @@ TOOL_CALLS: Table[ToolCallStatus, ToolCallSignal, ToolCallMove] = Table(
 TERMINAL = frozenset({Status.CALLED, Status.REJECTED})
 
 # For a call that no hook has changed.
-NOT_ADJUSTED: Final = Adjusted()
+NO_ADJUSTMENT: Final = CallAdjustment()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class ToolCall:
     """The name of the tool, as the model wrote it."""
     tool: ToolSpec | None
     """The tool of that name; None when there is no such tool."""
-    asks: bool = False
+    will_likely_ask: bool = False
     """Whether the user will probably be asked to approve the call. Known before the arguments are."""
     status: ToolCallStatus = Status.PREPARING
     """The status, see `TOOL_CALLS`."""
@@ -134,11 +134,11 @@ class ToolCall:
     """The JSON of the arguments that has arrived so far."""
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
     """The arguments; empty until all of them have arrived."""
-    started: int = 0
+    started_at: int = 0
     """When the call began to run, in milliseconds since the epoch; 0 before that."""
     details: ToolCallDetails | None = None
     """What the call would do or has done, for the user."""
-    adjusted: Adjusted = NOT_ADJUSTED
+    adjustment: CallAdjustment = NO_ADJUSTMENT
     """How hooks have changed the call, and whether its preview has found that it cannot succeed."""
     targets: CallTargets | None = None
     """The files that the call names, as they were found on the disk; None to use the paths as they are written."""
@@ -154,7 +154,8 @@ class ToolCall:
     by: Person | None = None
     """Who has approved or rejected the call, if that is known."""
     signature: str = ""
-    """The vendor's proof that its model has written the call, which is sent back with it unchanged; empty for none."""
+    """The vendor's proof that its model has written the call. It is sent back with the call, unchanged. Empty for
+    none."""
     error: bool = False
     """Whether the call has ended with an error."""
     outside: bool = False
@@ -162,7 +163,7 @@ class ToolCall:
     no call waits for another one."""
 
     @property
-    def terminal(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether the call has ended."""
         return self.status in TERMINAL
 
@@ -178,32 +179,32 @@ class ToolCall:
         return isinstance(self.details, FileChangeDetails) and bool(self.details.left_out)
 
     @property
-    def reads(self) -> bool:
+    def only_reads(self) -> bool:
         """Whether it is certain that the call changes nothing. It is not certain if there is no such tool.
 
         A shell command also counts as a read if all programs in it only read files. An example is `grep`. Its exit code
-        is 1 when it finds nothing, which is an error of the call. Because it is a read, later calls run all the same.
+        is 1 when it finds nothing, which is an error of the call. Because it is a read, later calls still run.
         """
         if self.tool is None or self.tool.is_read_only:
             return self.tool is not None
         if self.arguments.get("agent") in self.tool.reading_agents:
             return True
-        command = self.arguments.get("command") if self.tool.remembers is Remembers.COMMANDS else None
+        command = self.arguments.get("command") if self.tool.approval_covers is ApprovalCoverage.COMMANDS else None
         return isinstance(command, str) and only_reads(command)
 
     @property
     def is_allowed_when_planning(self) -> bool:
         """Whether the call may run in plan mode: its tool changes nothing, as far as the tool's server says, or it
-        gives a task to an agent that changes nothing. Unlike in `reads`, a shell command never counts, whatever
-        programs it runs."""
+        gives a task to an agent that changes nothing. In contrast to `only_reads`, a shell command
+        never counts, whatever programs it runs."""
         tool = self.tool
-        return tool is not None and (tool.reads or self.arguments.get("agent") in tool.reading_agents)
+        return tool is not None and (tool.only_reads or self.arguments.get("agent") in tool.reading_agents)
 
     @property
     def loads(self) -> str:
         """What a page would load from elsewhere as soon as it shows the cells that the call changes, in words; "" for
         nothing. An example is an image in a Markdown cell."""
-        if isinstance(self.details, FileChangeDetails) and not self.reads:
+        if isinstance(self.details, FileChangeDetails) and not self.only_reads:
             return self.details.loads or ""
         return ""
 

@@ -28,7 +28,7 @@ from jupyter_eca.engine.model.texts import (
     describe_unknown_tool,
 )
 from jupyter_eca.engine.tool_call import (
-    NOT_ADJUSTED,
+    NO_ADJUSTMENT,
     TOOL_CALLS,
     ToolCall,
     ToolCallMove,
@@ -78,7 +78,7 @@ def add_call_delta(builder: StepBuilder, delta: ToolCallDelta) -> None:
         tool = next((tool for tool in state.setup.tools if tool.name == delta.name), None)
         state = replace(
             state,
-            calls=(*state.calls, ToolCall(id, delta.name, tool, asks=_will_likely_ask(state, tool, id))),
+            calls=(*state.calls, ToolCall(id, delta.name, tool, will_likely_ask=_will_likely_ask(state, tool, id))),
             indexes=(*state.indexes, delta.index),
             call_ids=state.call_ids | {id},
         )
@@ -89,7 +89,7 @@ def add_call_delta(builder: StepBuilder, delta: ToolCallDelta) -> None:
     builder.state = replace(state, calls=(*state.calls[:position], call, *state.calls[position + 1 :]))
     builder.emit(
         ToolCallPrepareContent(
-            **call.build_common_fields(), arguments_text=delta.arguments_text, manual_approval=call.asks
+            **call.build_common_fields(), arguments_text=delta.arguments_text, manual_approval=call.will_likely_ask
         )
     )
 
@@ -109,13 +109,13 @@ def _reach_verdict(
     review: ReviewTime = ReviewTime.BEFORE,
     unreviewed_path: str = "",
     *,
-    sandboxed: bool = False,
-    forgets: bool = False,
+    is_sandboxed: bool = False,
+    ignores_approvals: bool = False,
 ) -> Verdict:
     """Return whether a call runs, needs approval or is denied, with the reason.
 
-    For a call that is replayed from a lock file, this was decided before. With `forgets`, no approval for the session
-    holds. See `decide` for the other parameters.
+    For a call that is replayed from a lock file, the verdict is already known. With `ignores_approvals`, approvals for
+    the session do not count. See `decide` for the other parameters.
     """
     if (verdict := state.setup.verdicts.get(id)) is not None:
         return verdict
@@ -123,20 +123,20 @@ def _reach_verdict(
         state.setup.policy or Policy(),
         tool,
         arguments,
-        frozenset() if forgets else state.remembered,
+        frozenset() if ignores_approvals else state.approved_scopes,
         trust=state.trust,
         targets=targets,
         loads=loads,
         review=review,
         unreviewed_path=unreviewed_path,
-        sandboxed=sandboxed,
+        is_sandboxed=is_sandboxed,
     )
 
 
 def _reach_final_verdict(state: ChatState, call: ToolCall, tool: ToolSpec) -> Verdict:
     """Return the verdict on a call with its final arguments, by the current rules, approvals and hooks."""
     # A call that only reads cannot run edited code, so it may run before edits are reviewed.
-    unreviewed_path = "" if call.reads else _find_unreviewed_path(state, call)
+    unreviewed_path = "" if call.only_reads else _find_unreviewed_path(state, call)
     verdict = _reach_verdict(
         state,
         tool,
@@ -146,10 +146,10 @@ def _reach_final_verdict(state: ChatState, call: ToolCall, tool: ToolSpec) -> Ve
         call.loads,
         call.review,
         unreviewed_path,
-        sandboxed=call.is_sandboxed,
-        forgets=call.leaves_sandbox,
+        is_sandboxed=call.is_sandboxed,
+        ignores_approvals=call.leaves_sandbox,
     )
-    return call.adjusted.apply_to(verdict)
+    return call.adjustment.apply_to(verdict)
 
 
 def _find_unreviewed_path(state: ChatState, call: ToolCall) -> str:
@@ -181,7 +181,7 @@ def _make_id(state: ChatState, index: int) -> str:
     return next(candidate for candidate in chain((id,), again) if candidate not in state.call_ids)
 
 
-def foresee(state: ChatState, call: ToolCall, arguments: dict[str, Any]) -> Decision:
+def predict_decision(state: ChatState, call: ToolCall, arguments: dict[str, Any]) -> Decision:
     """Return what the approval rules would decide about a call with these arguments, without the hooks."""
     return Decision.DENY if call.tool is None else _reach_verdict(state, call.tool, call.id, arguments, None).decision
 
@@ -193,7 +193,7 @@ def attach_details(builder: StepBuilder, finished: ModelFinished) -> None:
         replace(
             call,
             details=finished.details.get(call.id),
-            adjusted=finished.adjusted.get(call.id, NOT_ADJUSTED),
+            adjustment=finished.adjustments.get(call.id, NO_ADJUSTMENT),
             targets=finished.targets.get(call.id),
             review=finished.reviews.get(call.id, ReviewTime.BEFORE),
             unreviewed_path=finished.unreviewed_path,
@@ -235,15 +235,15 @@ def _decide_call(builder: StepBuilder, call: ToolCall) -> None:
     elif arguments is None:
         _fail_call(builder, call, NOT_JSON)
     else:
-        arguments = arguments if call.adjusted.arguments is None else call.adjusted.arguments
+        arguments = arguments if call.adjustment.arguments is None else call.adjustment.arguments
         verdict = _reach_final_verdict(builder.state, replace(call, arguments=arguments), call.tool)
         prepared = replace(call, arguments=arguments, cause=verdict.cause)
-        if call.adjusted.failure and verdict.decision is not Decision.DENY:
+        if call.adjustment.failure and verdict.decision is not Decision.DENY:
             # The preview has found that the call cannot succeed. A denied call stays denied.
-            _fail_call(builder, prepared, call.adjusted.failure)
+            _fail_call(builder, prepared, call.adjustment.failure)
             return
         if (
-            builder.state.setup.plans
+            builder.state.setup.plan_mode
             and not prepared.is_allowed_when_planning
             and verdict.decision is not Decision.DENY
         ):
@@ -267,8 +267,8 @@ def _decide_call(builder: StepBuilder, call: ToolCall) -> None:
 
 
 def decide_outside_call(builder: StepBuilder, call: ToolCall, ready: CallReady) -> None:
-    """Decide about a call of an outside agent, and give it the signal for the decision. If the agent runs it without
-    asking, there is nothing to decide, and its cause says so."""
+    """Decide about a call of an outside agent, and give it the signal for the decision. If the agent runs the call
+    without asking, there is nothing to decide, and the cause of the call says so."""
     if call.tool is None or ready.failure:
         _fail_call(builder, call, ready.failure)
         return
@@ -281,8 +281,8 @@ def decide_outside_call(builder: StepBuilder, call: ToolCall, ready: CallReady) 
     words = verdict.words
     if verdict.decision is Decision.DENY and verdict.cause is not None:
         words = f"{words} ({describe_cause(verdict.decision, verdict.cause)}.)".strip()
-    if ready.is_approved and verdict.decision is Decision.ASK and not verdict.is_final:
-        # One act, one question.
+    if ready.is_approved and verdict.decision is Decision.ASK and not verdict.needs_approval_each_time:
+        # The user has already approved what the agent described. A second question about the same action is not needed.
         give_signal(builder, replace(call, approved=True), ToolCallSignal.ALLOW)
         return
     decided = replace(call, cause=verdict.cause)
@@ -304,11 +304,11 @@ def start_ready_calls(builder: StepBuilder) -> None:
 def _must_skip(state: ChatState, call: ToolCall) -> bool:
     """Return whether a call must not run because an earlier change failed or was rejected.
 
-    A call that is replayed from a lock file is never skipped: when it was recorded, it did run. Nor is one of plan
-    mode, which changes nothing.
+    A call that is replayed from a lock file is never skipped, because it ran when it was recorded. A call in plan mode
+    is never skipped either, because calls change nothing there.
     """
     return (
-        not state.setup.plans
+        not state.setup.plan_mode
         and call.id not in state.setup.verdicts
         and call_order.follows_failed_change(state.calls, call)
     )
@@ -331,7 +331,7 @@ def approve_call(
     """
     give_signal(builder, replace(call, approved=True, details=narrowed or call.details), ToolCallSignal.APPROVE)
     if remember:
-        builder.update(remembered=builder.state.remembered.union(_list_session_scopes(call)))
+        builder.update(approved_scopes=builder.state.approved_scopes.union(_list_session_scopes(call)))
         _approve_allowed(builder)
 
 
@@ -470,8 +470,8 @@ def _apply_signal(
     Raises: IllegalSignal.
     """
     status, moves = TOOL_CALLS.look_up(call.status, signal)
-    started = builder.at if ToolCallMove.RUN in moves else call.started
-    call = replace(call, status=status, started=started)
+    started = builder.at if ToolCallMove.RUN in moves else call.started_at
+    call = replace(call, status=status, started_at=started)
     builder.update(calls=tuple(call if other.id == call.id else other for other in builder.state.calls))
     return call, moves
 
@@ -480,7 +480,7 @@ def _announce(builder: StepBuilder, call: ToolCall) -> None:
     """Show a call with its complete arguments, and what an approval for the session would cover."""
     asks = call.status is ToolCallStatus.WAITING
     scopes = _list_session_scopes(call) if asks else ()
-    blocker = None if call.terminal else call_order.find_blocker(builder.state.calls, call)
+    blocker = None if call.has_ended else call_order.find_blocker(builder.state.calls, call)
     content = ToolCallRunContent(
         **call.build_common_fields(),
         arguments=call.arguments,
@@ -495,8 +495,8 @@ def _announce(builder: StepBuilder, call: ToolCall) -> None:
 
 
 def _is_local(call: ToolCall) -> bool | None:
-    """Return True if no model of ours reads the call, because an outside agent has made it: vendors want the result of
-    a call behind it, and an outside agent goes on writing meanwhile."""
+    """Return True if no model of ours reads the call, because an outside agent has made it. Vendors want the result of
+    a call directly after the call, but an outside agent may write more text before the result."""
     return True if call.outside else None
 
 
@@ -531,7 +531,7 @@ def _show_result(
             arguments=call.arguments,
             error=error,
             outputs=(TextOutput(text=text),),
-            total_time_ms=builder.at - call.started if call.started else 0,
+            total_time_ms=builder.at - call.started_at if call.started_at else 0,
             whole=whole,
         ),
         aside=aside,

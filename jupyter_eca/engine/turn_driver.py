@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import compaction_steps, reply, tool_calls
 from jupyter_eca.engine.effects import CallModel, CancelGathering, CancelModel, CancelWait, Gather, Wait
-from jupyter_eca.engine.inputs import Refused
+from jupyter_eca.engine.inputs import RefusalReason
 from jupyter_eca.engine.model.history import has_media, has_unanswered_words, is_unanswered
 from jupyter_eca.engine.model.retry import plan_retry
 from jupyter_eca.engine.model.texts import (
@@ -35,7 +35,7 @@ from jupyter_eca.engine.model.texts import (
     format_notes,
     make_title,
 )
-from jupyter_eca.engine.tool_call import NOT_ADJUSTED, ToolCall, ToolCallSignal
+from jupyter_eca.engine.tool_call import NO_ADJUSTMENT, ToolCall, ToolCallSignal
 from jupyter_eca.engine.turn import TURNS, TurnMove, TurnSignal, TurnStatus
 from jupyter_eca.protocol.content import (
     Content,
@@ -150,8 +150,8 @@ class TurnDriver:
         """Begin a turn that consists of one tool call by a program of the user."""
         TURNS.look_up(self.state.status, TurnSignal.CALL)
         call = ToolCall(requested.call, requested.tool.name, requested.tool, arguments_text=requested.arguments_text)
-        adjusted = requested.adjusted or NOT_ADJUSTED
-        call = replace(call, details=requested.details, adjusted=adjusted, targets=requested.targets)
+        adjustment = requested.adjustment or NO_ADJUSTMENT
+        call = replace(call, details=requested.details, adjustment=adjustment, targets=requested.targets)
         call = replace(call, unreviewed_path=requested.unreviewed_path)
         begun = self.state.begin_turn(requested.turn, requested.setup)
         self.builder.state = replace(begun, calls=(call,), indexes=(), call_ids=begun.call_ids | {call.id})
@@ -233,11 +233,11 @@ class TurnDriver:
         # Not while the model is writing: a note would split its sentence, or its code.
         if self.state.status is TurnStatus.STREAMING and self.state.reply_begun:
             return
-        for note in self.state.unshown:
+        for note in self.state.unshown_notes:
             self.builder.emit(TextContent(text=note.text), Role.SYSTEM, aside=NoteAside(text=note.model_text), turn="")
             self.builder.update(notes=(*self.state.notes, note.model_text))
-        if self.state.unshown:
-            self.builder.update(unshown=())
+        if self.state.unshown_notes:
+            self.builder.update(unshown_notes=())
 
     # -- calling the model
 
@@ -260,8 +260,8 @@ class TurnDriver:
             self.builder.emit(progress, Role.USER, aside=NotesSentAside(text=format_notes(notes)))
 
     def _send_steers(self) -> None:
-        """Add the stored messages of `steer` to the conversation. Those of one person are one message: the model reads
-        them together. Their contexts follow."""
+        """Add the stored messages of `steer` to the conversation. Messages of one person that follow each other become
+        one message. Their contexts follow it."""
         stored = self.state.steers
         if stored:
             self.builder.update(steers=())
@@ -277,10 +277,11 @@ class TurnDriver:
     # -- the model's reply ends
 
     def complete_reply(self) -> None:
-        """Go on after the end of a reply: run its tool calls, request the rest of it, or end the turn."""
+        """Continue the turn when a reply has ended: run its tool calls, request the rest of the reply, or end the
+        turn."""
         reply.close_reasoning(self.builder)
         # All calls of an outside agent have ended when its reply ends.
-        if any(not call.terminal for call in self.state.calls):
+        if any(not call.has_ended for call in self.state.calls):
             self.give_signal(TurnSignal.CALLS)
             self.advance_turn()
             return
@@ -305,11 +306,11 @@ class TurnDriver:
             self.give_signal(signal)
 
     def handle_failure(self, failed: ModelFailed) -> None:
-        """Go on after a failed model call: shorten the request, repeat it later, or end the turn."""
-        if failed.overflow and (signal := compaction_steps.shorten_request(self.builder)) is not None:
+        """Continue the turn after a failed model call: shorten the request, repeat it later, or end the turn."""
+        if failed.is_too_long and (signal := compaction_steps.shorten_request(self.builder)) is not None:
             self.give_signal(signal)
             return
-        if failed.images and not self.state.reply_begun and has_media(self.state.history):
+        if failed.refuses_images and not self.state.reply_begun and has_media(self.state.history):
             text = TextContent(text=MEDIA_LEFT_OUT.format(failed.message))
             self.builder.emit(text, Role.SYSTEM, aside=ImagesRefusedAside())
             self.give_signal(TurnSignal.PRUNED)
@@ -323,13 +324,13 @@ class TurnDriver:
             return
         reply.close_reasoning(self.builder)
         text = f"{failed.message} {RETRIED.format(last.attempt + 1)}" if last else failed.message
-        text = TOO_LONG.format(text) if failed.overflow else text
+        text = TOO_LONG.format(text) if failed.is_too_long else text
         failure = TurnFailure(kind=failed.kind, model=self.state.setup.model)
-        if failed.refused is None or not is_unanswered(self.state.history):
+        if failed.refusal_reason is None or not is_unanswered(self.state.history):
             self.builder.emit(TextContent(text=text, failure=failure), Role.SYSTEM)
         else:
             text = NOT_SENT_AGAIN.format(text) if self.state.steps == 1 else text
-            aside = RefusedAside(results=failed.refused is Refused.CONTENT)
+            aside = RefusedAside(results=failed.refusal_reason is RefusalReason.CONTENT)
             self.builder.emit(TextContent(text=text, failure=failure), Role.SYSTEM, aside=aside)
             self.builder.update(notes=(*self.state.sent_notes, *self.state.notes), sent_notes=())
         self.give_signal(TurnSignal.FAIL)
@@ -338,27 +339,29 @@ class TurnDriver:
         """Show why the request is repeated and when, and wait until then or until the next number is shown."""
         if retry := self.state.retry:
             reason = retry.failure.label or FAILURES[retry.failure.kind]
-            text = RETRYING.format(what=reason, seconds=ceil(retry.left), attempt=retry.attempt, limit=retry.limit)
+            text = RETRYING.format(
+                what=reason, seconds=ceil(retry.seconds_left), attempt=retry.attempt, limit=retry.limit
+            )
             self.builder.emit(ProgressContent(state="running", text=text), Role.SYSTEM)
-            self.builder.effects.append(Wait(self.state.request, retry.pause))
+            self.builder.effects.append(Wait(self.state.request, retry.next_wait_seconds))
 
     def end_wait(self, request: int) -> None:
-        """Go on after a wait: show how many seconds are left, or repeat the request.
+        """Continue after a wait: show how many seconds are left, or repeat the request.
 
         The end of a wait for an earlier request changes nothing.
         """
         TURNS.look_up(self.state.status, TurnSignal.DUE)
         if (retry := self.state.retry) and request == self.state.request:
-            remaining = retry.left - retry.pause
-            self.builder.update(retry=replace(retry, left=remaining))
+            remaining = retry.seconds_left - retry.next_wait_seconds
+            self.builder.update(retry=replace(retry, seconds_left=remaining))
             self.give_signal(TurnSignal.TICK if remaining > 0 else TurnSignal.DUE)
 
-    # -- the turn goes on, or ends
+    # -- the turn continues, or ends
 
     def advance_turn(self) -> None:
         """Start the tool calls that are ready. If all calls of the reply have ended, call the model or end the turn."""
         tool_calls.start_ready_calls(self.builder)
-        if not all(call.terminal for call in self.state.calls):
+        if not all(call.has_ended for call in self.state.calls):
             return
         limit = self.state.setup.max_steps
         if limit and self.state.steps >= limit and TURNS.accepts(self.state.status, TurnSignal.EXHAUSTED):
@@ -372,7 +375,7 @@ class TurnDriver:
         """Stop all tool calls that have not ended."""
         reply.close_reasoning(self.builder)
         for call in self.state.calls:
-            if not call.terminal:
+            if not call.has_ended:
                 tool_calls.give_signal(self.builder, call, ToolCallSignal.STOP, reason=RejectReason.STOP)
 
     def _end_turn(self, outcome: Outcome) -> None:
@@ -380,8 +383,8 @@ class TurnDriver:
         if outcome is Outcome.STOPPED:
             self.builder.emit(TextContent(text=STOPPED), Role.SYSTEM)
         if outcome is Outcome.COMPLETED and not self.state.local:
-            self.builder.update(planned=self.state.setup.ends_in_plan)
-        finished = ProgressContent(state="finished", plan=self.state.planned or None)
+            self.builder.update(ended_in_plan=self.state.setup.ends_in_plan)
+        finished = ProgressContent(state="finished", plan=self.state.ended_in_plan or None)
         aside = None
         if outcome is not Outcome.COMPLETED and not self.state.local and has_unanswered_words(self.state.history):
             aside = UnansweredAside(text=_UNANSWERED[outcome])

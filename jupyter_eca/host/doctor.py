@@ -129,14 +129,14 @@ def _find_mistakes(services: Services, models: tuple[str, ...]) -> _SetupMistake
     """Return what is wrong in the user's set-up. Blocks: it looks at the disk."""
     resolved, folders = services.current.resolved, services.workspace.files.roots
     config, entries, names = resolved.config, services.catalog.entries(), dict(os.environ)
-    names |= {name: config.variable(name) for name in config.variables}
+    names |= {name: config.get_variable(name) for name in config.variables}
     database = min(services.store.files, key=lambda file: len(file.name))  # the others have a longer name
     others = (
         *find_key_problems(entries, config, names),
         *find_address_problems(config),
         *find_network_problems(config, names),
         *find_model_problems(resolved, entries, models),
-        *find_file_problems(ConfigSources.of(config, tuple(folders)).read, folders),
+        *find_file_problems(ConfigSources.from_config(config, tuple(folders)).files_read, folders),
         *find_tool_name_problems(resolved, services.toolbox.all()),
         *find_missing_files(resolved, folders, names),
         *find_limit_problems(resolved),

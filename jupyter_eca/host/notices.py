@@ -57,7 +57,7 @@ class Notices:
         `agent_name` is the agent that a client has chosen, "" for the configured one. The search for models may take
         half a second.
         """
-        selected = self._services.current.resolved.agent(agent_name)
+        selected = self._services.current.resolved.get_agent(agent_name)
         models, default = await self._services.catalog.list_models()
         chosen = selected.default_model or default
         agents = self._services.current.resolved.list_selectable(agent_name)

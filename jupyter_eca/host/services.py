@@ -15,7 +15,7 @@ from jupyter_eca.config import register_secrets, resolve
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from jupyter_eca.config import Config, Resolved
+    from jupyter_eca.config import Config, ResolvedConfig
     from jupyter_eca.config.outside.outside_agents import OutsideAgent
     from jupyter_eca.host.chat.notebook_ids import NotebookIds
     from jupyter_eca.host.checkpoints.checkpoints import Checkpoints
@@ -38,7 +38,7 @@ class Current:
 
     workspace: Workspace
     """The folders, notebooks and kernels. `Host.move` replaces it."""
-    resolved: Resolved
+    resolved: ResolvedConfig
     """The configuration, with the agents and secrets that follow from it. `configure` replaces it."""
 
     def __init__(

@@ -188,7 +188,7 @@ class McpManager:
         """
         async with self._change():
             server = self._get_server(name)
-            copied = await asyncio.to_thread(mcp_servers.find_copyable, self._sources, name) if enabled else None
+            copied = await asyncio.to_thread(mcp_servers.find_server_to_copy, self._sources, name) if enabled else None
             file, entry = copied or (None, {})
             await self._write(name, {**entry, "disabled": not enabled}, file)
             server.configure(server.settings.model_copy(update={"disabled": not enabled}))
@@ -410,7 +410,7 @@ class McpManager:
     @property
     def _sources(self) -> mcp_servers.ConfigSources:
         """The files that define servers."""
-        return mcp_servers.ConfigSources.of(self._config, self._folders, self._home)
+        return mcp_servers.ConfigSources.from_config(self._config, self._folders, self._home)
 
     @asynccontextmanager
     async def _change(self) -> AsyncGenerator[None]:
@@ -434,11 +434,11 @@ class McpManager:
     def _find_refusal(self, name: str, settings: McpServerConfig) -> str:
         """Return why the administrator's policy does not allow a server; "" if it does."""
         command_line = (settings.command or "", *settings.args)
-        return self._config.policy.refuse_mcp_server(command_line, settings.url, name, settings.env)
+        return self._config.policy.find_mcp_server_refusal(command_line, settings.url, name, settings.env)
 
     def _refuse_url(self, url: str) -> str:
         """Return why the administrator's policy does not allow a request to an address; "" if it does."""
-        return self._config.policy.refuse_url(url)
+        return self._config.policy.find_url_refusal(url)
 
     def _check_policy(self, name: str, settings: McpServerConfig) -> None:
         """Raises: McpRefusal when the administrator's policy does not allow a server."""
@@ -520,18 +520,18 @@ class McpManager:
     def _choose_file(self, params: McpAddServerParams) -> Path:
         """Return the file that a new server is written to. Raises: McpRefusal for an unknown folder."""
         if params.scope == "global":
-            return self._sources.user_file()
+            return self._sources.get_user_file()
         uri = (params.workspace_uri or "").rstrip("/")
         for folder in self._folders:
             if uri in {"", folder.as_uri(), str(folder)}:
-                return self._sources.workspace_file(folder)
+                return self._sources.get_workspace_file(folder)
         raise McpRefusal("unknown-workspace", f"{params.workspace_uri} is not a folder of this workspace.")
 
     async def _write(self, name: str, fields: Mapping[str, Any], file: Path | None = None) -> None:
         """Write fields of a server to a file; by default to the file that defines the server."""
         if file is None:
             files = await asyncio.to_thread(self._sources.find_defining_files, name)
-            file = files[0] if files else self._sources.user_file()
+            file = files[0] if files else self._sources.get_user_file()
         await self._write_file(file, partial(mcp_servers.change_server, file, name, fields))
 
     async def _write_file(self, file: Path, write: Callable[[], None]) -> None:

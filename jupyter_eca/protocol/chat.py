@@ -23,18 +23,18 @@ SUBAGENT: Final = "subagent-"
 
 class AnswerLock(Model):
     """Whether and where the answer to a prompt is locked. A locked answer is recorded in a file, and replayed later
-    without a model. All paths are those that the kernel which asks would use. They must be in the workspace."""
+    without a model. All paths are as the kernel that sends the prompt sees them. They must be in the workspace."""
 
     on: bool | None = None
     """Whether the answer is locked. Absent: the configuration decides."""
     file: str = ""
     """The lock file, if the user names one. Empty: the file is beside `notebook`, or in `folder` if there is none."""
     notebook: str = ""
-    """The notebook that asks."""
+    """The notebook whose cell sends the prompt."""
     folder: str = ""
     """The folder of the kernel."""
     cell: str = ""
-    """The id of the cell that asks; empty when it is not known."""
+    """The id of the cell that sends the prompt; empty when it is not known."""
     occurrence: int = Field(default=0, ge=0)
     """How many cells before this one ask the same question."""
     renew: bool = False

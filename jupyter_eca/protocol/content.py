@@ -382,12 +382,13 @@ class Cause(Model):
         "sandbox",
         "unasked",
     ]
-    """`always`: a rule of `alwaysAsk` selects the call. `protected`: the call changes what may run without asking.
-    `loads`: it changes a Markdown cell that loads something as soon as it is shown. `unparsed`: its command line cannot
-    be parsed, and a rule limits some commands. `changed`: the tool has changed since the user approved it for the
-    session. `review`: the setting `review` lets the change be made without approval. `unseen`: the call may run what
-    was changed without approval. `sandbox`: the command runs in the sandbox, where it can do no harm. `unasked`: an
-    outside agent runs the call without asking."""
+    """`rule`: a rule of `deny`, `ask` or `allow` selects the call. `remembered`: the user approved it for the session.
+    `trust`: trust allows it. `default`: no rule selects it. `always`: a rule of `alwaysAsk` selects it. `protected`:
+    the call changes what may run without asking. `loads`: it changes a Markdown cell that loads something as soon as it
+    is shown. `unparsed`: its command line cannot be parsed, and a rule limits some commands. `changed`: the tool has
+    changed since the user approved it for the session. `review`: the setting `review` lets the change be made without
+    approval. `unseen`: the call may run what was changed without approval and is not reviewed yet. `sandbox`: the
+    command runs in the sandbox, where it can do no harm. `unasked`: an outside agent runs the call without asking."""
     rule: str | None = None
     """The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked. For
     `review`, the value of the setting."""

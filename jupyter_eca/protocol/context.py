@@ -168,11 +168,12 @@ class VariableContext(LiveContext):
 
 
 class TableContext(LiveContext):
-    """A table of a database, to which a variable in the kernel is a connection."""
+    """A table of a database. A variable in the kernel is a connection to this database."""
 
     type: Literal["table"] = "table"
     name: str
-    """The name of the table, after its connection and a dot where several connections have a table of that name."""
+    """The name of the table. If several connections have a table of this name, the variable of the connection and a dot
+    come before it."""
 
 
 class OtherContext(Model):

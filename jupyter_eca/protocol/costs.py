@@ -33,7 +33,7 @@ class OutsideCost(Model):
     agent: str
     """The name of the agent for the user."""
     cost: float | None = None
-    """US dollars; absent when the agent does not say them."""
+    """US dollars; absent when the agent does not report them."""
 
 
 class ChatCostsParams(Model):

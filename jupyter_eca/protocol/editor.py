@@ -45,7 +45,7 @@ class EditorDiagnostic(Model):
 
     @field_validator("code", mode="before")
     @classmethod
-    def _number(cls, value: Any) -> Any:
+    def _convert_code_to_text(cls, value: Any) -> Any:
         return value if value is None else str(value)
 
 

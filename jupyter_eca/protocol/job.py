@@ -1,4 +1,4 @@
-"""Owns the messages about background jobs, such as shell commands that run while the chat goes on.
+"""Owns the messages about background jobs, such as shell commands that run while the chat continues.
 
 It must not know how a job runs: `workspace.jobs` does. `tool` is its neighbour: a job begins as a tool call.
 """

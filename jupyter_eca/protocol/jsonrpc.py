@@ -24,7 +24,8 @@ from jupyter_eca.errors import FrameError
 MAX_BODY_BYTES = 64 * 1024 * 1024
 # A header usually has two short lines. A peer that sends more than this before a blank line uses another protocol.
 MAX_HEADER_BYTES = 8 * 1024
-# The specification wants `\r\n`. Clients that are written by hand send `\n`, and would wait for ever.
+# The specification wants `\r\n`. Clients that are written by hand send `\n`. Without this,
+# the server would wait forever for the end of their header.
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
 
 Id = str | int | float

@@ -106,7 +106,7 @@ class ClientRights(Model):
     """What the client may do, if it may not do everything. It may read all chats that it sees."""
 
     asks: bool
-    """Whether it may ask. If not, the server refuses every request that does not only read."""
+    """Whether it may send prompts. If not, the server refuses every request that does not only read."""
     approves: bool
     """Whether it may approve tool calls and answer questions."""
     reason: str
@@ -257,7 +257,8 @@ class HeldSettings(Model):
     folder: str
     """The path of the folder."""
     digest: str
-    """Identifies the content of these settings. Trust is given to a content: another content is asked about again."""
+    """Identifies the content of these settings. The user trusts exactly this content: if it changes, the user is
+    asked again."""
     summary: str
     """What they are, in a few words, for example `2 MCP servers, 1 hook`."""
     settings: tuple[HeldSetting, ...]

@@ -55,7 +55,7 @@ class KernelPicture(Model):
     """A picture that code has shown, or a figure that can be drawn as one."""
 
     name: str
-    """The name by which the text of the outputs speaks of it: `picture 1`."""
+    """The name of the picture in the text of the outputs: `picture 1`."""
     media_type: str
     """The MIME type, such as `image/png`."""
     data: str
@@ -97,12 +97,12 @@ class DatabaseTable(Model):
     is_view: bool = False
     """Whether its rows are computed. They are never read."""
     columns: tuple[Column, ...] = ()
-    """The columns; empty if they were not read, because the database has many tables or the time was over."""
+    """The columns; empty if they were not read, because the database has many tables or is slow."""
 
 
 class Variable(Model):
-    """A variable, or a table of a database that a variable leads to. Such a table has the name of the variable, a dot,
-    and its own name. The kernel limits the size of `preview`, `sample` and `image`."""
+    """A variable, or a table of a database to which a variable is a connection. Such a table has the name of the
+    variable, a dot, and its own name. The kernel limits the size of `preview`, `sample` and `image`."""
 
     name: str
     type: str
@@ -123,8 +123,8 @@ class Variable(Model):
     image: str = ""
     """A PNG in base64; only for a variable that was asked for by name."""
     database: str = ""
-    """Of a connection to a database: the kind of the database. If the variable was asked for by name, it has the
-    address too, without secrets."""
+    """For a connection to a database: the kind of the database. If the variable was asked for by name, also the
+    address, without secrets."""
     tables: tuple[DatabaseTable, ...] = ()
     """The tables of a connection that was asked for by name."""
     tables_left_out: int = 0
@@ -156,7 +156,7 @@ class CellType(StrEnum):
 class CellState(StrEnum):
     """What a code cell is doing. `edited`: its source has changed since it ran. `ran-earlier`: it ran in an earlier
     kernel, and nothing that it defined is in the present one; only the server knows this, from the kernel.
-    `ran-uncertain`: it ran, and whether in the present kernel is not known."""
+    `ran-uncertain`: it ran, but it is not known whether in the present kernel."""
 
     NEVER_RUN = "never-run"
     RAN = "ran"
@@ -206,8 +206,8 @@ class NotebookDocument(Model):
     active_cell_id: str | None = None
     selection: CellSelection | None = None
 
-    def cell(self, id: str) -> NotebookCell | None:
-        """Return the cell with this id."""
+    def find_cell(self, id: str) -> NotebookCell | None:
+        """Return the cell with this id; None when there is none."""
         return next((cell for cell in self.cells if cell.id == id), None)
 
 
@@ -252,8 +252,9 @@ class InsertCell(Model):
     """The new cell comes before the cell that is at this index now. A larger index is the end of the notebook."""
     cell: NewCell
     after: str | None = None
-    """The id of the cell that the new one comes directly behind; empty for the top. It counts more than `index`: cells
-    may have moved since the change was worked out. If that cell is gone, the change is refused."""
+    """The id of the cell directly before the new one; empty for the top of the notebook. If it is present, `index` is
+    ignored, because cells may have moved since the change was computed. If that cell no longer exists, the change is
+    refused."""
     marks: bool | None = None
     """Whether the cell's metadata says then that the assistant has written in it (`jupyter_eca.written`)."""
 
@@ -288,7 +289,7 @@ class MoveCell(Model):
     index: int
     """The index of the cell after the move."""
     after: str | None = None
-    """The id of the cell that it comes directly behind; see `InsertCell`."""
+    """The id of the cell that is directly before it after the move; see `InsertCell`."""
 
 
 class PutCell(Model):

@@ -72,8 +72,8 @@ class FormField(Model):
 class FieldQuestion(ChatAskQuestionParams):
     """A question about one field of a form.
 
-    A client that can show the field does so. It answers with a text, as to any other question. In ECA, only the
-    question is sent.
+    A front whose clients can show a form shows the field. The answer is a text, as for any other question. ECA has no
+    fields, so an ECA client gets only the question.
     """
 
     field: FormField = Field(exclude=True)

@@ -26,7 +26,7 @@ class LentTool(Model):
 
 
 class ToolLendParams(Model):
-    """Replaces the tools that the client has lent before. Running calls go on."""
+    """Replaces the tools that the client has lent before. Running calls are not stopped."""
 
     tools: tuple[LentTool, ...]
 

@@ -27,56 +27,56 @@ def config(**given: Any) -> Config:
 
 
 def has(one: Agent, tool: ToolSpec, *, reads: bool = False) -> bool:
-    return one.has_tool(tool, reads=reads)
+    return one.has_tool(tool, only_reads=reads)
 
 
 @pytest.mark.parametrize("name", ["", "code", "agent", "build"])
 def test_todays_default_agent_answers_to_its_older_names(name: str) -> None:
-    assert resolve(config()).agent(name).name == "code"
+    assert resolve(config()).get_agent(name).name == "code"
 
 
 def test_an_unknown_name_is_the_default_agent_and_logged(caplog: pytest.LogCaptureFixture) -> None:
-    assert resolve(config(defaultAgent="plan")).agent("nobody").name == "plan"
+    assert resolve(config(defaultAgent="plan")).get_agent("nobody").name == "plan"
     assert "there is no agent 'nobody'" in caplog.text
 
 
 def test_an_unknown_default_is_the_agent_that_is_always_there() -> None:
-    assert resolve(config(defaultAgent="nobody")).agent().name == "code"
+    assert resolve(config(defaultAgent="nobody")).get_agent().name == "code"
 
 
 def test_plan_has_no_tool_that_changes_anything_and_keeps_the_preview() -> None:
-    plan = resolve(config(toolCall={"approval": {"byDefault": "allow"}})).agent("plan")
+    plan = resolve(config(toolCall={"approval": {"byDefault": "allow"}})).get_agent("plan")
     assert not has(plan, WRITE)
     assert has(plan, LOOK, reads=True)
-    assert plan.has_tool(PREVIEW, reads=True, agents=frozenset({"plan"}))
-    assert not resolve(config()).agent("code").has_tool(PREVIEW, reads=True, agents=frozenset({"plan"}))
+    assert plan.has_tool(PREVIEW, only_reads=True, agents=frozenset({"plan"}))
+    assert not resolve(config()).get_agent("code").has_tool(PREVIEW, only_reads=True, agents=frozenset({"plan"}))
 
 
 def test_an_agent_that_inherits_from_plan_only_looks_too() -> None:
-    mine = resolve(config(agent={"mine": {"inherit": "plan", "prompt": "Be kind."}})).agent("mine")
+    mine = resolve(config(agent={"mine": {"inherit": "plan", "prompt": "Be kind."}})).get_agent("mine")
     assert (mine.kind, mine.prompt, mine.looks_only) == ("plan", "Be kind.", True)
     assert not has(mine, WRITE)
 
 
 @pytest.mark.parametrize("selector", ["write_file", "eca__write_file", "eca"])
 def test_a_disabled_tool_is_nobodys(selector: str) -> None:
-    assert not has(resolve(config(disabledTools=[selector])).agent(), WRITE)
+    assert not has(resolve(config(disabledTools=[selector])).get_agent(), WRITE)
 
 
 def test_a_tool_disabled_for_one_agent_is_there_for_the_others() -> None:
     given = config(agent={"code": {"disabledTools": ["github"]}})
-    assert not has(resolve(given).agent("code"), THEIRS)
-    assert has(resolve(given).agent("plan"), THEIRS, reads=True)
+    assert not has(resolve(given).get_agent("code"), THEIRS)
+    assert has(resolve(given).get_agent("plan"), THEIRS, reads=True)
 
 
 def test_a_bare_name_disables_no_tool_of_a_server() -> None:
-    assert has(resolve(config(disabledTools=["search", "github__other"])).agent(), THEIRS)
+    assert has(resolve(config(disabledTools=["search", "github__other"])).get_agent(), THEIRS)
 
 
 @pytest.mark.parametrize("name", ["search", "github__search"])
 def test_a_servers_tool_is_disabled_by_both_names_however_it_is_called(name: str) -> None:
     tool = ToolSpec(name, "", {}, server="github")
-    assert not has(resolve(config(disabledTools=["github__search"])).agent(), tool)
+    assert not has(resolve(config(disabledTools=["github__search"])).get_agent(), tool)
 
 
 def test_an_agents_rules_go_over_the_global_ones() -> None:
@@ -84,11 +84,11 @@ def test_an_agents_rules_go_over_the_global_ones() -> None:
         toolCall={"approval": {"allow": {"grep": {}}, "byDefault": "ask"}},
         agent={"mine": {"toolCall": {"approval": {"deny": {"github": {}}, "byDefault": "allow"}}}},
     )
-    policy = resolve(given).agent("mine").policy
+    policy = resolve(given).get_agent("mine").policy
     assert decide(policy, THEIRS, {}, frozenset()).decision is Decision.DENY
     assert decide(policy, WRITE, {}, frozenset()).decision is Decision.ALLOW
     assert "grep" in policy.allow
-    assert decide(resolve(given).agent().policy, WRITE, {}, frozenset()).decision is Decision.ASK
+    assert decide(resolve(given).get_agent().policy, WRITE, {}, frozenset()).decision is Decision.ASK
 
 
 def test_what_an_agent_does_not_say_comes_from_the_one_it_inherits_from() -> None:
@@ -104,19 +104,19 @@ def test_what_an_agent_does_not_say_comes_from_the_one_it_inherits_from() -> Non
             "mine": {"inherit": "base", "variant": "high", "disabledTools": ["write_file"]},
         }
     )
-    mine = resolve(given).agent("mine")
+    mine = resolve(given).get_agent("mine")
     assert (mine.default_model, mine.variant, mine.max_steps) == ("a/b", "high", 5)
     assert set(mine.disabled_tools) == {"grep", "write_file"}
 
 
 def test_a_circle_of_agents_ends() -> None:
     given = config(agent={"a": {"inherit": "b", "prompt": "A"}, "b": {"inherit": "a", "variant": "low"}})
-    a, b = (resolve(given).agent(name) for name in ("a", "b"))
+    a, b = (resolve(given).get_agent(name) for name in ("a", "b"))
     assert (a.prompt, a.variant, b.prompt) == ("A", "low", "A")
 
 
 def test_an_agent_that_inherits_from_nobody_known_stands_alone(caplog: pytest.LogCaptureFixture) -> None:
-    assert resolve(config(agent={"a": {"inherit": "gone", "prompt": "A"}})).agent("a").prompt == "A"
+    assert resolve(config(agent={"a": {"inherit": "gone", "prompt": "A"}})).get_agent("a").prompt == "A"
     assert "inherits from 'gone'" in caplog.text
 
 
@@ -127,7 +127,7 @@ def test_a_user_chooses_among_primary_agents_and_sees_the_default_first() -> Non
 
 
 def test_a_built_in_agent_may_be_changed() -> None:
-    plan = resolve(config(agent={"plan": {"systemPrompt": "Plan.", "defaultModel": "a/b"}})).agent("plan")
+    plan = resolve(config(agent={"plan": {"systemPrompt": "Plan.", "defaultModel": "a/b"}})).get_agent("plan")
     assert (plan.prompt, plan.default_model, plan.looks_only) == ("Plan.", "a/b", True)
 
 
@@ -152,7 +152,7 @@ Review the changes.
 
 def test_an_agent_may_be_written_as_markdown(home: Path, project: Path) -> None:
     write(project / ".eca" / "agents" / "reviewer.md", REVIEWER)
-    found = resolve(read_config((project,), home=home, trust=trusting(project))).agent("reviewer")
+    found = resolve(read_config((project,), home=home, trust=trusting(project))).get_agent("reviewer")
     assert (found.mode, found.default_model, found.variant, found.max_steps) == ("subagent", "openai/gpt", "high", 7)
     assert (found.description, found.prompt) == ("Reviews changes", "Review the changes.")
     assert decide(found.policy, THEIRS, {}, frozenset()).decision is Decision.DENY
@@ -160,13 +160,13 @@ def test_an_agent_may_be_written_as_markdown(home: Path, project: Path) -> None:
 
 def test_markdown_without_front_matter_is_a_prompt(home: Path) -> None:
     write(home / "eca" / "agents" / "poet.md", "Answer in rhyme.\n\n---\nAlways.")
-    assert resolve(read_config((), home=home)).agent("poet").prompt == "Answer in rhyme.\n\n---\nAlways."
+    assert resolve(read_config((), home=home)).get_agent("poet").prompt == "Answer in rhyme.\n\n---\nAlways."
 
 
 def test_the_configuration_wins_over_markdown_of_the_same_place(home: Path) -> None:
     write(home / "eca" / "agents" / "poet.md", "---\nvariant: low\n---\nRhyme.")
     globally(home, {"agent": {"poet": {"variant": "high"}}})
-    found = resolve(read_config((), home=home)).agent("poet")
+    found = resolve(read_config((), home=home)).get_agent("poet")
     assert (found.variant, found.prompt) == ("high", "Rhyme.")
 
 

@@ -47,7 +47,7 @@ def test_without_any_file_what_only_looks_is_allowed_and_all_else_asks(home: Pat
     asking = {"editor_diagnostics", "editor_definition", "editor_references", "ask_user"}
     looking |= {"inspect", "kernel_state", "preview_notebook_change"}
     assert set(allowed) == looking | asking | {"task", "bg_job", "fetch_rule", "skill", "spawn_agent", "read_output"}
-    assert [name for name, rule in allowed.items() if not rule.always] == ["bg_job"]
+    assert [name for name, rule in allowed.items() if not rule.selects_every_call] == ["bg_job"]
     assert allowed["bg_job"].args_matchers == {"action": ("list", "read_output", "wait")}
     assert config.tool_call.approval.by_default is Decision.ASK
 
@@ -114,7 +114,7 @@ def test_what_the_client_adds_to_the_environment_is_looked_up_and_stays_out_of_t
     globally(home, {"defaultModel": "${env:MODEL_OF_MINE}"})
     config = read_config((), client={"env": {"MODEL_OF_MINE": "a/b", "odd": 5}}, home=home)
     assert config.default_model == "a/b"
-    assert config.variable("MODEL_OF_MINE") == "a/b"
+    assert config.get_variable("MODEL_OF_MINE") == "a/b"
     assert "MODEL_OF_MINE" not in os.environ
     assert "a/b" not in str(config.variables) + str(config.model_dump()["variables"]) + repr(config.variables)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event, Outcome
 
 RAN = ["toolCallPrepare", "toolCallRun", "toolCallRunning", "toolCalled"]
-LOOK = ToolSpec("look", "Look at something.", {}, summary="Looking at {what}", reads=True)
+LOOK = ToolSpec("look", "Look at something.", {}, summary="Looking at {what}", only_reads=True)
 ACT = ToolSpec("act", "Do something.", {})
 FAR = ToolSpec("far", "Do something elsewhere.", {}, server="away", origin=Origin.MCP)
 TOOLS = (LOOK, ACT, FAR)
@@ -88,7 +88,7 @@ class Talk:
     def fails(
         self, message: str = "The model is gone. Ask again.", failure: Failure | None = None, *, overflow: bool = False
     ) -> Talk:
-        failed = inputs.ModelFailed(self.now, self.state.request, message, overflow=overflow, failure=failure)
+        failed = inputs.ModelFailed(self.now, self.state.request, message, is_too_long=overflow, failure=failure)
         return self.feed(failed)
 
     def compacts(self, focus: str = "") -> Talk:

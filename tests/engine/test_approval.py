@@ -20,7 +20,7 @@ from jupyter_eca.engine.approval.policy import (
     is_hidden,
     merge_policies,
 )
-from jupyter_eca.engine.model.request import Remembers, ToolSpec
+from jupyter_eca.engine.model.request import ApprovalCoverage, ToolSpec
 from jupyter_eca.plugins.tools.shell import bg_job
 from jupyter_eca.protocol.content import Origin
 
@@ -154,11 +154,11 @@ def test_a_tool_that_only_the_default_denies_is_not_hidden_from_what_was_allowed
 
 # --- what is remembered -----------------------------------------------------------------------------------------------
 
-SHELL = ToolSpec("shell_command", "", {}, remembers=Remembers.COMMANDS, paths=("working_directory",))
-WRITE = ToolSpec("write_file", "", {}, remembers=Remembers.FOLDER, paths=("path",))
-MOVE = ToolSpec("move_file", "", {}, remembers=Remembers.FOLDER, paths=("source", "destination"))
-RUN = ToolSpec("run_code", "", {}, remembers=Remembers.NOTEBOOK, code=("code",))
-READ = ToolSpec("read_file", "", {}, paths=("path",), reads=True)
+SHELL = ToolSpec("shell_command", "", {}, approval_covers=ApprovalCoverage.COMMANDS, paths=("working_directory",))
+WRITE = ToolSpec("write_file", "", {}, approval_covers=ApprovalCoverage.FOLDER, paths=("path",))
+MOVE = ToolSpec("move_file", "", {}, approval_covers=ApprovalCoverage.FOLDER, paths=("source", "destination"))
+RUN = ToolSpec("run_code", "", {}, approval_covers=ApprovalCoverage.NOTEBOOK, code=("code",))
+READ = ToolSpec("read_file", "", {}, paths=("path",), only_reads=True)
 
 
 def remember(tool: ToolSpec, *calls: dict[str, Any], notebook: str = "") -> frozenset[ApprovalScope]:
@@ -351,7 +351,7 @@ PROTECTED = [
     (WRITE, {"path": ".eca./config.json"}),
     (MOVE, {"source": "x", "destination": ".eca/config.json"}),
     (MOVE, {"source": ".eca", "destination": "x"}),
-    (replace(THEIRS, reads=True), {"anything": {"deep": [".eca/config.json"]}}),
+    (replace(THEIRS, only_reads=True), {"anything": {"deep": [".eca/config.json"]}}),
     (THEIRS, {"uri": "file:///srv/demo/%2Eeca/config.json"}),
     (RUN, {"code": "open('.eca/config.json', 'w').write('{}')"}),
     (RUN, {"code": "Path('~/.config/eca').expanduser()"}),
@@ -629,8 +629,8 @@ def test_a_call_that_a_rule_always_asks_about_is_asked_about_whatever_else_allow
 ) -> None:
     policy = Policy(always_ask=rules(), allow=rules() if allow else {}, by_default=Decision.ALLOW)
     approved = remember(OURS, {}) if remembered else NOTHING
-    verdict = decide(policy, OURS, {}, approved, trust=trust, sandboxed=sandboxed)
-    assert (verdict.decision, verdict.is_final) == (Decision.ASK, True)
+    verdict = decide(policy, OURS, {}, approved, trust=trust, is_sandboxed=sandboxed)
+    assert (verdict.decision, verdict.needs_approval_each_time) == (Decision.ASK, True)
     assert verdict.cause is not None
     assert (verdict.cause.kind, verdict.cause.rule) == ("always", "shell")
 

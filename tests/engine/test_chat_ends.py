@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jupyter_eca.engine.chat.recovery import restore
 from jupyter_eca.engine.effects import CancelModel, CancelTool
-from jupyter_eca.engine.inputs import CommandEnded, ModelFailed, NoteAdded, Refused
+from jupyter_eca.engine.inputs import CommandEnded, ModelFailed, NoteAdded, RefusalReason
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.engine.model.request import ChatMessage, TextPart
 from jupyter_eca.engine.model.texts import STOPPED_CALL, UNANSWERED_FAILED, UNANSWERED_STOPPED
@@ -108,7 +108,7 @@ def test_a_failure_closes_the_call_that_was_being_written() -> None:
 def test_notes_that_went_with_a_refused_request_go_with_the_next_one_also_after_a_restart() -> None:
     talk = Talk().asks().says("Hello").done()
     talk.feed(NoteAdded(talk.now, "Job 1 has ended.", "(Job 1 has ended.)"))
-    talk.asks("Bad").feed(ModelFailed(talk.now, talk.state.request, "Refused.", refused=Refused.CONTENT))
+    talk.asks("Bad").feed(ModelFailed(talk.now, talk.state.request, "Refused.", refusal_reason=RefusalReason.CONTENT))
     assert talk.state.notes == restore("chat", talk.events, talk.now).state.notes == ("(Job 1 has ended.)",)
     assert talk.asks("Good").asked()[-1] == user("Good\n\n(Job 1 has ended.)")
     talk.says("Yes").done()

@@ -22,7 +22,7 @@ from jupyter_eca.engine.effects import (
     RunTool,
     Wait,
 )
-from jupyter_eca.engine.inputs import Refused
+from jupyter_eca.engine.inputs import RefusalReason
 from jupyter_eca.engine.model.delta import (
     Paused,
     ReasoningDelta,
@@ -78,7 +78,7 @@ class Said:
     failed: bool = False
     passing: bool = False
     overflow: bool = False
-    refused: Refused | None = None
+    refused: RefusalReason | None = None
     images: bool = False
 
 
@@ -118,7 +118,7 @@ happenings: st.SearchStrategy[Happening] = st.one_of(
     st.builds(Said, st.none(), seldom, seldom),
     st.builds(Said, st.none(), seldom, st.just(True), st.just(True)),
     st.builds(Said, st.none(), seldom, st.just(True), overflow=st.just(True)),
-    st.builds(Said, st.none(), seldom, st.just(True), refused=st.sampled_from(Refused), images=st.booleans()),
+    st.builds(Said, st.none(), seldom, st.just(True), refused=st.sampled_from(RefusalReason), images=st.booleans()),
     st.builds(Heard, signals, st.integers(0, 3), st.booleans()),
     st.builds(Replied, st.lists(deltas | calls, min_size=1, max_size=5).map(tuple)),
     st.builds(Replied, st.lists(calls, min_size=1, max_size=4).map(tuple)),
@@ -194,7 +194,7 @@ class Walk(Talk):
             case Replied(deltas=pieces):
                 self.says(*pieces).done()
             case Decided(pick=pick, remember=remember):
-                for call in [call for call in self.state.calls if not call.terminal][pick : pick + 1]:
+                for call in [call for call in self.state.calls if not call.has_ended][pick : pick + 1]:
                     self._hears("approve" if call.status is ToolCallStatus.WAITING else "finish", [call.id], remember)
             case Heard(signal=signal, pick=pick, flag=flag):
                 self._hears(
@@ -245,7 +245,7 @@ class Walk(Talk):
                 if call.status is ToolCallStatus.STOPPING:
                     self.ran(call.id)
         assert self.state.status is TurnStatus.IDLE
-        assert all(call.terminal for call in self.state.calls)
+        assert all(call.has_ended for call in self.state.calls)
 
 
 def walked(happened: list[Happening]) -> Walk:
@@ -326,17 +326,17 @@ def test_a_change_never_runs_beside_another_call_nor_behind_one_that_came_to_not
     started = {ToolCallStatus.RUNNING, ToolCallStatus.STOPPING, ToolCallStatus.CALLED}
     for at, call in enumerate(walk.state.calls):
         before = walk.state.calls[:at]
-        if call.started:
+        if call.started_at:
             assert call.status in started
-            assert all(other.terminal for other in before if not (other.reads and call.reads))
-            assert not any(other.ended_incomplete for other in before if not other.reads)
+            assert all(other.has_ended for other in before if not (other.only_reads and call.only_reads))
+            assert not any(other.ended_incomplete for other in before if not other.only_reads)
 
 
 @given(walks)
 def test_no_call_waits_for_a_call_that_has_ended(walk: Walk) -> None:
     for at, call in enumerate(walk.state.calls):
         if call.status is ToolCallStatus.QUEUED:
-            assert any(not other.terminal for other in walk.state.calls[:at])
+            assert any(not other.has_ended for other in walk.state.calls[:at])
 
 
 @given(walks)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import text
 
-from jupyter_eca.engine.text.exact_text import as_exact_json, as_exact_text, as_typed_text, drop_control_characters
+from jupyter_eca.engine.text.exact_text import as_exact_json, as_exact_text, as_terminal_text, drop_control_characters
 
 CASES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "fixtures" / "exact_texts.json").read_text("utf-8")
@@ -36,8 +36,8 @@ def test_exact_json_is_read_as_the_same_value(value: str) -> None:
 
 
 def test_the_end_of_a_command_is_not_moved_out_of_sight_by_empty_lines() -> None:
-    assert as_typed_text("ls" + "\n" * 501 + "rm x") == "ls\n... 500 empty lines ...\nrm x"
-    assert as_typed_text("a\n\n\nb") == "a\n\n\nb"
+    assert as_terminal_text("ls" + "\n" * 501 + "rm x") == "ls\n... 500 empty lines ...\nrm x"
+    assert as_terminal_text("a\n\n\nb") == "a\n\n\nb"
 
 
 def test_a_terminal_obeys_nothing_of_a_text() -> None:

@@ -70,7 +70,7 @@ def test_a_recorded_turn_survives_its_file_and_the_engine() -> None:
         for id in (id for id in ids[at] if isinstance(calls[id], RecordedResult)):
             was = calls[id]
             assert isinstance(was, RecordedResult)
-            talk.now = talk.state.get_call(id).started + was.took_ms
+            talk.now = talk.state.get_call(id).started_at + was.took_ms
             images = tuple(ImagePart(image.media_type, image.base64) for image in was.images)
             talk.ran(id, was.output, error=was.error, images=images)
     assert [str(outcome) for outcome in talk.outcomes()] == ["completed"]

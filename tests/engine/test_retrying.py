@@ -36,7 +36,7 @@ def all_waits(failure: Failure) -> list[float]:
     waits: list[float] = []
     last = plan_retry(failure, None)
     while last is not None:
-        waits.append(last.left)
+        waits.append(last.seconds_left)
         last = plan_retry(failure, last)
     return waits
 
@@ -142,7 +142,7 @@ def test_every_wait_ends_and_the_countdown_only_goes_down(failure: Failure) -> N
         (wait,) = talk.effects
         assert isinstance(wait, Wait)
         waited += wait.seconds
-        shown.append(retry.left)
+        shown.append(retry.seconds_left)
         talk.waits()
         assert len(shown) < 30
     assert all(later < earlier for earlier, later in pairwise(shown))
@@ -155,5 +155,5 @@ def test_the_last_ten_seconds_are_counted_one_by_one() -> None:
     left, counted = 23.4, list[float]()
     while left > 0:
         counted.append(left)
-        left -= Retry(1, 10, left, BUSY).pause
+        left -= Retry(1, 10, left, BUSY).next_wait_seconds
     assert counted == [23.4, 20, 15, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]

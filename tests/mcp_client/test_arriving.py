@@ -27,7 +27,7 @@ async def test_who_waits_finds_the_tools_of_those_that_come_and_is_not_held_up_b
     servers = {"tour": sdk(), "gone": GONE, "off": {**sdk(), "disabled": True}}
     async with house(tmp_path, servers) as at, asyncio.timeout(PATIENCE * 4):
         await at.manager.await_started(PATIENCE * 4)
-        assert at.tool("tour__add").reads
+        assert at.tool("tour__add").only_reads
         assert at.shown("gone").status is ServerStatus.FAILED
         at.manager.stop("tour")
         await at.manager.await_started(PATIENCE * 4)  # nobody wants it, so nobody waits for it

@@ -46,7 +46,7 @@ async def test_a_tool_is_one_of_ours_and_its_result_keeps_structure_images_and_e
     async with house(tmp_path, {"tour": sdk()}) as at:
         await at.running("tour")
         add = at.tool("tour__add")
-        assert (add.spec.server, add.spec.origin, add.reads, at.tool("tour__fail").reads) == (
+        assert (add.spec.server, add.spec.origin, add.only_reads, at.tool("tour__fail").only_reads) == (
             "tour",
             Origin.MCP,
             True,

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.approval.policy import Adjusted, Decision
+from jupyter_eca.engine.approval.policy import CallAdjustment, Decision
 from jupyter_eca.engine.chat.export import format_chat
 from jupyter_eca.engine.chat.recovery import restore
 from jupyter_eca.engine.draft import draft_request
@@ -33,7 +33,7 @@ from jupyter_eca.engine.effects import (
     RunTool,
     Wait,
 )
-from jupyter_eca.engine.inputs import Refused, Setup
+from jupyter_eca.engine.inputs import RefusalReason, Setup
 from jupyter_eca.engine.model.delta import (
     Paused,
     ReasoningDelta,
@@ -198,7 +198,7 @@ class Conversation:
             trust=flip() < 0.15,
             max_steps=self.random.choice((0, 0, 0, 1, 3)),
             compact_at=75,
-            plans=flip() < 0.1,
+            plan_mode=flip() < 0.1,
         )
 
     # -- the user
@@ -354,12 +354,12 @@ class Conversation:
         self._drop(CallModel)
         calls = {call.id: self._adjust() for call in self.state.calls if self.random.random() < 0.15}
         reviews = {call.id: ReviewTime.BEFORE for call in self.state.calls if self.random.random() < 0.3}
-        self._feed(inputs.ModelFinished(self._now, call.number, adjusted=calls, reviews=reviews))
+        self._feed(inputs.ModelFinished(self._now, call.number, adjustments=calls, reviews=reviews))
 
-    def _adjust(self) -> Adjusted:
+    def _adjust(self) -> CallAdjustment:
         decision = self.random.choice((None, Decision.ASK, Decision.DENY))
         arguments = self.random.choice((None, {"what": "other"}))
-        return Adjusted(arguments, decision, "A hook says so.", self.random.choice(("", "", "No such file.")))
+        return CallAdjustment(arguments, decision, "A hook says so.", self.random.choice(("", "", "No such file.")))
 
     def fail_reply(self) -> None:
         if (call := self._find(CallModel)) is None:
@@ -370,9 +370,9 @@ class Conversation:
             self._now,
             call.number,
             "It broke.",
-            images=flip() < 0.2,
-            overflow=flip() < 0.2,
-            refused=choose((None, None, *Refused)),
+            refuses_images=flip() < 0.2,
+            is_too_long=flip() < 0.2,
+            refusal_reason=choose((None, None, *RefusalReason)),
             failure=choose((None, Failure(limit=2, jitter=flip()), Failure(FailureKind.NETWORK, retry_after=12.0))),
             final=flip() < 0.1,
         )
@@ -417,7 +417,7 @@ class Conversation:
                 images=(IMAGE,) if flip() < 0.1 else (),
                 links=(UrlContent(title="A link", url="https://example.org"),) if flip() < 0.05 else (),
                 documents=(DOCUMENT,) if flip() < 0.05 else (),
-                stops=flip() < 0.03,
+                stops_turn=flip() < 0.03,
             )
         )
 
@@ -460,17 +460,17 @@ class Conversation:
             TurnStatus.STREAMING: lambda: self._is_only(CallModel),
             TurnStatus.WAITING: lambda: self._is_only(Wait),
             TurnStatus.STOPPING: lambda: bool(running),
-            TurnStatus.ACTING: lambda: any(not call.terminal for call in self.state.calls),
-            TurnStatus.SERVING: lambda: any(not call.terminal for call in self.state.calls),
+            TurnStatus.ACTING: lambda: any(not call.has_ended for call in self.state.calls),
+            TurnStatus.SERVING: lambda: any(not call.has_ended for call in self.state.calls),
         }
         assert needs[self.state.status](), f"{self.state.status} waits for {self._work}"
         for place, call in enumerate(self.state.calls):
             is_running = call.status in {ToolCallStatus.RUNNING, ToolCallStatus.STOPPING}
             assert is_running == (call.id in running)
-            if is_running and not call.reads:
-                assert all(earlier.terminal for earlier in self.state.calls[:place]), "a change runs beside a call"
+            if is_running and not call.only_reads:
+                assert all(earlier.has_ended for earlier in self.state.calls[:place]), "a change runs beside a call"
             if call.status is ToolCallStatus.QUEUED:
-                assert any(not earlier.terminal for earlier in self.state.calls[:place]), "nothing starts this call"
+                assert any(not earlier.has_ended for earlier in self.state.calls[:place]), "nothing starts this call"
         if self.state.status is not TurnStatus.IDLE:
             self._check_stop()
 

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.tool_call import ToolCall
     from jupyter_eca.protocol.event import Event
 
-LOOK = ToolSpec("look", "Look at something.", {}, summary="Looking at {what}", reads=True)
-PEEK = ToolSpec("peek", "Look at something, says its server.", {}, server="away", origin=Origin.MCP, reads=True)
+LOOK = ToolSpec("look", "Look at something.", {}, summary="Looking at {what}", only_reads=True)
+PEEK = ToolSpec("peek", "Look at something, says its server.", {}, server="away", origin=Origin.MCP, only_reads=True)
 ACT = ToolSpec("act", "Do something.", {})
 FAR = ToolSpec("far", "Do something elsewhere.", {}, server="away", origin=Origin.MCP)
 TOOLS = (LOOK, PEEK, ACT, FAR)
@@ -130,7 +130,9 @@ class Record:
             case inputs.ModelFinished() | inputs.CallRequested():
                 # The trust of the chat before the reply; a program's call comes with its own.
                 trust = input.setup.trust if isinstance(input, inputs.CallRequested) else before.trust
-                adjusted = {input.call: input.adjusted} if isinstance(input, inputs.CallRequested) else input.adjusted
+                adjusted = (
+                    {input.call: input.adjustment} if isinstance(input, inputs.CallRequested) else input.adjustments
+                )
                 for call in after.calls:
                     hook = adjusted.get(call.id)
                     if is_free(call, policy, trust=trust, granted=self.granted) and not (hook and hook.decision):
@@ -148,7 +150,7 @@ class Record:
     def _clear_waiting(self, before: ChatState, after: ChatState, policy: Policy, *, again: bool) -> None:
         """Note which of the waiting calls the user's new rules allow."""
         for call in before.calls if again else ():
-            is_hooked = call.adjusted.decision is not None
+            is_hooked = call.adjustment.decision is not None
             free = is_free(call, policy, trust=after.trust, granted=self.granted) and not is_hooked
             if call.status is ToolCallStatus.WAITING and free:
                 self.cleared.add(call.id)
@@ -206,7 +208,7 @@ class Record:
             case RunTool(call=id, arguments=arguments, tool=tool):
                 assert id not in self.ran, f"the call {id} runs twice"
                 assert id in self.approved | self.cleared, f"the call {id} runs without its approval"
-                assert tool.reads or not after.setup.plans, f"the call {id} changes something in plan mode"
+                assert tool.only_reads or not after.setup.plan_mode, f"the call {id} changes something in plan mode"
                 shown = [event.content for event in self.events if isinstance(event.content, ToolCallRunContent)]
                 last = next(content for content in reversed(shown) if content.id == id)
                 assert (last.arguments, last.name) == (arguments, tool.name), "other arguments run than were shown"

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import WebSocketClosedError, websocket_connect
 
-from jupyter_eca.config.policy.local_address import is_here
+from jupyter_eca.config.policy.local_address import is_on_this_machine
 from jupyter_eca.errors import ConfigError, FrameError
 from jupyter_eca.protocol.jsonrpc import ErrorResponse, decode, encode
 from jupyter_eca.transport.stdio import open_stdio
@@ -90,7 +90,7 @@ def _find_token(base: str) -> str:
 def _normalize(url: str) -> tuple[str, int | None, str]:
     """Return the host, the port and the path of a URL in a form that can be compared."""
     split = urlsplit(url)
-    return ("localhost" if is_here(url) else split.hostname or "", split.port, split.path.rstrip("/"))
+    return ("localhost" if is_on_this_machine(url) else split.hostname or "", split.port, split.path.rstrip("/"))
 
 
 async def _send_all(link: StdioLink, socket: WebSocketClientConnection) -> None:

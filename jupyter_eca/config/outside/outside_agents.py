@@ -48,7 +48,7 @@ def combine_outside_agents(
     known: Mapping[str, OutsideAgent], configured: Mapping[str, AcpAgentConfig], policy: AppliedPolicy
 ) -> dict[str, OutsideAgent]:
     """Return the outside agents by name: the known ones with the changes of the configuration, and those that only the
-    configuration names. One without a command is left out, and one that the policy refuses."""
+    configuration names. An agent without a command is left out, and so is an agent that the policy refuses."""
     agents = dict(known)
     for name, settings in configured.items():
         base = known.get(name)
@@ -73,5 +73,7 @@ def combine_outside_agents(
     return {
         name: agent
         for name, agent in agents.items()
-        if not policy.refuse_outside_agent(agent.command, name, configured[name].env if name in configured else ())
+        if not policy.find_outside_agent_refusal(
+            agent.command, name, configured[name].env if name in configured else ()
+        )
     }

@@ -15,7 +15,7 @@ from pydantic import Field
 from pydantic.alias_generators import to_snake
 
 from jupyter_eca.config.policy.document import Feature, FeatureState, PatternLists, PolicyDocument
-from jupyter_eca.config.policy.local_address import is_here, is_unclear, make_plain
+from jupyter_eca.config.policy.local_address import is_on_this_machine, is_unclear, normalize_url
 from jupyter_eca.protocol.base import Model
 
 if TYPE_CHECKING:
@@ -83,42 +83,44 @@ class AppliedPolicy(Model):
     limited: dict[str, str] = Field(default_factory=dict[str, str])
     """The keys of the configuration that the user cannot raise, each with the reason."""
 
-    def refuse_feature(self, feature: Feature) -> str:
+    def find_feature_refusal(self, feature: Feature) -> str:
         """Return why a part of the assistant is off; "" if it is not."""
         off = (document for document in self.documents if document.features.get(feature) is FeatureState.FORCE_OFF)
         return next((explain_refusal(document, _FEATURES[feature]) for document in off), "")
 
-    def refuse_agent(self, name: str) -> str:
+    def find_agent_refusal(self, name: str) -> str:
         """Return why an agent cannot be used; "" if it can."""
-        return self._refuse("agents", (name,), f"the agent `{name}`")
+        return self._find_name_refusal("agents", (name,), f"the agent `{name}`")
 
-    def refuse_provider(self, name: str) -> str:
+    def find_provider_refusal(self, name: str) -> str:
         """Return why a provider cannot be used; "" if it can."""
-        return self._refuse("providers", (name,), f"the provider `{name}`")
+        return self._find_name_refusal("providers", (name,), f"the provider `{name}`")
 
-    def refuse_model(self, full_name: str) -> str:
+    def find_model_refusal(self, full_name: str) -> str:
         """Return why a model cannot be used; "" if it can. `full_name` is PROVIDER/MODEL."""
         provider = full_name.partition("/")[0]
-        return self.refuse_provider(provider) or self._refuse("models", (full_name,), f"the model `{full_name}`")
+        return self.find_provider_refusal(provider) or self._find_name_refusal(
+            "models", (full_name,), f"the model `{full_name}`"
+        )
 
-    def refuse_vendors_model(self, full_name: str, vendors_name: str) -> str:
+    def find_vendors_model_refusal(self, full_name: str, vendors_name: str) -> str:
         """Return why the model that a request names cannot be used; "" if it can. `full_name` is its name here. A name
         that the policy itself has locked is not refused."""
         provider, _, model = full_name.partition("/")
         if vendors_name == model or f"providers.{provider}.models.{model}.modelName" in self.locked:
             return ""
-        return self.refuse_model(f"{provider}/{vendors_name}")
+        return self.find_model_refusal(f"{provider}/{vendors_name}")
 
-    def refuse_url(self, url: str, path: str = "") -> str:
+    def find_url_refusal(self, url: str, path: str = "") -> str:
         """Return why an address cannot be used; "" if it can, or if it is empty. `path` is what requests add to it: it
         is allowed with the address, but it may be denied, and it must not lead out of the address."""
         if not url:
             return ""
         whole = f"{url.rstrip('/')}/{path.lstrip('/')}" if path else url
-        plain, what = make_plain(url), f"the address `{whole}`"
+        plain, what = normalize_url(url), f"the address `{whole}`"
         # A pattern that denies may be written for the address as it is, or for its plain form. For many servers, two
         # slashes are one.
-        whole_plain = make_plain(whole)
+        whole_plain = normalize_url(whole)
         forms = (url, plain, whole, whole_plain, re.sub(r"(?<!:)//+", "/", whole_plain))
         for document in self.documents:
             allowed, denied = document.allow.urls, document.deny.urls
@@ -127,14 +129,14 @@ class AppliedPolicy(Model):
             is_named = allowed is not None and _allows_url(allowed, plain)
             if allowed is not None and not is_named:
                 return explain_refusal(document, what)
-            if document.offline and not is_named and not is_here(url):
+            if document.offline and not is_named and not is_on_this_machine(url):
                 return explain_refusal(document, f"{what}: the assistant is offline")
             restricts = document.offline or allowed is not None or denied is not None
             if restricts and is_unclear(whole):
                 return explain_refusal(document, f"{what}: it is not certain where it leads")
         return ""
 
-    def refuse_mcp_server(
+    def find_mcp_server_refusal(
         self, command_line: Sequence[str], url: str | None, name: str = "", variables: Iterable[str] = ()
     ) -> str:
         """Return why an MCP server cannot run; "" if it can. `name` is its name in the configuration, and `variables`
@@ -143,29 +145,34 @@ class AppliedPolicy(Model):
         names = [text for text in (program, url) if text]  # a file may have both
         what = f"the MCP server `{' '.join(names)}`"
         return (
-            self.refuse_feature(Feature.MCP_SERVERS)
-            or self._refuse("mcp_servers", names, what)
-            or self.refuse_url(url or "")
-            or self._refuse_variables("mcp_servers", f"mcpServers.{name}", variables, what)
+            self.find_feature_refusal(Feature.MCP_SERVERS)
+            or self._find_name_refusal("mcp_servers", names, what)
+            or self.find_url_refusal(url or "")
+            or self._find_variable_refusal("mcp_servers", f"mcpServers.{name}", variables, what)
         )
 
-    def refuse_outside_agent(self, command_line: Sequence[str], name: str = "", variables: Iterable[str] = ()) -> str:
-        """Return why an outside agent cannot be used; "" if it can. `name` and `variables`: as of an MCP server."""
+    def find_outside_agent_refusal(
+        self, command_line: Sequence[str], name: str = "", variables: Iterable[str] = ()
+    ) -> str:
+        """Return why an outside agent cannot be used; "" if it can. `name` is its name in the
+        configuration, and `variables` are the environment variables that the configuration sets for its program."""
         text = " ".join(command_line)
         what = f"the agent `{text}`"
         return (
-            self.refuse_feature(Feature.OUTSIDE_AGENTS)
-            or self._refuse("outside_agents", (text,), what)
-            or self._refuse_variables("outside_agents", f"acpAgents.{name}", variables, what)
+            self.find_feature_refusal(Feature.OUTSIDE_AGENTS)
+            or self._find_name_refusal("outside_agents", (text,), what)
+            or self._find_variable_refusal("outside_agents", f"acpAgents.{name}", variables, what)
         )
 
-    def refuse_hook(self, programs: Sequence[str]) -> str:
+    def find_hook_refusal(self, programs: Sequence[str]) -> str:
         """Return why a hook cannot run; "" if it can. `programs` are its shell commands and scripts."""
-        return self.refuse_feature(Feature.HOOKS) or self._refuse("hooks", programs, "this hook")
+        return self.find_feature_refusal(Feature.HOOKS) or self._find_name_refusal("hooks", programs, "this hook")
 
-    def refuse_custom_tool(self, command: str) -> str:
+    def find_custom_tool_refusal(self, command: str) -> str:
         """Return why a custom tool cannot be used; "" if it can."""
-        return self.refuse_feature(Feature.CUSTOM_TOOLS) or self._refuse("custom_tools", (command,), "this tool")
+        return self.find_feature_refusal(Feature.CUSTOM_TOOLS) or self._find_name_refusal(
+            "custom_tools", (command,), "this tool"
+        )
 
     def find_budget(self, key: str) -> tuple[float, str] | None:
         """Return the US dollars that cannot be exceeded, not even with the user's consent, and the reason; None if
@@ -174,7 +181,7 @@ class AppliedPolicy(Model):
         lowest = min((limit for limit in limits if limit is not None), default=None)
         return None if lowest is None else (lowest, self.limited.get(f"budget.{key}", ""))
 
-    def _refuse(self, kind: str, names: Sequence[str], what: str) -> str:
+    def _find_name_refusal(self, kind: str, names: Sequence[str], what: str) -> str:
         """Return why something cannot be used: one of its names is denied or not allowed. `kind` is a field of
         `PatternLists`."""
         for document in self.documents:
@@ -183,7 +190,7 @@ class AppliedPolicy(Model):
                     return explain_refusal(document, what)
         return ""
 
-    def _refuse_variables(self, kind: str, key: str, variables: Iterable[str], what: str) -> str:
+    def _find_variable_refusal(self, kind: str, key: str, variables: Iterable[str], what: str) -> str:
         """Return why a program cannot have one of its environment variables; "" if it can. Where a policy says which
         programs are allowed, a variable must not make an allowed program run others. `key` is the key of the program in
         the configuration; a variable that the policy itself sets there is not refused."""

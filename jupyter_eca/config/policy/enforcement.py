@@ -72,13 +72,13 @@ class _Enforcement:
         value: Any,
         what: str,
         *,
-        tells: bool,
+        warns_user: bool,
         is_limit: bool = False,
     ) -> None:
         """Set a value that the user cannot change or, with `is_limit`, not raise. `what` says what the policy does not
-        allow. `tells`: warn the user that an own setting is not used."""
+        allow. With `warns_user`, the user gets a warning that an own setting is not used."""
         reason = explain_refusal(document, what)
-        if tells:
+        if warns_user:
             self.warnings.append(_NOT_USED.format(reason=reason))
         (self.limited if is_limit else self.locked)[".".join(key)] = reason
         self.settings = _put(self.settings, key, value)
@@ -86,7 +86,7 @@ class _Enforcement:
 
 def enforce(settings: Json, policies: tuple[ReadPolicy, ...]) -> tuple[Json, AppliedPolicy, list[str]]:
     """Return the settings with the policies applied, what the policies refuse later, and a warning for each setting of
-    the user that is not used. The rules of the policies that deny or always ask must be among the settings already."""
+    the user that is not used. The settings must already contain the `deny` and `alwaysAsk` rules of the policies."""
     work = _Enforcement(settings)
     documents, names = tuple(read.document for read in policies), tuple(read.name for read in policies)
     for document in documents:
@@ -108,7 +108,7 @@ def _apply_locked(work: _Enforcement, document: PolicyDocument) -> None:
     for key in list_leaves(document.locked):
         value, present = _get(document.locked, key), _get(work.settings, key)
         what = _LOCKED.format(key=f"`{'.'.join(key)}`")  # without the value, which may be a key of a provider
-        work.lock(document, key, value, what, tells=present is not None and present != value)
+        work.lock(document, key, value, what, warns_user=present is not None and present != value)
 
 
 def _apply_limits(work: _Enforcement, document: PolicyDocument) -> None:
@@ -126,11 +126,12 @@ def _apply_limits(work: _Enforcement, document: PolicyDocument) -> None:
         what = _LIMITED.format(limit=highest, key=f"`{'.'.join(limit.key)}`")
         lowered = highest if is_unlimited or is_higher else value
         tells = present is not None and lowered != present
-        work.lock(document, limit.key, lowered, what, tells=tells, is_limit=True)
+        work.lock(document, limit.key, lowered, what, warns_user=tells, is_limit=True)
 
 
 def _drop_prices(work: _Enforcement, document: PolicyDocument) -> None:
-    """Drop the user's own prices of models where the document limits what may be spent: a price of 0 would lift it."""
+    """Drop the user's own prices of models if the document limits what may be spent. A price of 0 would remove the
+    limit."""
     if document.limits.budget == BudgetLimits():
         return
     reason = explain_refusal(document, "prices of your own")
@@ -142,8 +143,9 @@ def _drop_prices(work: _Enforcement, document: PolicyDocument) -> None:
 
 
 def _drop_agents(work: _Enforcement, document: PolicyDocument) -> None:
-    """Drop the user's own settings for agents where the document names the agents that may be used: they could replace
-    the instructions of one of these. If the default agent is none of them, the first of them is."""
+    """Drop the user's own settings for agents if the document names the agents that may be used. Such a setting could
+    replace the instructions of an allowed agent. If the default agent is not allowed, the first allowed agent becomes
+    the default."""
     allowed = document.allow.agents
     if allowed is None:
         return
@@ -154,7 +156,7 @@ def _drop_agents(work: _Enforcement, document: PolicyDocument) -> None:
     chosen = work.settings.get("defaultAgent")
     if named and chosen not in named:
         what = _LOCKED.format(key="`defaultAgent`")
-        work.lock(document, ("defaultAgent",), named[0], what, tells=chosen is not None)
+        work.lock(document, ("defaultAgent",), named[0], what, warns_user=chosen is not None)
 
 
 def _apply_default(work: _Enforcement, document: PolicyDocument) -> None:
@@ -171,7 +173,7 @@ def _apply_default(work: _Enforcement, document: PolicyDocument) -> None:
             continue
         if present not in order or order.index(Decision(present)) < order.index(floor):
             what = f"a milder decision than `{floor.value}` about calls that no rule selects"
-            work.lock(document, key, floor.value, what, tells=present is not None, is_limit=True)
+            work.lock(document, key, floor.value, what, warns_user=present is not None, is_limit=True)
 
 
 def _apply_features(work: _Enforcement, document: PolicyDocument) -> None:
@@ -179,9 +181,9 @@ def _apply_features(work: _Enforcement, document: PolicyDocument) -> None:
     off = {feature for feature in Feature if document.features.get(feature) is FeatureState.FORCE_OFF}
     if Feature.TRUST in off:
         is_on = bool(_get(work.settings, ("chat", "defaultTrust")))
-        work.lock(document, ("chat", "defaultTrust"), False, "trust", tells=is_on)
+        work.lock(document, ("chat", "defaultTrust"), False, "trust", warns_user=is_on)
     if Feature.SANDBOX in off:
-        work.lock(document, ("toolCall", "sandbox", "mode"), SandboxMode.OFF.value, "the sandbox", tells=False)
+        work.lock(document, ("toolCall", "sandbox", "mode"), SandboxMode.OFF.value, "the sandbox", warns_user=False)
     if document.features.sandbox is FeatureState.FORCE_ON:
         mode = _get(work.settings, ("toolCall", "sandbox", "mode"))
         wanted = mode if mode == SandboxMode.AUTO else SandboxMode.ASK.value
@@ -190,7 +192,7 @@ def _apply_features(work: _Enforcement, document: PolicyDocument) -> None:
             ("toolCall", "sandbox", "mode"),
             wanted,
             "commands outside of the sandbox",
-            tells=mode == SandboxMode.OFF,
+            warns_user=mode == SandboxMode.OFF,
         )
 
 
@@ -203,7 +205,7 @@ def _drop_refused(work: _Enforcement, policy: AppliedPolicy) -> None:
         if refusals:
             kept = {name: entry for name, entry in entries.items() if name not in refusals}
             work.settings = {**work.settings, section: kept}
-    if reason := policy.refuse_feature(Feature.AGENT_MODES):
+    if reason := policy.find_feature_refusal(Feature.AGENT_MODES):
         for name, entry in _as_object(work.settings.get("acpAgents")).items():
             if _as_object(entry).get("mode") is not None:
                 work.warnings.append(f"`acpAgents.{name}.mode` is not used. {reason}")
@@ -221,7 +223,9 @@ def drop_allow_rules(settings: Json, built_in: Json) -> Json:
 
 def _find_hook_refusal(policy: AppliedPolicy, hook: Json) -> str:
     actions: Any = hook.get("actions")
-    return policy.refuse_hook(list(_list_programs(cast("list[Any]", actions if isinstance(actions, list) else []))))
+    return policy.find_hook_refusal(
+        list(_list_programs(cast("list[Any]", actions if isinstance(actions, list) else [])))
+    )
 
 
 def _list_programs(actions: list[Any]) -> Iterator[str]:
@@ -231,7 +235,7 @@ def _list_programs(actions: list[Any]) -> Iterator[str]:
 
 
 def _find_tool_refusal(policy: AppliedPolicy, tool: Json) -> str:
-    return policy.refuse_custom_tool(str(tool.get("command", "")))
+    return policy.find_custom_tool_refusal(str(tool.get("command", "")))
 
 
 def _get(settings: Mapping[str, Any], key: tuple[str, ...]) -> Any:

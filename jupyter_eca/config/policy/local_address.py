@@ -23,7 +23,7 @@ _NEEDS_NO_ESCAPE: Final = re.compile(r"[A-Za-z0-9._~-]")
 _DECODINGS: Final = 3
 
 
-def is_here(url: str) -> bool:
+def is_on_this_machine(url: str) -> bool:
     """Return whether the host of a URL is this machine: a loopback address, or `localhost`."""
     if is_unclear(url):
         return False
@@ -56,7 +56,7 @@ def is_unclear(url: str) -> bool:
     return goes_up or _CLEAR_HOST.fullmatch(host) is None
 
 
-def make_plain(url: str) -> str:
+def normalize_url(url: str) -> str:
     """Return the URL as a policy compares it: one form for all URLs that lead to the same place. Upper case, user
     names, the usual port, a dot after the host, steps that stay in their folder (`/./`) and needless escapes are gone:
     `HTTPS://me@Host.example.:443/./%761` -> `https://host.example/v1`. A text that is no URL is returned as it is."""

@@ -1,4 +1,5 @@
-"""Reads the policy documents, and says what holds instead of one that has an error. They all hold at the same time.
+"""Reads the policy documents, all of which apply at the same time. A document that has an error is replaced by a strict
+one.
 
 The documents are, in this order:
 
@@ -61,7 +62,7 @@ class ReadPolicy:
     """A policy document, and where it comes from."""
 
     document: PolicyDocument
-    """The document, or what holds instead of one with an error."""
+    """The document; or, if it has an error, the strict document that replaces it."""
     name: str
     """Its file or variable."""
     error: str = ""
@@ -85,7 +86,7 @@ def read_policies(environment: Mapping[str, str]) -> tuple[ReadPolicy, ...]:
 
 def _read_all(environment: Mapping[str, str]) -> Iterator[ReadPolicy]:
     for folder in SYSTEM_FOLDERS:
-        # A link to a file that does not exist is there, and is an error.
+        # A link to a file that does not exist counts as a document with an error.
         if os.path.lexists(file := folder / FILE_NAME):
             yield _read_file(file)
     for variable in (VARIABLE, SERVER_VARIABLE):
@@ -152,7 +153,7 @@ def list_leaves(settings: Mapping[str, Any], *path: str) -> list[tuple[str, ...]
 
 
 def _replace_broken(name: str, error: str) -> ReadPolicy:
-    """Return the document that holds instead of one with an error."""
+    """Return the strict document that replaces a document with an error."""
     sentence = _BROKEN.format(error=error)
     document = PolicyDocument(
         contact=sentence,

@@ -89,17 +89,18 @@ def _compute_digest(parts: Sequence[Part], workspace: Sequence[Path]) -> str:
         folders = (layer.folder, *workspace)
         scripts = map(str, find_scripts(waiting, folders))
         for name in sorted({*_FILE.findall(written), *scripts}):
-            digest.update(f"{name}\0".encode() + _read(layer, name, folders) + b"\0")
+            digest.update(f"{name}\0".encode() + _read_for_digest(layer, name, folders) + b"\0")
     return digest.hexdigest()
 
 
-def _read(layer: Layer, name: str, folders: Sequence[Path]) -> bytes:
-    """Return what a file adds to the digest, usually its content. From now on, a change of the file is noticed."""
+def _read_for_digest(layer: Layer, name: str, folders: Sequence[Path]) -> bytes:
+    """Return what a file adds to the digest, usually its content. From now on, the configuration is read again when the
+    file changes."""
     try:
         path = layer.resolve_path(name).resolve()
         if layer.within is not None and not is_inside(path, (layer.within, *folders)):
             return b""  # a project cannot change such a file
-        layer.notes.watch(path)
+        layer.read_log.watch(path)
         # The content of a pipe or a device may have no end.
         if not path.is_file():
             return b""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.engine.approval.call_targets import FOLDER_ARGUMENT
 from jupyter_eca.engine.approval.named_arguments import describe_folder, name_folder
 from jupyter_eca.engine.approval.shell_parser import find_keys
-from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class ApprovalScope:
     definition: str = ""
     """A digest of the tool's definition; empty for our own tools, which do not change."""
     kind: ScopeKind = ScopeKind.TOOL
-    """By what a later call is compared: by its tool, its command line, its folders and so on."""
+    """What is compared with a later call: its tool, its command line, its folders and so on."""
     value: str = ""
     """The program, the line, the folders, the notebook or what the arguments name, depending on the kind; empty for all
     calls of the tool."""
@@ -106,20 +106,20 @@ def list_scopes(tool: ToolSpec, arguments: Mapping[str, Any], targets: CallTarge
         own = replace(targets, parts=())
         return tuple(scope for part in tools.values() for scope in list_scopes(part, arguments, own))
     scope = ApprovalScope(get_selector(tool), tool.name, _compute_digest(tool))
-    match tool.remembers:
-        case Remembers.TOOL if tool.is_read_only:
+    match tool.approval_covers:
+        case ApprovalCoverage.TOOL if tool.is_read_only:
             return (scope,)
-        case Remembers.TOOL | Remembers.ARGUMENTS:
+        case ApprovalCoverage.TOOL | ApprovalCoverage.ARGUMENTS:
             return (replace(scope, kind=ScopeKind.ARGUMENTS, value=", ".join(targets.named)),)
-        case Remembers.COMMANDS:
+        case ApprovalCoverage.COMMANDS:
             line = arguments.get("command")
             folder = targets.paths.get(FOLDER_ARGUMENT, (".",))[0]
             return _list_command_scopes(scope, line, folder) if isinstance(line, str) else ()
-        case Remembers.FOLDER:
+        case ApprovalCoverage.FOLDER:
             folders = [name_folder(targets.paths[name][0]) for name in tool.paths if name in targets.paths]
             are_all_known = len(folders) == len(tool.paths)
             return (replace(scope, kind=ScopeKind.FOLDER, value=" and ".join(folders)),) if are_all_known else ()
-        case Remembers.NOTEBOOK:
+        case ApprovalCoverage.NOTEBOOK:
             notebook = next((forms[0] for forms in targets.paths.values()), "")
             return (replace(scope, kind=ScopeKind.NOTEBOOK, value=notebook),)
 

@@ -5,7 +5,8 @@ call of the tool that does only this (`notebook_edit_cell`). So a rule or an app
 part. `policy` decides about each part, and the strictest decision counts.
 
 It must not decide: `policy` does. The parts are found in the arguments as the model wrote them. If the arguments do not
-say what the call does, the details do, which the user sees. If both say nothing, the call has all parts that there are.
+say what the call does, the parts are found in its details, which are what the user sees of the call. If the details do
+not say it either, the call counts as one that has all parts of its tool.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.content import ToolCallDetails
     from jupyter_eca.protocol.notebook import CellChange
 
-# The argument with the list of changes, and in each of them the name of the part and the argument of a cell.
+# The argument that has the list of changes, and the key of a change that has the name of its part, such as `edit`.
 CHANGES: Final = "changes"
 KIND: Final = "do"
 
@@ -72,6 +73,7 @@ def _list_changes(value: Any, details: ToolCallDetails | None) -> Iterator[tuple
 
 
 def _describe_change(change: CellChange) -> tuple[str, Mapping[str, Any]]:
+    """Return the name of the part that makes a change, and the arguments that its tool would get."""
     match change:
         case InsertCell(cell=cell):
             return change.kind, {"source": cell.source, "cell_type": cell.cell_type.value}

@@ -17,7 +17,7 @@ from jupyter_eca.engine.approval.line_targets import find_in_line
 from jupyter_eca.engine.approval.named_arguments import describe_exactly, describe_named
 from jupyter_eca.engine.approval.path_resolver import BY_TEXT, guess_paths, list_texts
 from jupyter_eca.engine.approval.protected_paths import find_in_text
-from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def find_targets(
         if (found := tuple(filter(None, list_paths(arguments.get(name)))))
     }
     start = resolver.resolve("", "")
-    if tool.remembers is Remembers.COMMANDS and FOLDER_ARGUMENT not in paths and start[0] != ".":
+    if tool.approval_covers is ApprovalCoverage.COMMANDS and FOLDER_ARGUMENT not in paths and start[0] != ".":
         paths[FOLDER_ARGUMENT] = start
     if notebook and not names_notebook(arguments):
         paths[NOTEBOOK_ARGUMENT] = resolver.resolve(notebook, "")
@@ -91,10 +91,10 @@ def find_targets(
 
 def _describe_arguments(tool: ToolSpec, arguments: Mapping[str, Any], resolver: PathResolver) -> tuple[str, ...]:
     """Return what the arguments name, in words; empty if approvals of the tool do not depend on this."""
-    match tool.remembers:
-        case Remembers.ARGUMENTS:
+    match tool.approval_covers:
+        case ApprovalCoverage.ARGUMENTS:
             return describe_exactly(arguments)
-        case Remembers.TOOL if not tool.is_read_only:
+        case ApprovalCoverage.TOOL if not tool.is_read_only:
             return describe_named(arguments, lambda path: resolver.resolve(path, "")[0])
         case _:
             return ()
@@ -124,7 +124,7 @@ def _find_protected(
     """Return the first protected path that a call may change; empty when there is none."""
     if tool.is_read_only:
         return ""
-    runs_line = tool.remembers is Remembers.COMMANDS
+    runs_line = tool.approval_covers is ApprovalCoverage.COMMANDS
     # The folder of a command may contain protected files: only what the line itself names can be changed.
     may_change = resolver.is_protected if runs_line else resolver.holds_protected
     always_changed = tuple(resolver.resolve(path, "") for path in tool.changes)

@@ -2,8 +2,9 @@
 
 A protected file decides what may run without approval. Some are protected by their name everywhere, such as `.git` and
 `.eca` (`protected_paths`). Such a name counts at any place in the code. Others are protected because the settings name
-them, such as a script that a hook runs (`PathResolver.own`). Such a file counts if a text in quotes is its path. Lines
-that a cell passes to a shell (`!cp x y`, `%%bash`) are read as command lines, by the neighbour `line_targets`.
+them, such as a script that a hook runs (`PathResolver.machine_paths`). Such a file counts if a text in quotes is its
+path. Lines that a cell passes to a shell (`!cp x y`, `%%bash`) are read as command lines, by the neighbour
+`line_targets`.
 
 A path that the code puts together while it runs is not found.
 """

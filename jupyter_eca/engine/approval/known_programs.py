@@ -40,12 +40,13 @@ _ANY: Final = r".*"
 _NONE: Final = r"(?!)"  # matches nothing
 
 
-def _program(options: str, operands: str = _INSIDE, max_operands: int | None = None) -> ReadOnlyProgram:
-    """Return a program with these patterns. The option `--`, which ends the options, is allowed for each program."""
+def _define_program(options: str, operands: str = _INSIDE, max_operands: int | None = None) -> ReadOnlyProgram:
+    """Return a program for the list below, with these patterns. The option `--`, which ends the options, is allowed for
+    each program."""
     return ReadOnlyProgram(re.compile(rf"--|{options}", re.DOTALL), re.compile(operands, re.DOTALL), max_operands)
 
 
-_GREP: Final = _program(
+_GREP: Final = _define_program(
     r"-[abcEFGHhIiLlnoPqRrsTUvwxyZz]*(?:[ABCm][0-9]*|e)?|-[0-9]+"
     r"|--(?:ignore-case|line-number|recursive|count|files-with-matches|files-without-match|only-matching|word-regexp"
     r"|line-regexp|fixed-strings|extended-regexp|basic-regexp|perl-regexp|invert-match|no-filename|with-filename"
@@ -67,81 +68,87 @@ _GIT_LOG: Final = (
 
 # The programs that only read, by their name. For some of them, the subcommand is a part of the name.
 READ_ONLY: Final[dict[str, ReadOnlyProgram]] = {
-    "basename": _program(r"-[az]+|-s", _ANY),
-    "cat": _program(r"-[AbEensTtuv]+|--(?:number|number-nonblank|show-all|squeeze-blank|show-ends|show-tabs)"),
-    "cmp": _program(r"-[bls]+"),
-    "comm": _program(r"-[123]+"),
-    "cut": _program(r"-[bcf][0-9,-]*|-d.?|-s|--(?:delimiter|fields|characters|bytes|output-delimiter)=.*|--complement"),
-    "date": _program(r"-[uR]|-I[a-z]*|--(?:utc|universal|iso-8601(?:=[a-z]+)?|rfc-email)", r"\+.*"),
-    "df": _program(r"-[ahHiklPT]+"),
-    "diff": _program(
+    "basename": _define_program(r"-[az]+|-s", _ANY),
+    "cat": _define_program(r"-[AbEensTtuv]+|--(?:number|number-nonblank|show-all|squeeze-blank|show-ends|show-tabs)"),
+    "cmp": _define_program(r"-[bls]+"),
+    "comm": _define_program(r"-[123]+"),
+    "cut": _define_program(
+        r"-[bcf][0-9,-]*|-d.?|-s|--(?:delimiter|fields|characters|bytes|output-delimiter)=.*|--complement"
+    ),
+    "date": _define_program(r"-[uR]|-I[a-z]*|--(?:utc|universal|iso-8601(?:=[a-z]+)?|rfc-email)", r"\+.*"),
+    "df": _define_program(r"-[ahHiklPT]+"),
+    "diff": _define_program(
         r"-[abBcdEiNpqrsTtuwyZ]+|-[CU][0-9]+"
         r"|--(?:brief|unified(?:=[0-9]+)?|context(?:=[0-9]+)?|recursive|side-by-side|ignore-case|ignore-all-space"
         r"|ignore-space-change|ignore-blank-lines|new-file|suppress-common-lines|color(?:=[a-z]+)?)"
     ),
-    "dirname": _program(r"-z", _ANY),
-    "du": _program(
+    "dirname": _define_program(r"-z", _ANY),
+    "du": _define_program(
         r"-[abchkmsxSHLD0]+|-d[0-9]*|--(?:max-depth=[0-9]+|summarize|human-readable|all|total|apparent-size)"
     ),
-    "echo": _program(_ANY, _ANY),
+    "echo": _define_program(_ANY, _ANY),
     "egrep": _GREP,
-    "false": _program(_NONE, _NONE),
+    "false": _define_program(_NONE, _NONE),
     "fgrep": _GREP,
-    "file": _program(r"-[bihLN]+|--(?:brief|mime|mime-type|mime-encoding)"),
-    "find": _program(
+    "file": _define_program(r"-[bihLN]+|--(?:brief|mime|mime-type|mime-encoding)"),
+    "find": _define_program(
         r"-(?:name|iname|path|ipath|regex|iregex|type|maxdepth|mindepth|size|mtime|mmin|newer|empty|print|not|and|or|o|a"
         r"|prune|[1-9][0-9]*)"
     ),
-    "git blame": _program(r"-[bcflnpswMCte]+|-L[0-9,+]*|--(?:porcelain|line-porcelain|date=[a-z-]+|show-email)"),
-    "git branch": _program(r"-[arv]+|--(?:list|all|remotes|show-current|verbose|no-color|sort=[a-z:-]+)", _NONE),
-    "git describe": _program(r"--(?:tags|always|all|long|exact-match|abbrev=[0-9]+)"),
-    "git diff": _program(_GIT_DIFF),
-    "git log": _program(_GIT_LOG),
-    "git ls-files": _program(
+    "git blame": _define_program(r"-[bcflnpswMCte]+|-L[0-9,+]*|--(?:porcelain|line-porcelain|date=[a-z-]+|show-email)"),
+    "git branch": _define_program(r"-[arv]+|--(?:list|all|remotes|show-current|verbose|no-color|sort=[a-z:-]+)", _NONE),
+    "git describe": _define_program(r"--(?:tags|always|all|long|exact-match|abbrev=[0-9]+)"),
+    "git diff": _define_program(_GIT_DIFF),
+    "git log": _define_program(_GIT_LOG),
+    "git ls-files": _define_program(
         r"-[cdmostuvz]+|--(?:cached|deleted|modified|others|ignored|stage|exclude-standard|full-name|error-unmatch)"
     ),
-    "git remote": _program(r"-v|--verbose", _NONE),
-    "git rev-parse": _program(
+    "git remote": _define_program(r"-v|--verbose", _NONE),
+    "git rev-parse": _define_program(
         r"--(?:short(?:=[0-9]+)?|abbrev-ref|verify|quiet|show-toplevel|show-prefix|git-dir|is-inside-work-tree)"
     ),
-    "git shortlog": _program(r"-[nse]+|--(?:numbered|summary|email|all|no-merges|(?:since|until|author)=.*)"),
-    "git show": _program(_GIT_LOG),
-    "git stash list": _program(_NONE, _NONE),
-    "git status": _program(
+    "git shortlog": _define_program(r"-[nse]+|--(?:numbered|summary|email|all|no-merges|(?:since|until|author)=.*)"),
+    "git show": _define_program(_GIT_LOG),
+    "git stash list": _define_program(_NONE, _NONE),
+    "git status": _define_program(
         r"-[sbz]+|-u(?:no|normal|all)?|--(?:short|branch|long|ignored|show-stash|porcelain(?:=v[12])?"
         r"|untracked-files(?:=[a-z]+)?|no-renames)"
     ),
-    "git tag": _program(r"-l|--list|-n[0-9]*|--sort=[a-z:-]+", _NONE),
+    "git tag": _define_program(r"-l|--list|-n[0-9]*|--sort=[a-z:-]+", _NONE),
     "grep": _GREP,
-    "head": _program(r"-[0-9]+|-[qvz]*(?:[cn][+-]?[0-9]*[kKMGb]?)?|--(?:lines|bytes)=[+-]?[0-9]+|--quiet|--verbose"),
-    "id": _program(r"-[Ggnru]+", r"[A-Za-z_][A-Za-z0-9_-]*"),
-    "ls": _program(
+    "head": _define_program(
+        r"-[0-9]+|-[qvz]*(?:[cn][+-]?[0-9]*[kKMGb]?)?|--(?:lines|bytes)=[+-]?[0-9]+|--quiet|--verbose"
+    ),
+    "id": _define_program(r"-[Ggnru]+", r"[A-Za-z_][A-Za-z0-9_-]*"),
+    "ls": _define_program(
         r"-[1ABCFGHLNQRSUXZabcdfghiklmnopqrstuvx]+"
         r"|--(?:all|almost-all|author|classify|directory|full-time|group-directories-first|human-readable|inode"
         r"|no-group|numeric-uid-gid|recursive|reverse|size|color(?:=[a-z]+)?|sort=[a-z]+|time=[a-z]+|time-style=[a-z-]+)"
     ),
-    "md5sum": _program(r"-[bt]+"),
-    "nl": _program(r"-[bhf][atn]|-[bhf]"),
-    "pwd": _program(r"-[LP]", _NONE),
-    "readlink": _program(r"-[efmnqsz]+"),
-    "realpath": _program(r"-[emqsz]+"),
-    "sha1sum": _program(r"-[bt]+"),
-    "sha256sum": _program(r"-[bt]+"),
-    "sort": _program(
+    "md5sum": _define_program(r"-[bt]+"),
+    "nl": _define_program(r"-[bhf][atn]|-[bhf]"),
+    "pwd": _define_program(r"-[LP]", _NONE),
+    "readlink": _define_program(r"-[efmnqsz]+"),
+    "realpath": _define_program(r"-[emqsz]+"),
+    "sha1sum": _define_program(r"-[bt]+"),
+    "sha256sum": _define_program(r"-[bt]+"),
+    "sort": _define_program(
         r"-[bcdfghiMnRruVz]+|-k[0-9.,bdfghiMnRrV]*|-t.?"
         r"|--(?:reverse|unique|numeric-sort|human-numeric-sort|version-sort|ignore-case|key=[0-9.,a-zA-Z]+)"
     ),
-    "stat": _program(r"-[Lft]+|-c|--(?:format|printf)=.*|--(?:dereference|file-system|terse)"),
-    "tail": _program(r"-[0-9]+|-[qvzfF]*(?:[cn][+-]?[0-9]*[kKMGb]?)?|--(?:lines|bytes)=[+-]?[0-9]+|--quiet|--verbose"),
-    "tr": _program(r"-[cCdst]+", _ANY),
-    "tree": _program(r"-[adfilpsugDhFC]+|-L[0-9]*|-[IP]|--(?:dirsfirst|noreport|prune)"),
-    "true": _program(_NONE, _NONE),
-    "uname": _program(r"-[asnrvmpio]+", _NONE),
+    "stat": _define_program(r"-[Lft]+|-c|--(?:format|printf)=.*|--(?:dereference|file-system|terse)"),
+    "tail": _define_program(
+        r"-[0-9]+|-[qvzfF]*(?:[cn][+-]?[0-9]*[kKMGb]?)?|--(?:lines|bytes)=[+-]?[0-9]+|--quiet|--verbose"
+    ),
+    "tr": _define_program(r"-[cCdst]+", _ANY),
+    "tree": _define_program(r"-[adfilpsugDhFC]+|-L[0-9]*|-[IP]|--(?:dirsfirst|noreport|prune)"),
+    "true": _define_program(_NONE, _NONE),
+    "uname": _define_program(r"-[asnrvmpio]+", _NONE),
     # At most one operand, because `uniq` writes to the file that its second operand names.
-    "uniq": _program(r"-[cdDiuz]+|-[fsw][0-9]+|--(?:count|repeated|unique|ignore-case)", _INSIDE, 1),
-    "wc": _program(r"-[clLmw]+|--(?:lines|words|bytes|chars|max-line-length)"),
-    "which": _program(r"-a", r"[A-Za-z0-9_.+-]+"),
-    "whoami": _program(_NONE, _NONE),
+    "uniq": _define_program(r"-[cdDiuz]+|-[fsw][0-9]+|--(?:count|repeated|unique|ignore-case)", _INSIDE, 1),
+    "wc": _define_program(r"-[clLmw]+|--(?:lines|words|bytes|chars|max-line-length)"),
+    "which": _define_program(r"-a", r"[A-Za-z0-9_.+-]+"),
+    "whoami": _define_program(_NONE, _NONE),
 }
 
 # Programs and commands of the shell that write no file that an argument names, whatever the argument is.

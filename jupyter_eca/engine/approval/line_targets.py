@@ -272,8 +272,9 @@ def _is_git_config(command: ParsedCommand) -> bool:
 
 
 def _fill_variables(script: ScriptParts, variables: Variables) -> tuple[ParsedCommand, ...]:
-    """Return the commands of a line with their variables replaced. A variable with several values, as that of a loop,
-    becomes several words: `for f in a b; do rm $f; done` has `rm a b`. The assignments are stored in `variables`."""
+    """Return the commands of a line with their variables replaced. A variable with several values, such as that of a
+    loop, becomes several words: `for f in a b; do rm $f; done` has `rm a b`. The assignments are stored in
+    `variables`."""
     commands = split_roughly(script.text)
     filled: list[ParsedCommand] = []
     for _ in range(2):  # Twice, because a loop runs its first command again after its last one has assigned something.

@@ -1,8 +1,8 @@
 """Owns `PathResolver`: it follows the links of a path, and says whether the path is protected.
 
 A protected file decides what may run without approval: our configuration, scripts that it runs, files of git and of
-shells. The resolver is pure: its maker passes a function that looks at the disk. Without such a function, a path is
-resolved by its text alone. The neighbour `protected_paths` has the names that are protected in every folder. Here are
+shells. The resolver is pure: its maker passes a function that looks at the disk. Without such a function, the path
+is normalized as a text. The neighbour `protected_paths` has the names that are protected in every folder. Here are
 the files that are protected only on this machine.
 """
 
@@ -39,16 +39,17 @@ class PathResolver:
     """A function that takes a path and the folder where it starts. It returns all forms of the path, with every link
     followed: the absolute path and, inside the workspace, also the relative one. The first form is shown to people. It
     is relative only in the first folder of the workspace."""
-    own: tuple[str, ...] = ()
-    """Files and folders that are protected here besides those of `protected_paths`: absolute, with links followed."""
-    above: tuple[str, ...] = ()
-    """Folders that contain something of `own`. A call that moves such a folder moves what it contains too. The folders
-    of the workspace, the home folder and the folders above them are not listed."""
-    included: tuple[str, ...] = ()
+    machine_paths: tuple[str, ...] = ()
+    """Files and folders that are protected on this machine, besides the names in the module `protected_paths`:
+    absolute, with links followed."""
+    machine_parents: tuple[str, ...] = ()
+    """Folders that contain something of `machine_paths`. A call that moves such a folder moves what it contains too.
+    The folders of the workspace, the home folder and the folders above them are not listed."""
+    project_paths: tuple[str, ...] = ()
     """Files of the project that the settings run, or that `AGENTS.md` includes. They are protected as well."""
-    above_included: tuple[str, ...] = ()
-    """Folders that contain something of `included`. The user often works in them. So a call that names such a folder
-    counts only if it may move or replace it."""
+    project_parents: tuple[str, ...] = ()
+    """Folders that contain something of `project_paths`. The user often works in them. So a call that names such a
+    folder counts only if it may move or replace it."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """The environment variables that a command line can use. Those whose value is not an absolute path are empty."""
 
@@ -56,29 +57,30 @@ class PathResolver:
         """Return whether a resolved path (`form`) is protected. Upper and lower case are equal, because they are in
         some file systems."""
         text = form.casefold()
-        own = (path.casefold() for path in (*self.own, *self.included))
+        own = (path.casefold() for path in (*self.machine_paths, *self.project_paths))
         return is_protected(form) or any(text == path or text.startswith(f"{path}/") for path in own)
 
     def holds_protected(self, form: str, *, moves: bool = True) -> bool:
         """Return whether a resolved path is protected, or is a listed folder that contains something protected.
-        `moves` says whether the call may move or replace a whole folder. Then `above_included` counts too."""
-        folders = (*self.above, *self.above_included) if moves else self.above
+        `moves` says whether the call may move or replace a whole folder. Then `project_parents` counts too."""
+        folders = (*self.machine_parents, *self.project_parents) if moves else self.machine_parents
         return self.is_protected(form) or any(form.casefold() == path.casefold() for path in folders)
 
     def is_above_protected(self, form: str) -> bool:
         """Return whether a resolved folder may contain something protected, at any depth. The workspace (`.`) always
-        counts, because it may contain our configuration. Other folders are compared with `own` and `included`."""
+        counts, because it may contain our configuration. Other folders are compared with `machine_paths` and
+        `project_paths`."""
         below = f"{form.casefold().rstrip('/')}/"
         return (
             form == "."
             or self.is_protected(form)
-            or any(path.casefold().startswith(below) for path in (*self.own, *self.included))
+            or any(path.casefold().startswith(below) for path in (*self.machine_paths, *self.project_paths))
         )
 
     def may_become_protected(self, form: str) -> bool:
         """Return whether the shell may replace a resolved path with a pattern in it (`~/.conf*/eca`) by a protected
-        path. Patterns are not compared with `included`, because people often work on them: `src/*.py`."""
-        return any(is_matched_by_pattern(form, path) for path in self.own)
+        path. Patterns are not compared with `project_paths`, because people often work on them: `src/*.py`."""
+        return any(is_matched_by_pattern(form, path) for path in self.machine_paths)
 
 
 BY_TEXT: Final = PathResolver()

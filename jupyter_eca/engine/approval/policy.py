@@ -67,19 +67,21 @@ class Verdict:
     """The rule, the approval or the default that decided; None when no policy decided."""
 
     @property
-    def is_final(self) -> bool:
+    def needs_approval_each_time(self) -> bool:
         """Whether the call needs approval each time, whatever trust and earlier approvals say."""
         return asks_each_time(self.cause)
 
 
 def asks_each_time(cause: Cause | None) -> bool:
     """Return whether a call with this cause needs approval each time, whatever trust and earlier approvals say."""
+    # These values of `Cause.kind` are explained there. `unseen` means that the call may run code which was changed
+    # without approval and is not reviewed yet.
     return cause is not None and cause.kind in {"always", "protected", "loads", "unparsed", "unseen"}
 
 
 @dataclass(frozen=True, slots=True)
-class Adjusted:
-    """How hooks (programs of the user) and the preview have changed a call, before the decision about it."""
+class CallAdjustment:
+    """The changes that hooks (programs of the user) and the preview make to a call, before the decision about it."""
 
     arguments: dict[str, Any] | None = None
     """The new arguments; None to keep the old ones."""
@@ -117,7 +119,7 @@ class Rule(Model):
         return value
 
     @property
-    def always(self) -> bool:
+    def selects_every_call(self) -> bool:
         """Whether the rule selects every call of its tool, whatever its arguments are."""
         return not self.args_matchers
 
@@ -164,8 +166,8 @@ class _UnitedRule(Rule):
     """The two rules."""
 
     @property
-    def always(self) -> bool:
-        return any(rule.always for rule in self.rules)
+    def selects_every_call(self) -> bool:
+        return any(rule.selects_every_call for rule in self.rules)
 
     @property
     def alternatives(self) -> tuple[Rule, ...]:
@@ -269,30 +271,30 @@ def decide(
     policy: Policy,
     tool: ToolSpec,
     arguments: dict[str, Any],
-    remembered: frozenset[ApprovalScope],
+    approved_scopes: frozenset[ApprovalScope],
     *,
     trust: bool = False,
     targets: CallTargets | None = None,
     loads: str = "",
     review: ReviewTime = ReviewTime.BEFORE,
     unreviewed_path: str = "",
-    sandboxed: bool = False,
+    is_sandboxed: bool = False,
 ) -> Verdict:
     """Decide whether a call runs, needs approval or is denied. The cause of the verdict is the first rule that selects
     the call.
 
-    `remembered` are the scopes that the user approved for the session. `trust` is whether the user switched trust on
-    for the chat. `targets` are the files that the call names; without them, the paths are used as they are written.
+    `approved_scopes` are the scopes that the user approved for the session. `trust` is whether the user switched trust
+    on for the chat. `targets` are the files that the call names; without them, the paths are used as they are written.
     `loads` is what a page would load as soon as it shows what the call changes; "" for nothing. `review` is when the
     user reviews the changes of the call, see `choose_review_time`. `unreviewed_path` is the path of an edit that ran
-    without approval and is not reviewed yet; "" for none. `sandboxed` is whether the command of the call runs in a
+    without approval and is not reviewed yet; "" for none. `is_sandboxed` is whether the command of the call runs in a
     sandbox that the user trusts.
     """
     call = ReviewedCall(tool, arguments, targets or find_targets(tool, arguments))
-    verdict = _apply_rules(policy, call, remembered)
+    verdict = _apply_rules(policy, call, approved_scopes)
     if verdict.decision is Decision.DENY:
         return verdict
-    if cause := _find_cause(policy.always_ask, _list_seen_calls(call)):
+    if cause := _find_cause(policy.always_ask, _list_call_and_parts(call)):
         return Verdict(Decision.ASK, cause=cause.model_copy(update={"kind": "always"}))
     if call.targets.protected:
         return Verdict(Decision.ASK, cause=Cause(kind="protected", path=call.targets.protected))
@@ -306,9 +308,9 @@ def decide(
         return verdict
     if trust:
         return Verdict(Decision.ALLOW, cause=verdict.cause.model_copy(update={"kind": "trust"}))
-    if has_changed(tool, remembered):
+    if has_changed(tool, approved_scopes):
         return Verdict(Decision.ASK, cause=verdict.cause.model_copy(update={"kind": "changed"}))
-    if sandboxed and verdict.cause.kind == "default":
+    if is_sandboxed and verdict.cause.kind == "default":
         return Verdict(Decision.ALLOW, cause=Cause(kind="sandbox"))
     if review is not ReviewTime.BEFORE and verdict.cause.kind == "default":
         return Verdict(Decision.ALLOW, cause=Cause(kind="review", rule=review.value))
@@ -337,8 +339,8 @@ def _is_explicit(verdict: Verdict) -> bool:
 
 
 def _decide_part(policy: Policy, call: ReviewedCall, part: CallPart, remembered: frozenset[ApprovalScope]) -> Verdict:
-    """Decide about one of the things that a call does. The rules of the tool that does only this hold, and those of the
-    tool of the call. But a rule that allows the tool of the call does not allow it to run cells."""
+    """Decide about one of the things that a call does. The rules for the tool that does only this apply, and also those
+    for the tool of the call. But a rule that allows the tool of the call does not allow the call to run cells."""
     if part.tool is None:
         return Verdict(Decision.DENY, cause=Cause(kind="rule", rule="disabledTools"))
     own = ReviewedCall(part.tool, part.arguments, replace(call.targets, parts=()))
@@ -351,8 +353,9 @@ def _apply_rules_to(
     allowed: tuple[ReviewedCall, ...],
     remembered: frozenset[ApprovalScope],
 ) -> Verdict:
-    """Decide about a call, which may be seen as several calls. A rule that allows must select one of `allowed`, and
-    every other rule one of `calls`. The first one is the one that is remembered."""
+    """Decide about a call that rules may see as several calls: `calls`. A rule that denies or asks counts if it selects
+    one of `calls`. A rule that allows counts only if it selects one of `allowed`. An earlier approval is looked up for
+    the first of `calls`."""
     call = calls[0]
     if cause := _find_cause(policy.deny, calls):
         return Verdict(Decision.DENY, cause=cause)
@@ -369,7 +372,7 @@ def _apply_rules_to(
     return Verdict(policy.by_default, cause=Cause(kind="default", agent=policy.default_owner))
 
 
-def _list_seen_calls(call: ReviewedCall) -> tuple[ReviewedCall, ...]:
+def _list_call_and_parts(call: ReviewedCall) -> tuple[ReviewedCall, ...]:
     """Return the call, and each of the things that it does as a call of the tool that does only this."""
     targets = replace(call.targets, parts=())
     return (call, *(ReviewedCall(part.tool, part.arguments, targets) for part in call.targets.parts if part.tool))
@@ -393,7 +396,9 @@ def _find_inapplicable_rule(policy: Policy, call: ReviewedCall) -> str | None:
 
 def is_hidden(policy: Policy, tool: ToolSpec) -> bool:
     """Return whether every call of a tool would be denied. Such a tool is not offered to the model."""
-    return any(rule.always for selector, rule in policy.deny.items() if _selects(selector, tool, allows=False))
+    return any(
+        rule.selects_every_call for selector, rule in policy.deny.items() if _selects(selector, tool, allows=False)
+    )
 
 
 def list_conditional_rules(policy: Policy, tool: ToolSpec) -> Iterator[tuple[RuleKey, str]]:
@@ -401,7 +406,7 @@ def list_conditional_rules(policy: Policy, tool: ToolSpec) -> Iterator[tuple[Rul
     for key, rules in policy.rules_by_key.items():
         for selector, rule in rules.items():
             allows = key == Decision.ALLOW
-            own = _selects(selector, tool, allows=allows) and not rule.always
+            own = _selects(selector, tool, allows=allows) and not rule.selects_every_call
             if own or any(_selects(selector, part, allows=allows) for part in tool.parts.values()):
                 yield key, selector
 
@@ -423,7 +428,8 @@ def _find_cause(rules: Rules, calls: tuple[ReviewedCall, ...], *, allows: bool =
 def _selects(selector: str, tool: ToolSpec, *, allows: bool) -> bool:
     """Return whether a selector selects a tool: a server, `server__tool`, or the name of one of our own tools.
 
-    A rule that asks or denies also selects the tools that its tool has replaced, so that they are no way past it.
+    A rule that asks or denies also selects the tools that its tool has replaced, so that calling one of those tools
+    cannot avoid the rule.
     """
     if selector in {tool.server, get_selector(tool)} or (tool.server == "eca" and selector == tool.name):
         return True

@@ -18,7 +18,7 @@ from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.engine.approval.call_targets import FOLDER_ARGUMENT
 from jupyter_eca.engine.approval.policy import Rule
 from jupyter_eca.engine.approval.rule_matching import COMMAND_ARGUMENT
-from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.engine.model.request import ApprovalCoverage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,18 +44,18 @@ def _list_matchers(
     tool: ToolSpec, arguments: dict[str, Any], targets: CallTargets
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the arguments that the rule compares, with the patterns for them."""
-    match tool.remembers:
-        case Remembers.COMMANDS:
+    match tool.approval_covers:
+        case ApprovalCoverage.COMMANDS:
             yield COMMAND_ARGUMENT, (re.escape(str(arguments.get(COMMAND_ARGUMENT, ""))),)
             yield FOLDER_ARGUMENT, (re.escape(targets.paths.get(FOLDER_ARGUMENT, ("",))[0]),)
-        case Remembers.FOLDER:
+        case ApprovalCoverage.FOLDER:
             for name, forms in targets.paths.items():
                 folder = posixpath.dirname(forms[0])
                 yield name, (re.escape(f"{folder}/" if folder else "") + "[^/]*",)
-        case Remembers.ARGUMENTS:
+        case ApprovalCoverage.ARGUMENTS:
             for name, value in arguments.items():
                 yield name, (re.escape(str(value)),)
-        case Remembers.TOOL | Remembers.NOTEBOOK:
+        case ApprovalCoverage.TOOL | ApprovalCoverage.NOTEBOOK:
             pass
 
 

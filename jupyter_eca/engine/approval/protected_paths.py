@@ -73,7 +73,7 @@ def is_protected(path: str) -> bool:
 
 def may_be_protected(name: str) -> bool:
     """Return whether the name of a file or folder may be that of a protected one. This is much faster than
-    `is_protected`, which must be asked afterwards, with the whole path."""
+    `is_protected`. If it returns True, call `is_protected` with the whole path."""
     return not name.isascii() or name.lower().partition(":")[0].rstrip(" .") in _LAST_NAMES
 
 

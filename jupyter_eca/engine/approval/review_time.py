@@ -4,9 +4,10 @@ The setting `review` applies only to edits that would need approval just because
 that denies or asks still counts: `policy` applies the rules first. The setting never applies to a call that runs
 something, deletes something, or changes a protected file, which decides what may run.
 
-A change that was made without approval is *unseen* until the user keeps or undoes it. As long as there is such a
+A change that was made without approval is *unreviewed* until the user keeps or undoes it. As long as there is such a
 change, a call that may run the changed code needs approval, whatever was approved or allowed before. Otherwise a model
-could write code unseen into a cell, and run it with an approval that was given for other code.
+could write code into a cell that the user has not seen, and run it with an approval that was given for other code. The
+reason for such a question is `unseen` in `Cause.kind`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class ReviewSituation:
     setting: ReviewTime = ReviewTime.BEFORE
     """The user's setting."""
     is_shown: bool = False
-    """Whether the prompt came from a client that shows changes with Keep and Undo, and such a client is still there."""
+    """Whether the prompt came from a client that shows changes with Keep and Undo, and such a client is connected."""
     is_subagent: bool = False
     """Whether a subagent makes the call. Its user did not write its task."""
     has_hooks: bool = False
@@ -52,19 +53,19 @@ def choose_review_time(
     targets: CallTargets | None,
     details: ToolCallDetails | None,
     *,
-    is_kept: bool,
+    can_be_undone: bool,
 ) -> ReviewTime:
     """Return when the user reviews what a call changes.
 
-    `details` are the preview of the change. `is_kept` is whether everything that the call changes can be saved before,
-    so that the change can be undone. Only an edit of cells, or of text files in the workspace, can be reviewed
+    `details` are the preview of the change. `can_be_undone` is whether everything that the call changes can be
+    saved before the call. Only an edit of cells, or of text files in the workspace, can be reviewed
     afterwards. Its preview must be known. All other calls are reviewed before they run.
     """
     if situation.setting is ReviewTime.BEFORE or not situation.is_shown:
         return ReviewTime.BEFORE
     if situation.is_subagent or situation.has_hooks:
         return ReviewTime.BEFORE
-    if not (_is_revertible(tool, targets) and tool.origin is Origin.NATIVE and not tool.definition and is_kept):
+    if not (_is_revertible(tool, targets) and tool.origin is Origin.NATIVE and not tool.definition and can_be_undone):
         return ReviewTime.BEFORE
     if targets is None or not targets.paths or not isinstance(details, FileChangeDetails) or not details.diff:
         return ReviewTime.BEFORE
@@ -101,7 +102,7 @@ def _may_run(tool: ToolSpec) -> bool:
 
 
 def _is_revertible(tool: ToolSpec, targets: CallTargets | None) -> bool:
-    """Return whether a call only edits. One that does several things does so if each of them only edits."""
+    """Return whether a call only edits. If the call does several things, each of them must only edit."""
     if targets is not None and targets.parts:
         return all(part.tool is not None and part.tool.revertible for part in targets.parts)
     return tool.revertible

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.approval.shell_parser import parse_commands
-from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.engine.model.request import ApprovalCoverage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -46,7 +46,11 @@ class ReviewedCall:
     @property
     def line(self) -> str | None:
         """The command line that the call runs; None for a tool that runs no command line."""
-        return str(self.arguments.get(COMMAND_ARGUMENT, "")) if self.tool.remembers is Remembers.COMMANDS else None
+        return (
+            str(self.arguments.get(COMMAND_ARGUMENT, ""))
+            if self.tool.approval_covers is ApprovalCoverage.COMMANDS
+            else None
+        )
 
     def matches(self, name: str, patterns: tuple[str, ...], *, allows: bool) -> bool:
         """Return whether the argument of this name matches one of the patterns.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import CellChange, NotebookDocument
 
 
-class Decided(StrEnum):
+class ChangeDecision(StrEnum):
     """What the user has decided about a change."""
 
     KEPT = "kept"
@@ -55,10 +55,11 @@ class RecordedChange:
     """The source of the cell after the change; None when the change deleted the cell."""
     order: tuple[str, ...] = ()
     """The ids of all cells of the notebook before the change, in order; empty when they are unknown."""
-    decided: Decided | None = None
+    decision: ChangeDecision | None = None
     """What the user has decided about the change; None for nothing yet."""
-    settled: bool = False
-    """Whether the user need not decide about the change: it was approved before, or the user wants no question."""
+    is_settled: bool = False
+    """Whether the user need not decide about the change: it was approved before it was made, or the user has set
+    `review` to `never`."""
 
     @property
     def before(self) -> str | None:
@@ -90,7 +91,7 @@ class StandingChanges:
 
     changes: tuple[RecordedChange, ...]
     """These changes, from the oldest to the newest."""
-    broken: bool
+    is_broken: bool
     """Whether the cell has a source that none of the changes explains: somebody else has changed it."""
 
 
@@ -106,7 +107,7 @@ def find_standing(changes: Iterable[RecordedChange], now: str | None) -> Standin
     for change in reversed(list(changes)):
         # A change that was taken back stands again if the user has undone that with the undo of the page.
         restored = now == change.after != change.before
-        if change.decided is Decided.REVERTED and not restored:
+        if change.decision is ChangeDecision.REVERTED and not restored:
             continue
         if now == change.after:
             standing.append(change)
@@ -142,7 +143,7 @@ class RevertPlanner:
 
     def _needs_place(self, cell: str, changes: Sequence[RecordedChange]) -> bool:
         """Return whether a cell must be put back to its place: it was deleted, or one of its changes moved it."""
-        exists = self.document.cell(cell) is not None
+        exists = self.document.find_cell(cell) is not None
         return changes[0].before is not None and (not exists or any(change.moves for change in changes))
 
     def _restore_places(self, misplaced: Mapping[str, Sequence[RecordedChange]], ids: list[str]) -> list[CellChange]:
@@ -153,7 +154,7 @@ class RevertPlanner:
         chosen = {change.id for changes in misplaced.values() for change in changes}
         # Cells that stay moved, because the move is not among the chosen changes.
         moves = (change for change in self.all_changes if change.moves and change.id not in chosen)
-        moved = {change.cell for change in moves if change.decided is not Decided.REVERTED}
+        moved = {change.cell for change in moves if change.decision is not ChangeDecision.REVERTED}
         original = restore_order(self.all_changes)
         # Those that stay moved come last, because their place says nothing about where other cells were.
         by_place = sorted(

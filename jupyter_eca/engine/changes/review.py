@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from jupyter_eca.engine.changes.revert import Decided, RecordedChange, find_standing
+from jupyter_eca.engine.changes.revert import ChangeDecision, RecordedChange, find_standing
 from jupyter_eca.protocol.notebook import CellType, PutCell
 
 if TYPE_CHECKING:
@@ -47,16 +47,16 @@ class CellReview:
         return next((cell.cell_type for cell in cells), CellType.CODE)
 
     @property
-    def left(self) -> str | None:
-        """The source that the last change left, if somebody who is not a turn has changed the cell since then; else
-        None, also if the last change left no cell."""
+    def source_left_by_turn(self) -> str | None:
+        """The source that the last of the changes left, if somebody outside of the chat has changed the cell since
+        then; else None. None also if the last change deleted the cell."""
         source = self.changes[-1].after
         return None if source == self.after else source
 
     @property
     def is_settled(self) -> bool:
-        """Whether the user need not decide about any of these changes. See `RecordedChange.settled`."""
-        return all(change.settled for change in self.changes)
+        """Whether the user need not decide about any of these changes. See `RecordedChange.is_settled`."""
+        return all(change.is_settled for change in self.changes)
 
     @property
     def place_before(self) -> int | None:
@@ -74,23 +74,23 @@ def review_cell(changes: Sequence[RecordedChange], turns: Collection[str], now: 
     exist. Changes that the user has kept are not reviewed again. What it means that a change *stands* is explained in
     `revert`.
     """
-    under_review = [change for change in changes if change.turn in turns and change.decided is not Decided.KEPT]
+    under_review = [change for change in changes if change.turn in turns and change.decision is not ChangeDecision.KEPT]
     if not under_review:
         return None
     standing = find_standing(changes[changes.index(under_review[0]) :], now)
     stands = [change for change in standing.changes if change in under_review]
     later = [change for change in standing.changes if change not in under_review]
-    if standing.broken:
+    if standing.is_broken:
         # Somebody else has changed the cell too. The changes are still shown, but cannot be taken back.
-        stands = [change for change in under_review if change.decided is None]
-    if not stands or (standing.broken and now is None):
+        stands = [change for change in under_review if change.decision is None]
+    if not stands or (standing.is_broken and now is None):
         return None
     changed_later = any(change.is_visible for change in later)
     before, after = stands[0].before, stands[-1].after if changed_later else now
     kind = _classify(before, after, moved=any(change.moves for change in stands))
-    refused = CHANGED if standing.broken else LATER if changed_later else ""
+    refused = CHANGED if standing.is_broken else LATER if changed_later else ""
     # If no other turn changed the cell visibly, an undo also takes back what later turns did to its outputs.
-    to_revert = tuple(stands if changed_later or standing.broken else standing.changes)
+    to_revert = tuple(stands if changed_later or standing.is_broken else standing.changes)
     return CellReview(to_revert, kind, stands[-1].turn, before, after, refused) if kind else None
 
 

@@ -1,4 +1,4 @@
 """Works on the events of a stored chat: recovery after a crash, pages, recordings, exports, subagents.
 
-It must not read the store: `host/store` does. How a live chat goes on is decided in `engine/step`.
+It must not read the store: `host/store` does. `engine/step` decides what happens in a live chat.
 """

@@ -1,9 +1,9 @@
-"""Owns the part of a step that begins and decides the tool calls of an outside agent, while its reply goes on.
+"""Owns the part of a step that begins the tool calls of an outside agent and decides about them, during its reply.
 
 An outside agent is another program that answers in the place of a model of ours. It calls tools during its reply, and
-goes on when they have ended. So its calls are not decided at the end of the reply, as those of a model are, but each by
-itself. It must not give signals to the turn: `turn_driver` does. Its neighbour `engine/tool_calls` carries out all that
-calls have in common.
+continues the reply when they have ended. So each of its calls is decided at once. The calls of a model are decided
+together, when its reply is complete. This module must not give signals to the turn: `turn_driver` does. Its neighbour
+`engine/tool_calls` carries out all that calls have in common.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import reply, tool_calls
-from jupyter_eca.engine.tool_call import NOT_ADJUSTED, ToolCall
+from jupyter_eca.engine.tool_call import NO_ADJUSTMENT, ToolCall
 from jupyter_eca.errors import IllegalSignal
 from jupyter_eca.protocol.content import ToolCallPrepareContent
 
@@ -32,13 +32,13 @@ def begin_call(builder: StepBuilder, begun: CallBegun) -> None:
     reply.begin_reply(builder)
     reply.close_reasoning(builder)
     call = ToolCall(begun.call, begun.tool.name, begun.tool, details=begun.details, outside=True)
-    # The index is that of no piece of a model's reply: these are counted from 0.
+    # The calls of a model have indexes from 0 on. A negative index cannot be mistaken for one of those.
     indexes = (*state.indexes, -1 - len(state.indexes))
     builder.update(calls=(*state.calls, call), indexes=indexes, call_ids=state.call_ids | {call.id})
     builder.emit(ToolCallPrepareContent(**call.build_common_fields(), arguments_text="", manual_approval=False))
 
 
-def ready_call(builder: StepBuilder, ready: CallReady) -> None:
+def decide_call(builder: StepBuilder, ready: CallReady) -> None:
     """Decide about a call whose arguments are complete, and start it if it may run."""
     call = replace(
         builder.state.get_call(ready.call),
@@ -48,7 +48,7 @@ def ready_call(builder: StepBuilder, ready: CallReady) -> None:
         details=ready.details,
         targets=ready.targets,
         unreviewed_path=ready.unreviewed_path,
-        adjusted=ready.adjusted or NOT_ADJUSTED,
+        adjustment=ready.adjustment or NO_ADJUSTMENT,
     )
     tool_calls.decide_outside_call(builder, call, ready)
     tool_calls.start_ready_calls(builder)

@@ -75,7 +75,7 @@ def find_last_summary(events: Sequence[Event]) -> int | None:
 
 
 def _is_within_turn(events: Sequence[Event], at: int) -> bool:
-    """Return whether a turn has begun before this index and goes on after it.
+    """Return whether a turn has begun before this index and continues after it.
 
     Events without a turn, such as a new title, may be in between.
     """

@@ -75,7 +75,9 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
         window=_find_window(events),
         notes=_find_notes(events),
     )
-    state = replace(state, tasks=restore_plan(event.content for event in events).tasks, planned=_is_planned(events))
+    state = replace(
+        state, tasks=restore_plan(event.content for event in events).tasks, ended_in_plan=_is_planned(events)
+    )
     # Some events belong to no turn, such as a flag or a new title.
     last = next((event for event in reversed(events) if event.turn), None)
     if last is None or last.outcome is not None:
@@ -88,7 +90,7 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
         state = replace(state, history=add_event(state.history, event))
         missing.append(event)
     note = Event(chat=chat, turn=turn, role=Role.SYSTEM, content=TextContent(text=CRASHED_TURN), at=at)
-    finished = ProgressContent(state="finished", plan=state.planned or None)
+    finished = ProgressContent(state="finished", plan=state.ended_in_plan or None)
     aside = UnansweredAside(text=UNANSWERED_FAILED) if has_unanswered_words(state.history) and not last.local else None
     end = note.model_copy(update={"content": finished, "outcome": Outcome.FAILED, "aside": aside})
     state = replace(state, history=add_event(state.history, end))
@@ -98,8 +100,9 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
 def _find_notes(events: Sequence[Event]) -> tuple[str, ...]:
     """Return the notes that the model has not read yet, see `NoteAdded`.
 
-    Notes are sent with a request. If the model's server refuses the request, they must be sent again. It may do so
-    after it has begun a reply of which nothing is in the conversation, such as a tool call without its arguments.
+    Notes are sent with a request. If the model's server refuses the request, they must be sent again. The server may
+    also refuse after a reply has begun, as long as nothing of the reply is in the conversation. An example is a tool
+    call whose arguments have not arrived.
     """
     if not any(isinstance(event.aside, NoteAside) for event in events):
         return ()

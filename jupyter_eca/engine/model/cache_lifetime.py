@@ -28,20 +28,20 @@ from dataclasses import dataclass
 from typing import Final
 
 # The lifetimes, in milliseconds.
-SHORT: Final = 5 * 60 * 1_000
-LONG: Final = 60 * 60 * 1_000
+SHORT_MS: Final = 5 * 60 * 1_000
+LONG_MS: Final = 60 * 60 * 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRhythm:
     """What the times of a chat's requests say about its user."""
 
-    last: int = 0
+    last_request_at: int = 0
     """When the last request was sent, in milliseconds since the epoch; 0 for none."""
-    pauses: bool = False
+    has_paused: bool = False
     """Whether the user has paused for longer than the short lifetime and not longer than the long one."""
 
     def add_request(self, at: int) -> ChatRhythm:
-        """Return the rhythm with one more request."""
-        pause = at - self.last if self.last else 0
-        return ChatRhythm(at, self.pauses or SHORT < pause <= LONG)
+        """Return the rhythm with one more request. `at` is when it is sent, in milliseconds since the epoch."""
+        pause = at - self.last_request_at if self.last_request_at else 0
+        return ChatRhythm(at, self.has_paused or SHORT_MS < pause <= LONG_MS)

@@ -20,7 +20,7 @@ CELL_TOOL: Final = "notebook_change"
 
 
 def make_preview_id(call: str) -> str:
-    """Return the id by which the model names what a call has shown."""
+    """Return the id with which the model refers to the change that a call has shown. `call` is the id of the call."""
     return hashlib.sha256(call.encode("utf-8", "replace")).hexdigest()[:8]
 
 

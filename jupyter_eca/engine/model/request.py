@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-class Remembers(StrEnum):
-    """Which later calls of a tool "approve for this session" covers."""
+class ApprovalCoverage(StrEnum):
+    """Which later calls an approval of a tool call covers, if the user chooses "approve for this session"."""
 
     TOOL = "tool"
     """All calls of the tool if it changes nothing. Otherwise those whose arguments name the same folders, addresses and
@@ -48,7 +48,7 @@ class ToolSpec:
     """The kind of the server, see `Origin`."""
     summary: str = ""
     """A line for the user, with places for arguments: "Reading {path}"."""
-    remembers: Remembers = Remembers.TOOL
+    approval_covers: ApprovalCoverage = ApprovalCoverage.TOOL
     """Which later calls "approve for this session" covers."""
     paths: tuple[str, ...] = ()
     """The names of the arguments that are paths. For a tool of another server, any argument may be a path."""
@@ -58,7 +58,7 @@ class ToolSpec:
     """The other names that the tool takes for an argument, by its name: {"cells": ("cell",)}."""
     changes: tuple[str, ...] = ()
     """Paths that the tool always changes, whatever its arguments are."""
-    reads: bool = False
+    only_reads: bool = False
     """Whether the tool changes nothing. For a tool of another server, this is what the server claims."""
     reading_agents: tuple[str, ...] = ()
     """For a tool that gives a task to an `agent`: the agents that change nothing."""
@@ -69,13 +69,14 @@ class ToolSpec:
     definition: str = ""
     """The command of a custom tool, which the user can change at any time. Empty for other tools."""
     about_sandbox: tuple[str, ...] = ()
-    """The arguments that are about the sandbox. A model is told of them only if the user wants a sandbox."""
+    """The names of the arguments that are about the sandbox. They are described to a model only if the user has
+    switched the sandbox on."""
     parts: Mapping[str, ToolSpec] = field(default_factory=dict[str, "ToolSpec"])
-    """For a tool that does several things in one call: the tools that do one of them each, see
-    `engine/approval/call_parts.py`. One that is missing is switched off."""
+    """For a tool that does several things in one call: for each of these things, the tool that does only this, see
+    `engine/approval/call_parts.py`. A tool that is missing here is switched off."""
     replaced_by: str = ""
-    """The name of our tool that replaces this one. Models are not told of this one any more. It still works: in chats
-    that know it, for rules with its name, and over MCP. Empty for all other tools."""
+    """The name of our tool that replaces this one. This tool is no longer offered to models. It still works in chats
+    that know it, in rules with its name, and over MCP. Empty for all other tools."""
 
     agent: str = ""
     """The name of the outside agent that runs the calls of this tool itself; empty for all other tools."""
@@ -83,10 +84,10 @@ class ToolSpec:
     @property
     def is_read_only(self) -> bool:
         """Whether the tool certainly changes nothing. A server may claim falsely that its tool only reads."""
-        return self.reads and self.origin is Origin.NATIVE
+        return self.only_reads and self.origin is Origin.NATIVE
 
     def rename_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments by their own names, where the model has used another name of the tool's."""
+        """Return the arguments under their own names. The model may have used one of `other_names`."""
         own = dict(arguments)
         for name, others in self.other_names.items():
             used = next((other for other in others if other in own), None)
@@ -124,7 +125,7 @@ class ImagePart:
     base64: str
     """The data in base64, without a `data:` prefix."""
     name: str = ""
-    """The name by which the text of a tool's result speaks of the picture: "picture 1 of cell 27". Empty for none."""
+    """The name of the picture in the text of a tool's result: "picture 1 of cell 27". Empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,7 @@ History = tuple[ChatMessage, ...]
 
 
 def list_offered(tools: Iterable[ToolSpec]) -> tuple[ToolSpec, ...]:
-    """Return the tools that a model is told of."""
+    """Return the tools that are offered to a model."""
     return tuple(tool for tool in tools if not tool.replaced_by)
 
 

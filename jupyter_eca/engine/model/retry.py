@@ -3,9 +3,9 @@
 It must not wait or draw random numbers: the host passes a random number in, and waits. Its neighbours in
 `plugins/providers` decide which errors may be repeated at all.
 
-The wait doubles with each attempt. Half of it is random, so that many chats that failed at the same moment do not all
-come back at the same moment. If the server says when to come back, the request is not repeated earlier. If that is too
-late, for example in an hour, the request is not repeated at all.
+The wait doubles with each attempt. Half of it is random. Otherwise many chats that failed at the same moment would send
+their requests again at the same moment. If the server says how long to wait, the request is not repeated earlier. If
+that is too long, for example an hour, the request is not repeated at all.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ class Retry:
     """The number of the repetition, from 1."""
     limit: int
     """The maximum number of repetitions."""
-    left: float
+    seconds_left: float
     """The seconds until the repetition."""
     failure: Failure
     """The failure that is the reason for the repetition."""
 
     @property
-    def pause(self) -> float:
-        """The seconds until the user must see another number of seconds, or until the repetition."""
-        if self.left > _COARSE_SECONDS:
-            return self.left - _COARSE_STEP * (ceil(self.left / _COARSE_STEP) - 1)
-        return self.left - max(ceil(self.left) - 1, 0)
+    def next_wait_seconds(self) -> float:
+        """The seconds to wait now: until the user must see a smaller number of seconds, or until the repetition."""
+        if self.seconds_left > _COARSE_SECONDS:
+            return self.seconds_left - _COARSE_STEP * (ceil(self.seconds_left / _COARSE_STEP) - 1)
+        return self.seconds_left - max(ceil(self.seconds_left) - 1, 0)
 
 
 def plan_retry(failure: Failure | None, last: Retry | None) -> Retry | None:

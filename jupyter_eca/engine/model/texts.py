@@ -1,7 +1,7 @@
 """Owns the sentences that the engine writes: some for the model, some for the user.
 
-No program may compare them: the `Aside` of an event tells programs what it means. It must not decide when a sentence
-is shown: the modules of `engine` and `host` do.
+No program may compare them: for programs, the `Aside` of an event has its meaning. This module must not decide when a
+sentence is shown: the modules of `engine` and `host` do.
 """
 
 from __future__ import annotations

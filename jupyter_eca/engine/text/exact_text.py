@@ -60,7 +60,7 @@ def as_exact_json(value: Any) -> str:
     return _replace(json.dumps(value, ensure_ascii=False), lambda character: json.dumps(character)[1:-1])
 
 
-def as_typed_text(text: str) -> str:
+def as_terminal_text(text: str) -> str:
     """Return the exact text for a terminal. A long run of empty lines becomes one line with their number."""
     return _EMPTY_LINES.sub(lambda found: f"... {found[0].count(chr(10))} empty lines ...\n", as_exact_text(text))
 

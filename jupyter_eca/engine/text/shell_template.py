@@ -62,7 +62,7 @@ class HereDocument:
 
     delimiter: str
     """The word that ends the document."""
-    tabs: bool
+    strips_tabs: bool
     """Whether tabs at the beginning of a line are ignored (`<<-`)."""
     parts: tuple[str | ArgumentPlace, ...]
     """The text and the places of the document, in order."""
@@ -106,7 +106,7 @@ def _fill_part(part: Part, values: Mapping[str, Any]) -> str:
             body = "".join(_fill_part(inner, values) for inner in part.parts)
             # The shell joins lines that end with a backslash, before it looks for the delimiter.
             joined = (body, body.replace("\\\n", ""))
-            lines = [line.lstrip("\t") if part.tabs else line for text in joined for line in text.split("\n")]
+            lines = [line.lstrip("\t") if part.strips_tabs else line for text in joined for line in text.split("\n")]
             if part.delimiter in lines:
                 raise ValueError(f"no line of an argument may be {part.delimiter!r}")
             return body
@@ -148,7 +148,8 @@ class _Reader:
     parts: list[Part] = field(default_factory=list["Part"])
     """The texts and places that have been read."""
     _waiting: list[tuple[str, bool, bool]] = field(default_factory=list[tuple[str, bool, bool]])
-    """The here documents that begin after the current line: delimiter, whether it is raw, whether tabs are ignored."""
+    """The here documents that begin after the current line. Of each: its delimiter, whether the shell expands nothing
+    in it, and whether tabs at the beginning of its lines are ignored."""
 
     def read_plain(self, end: str) -> None:
         """Read text outside of quotes, up to the character `end`, or to the end of the text if `end` is empty."""

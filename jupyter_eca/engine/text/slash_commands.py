@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 # A name of a command, or `server:prompt`; then a space or the end. `/home/ada` has a second slash, so it is a path.
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w.-]*(?::[\w.-]+)?)(?:\s+(?P<text>.*))?\s*", re.DOTALL)
 
-# A place for an argument in the template of a custom command: `$ARGS`, `$1`, `$ARG1` or `{{name}}`. One expression for
-# all forms, so that the template is filled in one pass: an argument that
-# contains `$1` must not be filled a second time.
+# A place for an argument in the template of a custom command: `$ARGS`, `$1`, `$ARG1` or `{{name}}`. There is one
+# expression for all forms, so that the template is filled in one pass. Otherwise an argument that contains `$1` would
+# be filled a second time.
 _PLACE = re.compile(r"\$ARG(?:S|UMENTS)\b|\$(?:ARG)?(?P<number>[1-9]\d?)(?!\d)|\{\{\s*(?P<name>[A-Za-z_][\w-]*)\s*\}\}")
 # A named argument that the user wrote: `name=value`.
 _NAMED = re.compile(r"(?P<name>[A-Za-z_][\w-]*)=(?P<value>.*)", re.DOTALL)
@@ -105,8 +105,8 @@ def hide_key(message: str) -> str:
 
 
 def find_mixed_line(template: str) -> int:
-    """Return the line of a template in which the second kind of places first occurs: `{{name}}` or `$1`. 0 if it has
-    only one kind.
+    """Return the number of the line in which a template mixes the two kinds of places, `{{name}}` and `$1`: the first
+    line with the kind that occurs later. 0 if the template has only one kind.
 
     A template with both kinds is an error: it would not be clear which word of the user belongs to which place.
     """
@@ -121,8 +121,8 @@ def find_mixed_line(template: str) -> int:
 def list_arguments(template: str, declared: Any = None) -> tuple[CommandArgument, ...]:
     """Return the arguments of a custom command, in the order in which they are filled.
 
-    `declared` is the list of arguments in its front matter. An argument with a place by name is found there by its
-    name, and one with a place by position by its position. Arguments by name are required, unless the list says no.
+    `declared` is the list of arguments in its front matter. An argument `{{name}}` is found in the list by its name,
+    and an argument `$1` by its position. An argument `{{name}}` is required, unless the list says that it is not.
     """
     matches = list(_PLACE.finditer(template))
     numbers = sorted({int(match["number"]) for match in matches if match["number"]})

@@ -17,8 +17,8 @@ from jupyter_eca.protocol.acp.updates import (
     ContextUpdate,
     InfoUpdate,
     MessageChunk,
-    Named,
     SessionCost,
+    UpdateByPerson,
 )
 from jupyter_eca.protocol.content import (
     ImageContent,
@@ -128,7 +128,7 @@ class AcpProjection:
 def name_person(update: SessionUpdate, event: Event) -> SessionUpdate:
     """Return the update of an event, with the name of the person who has sent the message, or has approved or rejected
     the call. If the server does not know the person, the update stays as it is."""
-    if event.by is None or not isinstance(update, Named):
+    if event.by is None or not isinstance(update, UpdateByPerson):
         return update
     return update.model_copy(update={"meta": {_META_KEY: {"by": event.by.wire()}}})
 

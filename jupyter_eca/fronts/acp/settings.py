@@ -37,7 +37,7 @@ def describe_modes(host: Host, choice: Choice) -> ModeState:
         SessionMode(id=name, name=name.capitalize(), description=resolved.agents[name].description or None)
         for name in resolved.list_selectable()
     )
-    return ModeState(current_mode_id=resolved.agent(choice.agent).name, available_modes=modes)
+    return ModeState(current_mode_id=resolved.get_agent(choice.agent).name, available_modes=modes)
 
 
 async def describe_options(host: Host, choice: Choice, chat: str) -> tuple[SelectOption, ...]:
@@ -81,7 +81,7 @@ async def describe_options(host: Host, choice: Choice, chat: str) -> tuple[Selec
 
 def is_outside(host: Host, choice: Choice) -> bool:
     """Return whether the chosen agent is an outside agent, which has options of its own."""
-    return host.current.resolved.agent(choice.agent).outside is not None
+    return host.current.resolved.get_agent(choice.agent).outside is not None
 
 
 def _list_agent_options(host: Host, chat: str) -> list[AgentOption]:
@@ -121,7 +121,7 @@ async def choose_option(host: Host, choice: Choice, chat: str, id: str, value: s
             return replace(choice, agent=value)
         case _ if is_outside(host, choice):
             try:
-                agent = host.current.resolved.agent(choice.agent)
+                agent = host.current.resolved.get_agent(choice.agent)
                 await host.outside_agents.choose_option(await host.chats.load(chat), agent, id, value)
             except RemoteError:
                 raise

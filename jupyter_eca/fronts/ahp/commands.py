@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.reducers.base import Json
     from jupyter_eca.fronts.ahp.session.session import AhpSession
     from jupyter_eca.fronts.client_access import ClientAccess
-    from jupyter_eca.protocol.ahp.base import Ahp
+    from jupyter_eca.protocol.ahp.base import AhpModel
 
 # The number of turns on one page: the default, and the limit. The protocol's own host uses the same numbers.
 DEFAULT_TURNS: Final = 50
@@ -85,7 +85,7 @@ class CommandOrder(Enum):
 class AhpCommand:
     """One row of the table of commands."""
 
-    params: type[Ahp]
+    params: type[AhpModel]
     """The model of the parameters."""
 
     run: Callable[[CommandCaller, Any], Awaitable[Json | None]]

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.front import AhpFront
     from jupyter_eca.fronts.ahp.reducers.base import Json
     from jupyter_eca.fronts.client_access import ClientAccess
-    from jupyter_eca.protocol.ahp.base import Ahp
+    from jupyter_eca.protocol.ahp.base import AhpModel
     from jupyter_eca.transport.link import Link
 
 _log = logging.getLogger(__name__)
 
-T = TypeVar("T", bound="Ahp")
+T = TypeVar("T", bound="AhpModel")
 
 # If more messages than this wait to be sent, the client is disconnected. It can reconnect, and then gets the actions
 # that it has missed.

@@ -26,7 +26,7 @@ def check_may_approve(session: EcaSession) -> None:
 
 def find_sources(host: Host) -> ConfigSources:
     """Return the files that the configuration of a host is read from."""
-    return ConfigSources.of(host.config, host.workspace.files.roots)
+    return ConfigSources.from_config(host.config, host.workspace.files.roots)
 
 
 def check_may_change_config(session: EcaSession) -> None:

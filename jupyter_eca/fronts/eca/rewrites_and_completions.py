@@ -175,7 +175,7 @@ class CursorHelp:
         Raises: RemoteError when no model is configured for completions, or the model fails or takes too long.
         """
         config = self._session.host.config
-        if refusal := config.policy.refuse_feature(Feature.COMPLETIONS):
+        if refusal := config.policy.find_feature_refusal(Feature.COMPLETIONS):
             raise RemoteError(refusal, ErrorCode.REFUSED)
         if not (model := config.completion.model):
             raise RemoteError(NO_COMPLETION_MODEL, ErrorCode.REFUSED)

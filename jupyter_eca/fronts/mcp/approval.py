@@ -13,7 +13,7 @@ import mcp_types as types
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.engine.approval.reason import describe_cause
 from jupyter_eca.engine.approval.rule_matching import COMMAND_ARGUMENT
-from jupyter_eca.engine.text.exact_text import as_exact_text, as_typed_text
+from jupyter_eca.engine.text.exact_text import as_exact_text, as_terminal_text
 from jupyter_eca.protocol.content import FileChangeDetails, RunCellsDetails, ShellCommandDetails
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def make_question(call: ToolCallRunContent) -> types.ElicitRequestFormParams | N
     texts are visible, because the client may be a terminal, where some characters would have other effects."""
     title = f"{call.name}: {call.summary}" if call.summary else call.name
     lines = (f"May this run in Jupyter? {title}", describe_cause(Decision.ASK, call.cause), _describe(call))
-    message = as_typed_text("\n\n".join(filter(None, lines)))
+    message = as_terminal_text("\n\n".join(filter(None, lines)))
     if len(message) > _MAX_QUESTION_CHARACTERS:
         return None
     return types.ElicitRequestFormParams(message=message, requested_schema=_make_schema(call))

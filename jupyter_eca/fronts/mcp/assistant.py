@@ -258,10 +258,10 @@ class _GovernedOffer:
 
     # The other fields that a `Tool` must have. `plugins/tools/base.py` explains them.
 
-    reads: bool = False
+    only_reads: bool = False
     needs: frozenset[Need] = frozenset()
     agents: frozenset[str] = frozenset()
-    keeps: bool = False
+    makes_checkpoints: bool = False
     preview: Preview | None = None
     runs_on_replay: bool = False
     default_notebook: DefaultNotebook | None = None
@@ -279,8 +279,12 @@ class _RecordedTool:
         self._tool = tool
         self._result: ToolResult | None = None
         self._error: ToolError | None = None
-        self.spec, self.reads, self.needs = tool.spec, tool.reads, tool.needs
-        self.agents, self.keeps, self.runs_on_replay = tool.agents, tool.keeps, tool.runs_on_replay
+        self.spec, self.only_reads, self.needs = tool.spec, tool.only_reads, tool.needs
+        self.agents, self.makes_checkpoints, self.runs_on_replay = (
+            tool.agents,
+            tool.makes_checkpoints,
+            tool.runs_on_replay,
+        )
         self.default_notebook = tool.default_notebook
         self.preview: Preview | None = self._preview if tool.preview is not None else None
 

@@ -48,14 +48,14 @@ _CREATING: Final = frozenset({"notebook_create"})
 
 def list_offers(host: Host) -> list[Offer]:
     """Return the offers of all native tools that are available now and that the default agent may use."""
-    agent = host.current.resolved.agent()
+    agent = host.current.resolved.get_agent()
     # A chat has no plan before its first call.
     context = replace(host.tool_contexts.build("", None), plan=Plan())
     tools = [
         tool
         for tool in host.toolbox.list_available(context)
         if tool.spec.origin is Origin.NATIVE
-        and (tool.reads or agent.has_tool(tool.spec, reads=tool.reads, agents=tool.agents))
+        and (tool.only_reads or agent.has_tool(tool.spec, only_reads=tool.only_reads, agents=tool.agents))
         and not is_hidden(agent.policy, tool.spec)
     ]
     native = frozenset(tool.spec.name for tool in host.toolbox.all().values() if tool.spec.origin is Origin.NATIVE)
@@ -117,7 +117,7 @@ def _make_offer(tool: Tool, names: ToolNames) -> Offer:
             raise ToolError(str(error).removesuffix(error.fix).strip(), names.translate(error.fix)) from error
 
     name = tool.spec.name
-    hints = Hints.READS if tool.reads else Hints.CREATES if name in _CREATING else Hints.WRITES
+    hints = Hints.READS if tool.only_reads else Hints.CREATES if name in _CREATING else Hints.WRITES
     values = _list_enums(tool.spec.parameters)
     description = names.translate(tool.spec.description, values)
     schema = names.translate_schema(tool.spec.parameters, values)

@@ -125,7 +125,7 @@ class ChoiceMemory:
     async def _find_defaults(self, place: ChoicePlace, agent: str) -> AgentDefaults:
         """Return what is configured for an agent; "" for the agent of new chats in this place."""
         name = agent or (await self._recall(place.notebook, NO_CHOICE)).agent
-        return self._get_defaults(self._services.current.resolved.agent(name))
+        return self._get_defaults(self._services.current.resolved.get_agent(name))
 
     async def _read_options(self, chosen_models: set[str]) -> ChoiceOptions:
         """Return what can be chosen now. `chosen_models` are the remembered models, which may be gone."""
@@ -141,7 +141,7 @@ class ChoiceMemory:
         )
 
     def _find_default_agent(self) -> str:
-        return self._services.current.resolved.agent().name
+        return self._services.current.resolved.get_agent().name
 
     def _get_defaults(self, agent: Agent) -> AgentDefaults:
         """Return what is configured for an agent. Its model is ignored if no provider has the model."""

@@ -161,7 +161,7 @@ class Chats:
             state = restored.state
             if live is not None:
                 ids = state.call_ids | live.state.call_ids
-                state = replace(state, remembered=live.state.remembered, call_ids=ids)
+                state = replace(state, approved_scopes=live.state.approved_scopes, call_ids=ids)
             plan = restore_plan(event.content for event in events)
             parent = (row and row.parent) or ""
             chat = self._chats[id] = LiveChat(state, row.last if row else 0, get_stored_choice(row), parent, plan=plan)

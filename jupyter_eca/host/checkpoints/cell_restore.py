@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
-from jupyter_eca.engine.changes.revert import Decided, RecordedChange, RevertPlanner, find_standing
+from jupyter_eca.engine.changes.revert import ChangeDecision, RecordedChange, RevertPlanner, find_standing
 from jupyter_eca.engine.changes.review import CHANGED
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.store import CellCheckpoint, ReviewState
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _CHANGES: Final[TypeAdapter[tuple[CellChange, ...]]] = TypeAdapter(tuple[CellChange, ...])
 _SOURCES: Final[TypeAdapter[dict[str, str | None]]] = TypeAdapter(dict[str, str | None])
 _ORDER: Final[TypeAdapter[tuple[str, ...]]] = TypeAdapter(tuple[str, ...])
-_DECIDED: Final[TypeAdapter[dict[str, Decided]]] = TypeAdapter(dict[str, Decided])
+_DECIDED: Final[TypeAdapter[dict[str, ChangeDecision]]] = TypeAdapter(dict[str, ChangeDecision])
 
 # The size in bytes of the largest change that is stored with the outputs of its cells. Larger outputs are data, and a
 # copy for each change would fill the disk. Sources are always stored.
@@ -101,7 +101,7 @@ def parse_changes(checkpoints: Iterable[CellCheckpoint]) -> dict[str, tuple[Reco
                 after.get(id),
                 order,
                 decided.get(id),
-                settled=checkpoint.review.is_settled,
+                is_settled=checkpoint.review.is_settled,
             )
             found.setdefault(checkpoint.path, []).append(change)
     return {path: tuple(changes) for path, changes in found.items()}
@@ -150,9 +150,9 @@ def choose_turns(all_changes: Sequence[RecordedChange], turns: Iterable[str]) ->
         chosen: ChangesByCell = {}
         skipped: dict[str, str] = {}
         for cell, changes in group_by_cell(change for change in all_changes if change.turn in wanted).items():
-            current = document.cell(cell)
+            current = document.find_cell(cell)
             standing = find_standing(changes, current.source if current else None)
-            if standing.broken:
+            if standing.is_broken:
                 skipped[cell] = CHANGED
             elif standing.changes:
                 chosen[cell] = standing.changes

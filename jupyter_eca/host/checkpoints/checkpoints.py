@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from jupyter_eca.engine.changes.revert import Decided, RecordedChange
+    from jupyter_eca.engine.changes.revert import ChangeDecision, RecordedChange
     from jupyter_eca.host.store import Store, UnseenChange
     from jupyter_eca.protocol.notebook import CellChange
     from jupyter_eca.workspace.ports import Files, Notebooks
@@ -153,11 +153,11 @@ class Checkpoints:
         """Return the ids of a chat's turns, in the order in which they began."""
         return await self._store.do(lambda tables: tables.list_turns(chat))
 
-    async def decide_file(self, chat: str, path: str, turns: Collection[str], decided: Decided) -> None:
+    async def decide_file(self, chat: str, path: str, turns: Collection[str], decided: ChangeDecision) -> None:
         """Note whether the user keeps or reverts what these turns changed in a file."""
         await self._store.do(lambda tables: tables.decide_file(chat, path, turns, decided))
 
-    async def decide_cell(self, changes: Collection[RecordedChange], decided: Decided) -> None:
+    async def decide_cell(self, changes: Collection[RecordedChange], decided: ChangeDecision) -> None:
         """Note whether the user keeps or reverts these changes, which are all of one cell."""
         ids, cell = [change.id for change in changes], next(iter(changes)).cell
         await self._store.do(lambda tables: tables.decide_cell(ids, cell, decided))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from jupyter_eca.config.disk.regular_file import open_resolved, read_resolved
-from jupyter_eca.engine.changes.revert import Decided
+from jupyter_eca.engine.changes.revert import ChangeDecision
 from jupyter_eca.engine.changes.review import CHANGED, GONE, LATER
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.store import UNKEPT, Checkpoint
@@ -46,7 +46,7 @@ def find_standing_checkpoints(checkpoints: Sequence[Checkpoint], digest: str) ->
     for checkpoint in reversed(checkpoints):
         before = digest_content(checkpoint.before)
         is_revert_undone = checkpoint.after == digest and digest != before
-        if checkpoint.decided is not Decided.REVERTED or is_revert_undone:
+        if checkpoint.decided is not ChangeDecision.REVERTED or is_revert_undone:
             standing.insert(0, checkpoint)
             digest = before
     return standing
@@ -80,7 +80,7 @@ def review_file(checkpoints: Sequence[Checkpoint], turns: Collection[str], files
     change.
     """
     path = Path(checkpoints[0].path)
-    of_turns = [row for row in checkpoints if row.turn in turns and row.decided is not Decided.KEPT]
+    of_turns = [row for row in checkpoints if row.turn in turns and row.decided is not ChangeDecision.KEPT]
     if not of_turns or path.is_dir():
         return None
     try:

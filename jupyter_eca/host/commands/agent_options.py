@@ -36,7 +36,7 @@ _NO_VALUE: Final = "Say which value {option} should have: {values}."
 async def options(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     """Show the options of the chat's agent, or set one of them."""
     chat = await place.host.chats.load(place.chat)
-    agent = place.host.current.resolved.agent(chat.choice.agent)
+    agent = place.host.current.resolved.get_agent(chat.choice.agent)
     if agent.outside is None:
         return CommandAnswer(_NOT_OUTSIDE)
     title, agents = agent.outside.title, place.host.outside_agents

@@ -32,7 +32,7 @@ _UNKNOWN: Final = "There is no session {name!r}. `/sessions` lists those there a
 async def sessions(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     """List the sessions of the chat's agent, or continue one of them."""
     chat = await place.host.chats.load(place.chat)
-    agent = place.host.current.resolved.agent(chat.choice.agent)
+    agent = place.host.current.resolved.get_agent(chat.choice.agent)
     if agent.outside is None:
         return CommandAnswer(_NOT_OUTSIDE)
     title, agents = agent.outside.title, place.host.outside_agents

@@ -38,19 +38,20 @@ async def approvals(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     host = place.host
     live = await host.chats.load(place.chat)
     choice = host.setups.fill_defaults(live.choice)
-    agent = host.current.resolved.agent(choice.agent)
+    agent = host.current.resolved.get_agent(choice.agent)
     tools = host.setups.list_tools(agent.name, host.tool_contexts.build(place.chat, place.kernel))
+    approved = live.state.approved_scopes
     rows = [
-        f"| `{tool.spec.name}` | {_explain(agent.policy, tool.spec, live.state.remembered, trust=bool(choice.trust))} |"
+        f"| `{tool.spec.name}` | {_explain(agent.policy, tool.spec, approved, trust=bool(choice.trust))} |"
         for tool in tools
     ]
     trust = " Trust is on: calls that need approval run without it." if choice.trust else ""
     review = host.config.review
     edits = "" if review is ReviewTime.BEFORE else _EDITS.format(review=review.value)
     head = [f"What the agent `{agent.name}` may do here, and why.{trust}{edits}", "", "| tool | |", "|---|---|"]
-    scopes = sorted(scope.as_text() for scope in live.state.remembered)
-    approved = ["", "Approved for this session:", "", *(f"- `{text}`" for text in scopes)] if scopes else []
-    return CommandAnswer("\n".join([*head, *rows, *approved]))
+    scopes = sorted(scope.as_text() for scope in approved)
+    listed = ["", "Approved for this session:", "", *(f"- `{text}`" for text in scopes)] if scopes else []
+    return CommandAnswer("\n".join([*head, *rows, *listed]))
 
 
 def _explain(policy: Policy, tool: ToolSpec, remembered: frozenset[ApprovalScope], *, trust: bool) -> str:

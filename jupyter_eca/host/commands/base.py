@@ -35,7 +35,7 @@ class CommandPlace:
 async def find_outside_agent(place: CommandPlace) -> OutsideAgent | None:
     """Return the outside agent that answers in the chat; None for an agent of ours."""
     live = await place.host.chats.load(place.chat)
-    return place.host.current.resolved.agent(live.choice.agent).outside
+    return place.host.current.resolved.get_agent(live.choice.agent).outside
 
 
 class CommandFunction(Protocol):

@@ -45,7 +45,7 @@ async def init(place: CommandPlace, call: CommandCall) -> CommandReplacement:
     """Let the model write or improve `AGENTS.md`."""
     host = place.host
     prompt_and_tools = await get_prompt_and_tools(place)
-    agent = host.current.resolved.agent((await host.chats.load(place.chat)).choice.agent)
+    agent = host.current.resolved.get_agent((await host.chats.load(place.chat)).choice.agent)
     known_facts = list_facts(
         host.workspace.files, (get_selector(tool) for tool in prompt_and_tools.tools), subagent=False
     )
@@ -64,7 +64,7 @@ async def rules(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     """List the user's rules, and which of them apply to this chat."""
     host = place.host
     choice = (await host.chats.load(place.chat)).choice
-    agent_name, model = host.current.resolved.agent(choice.agent).name, await host.turns.model(place.chat)
+    agent_name, model = host.current.resolved.get_agent(choice.agent).name, await host.turns.model(place.chat)
     found = await the_rules.find(host.workspace.files, host.config, host.subscribers.warn)
     applying = [rule for rule in found if rule.applies_to(agent_name, model)]
     other = [rule for rule in found if rule not in applying]

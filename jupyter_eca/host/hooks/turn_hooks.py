@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine import inputs, tool_calls
 from jupyter_eca.engine.approval.call_parts import list_parts
-from jupyter_eca.engine.approval.policy import Adjusted, Decision
+from jupyter_eca.engine.approval.policy import CallAdjustment, Decision
 from jupyter_eca.engine.model.delta import TextDelta
 from jupyter_eca.engine.model.texts import HOOK_BLOCKED, HOOK_KEEPS, HOOK_STOPPED, HOOKS_GO_ON
 from jupyter_eca.engine.tool_call import ToolCall, ToolCallStatus, parse_arguments
@@ -105,10 +105,10 @@ class TurnHooks:
             return None
         return BeforeRequest(effects.context, None if command else effects.new_prompt, setup)
 
-    async def before_calls(self, chat: LiveChat) -> Mapping[str, Adjusted] | None:
+    async def before_calls(self, chat: LiveChat) -> Mapping[str, CallAdjustment] | None:
         """Run the hooks before the tool calls of the model's last reply. Return what they make of each call, by the
         call's id. None if they ended the turn."""
-        adjusted: dict[str, Adjusted] = {}
+        adjusted: dict[str, CallAdjustment] = {}
         for call in chat.state.calls:
             arguments = parse_arguments(call.arguments_text)
             if call.tool is None or arguments is None:
@@ -123,7 +123,7 @@ class TurnHooks:
 
     async def before_direct_call(
         self, chat: LiveChat, setup: Setup, call: ToolCall, spec: ToolSpec, arguments: dict[str, Any]
-    ) -> tuple[Adjusted, tuple[Content, ...]]:
+    ) -> tuple[CallAdjustment, tuple[Content, ...]]:
         """Run the hooks before a tool call that no model made (see `host.turn.direct_calls`), for which no turn exists
         yet. Return what they make of the call, and the content to show when its turn has begun."""
         shown: list[Content] = []
@@ -134,10 +134,12 @@ class TurnHooks:
         effects = await self._hooks.fire(HookType.PRE_TOOL_CALL, data, shown.append)
         if effects.stopped_by is not None:
             shown.append(_explain_stop(effects))
-            return Adjusted(decision=Decision.DENY), tuple(shown)
+            return CallAdjustment(decision=Decision.DENY), tuple(shown)
         return _adjust(effects, arguments), tuple(shown)
 
-    async def before_outside_call(self, chat: LiveChat, id: str, spec: ToolSpec, arguments: dict[str, Any]) -> Adjusted:
+    async def before_outside_call(
+        self, chat: LiveChat, id: str, spec: ToolSpec, arguments: dict[str, Any]
+    ) -> CallAdjustment:
         """Run the hooks before a tool call that an outside agent makes. Return what they make of it."""
         call = ToolCall(id, spec.name, spec)
         adjusted, contents = await self.before_direct_call(chat, chat.state.setup, call, spec, arguments)
@@ -278,11 +280,11 @@ def _describe_request(
     asks = f"{data['server']}__{data['tool_name']}" == _ASK_TOOL
     return {
         **data,
-        "approval": Decision.ASK if asks else tool_calls.foresee(state, replace(call, tool=tool), arguments),
+        "approval": Decision.ASK if asks else tool_calls.predict_decision(state, replace(call, tool=tool), arguments),
     }
 
 
-def _adjust(effects: HookEffects, arguments: dict[str, Any]) -> Adjusted:
+def _adjust(effects: HookEffects, arguments: dict[str, Any]) -> CallAdjustment:
     """Return what the hooks make of a call with these arguments."""
     changed = None if effects.new_arguments is None else {**arguments, **effects.new_arguments}
-    return Adjusted(changed, effects.decision, effects.denial_reason)
+    return CallAdjustment(changed, effects.decision, effects.denial_reason)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from jupyter_eca.engine.changes.revert import Decided
+from jupyter_eca.engine.changes.revert import ChangeDecision
 from jupyter_eca.engine.changes.review import GONE, review_cell
 from jupyter_eca.engine.model.texts import describe_restored, describe_reverted
 from jupyter_eca.errors import ToolError
@@ -204,12 +204,12 @@ class Changes:
             up_to = history.turns[: history.turns.index(turns[-1]) + 1]
             if not item.cell:
                 undecided = {row.turn for row in history.files[item.path] if row.turn in up_to and row.decided is None}
-                await checkpoints.decide_file(chat, item.path, undecided, Decided.KEPT)
+                await checkpoints.decide_file(chat, item.path, undecided, ChangeDecision.KEPT)
                 continue
             changes = history.list_cell_changes(item)
-            undecided_changes = [change for change in changes if change.turn in up_to and change.decided is None]
+            undecided_changes = [change for change in changes if change.turn in up_to and change.decision is None]
             if undecided_changes:
-                await checkpoints.decide_cell(undecided_changes, Decided.KEPT)
+                await checkpoints.decide_cell(undecided_changes, ChangeDecision.KEPT)
 
     async def _list_changes(
         self, history: ChatCheckpoints, reader: _NotebookReader, label: str, turns: Collection[str]
@@ -264,7 +264,7 @@ def _describe_cell(
     """Describe the change of a cell. None if none of the changes stands. `document` is the notebook, or why it cannot
     be read: then the cell is described as the last change has left it."""
     notebook = None if isinstance(document, str) else document
-    cell = notebook.cell(change_key.item.cell) if notebook else None
+    cell = notebook.find_cell(change_key.item.cell) if notebook else None
     source = cell.source if cell else None
     review = review_cell(changes, change_key.turns, source if notebook else changes[-1].after)
     if review is None:
@@ -282,7 +282,7 @@ def _describe_cell(
         cell_type=cell.cell_type if cell else review.cell_type,
         place=find_number(notebook, change_key.item.cell) or None if notebook else None,
         place_before=review.place_before,
-        left=review.left,
+        left=review.source_left_by_turn,
     )
 
 
@@ -363,7 +363,7 @@ class _Revert:
             chosen: ChangesByCell = {}
             skipped: dict[str, str] = {}
             for cell, turns in wanted.items():
-                changes, now = self._history.list_cell_changes(ChangedItem(path, cell)), document.cell(cell)
+                changes, now = self._history.list_cell_changes(ChangedItem(path, cell)), document.find_cell(cell)
                 review = review_cell(changes, turns, now.source if now else None)
                 if review is None or review.refused:
                     skipped[cell] = review.refused if review else GONE
@@ -379,7 +379,7 @@ class _Revert:
                     self._left[ChangedItem(path, cell)] = (result.label, result.why)
                 else:
                     self._done[ChangedItem(path, cell)] = result.label
-                    await self._services.checkpoints.decide_cell(result.changes, Decided.REVERTED)
+                    await self._services.checkpoints.decide_cell(result.changes, ChangeDecision.REVERTED)
 
     async def _revert_files(self, wanted: Mapping[str, Collection[str]]) -> None:
         """Revert changes in files. `wanted` are the turns to revert, by path."""
@@ -389,7 +389,7 @@ class _Revert:
         for path in restored.done:
             self._done[ChangedItem(path)] = file_restore.display_path(path, files)
             turns = {row.turn for row in chosen[path]}
-            await self._services.checkpoints.decide_file(self._chat, path, turns, Decided.REVERTED)
+            await self._services.checkpoints.decide_file(self._chat, path, turns, ChangeDecision.REVERTED)
         for path, why in {**refused, **restored.skipped}.items():
             self._left[ChangedItem(path)] = (file_restore.display_path(path, files), why)
 

@@ -253,7 +253,7 @@ class ChatOperations:
         """Return the names of the tools in these events whose changes have no checkpoints, such as shell commands."""
         names = dict.fromkeys(e.content.name for e in events if isinstance(e.content, ToolCallRunningContent))
         tools = ((name, self._services.toolbox.get(name)) for name in names)
-        return [name for name, tool in tools if tool is None or not (tool.reads or tool.keeps)]
+        return [name for name, tool in tools if tool is None or not (tool.only_reads or tool.makes_checkpoints)]
 
     async def _fork(self, id: str, content_id: str, new: str) -> None:
         async with self._hold_idle(id) as (chat, events):
@@ -317,7 +317,9 @@ class ChatOperations:
         await self._services.store.do(lambda tables: tables.delete_events(id, seqs))
         self._chats.forget(id)
         reloaded = await self._chats.load(id)
-        reloaded.state = replace(reloaded.state, remembered=chat.state.remembered, call_ids=chat.state.call_ids)
+        reloaded.state = replace(
+            reloaded.state, approved_scopes=chat.state.approved_scopes, call_ids=chat.state.call_ids
+        )
         self._services.subscribers.show_anew(id)
         return reloaded
 

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from jupyter_eca.acp_client.session import AgentSession
     from jupyter_eca.config import Agent
     from jupyter_eca.engine.approval.call_targets import CallTargets
-    from jupyter_eca.engine.approval.policy import Adjusted
+    from jupyter_eca.engine.approval.policy import CallAdjustment
     from jupyter_eca.engine.model.delta import Delta
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.host.chat.live_chat import LiveChat, TurnUnderWay
@@ -395,7 +395,7 @@ class AgentTurn:
         details: ToolCallDetails | None = None,
         failure: str = "",
         targets: CallTargets | None = None,
-        adjusted: Adjusted | None = None,
+        adjusted: CallAdjustment | None = None,
     ) -> None:
         """Feed a call whose arguments are known. Without a request for permission it is one that runs unasked."""
         if shown.is_ready:
@@ -412,7 +412,7 @@ class AgentTurn:
             self._make_tool(call),
             call_view.make_arguments(call),
             is_unasked=shown.request is None and not failure,
-            adjusted=adjusted,
+            adjustment=adjusted,
             details=details or call_view.make_command_details(call),
             targets=targets,
             failure=failure,

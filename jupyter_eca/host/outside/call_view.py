@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.approval.shell_parser import parse_commands
-from jupyter_eca.engine.model.request import ImagePart, Remembers, ToolSpec
+from jupyter_eca.engine.model.request import ApprovalCoverage, ImagePart, ToolSpec
 from jupyter_eca.protocol.content import (
     ShellCommandDetails,
     ShellCommandPart,
@@ -52,7 +52,7 @@ def make_tool(agent: str, call: AgentCall, *, has_tool_as_title: bool) -> ToolSp
         parameters={},
         server=agent,
         summary=_make_summary(call),
-        remembers=Remembers.COMMANDS if call.command else Remembers.ARGUMENTS,
+        approval_covers=ApprovalCoverage.COMMANDS if call.command else ApprovalCoverage.ARGUMENTS,
         agent=agent,
     )
 
@@ -112,7 +112,7 @@ def make_write_tool(agent: str) -> ToolSpec:
     return ToolSpec("write_text_file", "", {}, server=agent, summary="Writing {path}", agent=agent)
 
 
-PLAN: Final = ToolSpec("plan", "", {}, summary="Plan", reads=True)
+PLAN: Final = ToolSpec("plan", "", {}, summary="Plan", only_reads=True)
 """The tool that stands for the plan of an agent. The plan of a chat is shown as a call."""
 
 

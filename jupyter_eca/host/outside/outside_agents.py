@@ -163,7 +163,7 @@ class OutsideAgents:
 
     async def run(self, chat: LiveChat, turn: TurnUnderWay, effect: CallModel) -> None:
         """Send the prompt of a turn to its agent, and feed what it answers to the engine, up to the end."""
-        agent, number = self._services.current.resolved.agent(chat.state.setup.agent), effect.number
+        agent, number = self._services.current.resolved.get_agent(chat.state.setup.agent), effect.number
         try:
             if agent.outside is None:
                 raise AgentError(f"There is no outside agent {chat.state.setup.agent!r} any more.")

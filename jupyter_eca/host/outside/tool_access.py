@@ -72,8 +72,8 @@ class ToolAccess:
     async def _begin(self, id: str, tool: Tool, arguments: dict[str, Any]) -> None:
         """Feed a call to the engine, which decides about it. Raises: ToolError when it must fail, or came too late."""
         chat = self._chat
-        agent = self._services.current.resolved.agent(chat.state.setup.agent)
-        spec = agent.limit_parts(replace(tool.spec, reads=tool.reads))
+        agent = self._services.current.resolved.get_agent(chat.state.setup.agent)
+        spec = agent.limit_parts(replace(tool.spec, only_reads=tool.only_reads))
         self._chats.feed(chat, inputs.CallBegun(now(), self._number, id, spec), late=True)
         context = self._contexts.build(chat.state.id, chat.kernel, id)
         details: ToolCallDetails | None = None
@@ -95,7 +95,7 @@ class ToolAccess:
             spec,
             arguments,
             is_approved=self._take_approval(arguments),
-            adjusted=adjusted,
+            adjustment=adjusted,
             details=details,
             targets=targets,
             failure=failure,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from jupyter_eca.config.policy.local_address import is_here
+from jupyter_eca.config.policy.local_address import is_on_this_machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ def find_address_problems(config: Config) -> Iterator[str]:
         path = urlsplit(url).path.rstrip("/")
         if not provider.completion_url_relative_path and (end := next(filter(path.endswith, _ENDPOINTS), "")):
             yield f"{place} ends with `{end}`, which we add ourselves. Write the address without it."
-        if is_here(url) and not _accepts(url):
+        if is_on_this_machine(url) and not _accepts(url):
             yield (
                 f"No program answers at {_get_host(url)} ({place}). Start the server of the provider {name!r}, or "
                 "correct the port."
@@ -67,7 +67,7 @@ def _find_form_problem(url: str) -> str:
         return "does not begin with `https://` or `http://` and a host. Write it as `https://HOST/PATH`."
     if parts.username or parts.password:
         return "has a user name or a password in it, which programs write into logs. Send it as a header instead."
-    if parts.scheme == "http" and not is_here(url) and not _is_inner(host):
+    if parts.scheme == "http" and not is_on_this_machine(url) and not _is_inner(host):
         return f"sends keys and prompts to {host} without encryption. Begin it with `https://`."
     return ""
 
@@ -118,7 +118,7 @@ def find_network_problems(config: Config, names: Mapping[str, str]) -> Iterator[
     if proxies:
         listed = next((value for _, value in _read_both_cases("NO_PROXY", names)), "")
         for name, server in config.mcp_servers.items():
-            if server.url and not server.disabled and is_here(server.url):
+            if server.url and not server.disabled and is_on_this_machine(server.url):
                 host, proxy = urlsplit(server.url).hostname or "", next(iter(proxies))
                 if not _is_direct(host, listed):
                     yield (

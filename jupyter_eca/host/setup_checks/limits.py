@@ -9,7 +9,7 @@ from jupyter_eca.engine.model.budget import BudgetScope
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from jupyter_eca.config import Config, Resolved
+    from jupyter_eca.config import Config, ResolvedConfig
 
 _BUDGETS: Final = {
     BudgetScope.CHAT: "budget.perChat",
@@ -25,7 +25,7 @@ _SHORTEST_HOOK: Final = 100
 _SMALLEST_PART: Final = 20
 
 
-def find_limit_problems(resolved: Resolved) -> Iterator[str]:
+def find_limit_problems(resolved: ResolvedConfig) -> Iterator[str]:
     """Yield the numbers that do something else than the user probably means."""
     config = resolved.config
     yield from _find_budget_problems(resolved.limits)

@@ -16,11 +16,11 @@ from jupyter_eca.config.trust.trusted_folders import VARIABLE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from jupyter_eca.config import Config, Resolved
+    from jupyter_eca.config import Config, ResolvedConfig
     from jupyter_eca.config.hooks import Hook
 
 
-def find_missing_files(resolved: Resolved, folders: Sequence[Path], names: Mapping[str, str]) -> Iterator[str]:
+def find_missing_files(resolved: ResolvedConfig, folders: Sequence[Path], names: Mapping[str, str]) -> Iterator[str]:
     """Yield what does not exist. Blocks: it looks at the disk. `folders` are the folders of the workspace, and `names`
     the variables of the environment."""
     config = resolved.config

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from jupyter_eca.config import Config, Resolved
+    from jupyter_eca.config import Config, ResolvedConfig
     from jupyter_eca.plugins.providers.catalog import CatalogEntry
 
 # Whose models have such names. A vendor's own address serves no model of another vendor.
@@ -26,7 +26,7 @@ _FAMILIES: Final = {
 
 
 def find_model_problems(
-    resolved: Resolved, entries: Mapping[str, CatalogEntry], models: tuple[str, ...]
+    resolved: ResolvedConfig, entries: Mapping[str, CatalogEntry], models: tuple[str, ...]
 ) -> Iterator[str]:
     """Yield what is wrong with the names of models and with providers. `models` are all models that can answer now.
     Blocks: it looks for files."""
@@ -72,7 +72,7 @@ def _find_provider_problems(config: Config, entries: Mapping[str, CatalogEntry])
     apis = sorted({entry.plug.name for entry in entries.values()} | {"openai-chat", "openai-responses", "anthropic"})
     for name, settings in config.providers.items():
         if name not in entries:
-            if not config.policy.refuse_provider(name) and not config.policy.refuse_url(settings.url or ""):
+            if not config.policy.find_provider_refusal(name) and not config.policy.find_url_refusal(settings.url or ""):
                 reason = f"has the unknown `api` {settings.api!r}" if settings.api else "has no `api`"
                 yield f"The provider {name!r} {reason}, so it is not used. Write one of {', '.join(apis)}."
         elif settings.api and not settings.models and entries[name].label is None and not settings.fetch_models:

@@ -18,14 +18,14 @@ from jupyter_eca.engine.text import shell_template
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from jupyter_eca.config import Config, Resolved
+    from jupyter_eca.config import Config, ResolvedConfig
     from jupyter_eca.plugins.tools.base import Tool
 
 # Names that stand for tools which are not in the registry, because a client has them.
 _CLIENTS: Final = ("client", "python")
 
 
-def find_tool_name_problems(resolved: Resolved, tools: Mapping[str, Tool]) -> Iterator[str]:
+def find_tool_name_problems(resolved: ResolvedConfig, tools: Mapping[str, Tool]) -> Iterator[str]:
     """Yield the names that select nothing. `tools` are all tools by name."""
     config = resolved.config
     for key, rules in config.tool_call.approval.rules_by_key.items():
@@ -64,7 +64,7 @@ def _has_argument(tool: Tool, argument: str) -> bool:
     return not known or argument in known or argument in others
 
 
-def _find_matcher_problems(resolved: Resolved, tools: Mapping[str, Tool]) -> Iterator[str]:
+def _find_matcher_problems(resolved: ResolvedConfig, tools: Mapping[str, Tool]) -> Iterator[str]:
     """Yield the hooks of tool calls whose matcher selects no tool."""
     config = resolved.config
     waits = any(not server.disabled for server in config.mcp_servers.values())  # for tools that come later

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.changes.revert import Decided
+    from jupyter_eca.engine.changes.revert import ChangeDecision
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Checkpoint:
     after: str | None
     """The digest of its content after the turn. It is UNKEPT or CHANGED if the file cannot be restored, and None as
     long as the turn has not noted the content after its change."""
-    decided: Decided | None = None
+    decided: ChangeDecision | None = None
     """Whether the user has kept or reverted the change; None if neither."""
     review: ReviewState = ReviewState.OPEN
     """Whether the user has seen the change, and decides about it."""

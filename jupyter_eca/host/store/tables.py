@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import TypeAdapter
 
-from jupyter_eca.engine.changes.revert import Decided
+from jupyter_eca.engine.changes.revert import ChangeDecision
 from jupyter_eca.host.store.choices import Choices
 from jupyter_eca.host.store.connection import transaction
 from jupyter_eca.host.store.message_index import MessageIndex
@@ -607,11 +607,11 @@ class Tables:
             "SELECT turn, path, before, after, decided, review FROM checkpoints WHERE chat = ? ORDER BY id", (chat,)
         )
         return [
-            Checkpoint(*row, decided=decided and Decided(decided), review=ReviewState(review))
+            Checkpoint(*row, decided=decided and ChangeDecision(decided), review=ReviewState(review))
             for *row, decided, review in rows
         ]
 
-    def decide_file(self, chat: str, path: str, turns: Collection[str], decided: Decided) -> None:
+    def decide_file(self, chat: str, path: str, turns: Collection[str], decided: ChangeDecision) -> None:
         """Note whether the user keeps or reverts what these turns changed in a file."""
         of_turn = "UPDATE checkpoints SET decided = ? WHERE chat = ? AND path = ? AND turn = ?"
         self._db.executemany(of_turn, [(decided, chat, path, turn) for turn in turns])
@@ -662,7 +662,7 @@ class Tables:
         )
         return [CellCheckpoint(*row, review=ReviewState(review)) for *row, review in rows]
 
-    def decide_cell(self, ids: Collection[int], cell: str, decided: Decided) -> None:
+    def decide_cell(self, ids: Collection[int], cell: str, decided: ChangeDecision) -> None:
         """Note whether the user keeps or reverts what the checkpoints with these ids changed in a cell."""
         patch = "UPDATE cell_checkpoints SET decided = json_patch(decided, json_object(?, ?)) WHERE id = ?"
         self._db.executemany(patch, [(cell, decided, id) for id in ids])

@@ -87,7 +87,7 @@ class DirectCalls:
         notebook = await self._contexts.find_active_notebook(request.chat)
         context = replace(self._contexts.build(request.chat, None, id, notebook), direct=True)
         setup = await self._setups.prepare(request.choice.fill_from(chat.choice), request.chat, None, notebook)
-        spec = self._current.resolved.agent(setup.agent).limit_parts(request.tool.spec)
+        spec = self._current.resolved.get_agent(setup.agent).limit_parts(request.tool.spec)
         call = ToolCall(id, spec.name, spec)
         adjusted, hook_contents = await self._hooks.before_direct_call(chat, setup, call, spec, request.arguments)
         arguments = request.arguments if adjusted.arguments is None else adjusted.arguments
@@ -121,7 +121,7 @@ class DirectCalls:
                 tool=spec,
                 arguments_text=text,
                 details=details,
-                adjusted=adjusted,
+                adjustment=adjusted,
                 targets=targets,
                 hook_contents=hook_contents,
                 unreviewed_path=chat.unseen.path if chat.unseen else "",

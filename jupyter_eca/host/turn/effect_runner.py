@@ -47,9 +47,9 @@ from jupyter_eca.engine.effects import (
     Wait,
 )
 from jupyter_eca.engine.model.delta import Remark
-from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.engine.model.retry import Failure
-from jupyter_eca.engine.tool_call import NOT_ADJUSTED, parse_arguments
+from jupyter_eca.engine.tool_call import NO_ADJUSTMENT, parse_arguments
 from jupyter_eca.errors import (
     EcaError,
     FailureKind,
@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from jupyter_eca.engine.approval.call_targets import CallTargets
-    from jupyter_eca.engine.approval.policy import Adjusted
+    from jupyter_eca.engine.approval.policy import CallAdjustment
     from jupyter_eca.engine.effects import Effect
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.engine.tool_call import ToolCall
@@ -246,7 +246,7 @@ class EffectRunner:
         materials = await self._prompt_contexts.read(chat, prompt, model_message or prompt.message)
         found = materials.list_all()
         text, images, documents = as_model_input(found, model_message) if found or model_message else ("", (), ())
-        agent = self._services.current.resolved.agent(chat.state.setup.agent)
+        agent = self._services.current.resolved.get_agent(chat.state.setup.agent)
         text += plan_mode.write_instructions(agent) if agent.kind == PLAN else ""
         if turn.notebook:
             notebooks, warn = self._contexts.find_notebooks(prompt.chat), self._services.subscribers.warn
@@ -289,7 +289,7 @@ class EffectRunner:
         chat.paid = chat.state.turn
         chat.known.begin_request()
         chat.rhythm = chat.rhythm.add_request(now())
-        request = replace(effect.request, cached_for_hour=chat.rhythm.pauses)
+        request = replace(effect.request, cached_for_hour=chat.rhythm.has_paused)
         try:
             await self._services.catalog.refresh()
             chosen = self._services.catalog.choose(effect.request.model, effect.request.variant, thinks=True)
@@ -312,7 +312,7 @@ class EffectRunner:
                 message,
                 images,
                 overflow,
-                refused=refused,
+                refusal_reason=refused,
                 failure=retryable_failure,
                 final=final,
                 kind=error.kind,
@@ -420,8 +420,8 @@ class EffectRunner:
         self._chats.feed(chat, inputs.WaitEnded(now(), effect.number), late=True)
 
     async def _preview_calls(
-        self, chat: LiveChat, adjusted: Mapping[str, Adjusted]
-    ) -> tuple[Mapping[str, ToolCallDetails], Mapping[str, Adjusted]]:
+        self, chat: LiveChat, adjusted: Mapping[str, CallAdjustment]
+    ) -> tuple[Mapping[str, ToolCallDetails], Mapping[str, CallAdjustment]]:
         """Preview the calls of the reply. Return two tables by the call's id: the details of what each call would
         change, and `adjusted` with the calls that must fail.
 
@@ -430,7 +430,7 @@ class EffectRunner:
         changes are known, it is previewed again on top of them. So is a call that shows the sources of cells.
         """
         calls = chat.state.calls
-        adjusted_calls = [adjusted.get(call.id, NOT_ADJUSTED) for call in calls]
+        adjusted_calls = [adjusted.get(call.id, NO_ADJUSTMENT) for call in calls]
         # First all calls are previewed at the same time, each as if it were the only one.
         first_previews = await asyncio.gather(*map(partial(self._preview_call, chat), calls, adjusted_calls))
         previews: dict[str, CallPreview] = {}
@@ -443,25 +443,25 @@ class EffectRunner:
             if preview.problem and not is_behind_change:
                 previews[call.id] = replace(preview, adjusted=replace(preview.adjusted, failure=preview.problem))
             earlier = earlier if preview.details is None else (*earlier, preview.details)
-            is_behind_change = is_behind_change or not call.reads
+            is_behind_change = is_behind_change or not call.only_reads
         details = {id: preview.details for id, preview in previews.items() if preview.details is not None}
         return details, {id: preview.adjusted for id, preview in previews.items()}
 
     async def _find_targets(
-        self, chat: LiveChat, adjusted: Mapping[str, Adjusted], details: Mapping[str, ToolCallDetails]
-    ) -> tuple[Mapping[str, CallTargets], Mapping[str, Adjusted]]:
+        self, chat: LiveChat, adjusted: Mapping[str, CallAdjustment], details: Mapping[str, ToolCallDetails]
+    ) -> tuple[Mapping[str, CallTargets], Mapping[str, CallAdjustment]]:
         """Return two tables whose keys are the ids of the calls: the files on the disk that each call of the reply
         names, and `adjusted`, to which the calls are added that fail because the disk does not answer."""
         targets: dict[str, CallTargets] = {}
-        failed_calls: dict[str, Adjusted] = {}
+        failed_calls: dict[str, CallAdjustment] = {}
         for call in chat.state.calls:
-            new_arguments = adjusted.get(call.id, NOT_ADJUSTED).arguments
+            new_arguments = adjusted.get(call.id, NO_ADJUSTMENT).arguments
             arguments = parse_arguments(call.arguments_text) if new_arguments is None else new_arguments
             if call.tool is not None and arguments is not None:
                 try:
                     targets[call.id] = await self._find_call_targets(chat, call.tool, arguments, details.get(call.id))
                 except ToolError as error:
-                    failed_calls[call.id] = replace(adjusted.get(call.id, NOT_ADJUSTED), failure=str(error))
+                    failed_calls[call.id] = replace(adjusted.get(call.id, NO_ADJUSTMENT), failure=str(error))
         return targets, {**adjusted, **failed_calls}
 
     async def _choose_review_times(
@@ -488,7 +488,9 @@ class EffectRunner:
             if call.tool is not None:
                 call_targets, call_details = targets.get(call.id), details.get(call.id)
                 is_kept = call_targets is not None and await run_read(_can_keep_all, call_targets, call_details)
-                reviews[call.id] = choose_review_time(situation, call.tool, call_targets, call_details, is_kept=is_kept)
+                reviews[call.id] = choose_review_time(
+                    situation, call.tool, call_targets, call_details, can_be_undone=is_kept
+                )
         return reviews
 
     async def _find_call_targets(
@@ -516,7 +518,7 @@ class EffectRunner:
         call = next((call for call in chat.state.calls if call.id == effect.call), None)
         if call is None or call.targets is None:
             return
-        names_files = call.targets.paths or effect.tool.remembers is Remembers.COMMANDS
+        names_files = call.targets.paths or effect.tool.approval_covers is ApprovalCoverage.COMMANDS
         if not names_files:
             return
         now_named = await self._find_call_targets(chat, effect.tool, effect.arguments, call.details)
@@ -525,7 +527,7 @@ class EffectRunner:
             raise ToolError(TARGETS_CHANGED, "Call it again, so that it is decided anew.")
 
     async def _preview_call(
-        self, chat: LiveChat, call: ToolCall, adjusted: Adjusted, earlier: tuple[ToolCallDetails, ...] = ()
+        self, chat: LiveChat, call: ToolCall, adjusted: CallAdjustment, earlier: tuple[ToolCallDetails, ...] = ()
     ) -> CallPreview:
         """Preview one call. If that takes a while, the user is told so. `earlier` are the details of the calls before
         it, whose changes the preview takes as made."""
@@ -576,13 +578,13 @@ class EffectRunner:
             # This is also done when the task is cancelled: the engine waits for the end of every call that it started.
             result = result if is_cut else truncate_result(result)
             finished = self._make_finished(chat, effect.call, result)
-            self._chats.feed(chat, replace(finished, stops=stops), late=True)
+            self._chats.feed(chat, replace(finished, stops_turn=stops), late=True)
             self._outside.note_result(chat, effect.call, result)
 
     def _finish_unbegun(self, chat: LiveChat, call: str) -> None:
         """End a call whose task was cancelled before its first step. Such a task runs no code at all, and the engine
         would wait for the end of the call for ever. In all other cases the call has ended, and nothing happens."""
-        if any(other.id == call and not other.terminal for other in chat.state.calls):
+        if any(other.id == call and not other.has_ended for other in chat.state.calls):
             self._chats.feed(chat, self._make_finished(chat, call, ToolResult("", error=True)), late=True)
 
     async def _run_or_replay(
@@ -616,7 +618,7 @@ class EffectRunner:
                 await path_rules.check(context, tool, effect.arguments)
                 return await tool.run(context, effect.arguments)
             finally:
-                if not tool.reads:
+                if not tool.only_reads:
                     self._services.index.mark_stale()
                 if isinstance(context.keeper, CallKeeper) and context.keeper.kept:
                     # The change is already made. If this fails, it cannot be undone, and an undo will say so.
@@ -646,7 +648,7 @@ class EffectRunner:
         is_allowed = not call.approved and call.cause.kind in {"rule", "remembered", "default"}
         if (
             is_allowed
-            and not call.reads
+            and not call.only_reads
             and may_run_code(call.tool, call.targets)
             and (unseen := await checkpoints.find_unseen())
         ):
@@ -658,7 +660,7 @@ class EffectRunner:
         if chat.replay is None:
             tools = self._setups.find_changed_tools(chat)
         else:
-            started = next((state.started for state in chat.state.calls if state.id == call), at)
+            started = next((state.started_at for state in chat.state.calls if state.id == call), at)
             at, result = chat.replay.end_call(call, result, started)
         return inputs.ToolFinished(
             at,
@@ -687,7 +689,7 @@ def _can_keep_all(targets: CallTargets, details: ToolCallDetails | None) -> bool
 class CallPreview:
     """The preview of a call, which is made before the call is decided."""
 
-    adjusted: Adjusted
+    adjusted: CallAdjustment
     """What hooks have changed in the call, and why it must fail."""
     details: ToolCallDetails | None = None
     """What the call would change."""
@@ -717,12 +719,12 @@ def is_about_model(error: ProviderError) -> bool:
     return isinstance(error, UnknownModel) or error.status == _NO_SUCH_MODEL
 
 
-def find_refused(error: ProviderError) -> inputs.Refused | None:
+def find_refused(error: ProviderError) -> inputs.RefusalReason | None:
     """Return what the server of the model refuses however often it is sent: this message, or this sender. None for an
     error that may pass, and for a request that was not sent."""
     if error.status is None or not 400 <= error.status < 500 or error.retryable:
         return None
-    return inputs.Refused.SENDER if error.status in _STATUSES_ABOUT_SENDER else inputs.Refused.CONTENT
+    return inputs.RefusalReason.SENDER if error.status in _STATUSES_ABOUT_SENDER else inputs.RefusalReason.CONTENT
 
 
 def build_failure(error: ProviderError, settings: ProviderConfig) -> Failure | None:

@@ -219,25 +219,29 @@ class LockedAnswers:
     def _find_spec(self, call: RecordedResult | RecordedRejection) -> ToolSpec:
         """Return the tool of a recorded call, as it was recorded if there is no such tool here."""
         tool = self._services.toolbox.get(call.tool)
-        return replace(tool.spec, reads=tool.reads) if tool else ToolSpec(call.tool, "", {}, call.server, call.origin)
+        return (
+            replace(tool.spec, only_reads=tool.only_reads)
+            if tool
+            else ToolSpec(call.tool, "", {}, call.server, call.origin)
+        )
 
     async def _decide_call(
         self, chat: LiveChat, call: RecordedResult | RecordedRejection, *, skip_question: bool
     ) -> Verdict:
         """Decide a recorded call. Only a call that runs again is decided by the rules. With `skip_question` the user is
-        not asked about it, unless the question is final (see `Verdict.is_final`)."""
+        not asked about it, unless the question is final (see `Verdict.needs_approval_each_time`)."""
         if isinstance(call, RecordedRejection):
             return Verdict(Decision.DENY, call.reason, call.words)
         tool = self._services.toolbox.get(call.tool)
-        if tool is None or not tool.runs_on_replay or tool.reads:
+        if tool is None or not tool.runs_on_replay or tool.only_reads:
             return Verdict(Decision.ALLOW)  # it only returns its recorded result, or changes nothing
         state = chat.state
         policy = state.setup.policy or Policy()
         current = self._services.current
         files = current.workspace.files.with_folder(chat.choice.folder)
         targets = await find_call_targets(files, current.config, tool.spec, call.arguments, chat.asked_notebook)
-        verdict = decide(policy, tool.spec, call.arguments, state.remembered, trust=state.trust, targets=targets)
-        skips = skip_question and verdict.decision is Decision.ASK and not verdict.is_final
+        verdict = decide(policy, tool.spec, call.arguments, state.approved_scopes, trust=state.trust, targets=targets)
+        skips = skip_question and verdict.decision is Decision.ASK and not verdict.needs_approval_each_time
         return Verdict(Decision.ALLOW) if skips else verdict
 
     async def save(self, chat: LiveChat) -> str:

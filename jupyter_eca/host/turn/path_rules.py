@@ -126,7 +126,7 @@ async def check(context: ToolContext, tool: Tool, arguments: dict[str, object]) 
     """Check whether a call of a native tool may run now. Raises: ToolError when the model must fetch rules first."""
     if context.rules is None or tool.spec.server != "eca":
         return
-    kind = rules.MODIFY if tool.keeps else rules.READ if tool.spec.name in _READERS else ""
+    kind = rules.MODIFY if tool.makes_checkpoints else rules.READ if tool.spec.name in _READERS else ""
     if kind:
         for path in [*_list_paths(arguments), *filter(None, [await find_default_notebook(context, tool, arguments)])]:
             await context.rules.check(kind, path)

@@ -26,7 +26,7 @@ from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_eca.config import Agent, Resolved
+    from jupyter_eca.config import Agent, ResolvedConfig
     from jupyter_eca.host.chat.live_chat import Choice, LiveChat, Prompt
     from jupyter_eca.host.subscribers import Subscribers
     from jupyter_eca.plugins.tools.base import ToolContext
@@ -36,13 +36,13 @@ GO_AHEAD_MESSAGES: Final = frozenset({"go", "carry out", "carry it out", "carry 
 
 
 def interpret(
-    resolved: Resolved, subscribers: Subscribers, chat: LiveChat, prompt: Prompt, choice: Choice
+    resolved: ResolvedConfig, subscribers: Subscribers, chat: LiveChat, prompt: Prompt, choice: Choice
 ) -> tuple[Prompt, Choice]:
     """Return the prompt and the choice with which the turn begins, after an answer that was a plan. If the agent
     changes, all clients that see the chat are told. `/go` means the same as "go"."""
     if chat.dialogue is not None:
         return prompt, choice
-    planner, command = resolved.agent(choice.agent), parse(prompt.message)
+    planner, command = resolved.get_agent(choice.agent), parse(prompt.message)
     is_command = command is not None and command.name == "go"
     if not is_command and prompt.message.strip().rstrip(".!").casefold() not in GO_AHEAD_MESSAGES:
         return prompt, choice
@@ -55,7 +55,7 @@ def interpret(
 
 
 async def choose_prompt_agent(
-    resolved: Resolved, planner: Agent, context: ToolContext, warn: Callable[[str], None]
+    resolved: ResolvedConfig, planner: Agent, context: ToolContext, warn: Callable[[str], None]
 ) -> Agent:
     """Return the agent whose system prompt the model reads in plan mode: the one that carries out the plan, unless the
     user's settings or rules make a difference between the two. `context` is that of the tools in the chat."""
@@ -74,8 +74,8 @@ def write_instructions(planner: Agent) -> str:
     return "" if planner.prompt else f"\n\n{write_plan_mode()}"
 
 
-def choose_actor(resolved: Resolved, planner: Agent) -> Agent:
+def choose_actor(resolved: ResolvedConfig, planner: Agent) -> Agent:
     """Return the agent that carries out a plan: the planner if it may change things, else the default agent if it may,
     else `code`."""
-    agents = (planner, resolved.agent(), resolved.agent(CODE))
+    agents = (planner, resolved.get_agent(), resolved.get_agent(CODE))
     return next((agent for agent in agents if not agent.looks_only), agents[-1])

@@ -30,7 +30,7 @@ from jupyter_eca.plugins.tools.base import Need
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_eca.config import Agent, Resolved
+    from jupyter_eca.config import Agent, ResolvedConfig
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
@@ -96,7 +96,7 @@ class Setups:
             await services.mcp.await_started(patience, or_known=True, warns=self.is_one_shot)
         await self._warn_of_problems()
         full_choice = self.fill_defaults(choice)
-        if (agent := services.current.resolved.agent(full_choice.agent)).outside is not None:
+        if (agent := services.current.resolved.get_agent(full_choice.agent)).outside is not None:
             return self._prepare_outside(agent, full_choice, bounds)
         pinned = await self._compose_system_prompt(full_choice, chat, kernel, notebook, bounds)
         if pin:
@@ -107,7 +107,7 @@ class Setups:
         dependencies = (full_choice, bounds, resolved, services.toolbox.all(owner), tool_conditions, pinned)
         if live is not None and live.prepared is not None and live.prepared[0] == dependencies:
             return live.prepared[1]
-        agent = resolved.agent(full_choice.agent)
+        agent = resolved.get_agent(full_choice.agent)
         setup = inputs.Setup(
             model=choice.model,
             agent=agent.name,
@@ -118,7 +118,7 @@ class Setups:
             trust=bool(full_choice.trust),
             max_steps=agent.max_steps or 0,
             compact_at=agent.compact_at,
-            plans=agent.looks_only,
+            plan_mode=agent.looks_only,
             ends_in_plan=agent.looks_only and agent.kind != TUTOR,
         )
         if live is not None:
@@ -171,7 +171,7 @@ class Setups:
     ) -> PinnedPrompt:
         """Return the system prompt of a turn that is about to begin, see `SystemPrompts.compose`."""
         services, resolved = self._services, self._services.current.resolved
-        agent = resolved.agent(full_choice.agent)
+        agent = resolved.get_agent(full_choice.agent)
         if agent.kind == PLAN:
             place = self._contexts.build(chat, kernel, folder=full_choice.folder)
             agent = await choose_prompt_agent(resolved, agent, place, services.subscribers.warn)
@@ -222,10 +222,10 @@ class Setups:
     def fill_defaults(self, choice: Choice) -> Choice:
         """Return the choice with the agent, variant and trust filled in from the agent and the configuration where
         nothing was chosen. The model stays as it is."""
-        chosen_agent = self._services.current.resolved.agent(choice.agent)
+        chosen_agent = self._services.current.resolved.get_agent(choice.agent)
         variant = chosen_agent.variant if choice.variant is None else choice.variant
         trust = self._services.config.chat.default_trust if choice.trust is None else choice.trust
-        trust = trust and not self._services.config.policy.refuse_feature(Feature.TRUST)
+        trust = trust and not self._services.config.policy.find_feature_refusal(Feature.TRUST)
         return replace(choice, agent=chosen_agent.name, variant=variant, trust=trust)
 
     def list_tools(self, agent_name: str, context: ToolContext, bounds: Bounds = NO_BOUNDS) -> list[Tool]:
@@ -235,7 +235,7 @@ class Setups:
         are left out. A subagent does not get the tools that a client lends to the parent chat, because the client runs
         them in that chat.
         """
-        agent, toolbox = self._services.current.resolved.agent(agent_name), self._services.toolbox
+        agent, toolbox = self._services.current.resolved.get_agent(agent_name), self._services.toolbox
         common = toolbox.all() if context.nested else toolbox.all(context.chat)
         return [
             tool
@@ -243,8 +243,8 @@ class Setups:
             if bounds.has(tool.spec.server)
             and tool.spec.name in common
             and not (context.nested and tool.spec.name in subagents.WITHHELD_TOOLS)
-            and (tool.reads or not bounds.looks_only)
-            and agent.has_tool(tool.spec, reads=tool.reads, agents=tool.agents)
+            and (tool.only_reads or not bounds.looks_only)
+            and agent.has_tool(tool.spec, only_reads=tool.only_reads, agents=tool.agents)
             and not is_hidden(agent.policy, tool.spec)
         ]
 
@@ -253,7 +253,7 @@ class Setups:
         plan, see `plan_mode`: the calls that would change something are refused. The agent's own tools come after
         them."""
         resolved = self._services.current.resolved
-        agent, own = resolved.agent(agent_name), self.list_tools(agent_name, context, bounds)
+        agent, own = resolved.get_agent(agent_name), self.list_tools(agent_name, context, bounds)
         if agent.kind != PLAN or context.nested:
             return own
         told = [
@@ -267,7 +267,7 @@ class Setups:
     def _describe_tools(self, agent_name: str, tools: Iterable[Tool]) -> tuple[ToolSpec, ...]:
         """Return the tools as the engine and the model know them. The description of `spawn_agent` lists the agents
         that can be spawned, and the tool is left out if there are none."""
-        owner = self._services.current.resolved.agent(agent_name)
+        owner = self._services.current.resolved.get_agent(agent_name)
         others = self._services.current.resolved.list_spawnable(agent_name).values()
         described = [(agent.name, agent.description) for agent in others]
         reading_agents = tuple(agent.name for agent in others if agent.looks_only or owner.looks_only)
@@ -275,13 +275,14 @@ class Setups:
             replace(
                 spec,
                 description=subagents.describe_tool(spec.description, described),
-                reads=False,
+                only_reads=False,
                 reading_agents=reading_agents,
             )
             if spec.name == SPAWN
             else spec
             for spec in (
-                owner.limit_parts(self._limit_arguments(replace(tool.spec, reads=tool.reads))) for tool in tools
+                owner.limit_parts(self._limit_arguments(replace(tool.spec, only_reads=tool.only_reads)))
+                for tool in tools
             )
             if spec.name != SPAWN or others
         )
@@ -308,12 +309,12 @@ class Setups:
         """Apply the current rules of approval to the turns under way. A replayed turn keeps its rules, because it
         decides nothing."""
         for chat in self._chats.list_live():
-            policy = chat.bounds.restrict(self._services.current.resolved.agent(chat.state.setup.agent).policy)
+            policy = chat.bounds.restrict(self._services.current.resolved.get_agent(chat.state.setup.agent).policy)
             if chat.busy and chat.replay is None and policy != chat.state.setup.policy:
                 self._chats.feed(chat, inputs.PolicyChanged(now(), policy), late=True)
 
 
-async def choose_model(resolved: Resolved, catalog: Catalog, choice: Choice) -> str:
+async def choose_model(resolved: ResolvedConfig, catalog: Catalog, choice: Choice) -> str:
     """Return the full name of the model that answers, "" if there is none."""
-    agent_model = resolved.agent(choice.agent).default_model
+    agent_model = resolved.get_agent(choice.agent).default_model
     return choice.model or (agent_model if agent_model and catalog.has(agent_model) else "") or await catalog.default()

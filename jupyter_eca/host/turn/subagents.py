@@ -176,9 +176,9 @@ class Subagents:
         details = subagent.details
         await self._store.do(lambda tables: tables.add_subagent_chat(subagent.id, subagent.parent, now()))
         chat = await self._chats.load(subagent.id)
-        chat.state = replace(chat.state, remembered=parent.state.remembered)
+        chat.state = replace(chat.state, approved_scopes=parent.state.approved_scopes)
         choice = Choice(details.model or "", details.agent_name, details.variant or "", parent.state.trust)
-        looks_only = parent.bounds.looks_only or self._current.resolved.agent(parent.state.setup.agent).looks_only
+        looks_only = parent.bounds.looks_only or self._current.resolved.get_agent(parent.state.setup.agent).looks_only
         bounds = replace(parent.bounds, looks_only=looks_only)
         try:
             self._hooks.note_subagent(subagent.id, subagent.parent)
@@ -284,9 +284,9 @@ class Subagents:
         parent = self.parents.get(chat, chat)
         ids = [parent, *(subagent.id for subagent in self.list_running(parent))]
         family = [live for id in ids if (live := self._chats.get_live(id)) is not None]
-        remembered = frozenset(scope for live in family for scope in live.state.remembered)
+        remembered = frozenset(scope for live in family for scope in live.state.approved_scopes)
         for live in family:
-            live.state = replace(live.state, remembered=remembered)
+            live.state = replace(live.state, approved_scopes=remembered)
 
     # -- with their parent
 

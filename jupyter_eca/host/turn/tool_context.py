@@ -124,7 +124,7 @@ class ToolContexts:
             nested=nested,
             outputs=ChatOutputs(services.outputs, chat, services.config.tool_call.output_truncation),
             previews=ChatPreviews(chat, services.store),
-            remembered=live.state.remembered if live else frozenset(),
+            remembered=live.state.approved_scopes if live else frozenset(),
             announced=running.details if running else None,
             from_cell=kernel is not None,
             is_unattended=self._is_unattended,

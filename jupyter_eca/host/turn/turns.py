@@ -94,7 +94,7 @@ class Turns:
         choice = prompt.choice.fill_from(chat.choice)
         if prompt.recalls and not chat.last:
             choice = await self._choice_memory.recall(notebook, choice)
-        if chat.state.planned:
+        if chat.state.ended_in_plan:
             prompt, choice = plan_mode.interpret(services.current.resolved, services.subscribers, chat, prompt, choice)
         choice = replace(choice, model=await self._choose_model(choice))
         # The message may be the answer to a question of a command (a dialogue), or a command. A message of a hook or of
@@ -241,7 +241,7 @@ class Turns:
             live.choice = choice.fill_from(live.choice)
             self._services.store.select(chat, live.choice.selection)
             if choice.trust is not None:
-                trust = choice.trust and not self._services.config.policy.refuse_feature(Feature.TRUST)
+                trust = choice.trust and not self._services.config.policy.find_feature_refusal(Feature.TRUST)
                 self._chats.feed(live, inputs.TrustChanged(now(), trust))
                 self._subagents.trust(chat, trust=trust)
 

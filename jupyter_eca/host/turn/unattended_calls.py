@@ -45,7 +45,7 @@ class UnattendedCalls:
         """Restart the timer that denies the calls of a chat, if no client is left that could approve them. Called
         whenever a client leaves or may no longer approve."""
         live = self._chats.get_live(chat)
-        if live and any(not call.terminal for call in live.state.calls) and not self._subscribers.has_approver(chat):
+        if live and any(not call.has_ended for call in live.state.calls) and not self._subscribers.has_approver(chat):
             self._tasks.cancel(live, "deny")
             self._tasks.start(live, "deny", self._deny(live))
 

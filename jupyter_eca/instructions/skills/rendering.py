@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.disk.regular_file import get_size, open_resolved, read_whole
-from jupyter_eca.config.interpolation import Layer, ReadingNotes
+from jupyter_eca.config.interpolation import Layer, ReadLog
 from jupyter_eca.errors import ToolError
 from jupyter_eca.instructions.skills.skill_file import FILE, SkillOrigin
 
@@ -73,9 +73,9 @@ def render_body(registry: SkillRegistry, skill: Skill) -> str:
     user's own may include only files of the workspace. Otherwise it could send environment variables and passwords to a
     model. This blocks, because it reads files and may run commands."""
     body = _ITSELF.sub("", skill.body)
-    found = ReadingNotes()
+    found = ReadLog()
     if skill.origin is SkillOrigin.USER:
-        text: str = Layer(str(skill.path), skill.folder, os.environ, found, own=True).fill(body)
+        text: str = Layer(str(skill.path), skill.folder, os.environ, found, is_own=True).fill(body)
     else:
         real = skill.folder.resolve()
         within = next((root for root in registry.files.roots if real.is_relative_to(root.resolve())), real)

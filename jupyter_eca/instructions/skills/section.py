@@ -27,7 +27,7 @@ async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
     """Return one section with the list. Skills that the approval rules deny (ECA's `argsMatchers` for `name`) are left
     out. The list is sorted by name, so that the same skills always give the same text."""
     agent = context.agent
-    if is_hidden(agent.policy, SKILL_TOOL) or not agent.has_tool(SKILL_TOOL, reads=True):
+    if is_hidden(agent.policy, SKILL_TOOL) or not agent.has_tool(SKILL_TOOL, only_reads=True):
         return ()
     lines = [
         f"- {skill.name}: {skill.description}"

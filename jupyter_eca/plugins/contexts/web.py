@@ -34,9 +34,9 @@ class WebPlug:
 
     async def resolve(self, surroundings: Surroundings, context: WebContext) -> Material:
         policy = surroundings.policy
-        if refusal := policy.refuse_feature(Feature.WEB_PAGES):
+        if refusal := policy.find_feature_refusal(Feature.WEB_PAGES):
             raise ToolError(refusal)
-        page = await fetch(context.url, replace(self.reach, refuse_url=policy.refuse_url))
+        page = await fetch(context.url, replace(self.reach, refuse_url=policy.find_url_refusal))
         return await asyncio.to_thread(_make_material, context.url, page)
 
 

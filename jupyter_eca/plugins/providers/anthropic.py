@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from jupyter_eca import redaction
 from jupyter_eca.config import ModelConfig
-from jupyter_eca.config.policy.local_address import is_here
+from jupyter_eca.config.policy.local_address import is_on_this_machine
 from jupyter_eca.plugins.providers import prices
 from jupyter_eca.plugins.providers.connection import failures
 from jupyter_eca.plugins.providers.connection.failures import RequestTarget
@@ -94,12 +94,12 @@ class AnthropicProvider:
         chosen = settings.models.get(model, ModelConfig())
         model_id = chosen.model_name or model
         # Other servers that speak this API have no web search.
-        searches = self.name == "anthropic" and settings.searches(model)
+        searches = self.name == "anthropic" and settings.can_search_web(model)
         adapted_request = adapt_to(request, find_modalities(model_id, chosen))
         return build_body(
             model_id,
             adapted_request,
-            settings.payload(model),
+            settings.get_payload(model),
             searches=searches,
             output_limit=chosen.output_limit,
             # Other servers that speak this API may refuse a mark that they do not know.
@@ -128,7 +128,7 @@ class AnthropicProvider:
                 "/" + (settings.completion_url_relative_path or "v1/messages").lstrip("/"),
                 body=request_json,
                 cast_to=object,
-                options={"headers": settings.headers(model)},
+                options={"headers": settings.get_headers(model)},
                 stream=True,
                 stream_cls=stream_class,
             ) as stream:
@@ -175,7 +175,7 @@ class AnthropicProvider:
         sdk = importlib.import_module("anthropic")
         redaction.install_log_filter()
         timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
-        http = sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=DIRECT) if is_here(target.url) else None
+        http = sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=DIRECT) if is_on_this_machine(target.url) else None
         options = {
             "base_url": target.url,
             "timeout": timeout,
@@ -193,7 +193,7 @@ async def _check_key(
     import httpx2
     from anthropic import AnthropicError
 
-    options: Any = {"params": {"limit": 1}, "headers": settings.headers(""), "timeout": _CHECK_PATIENCE.idle}
+    options: Any = {"params": {"limit": 1}, "headers": settings.get_headers(""), "timeout": _CHECK_PATIENCE.idle}
     try:
         await client.get("/v1/models", cast_to=object, options=options)
     except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, json.JSONDecodeError) as error:

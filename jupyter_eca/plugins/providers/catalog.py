@@ -182,7 +182,7 @@ class Catalog:
         if not address and isinstance(plug, Keyed):
             address = UNKNOWN_ADDRESS
         path = settings.completion_url_relative_path or ""
-        return self._config.policy.refuse_provider(name) or self._config.policy.refuse_url(address, path)
+        return self._config.policy.find_provider_refusal(name) or self._config.policy.find_url_refusal(address, path)
 
     def _list_plug_names(self) -> list[str]:
         """Return the names of the plugs that are also names of a provider."""
@@ -190,9 +190,11 @@ class Catalog:
 
     def _make_entry(self, name: str, plug: Provider, preset: Preset | None, settings: ProviderConfig) -> CatalogEntry:
         """Look up the key of a provider, and return its entry. The key is registered, so that no text shows it."""
-        takes_typed_keys = not self._config.policy.refuse_feature(Feature.TYPED_KEYS)
+        takes_typed_keys = not self._config.policy.find_feature_refusal(Feature.TYPED_KEYS)
         login = self._credentials.get(name) if self._credentials is not None and takes_typed_keys else None
-        key = api_keys.find_key(name, plug, settings, login, self._config.variable, preset.variable if preset else "")
+        key = api_keys.find_key(
+            name, plug, settings, login, self._config.get_variable, preset.variable if preset else ""
+        )
         if self._registered_keys.get(name) != key:
             register_secrets(key.settings)
             self._registered_keys[name] = key
@@ -213,19 +215,19 @@ class Catalog:
         entries = self._rank_entries()
         offers = await asyncio.gather(*(entry.plug.models(entry.settings) for _, entry in entries))
         names = (f"{name}/{model}" for (name, _), offer in zip(entries, offers, strict=True) for model in offer)
-        return tuple(name for name in names if not self._config.policy.refuse_model(name))
+        return tuple(name for name in names if not self._config.policy.find_model_refusal(name))
 
     async def default(self) -> str:
         """Return the configured model, else the best model of the first provider that is usable here, else ""."""
         policy = self._config.policy
         configured = self._config.default_model
-        if configured and not (policy.documents and policy.refuse_model(configured)):
+        if configured and not (policy.documents and policy.find_model_refusal(configured)):
             return configured
         await self.refresh()
         for name, entry in self._rank_entries():
             if entry.plug.rank is not None:
                 for model in await entry.plug.models(entry.settings):
-                    if not policy.refuse_model(f"{name}/{model}"):
+                    if not policy.find_model_refusal(f"{name}/{model}"):
                         return f"{name}/{model}"
         return ""
 
@@ -241,7 +243,7 @@ class Catalog:
         wanted = {name.partition("/")[0] for name in full_names}.intersection(entries)
         offers = {name: await entries[name].plug.models(entries[name].settings) for name in wanted}
         usable = frozenset(full_names).intersection(f"{name}/{model}" for name in offers for model in offers[name])
-        return frozenset(name for name in usable if not self._config.policy.refuse_model(name))
+        return frozenset(name for name in usable if not self._config.policy.find_model_refusal(name))
 
     def _rank_entries(self) -> list[tuple[str, CatalogEntry]]:
         """Return the entries in the order in which a default model is looked for."""
@@ -301,18 +303,18 @@ class Catalog:
         payload = self._find_variant(provider, entry, model, variant) if variant else None
         if payload is None and thinks and entry.plug.name in ASKED_TO_THINK:
             vendors_name = settings.models.get(model, ModelConfig()).model_name or model
-            payload = find_default_thinking(entry.plug.name, vendors_name, settings.payload(model))
+            payload = find_default_thinking(entry.plug.name, vendors_name, settings.get_payload(model))
         if payload:
             settings = _add_payload(settings, model, payload)
         if self._config.policy.documents:
             for vendors_name in _list_vendors_names(settings, model):
-                if refusal := self._config.policy.refuse_vendors_model(full_name, vendors_name):
+                if refusal := self._config.policy.find_vendors_model_refusal(full_name, vendors_name):
                     raise ProviderError(refusal, kind=FailureKind.SETUP)
         return Chosen(entry.plug, model, settings, entry.free, self.key_outcomes)
 
     def _refuse(self, full_name: str) -> str:
         """Return why the administrator's policy does not allow a model, its provider or its address; "" if it does."""
-        if refusal := self._config.policy.refuse_model(full_name):
+        if refusal := self._config.policy.find_model_refusal(full_name):
             return refusal
         provider = full_name.partition("/")[0]
         if entry := self.entries().get(provider):
@@ -338,7 +340,7 @@ def _list_vendors_names(settings: ProviderConfig, model: str) -> Iterator[str]:
     """Yield the names of models that a request has: `modelName`, and those that a payload replaces it by. OpenRouter
     reads a list of `models`, too."""
     yield settings.models.get(model, ModelConfig()).model_name or model
-    payload = settings.payload(model)
+    payload = settings.get_payload(model)
     others: Any = payload.get("models")
     for name in (payload.get("model"), *cast("list[Any]", others if isinstance(others, list) else [])):
         if isinstance(name, str):

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import redaction
-from jupyter_eca.config.policy.local_address import is_here
+from jupyter_eca.config.policy.local_address import is_on_this_machine
 from jupyter_eca.errors import FailureKind, LocalError, ProviderError
 from jupyter_eca.plugins.providers.base import DeviceAuthorization
 from jupyter_eca.plugins.providers.connection import failures
@@ -151,7 +151,7 @@ def _send(method: str, url: str, body: dict[str, str] | None, headers: dict[str,
     sent = {"Accept": "application/json", **COPILOT_EDITOR, **(headers or {})}
     try:
         answer = httpx2.request(
-            method, url, json=body, headers=sent, timeout=_REQUEST_SECONDS, trust_env=not is_here(url)
+            method, url, json=body, headers=sent, timeout=_REQUEST_SECONDS, trust_env=not is_on_this_machine(url)
         )
     except (httpx2.HTTPError, httpx2.InvalidURL):
         raise LocalError(_UNREACHABLE.format(url=url)) from None

@@ -13,7 +13,7 @@ from dataclasses import replace
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.config.policy.local_address import is_here
+from jupyter_eca.config.policy.local_address import is_on_this_machine
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers.anthropic import AnthropicProvider
@@ -53,7 +53,7 @@ class OllamaProvider:
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         """Return the configured models and those that Ollama has pulled; none if no Ollama runs here."""
         url, configured = settings.url or URL, tuple(settings.models)
-        if not is_here(url):
+        if not is_on_this_machine(url):
             return configured  # do not ask another machine just to fill a list
         pulled = await asyncio.to_thread(_list_pulled, url)
         return (*configured, *(name for name in pulled if name not in configured)) if pulled else ()

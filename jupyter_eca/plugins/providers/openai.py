@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from jupyter_eca import redaction
 from jupyter_eca.config import ModelConfig
-from jupyter_eca.config.policy.local_address import is_here
+from jupyter_eca.config.policy.local_address import is_on_this_machine
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers import prices
@@ -117,7 +117,7 @@ class OpenAIProvider:
         configured = tuple(settings.models)
         if not settings.url or (_needs_key(settings) and not settings.read_key()):
             return ()
-        if not (is_here(settings.url) and settings.fetch_models):
+        if not (is_on_this_machine(settings.url) and settings.fetch_models):
             return configured
         listed_models = await asyncio.to_thread(
             _list_models, self._add_path(settings.url, "/models"), settings.read_key()
@@ -128,9 +128,9 @@ class OpenAIProvider:
         """Return the JSON that `stream` sends."""
         chosen = settings.models.get(model, ModelConfig())
         model_id = chosen.model_name or model
-        searching = chosen.model_copy(update={"web_search": settings.searches(model)})
+        searching = chosen.model_copy(update={"web_search": settings.can_search_web(model)})
         adapted_request = adapt_to(request, find_modalities(model_id, chosen))
-        return self.api.build_body(model_id, adapted_request, settings.payload(model), searching)
+        return self.api.build_body(model_id, adapted_request, settings.get_payload(model), searching)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         """Send a request, and yield the pieces of the answer, and its usage last. Raises: ProviderError."""
@@ -151,7 +151,7 @@ class OpenAIProvider:
                 self._build_url(settings),
                 body=request_json,
                 cast_to=object,
-                options={"headers": settings.headers(model)},
+                options={"headers": settings.get_headers(model)},
                 stream=True,
                 stream_cls=stream_class,
             ) as stream:
@@ -217,7 +217,7 @@ class OpenAIProvider:
         import httpx2
         from openai import OpenAIError
 
-        options: Any = {"headers": settings.headers(""), "timeout": _CHECK_PATIENCE.idle}
+        options: Any = {"headers": settings.get_headers(""), "timeout": _CHECK_PATIENCE.idle}
         try:
             await client.get(self._add_path(target.url, "/models"), cast_to=object, options=options)
         except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
@@ -232,7 +232,7 @@ class OpenAIProvider:
         sdk = importlib.import_module("openai")
         redaction.install_log_filter()
         timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
-        is_local = is_here(target.url)
+        is_local = is_on_this_machine(target.url)
         # The user's organization and project at OpenAI, which the SDK takes from the environment, are not sent to
         # others.
         is_openai = urlsplit(target.url).hostname == "api.openai.com"

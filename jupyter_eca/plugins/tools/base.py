@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast, get_type_hints, ru
 from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError, create_model
 
 from jupyter_eca.config.schema import VariablesConfig
-from jupyter_eca.engine.model.request import Remembers, ToolSpec
+from jupyter_eca.engine.model.request import ApprovalCoverage, ToolSpec
 from jupyter_eca.errors import LocalError, ToolError
 from jupyter_eca.plugins.loader import check_plug
 from jupyter_eca.workspace.known_versions import KnownVersions
@@ -216,7 +216,7 @@ class Tool(Protocol):
         ...
 
     @property
-    def reads(self) -> bool:
+    def only_reads(self) -> bool:
         """Whether it changes nothing. Plan mode has only such tools."""
         ...
 
@@ -231,7 +231,7 @@ class Tool(Protocol):
         ...
 
     @property
-    def keeps(self) -> bool:
+    def makes_checkpoints(self) -> bool:
         """Whether it checkpoints files before it changes them, so that its changes can be undone."""
         ...
 
@@ -262,10 +262,10 @@ class Plain:
     change things, and makes no checkpoints."""
 
     __slots__ = ()
-    reads: bool = False
+    only_reads: bool = False
     needs: frozenset[Need] = frozenset()
     agents: frozenset[str] = frozenset()
-    keeps: bool = False
+    makes_checkpoints: bool = False
     runs_on_replay: bool = False
 
     @property
@@ -285,10 +285,10 @@ class NativeTool:
     arguments: type[BaseModel]
     """The model of its arguments, which checks them."""
     function: ToolFunction
-    reads: bool
+    only_reads: bool
     needs: frozenset[Need]
     agents: frozenset[str]
-    keeps: bool
+    makes_checkpoints: bool
     preview: Preview
     runs_on_replay: bool = False
     default_notebook: DefaultNotebook | None = None
@@ -316,9 +316,9 @@ def tool(
     reads: bool = False,
     needs: Iterable[Need] = (),
     agents: Iterable[str] = (),
-    keeps: bool = False,
+    makes_checkpoints: bool = False,
     summary: str = "",
-    remembers: Remembers = Remembers.TOOL,
+    approval_covers: ApprovalCoverage = ApprovalCoverage.TOOL,
     preview: Preview | None = None,
     runs_on_replay: bool = False,
     revertible: bool = False,
@@ -353,11 +353,11 @@ def tool(
             description,
             make_schema(model),
             summary=summary,
-            remembers=remembers,
+            approval_covers=approval_covers,
             paths=tuple(paths),
             code=tuple(code),
             other_names=_find_other_names(model),
-            reads=reads,
+            only_reads=reads,
             revertible=revertible,
             parts={kind: part.spec for kind, part in (parts or {}).items()},
             replaced_by=replaced_by,
@@ -371,7 +371,7 @@ def tool(
             reads,
             frozenset(needs),
             frozenset(agents),
-            keeps,
+            makes_checkpoints,
             checked,
             runs_on_replay,
             default_notebook,

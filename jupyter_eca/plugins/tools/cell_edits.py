@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field, ValidationError
 
-from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import (
@@ -79,12 +79,12 @@ async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> File
 
 
 @tool(
-    keeps=True,
+    makes_checkpoints=True,
     revertible=True,
     needs=[Need.NOTEBOOKS],
     summary="Inserting a cell",
     preview=_insert_preview,
-    remembers=Remembers.NOTEBOOK,
+    approval_covers=ApprovalCoverage.NOTEBOOK,
     paths=["path"],
     default_notebook=find_default_notebook,
     replaced_by=REPLACED_BY,
@@ -101,12 +101,12 @@ async def notebook_insert_cell(
 
 
 @tool(
-    keeps=True,
+    makes_checkpoints=True,
     revertible=True,
     needs=[Need.NOTEBOOKS],
     summary="Editing cell {cell}",
     preview=_edit_preview,
-    remembers=Remembers.NOTEBOOK,
+    approval_covers=ApprovalCoverage.NOTEBOOK,
     paths=["path"],
     default_notebook=find_default_notebook,
     replaced_by=REPLACED_BY,
@@ -130,11 +130,11 @@ async def notebook_edit_cell(
 
 
 @tool(
-    keeps=True,
+    makes_checkpoints=True,
     needs=[Need.NOTEBOOKS],
     summary="Deleting cell {cell}",
     preview=_delete_preview,
-    remembers=Remembers.NOTEBOOK,
+    approval_covers=ApprovalCoverage.NOTEBOOK,
     paths=["path"],
     default_notebook=find_default_notebook,
     replaced_by=REPLACED_BY,
@@ -145,12 +145,12 @@ async def notebook_delete_cell(context: ToolContext, cell: Cell, path: NotebookP
 
 
 @tool(
-    keeps=True,
+    makes_checkpoints=True,
     revertible=True,
     needs=[Need.NOTEBOOKS],
     summary="Moving cell {cell} to {index}",
     preview=_move_preview,
-    remembers=Remembers.NOTEBOOK,
+    approval_covers=ApprovalCoverage.NOTEBOOK,
     paths=["path"],
     default_notebook=find_default_notebook,
     replaced_by=REPLACED_BY,
@@ -172,7 +172,7 @@ def plan_insert(
     """Return the insertion of a cell. Raises: ToolError, as the other planners, when the arguments do not fit."""
     index, anchor = cell_changes.END, None
     if str(after).strip():
-        top = str(after).strip() == "0" and document.cell("0") is None
+        top = str(after).strip() == "0" and document.find_cell("0") is None
         anchor = "" if top else cell_changes.find_cell(document, after).id
         index = cell_changes.find_number(document, anchor)
     id = cell_changes.make_cell_id(document, f"{context.chat}:{context.call}")
@@ -304,7 +304,7 @@ def require_known(
 
     Raises: StaleSourceError, with the current source if the model has read an older one.
     """
-    cell = document.cell(change.cell_id) if isinstance(change, EditCell | DeleteCell) else None
+    cell = document.find_cell(change.cell_id) if isinstance(change, EditCell | DeleteCell) else None
     if cell is None:
         return
     version = context.known.compare(make_cell_key(document.path, cell.id), cell.source)
@@ -328,7 +328,7 @@ async def _only_own_changed(context: ToolContext, document: NotebookDocument, ch
     a reply are shown before the first one runs."""
     if context.keeper is None or not isinstance(change, EditCell | DeleteCell):
         return False
-    current = document.cell(change.cell_id)
+    current = document.find_cell(change.cell_id)
     if current is None or current.source == change.was:
         return False
     return (await context.keeper.list_sources_of_turn(document.path)).get(current.id) == current.source
@@ -376,7 +376,7 @@ async def checkpoint_and_apply(
 def _describe_now(context: ToolContext, document: NotebookDocument, changes: Sequence[cell_changes.Change]) -> str:
     """Return the cells of the changes as they are now, which the model then knows."""
     ids = dict.fromkeys(map(cell_changes.get_cell_id, changes))
-    cells = [cell for id in ids if (cell := document.cell(id)) is not None]
+    cells = [cell for id in ids if (cell := document.find_cell(id)) is not None]
     context.known.learn_cells(document.path, cells)
     if not cells:
         return ""
@@ -391,7 +391,9 @@ def _as_result(
     id, path = cell_changes.get_cell_id(change), after.path
     details = cell_changes.describe_changes(before, after, change)
     state = (
-        f"It is now:\n{cell_changes.describe_cell(after, id)}" if after.cell(id) else f"There is no cell [{id}] in it."
+        f"It is now:\n{cell_changes.describe_cell(after, id)}"
+        if after.find_cell(id)
+        else f"There is no cell [{id}] in it."
     )
     if not is_applied(after, expected, change):
         text = f"{path} is not as you wanted it: something else changed it at the same time. {state}"

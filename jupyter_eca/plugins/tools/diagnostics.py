@@ -154,7 +154,7 @@ def _map_to_cell(document: NotebookDocument, diagnostic: EditorDiagnostic) -> Ed
     cell = location.parse_cell_id(diagnostic.uri)
     return (
         diagnostic.model_copy(update={"uri": location.make_uri(document.path, cell)})
-        if document.cell(cell)
+        if document.find_cell(cell)
         else diagnostic
     )
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
-from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools import terminal_transcript
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
@@ -131,11 +131,11 @@ _EDIT_ARGUMENTS = ("original_content", "new_content", "all_occurrences")
 
 
 @tool(
-    keeps=True,
+    makes_checkpoints=True,
     revertible=True,
     summary="Writing {path}",
     preview=_preview_write,
-    remembers=Remembers.FOLDER,
+    approval_covers=ApprovalCoverage.FOLDER,
     paths=["path"],
 )
 async def write_file(context: ToolContext, path: FilePath, content: Content) -> ToolResult:
@@ -150,11 +150,11 @@ async def write_file(context: ToolContext, path: FilePath, content: Content) -> 
 
 
 @tool(
-    keeps=True,
+    makes_checkpoints=True,
     revertible=True,
     summary="Editing {path}",
     preview=_preview_edit,
-    remembers=Remembers.FOLDER,
+    approval_covers=ApprovalCoverage.FOLDER,
     paths=["path"],
 )
 async def edit_file(
@@ -202,10 +202,10 @@ async def preview_file_change(
 
 
 @tool(
-    keeps=True,
+    makes_checkpoints=True,
     summary="Moving {source} to {destination}",
     preview=_preview_move,
-    remembers=Remembers.FOLDER,
+    approval_covers=ApprovalCoverage.FOLDER,
     paths=["source", "destination"],
 )
 async def move_file(context: ToolContext, source: Source, destination: Destination) -> ToolResult:

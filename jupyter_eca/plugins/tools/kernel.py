@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from jupyter_eca.config.schema import VariableDetail
-from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import find_path
@@ -80,7 +80,7 @@ async def _check_free_kernel(context: ToolContext, arguments: dict[str, Any]) ->
     summary="Running code {path}",
     preview=_check_free_kernel,
     runs_on_replay=True,
-    remembers=Remembers.NOTEBOOK,
+    approval_covers=ApprovalCoverage.NOTEBOOK,
     paths=["path"],
     code=["code"],
     default_notebook=find_notebook_of_kernel,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.kernel import (
@@ -75,7 +75,7 @@ async def _check_kernel(context: ToolContext, arguments: dict[str, Any]) -> None
     needs=[Need.KERNEL],
     summary="Interrupting the kernel {path}",
     preview=_check_kernel,
-    remembers=Remembers.NOTEBOOK,
+    approval_covers=ApprovalCoverage.NOTEBOOK,
     paths=["path"],
     default_notebook=find_notebook_of_kernel,
 )
@@ -92,7 +92,7 @@ async def kernel_interrupt(context: ToolContext, path: OtherKernel = "") -> str:
     needs=[Need.KERNEL],
     summary="Restarting the kernel {path}",
     preview=_check_kernel,
-    remembers=Remembers.NOTEBOOK,
+    approval_covers=ApprovalCoverage.NOTEBOOK,
     paths=["path"],
     default_notebook=find_notebook_of_kernel,
 )

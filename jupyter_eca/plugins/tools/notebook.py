@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
-from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.waited_code import (
@@ -140,7 +140,7 @@ async def _preview_run(context: ToolContext, arguments: dict[str, Any]) -> RunCe
     needs=[Need.NOTEBOOKS],
     summary="Running cells {cells}",
     preview=_preview_run,
-    remembers=Remembers.NOTEBOOK,
+    approval_covers=ApprovalCoverage.NOTEBOOK,
     paths=["path"],
     default_notebook=find_default_notebook,
 )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.errors import StoppedRunError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.cell_edits import (
@@ -74,11 +74,11 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
 
 
 @tool(
-    keeps=True,
+    makes_checkpoints=True,
     needs=[Need.NOTEBOOKS],
     summary="Changing cells {path}",
     preview=_preview,
-    remembers=Remembers.NOTEBOOK,
+    approval_covers=ApprovalCoverage.NOTEBOOK,
     paths=["path"],
     default_notebook=find_default_notebook,
     code=["changes"],
@@ -182,7 +182,7 @@ def _apply_all(
     """
     made: list[cell_changes.Change] = []
     for change in changes:
-        if isinstance(change, InsertCell) and document.cell(change.cell.id) is not None:
+        if isinstance(change, InsertCell) and document.find_cell(change.cell.id) is not None:
             raise ToolError(f"The new cell [{change.cell.id}] is in {document.path} already; nothing was changed.")
         placed = cell_changes.update_index(document, change)
         document = cell_changes.apply(document, placed)
@@ -244,7 +244,7 @@ async def _make(
             context.known.learn_own(make_cell_key(after.path, id), source)
     shown = cell_changes.describe_changes(document, after, *placed).model_copy(update={"runs": details.runs})
     if not are_applied(after, expected, placed):
-        now = "\n".join(cell_changes.describe_cell(after, id) for id in touched if after.cell(id))
+        now = "\n".join(cell_changes.describe_cell(after, id) for id in touched if after.find_cell(id))
         text = f"{after.path} is not as you wanted it: something else changed it at the same time. It is now:\n{now}"
         return after, ToolResult(text, error=True, details=shown)
     lines = [_describe(document, after, change) for change in placed]
@@ -278,11 +278,11 @@ def _list_rewritten(
 ) -> list[str]:
     """Return the cells that are not word for word as the model wrote them. It need not read the others again."""
     last = {cell_changes.get_cell_id(change): step for change, step in zip(changes, steps, strict=False)}
-    cells = ((after.cell(id), step.source) for id, step in last.items() if step.source is not None)
+    cells = ((after.find_cell(id), step.source) for id, step in last.items() if step.source is not None)
     return [cell_changes.describe_cell(after, cell.id) for cell, source in cells if cell and cell.source != source]
 
 
 def _list_present(after: NotebookDocument, changes: Iterable[cell_changes.Change]) -> list[str]:
     """Return the changed cells as they are now. The model has written something else if the user left out parts."""
     ids = dict.fromkeys(map(cell_changes.get_cell_id, changes))
-    return [cell_changes.describe_cell(after, id) for id in ids if after.cell(id) is not None]
+    return [cell_changes.describe_cell(after, id) for id in ids if after.find_cell(id) is not None]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from jupyter_eca.config.disk.regular_file import read_regular
-from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import check_loaded, notebooks
@@ -70,11 +70,11 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
 
 
 @tool(
-    keeps=True,
+    makes_checkpoints=True,
     needs=[Need.NOTEBOOKS],
     summary="Creating {path}",
     preview=_preview,
-    remembers=Remembers.FOLDER,
+    approval_covers=ApprovalCoverage.FOLDER,
     paths=["path"],
     code=["cells"],
 )

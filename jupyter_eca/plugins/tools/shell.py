@@ -14,7 +14,7 @@ from pydantic import Field
 
 from jupyter_eca.engine.approval.approval_scope import ScopeKind
 from jupyter_eca.engine.approval.shell_parser import parse_commands
-from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.errors import StoppedRunError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.terminal_transcript import TerminalTranscript
@@ -109,7 +109,7 @@ def _make_details(
 
 @tool(
     summary="Running {command}",
-    remembers=Remembers.COMMANDS,
+    approval_covers=ApprovalCoverage.COMMANDS,
     preview=_preview,
     paths=["working_directory"],
     about_sandbox=["outside"],
@@ -171,7 +171,7 @@ async def _check_job(context: ToolContext, arguments: dict[str, Any]) -> None:
     needs=[Need.JOBS],
     summary="Background jobs: {action} {job_id}",
     preview=_check_job,
-    remembers=Remembers.ARGUMENTS,
+    approval_covers=ApprovalCoverage.ARGUMENTS,
 )
 async def bg_job(context: ToolContext, action: Action, job_id: JobId = "") -> ToolResult:
     """List the background jobs that you started, read the newest lines that one printed, wait for its end, or kill it

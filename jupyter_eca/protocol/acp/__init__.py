@@ -18,8 +18,8 @@ from typing import Final
 from jupyter_eca.protocol.jsonrpc import Cancellation
 
 VERSION: Final = 1
-"""The version that we speak. A client that asks for a newer one gets this one as the answer, and decides whether to go
-on. Version 2 is a draft."""
+"""The version that we speak. A client that asks for a newer version gets this one as the answer, and decides whether to
+continue. Version 2 is a draft."""
 
 CANCELLATION: Final = Cancellation("$/cancel_request", "requestId")
 

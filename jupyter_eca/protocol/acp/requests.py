@@ -142,6 +142,7 @@ class SetOptionRequest(SessionRequest):
     """The user has chosen the value of an option."""
 
     config_id: str
+    """The id of the option."""
     value: str
 
 
@@ -262,6 +263,7 @@ class FormRequest(SessionRequest):
     mode: Literal["form"] = "form"
     tool_call_id: str | None = None
     requested_schema: dict[str, Any]
+    """The JSON schema of the answer, with a property for each field of the form."""
 
 
 class FormAnswer(Model):

@@ -38,14 +38,14 @@ class CallStatus(StrEnum):
     FAILED = "failed"
 
 
-class Named(Model):
-    """The base of updates about what a person has done."""
+class UpdateByPerson(Model):
+    """The base of updates about something that a person has done."""
 
     meta: dict[str, Any] | None = Field(default=None, alias="_meta")
-    """What the protocol has no field for: the person who has sent the message, or has approved or rejected the call."""
+    """The person who has sent the message, or has approved or rejected the call. The protocol has no field for this."""
 
 
-class MessageChunk(Named):
+class MessageChunk(UpdateByPerson):
     """A piece of a message."""
 
     session_update: Literal["user_message_chunk", "agent_message_chunk", "agent_thought_chunk"]
@@ -54,7 +54,7 @@ class MessageChunk(Named):
     """Pieces with the same id are one message."""
 
 
-class CallFields(Named):
+class CallFields(UpdateByPerson):
     """The fields of a tool call that can change. A field that is absent stays as it is; a list is replaced as a
     whole."""
 

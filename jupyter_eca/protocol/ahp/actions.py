@@ -13,13 +13,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictBool, StrictInt, TypeAdapter
 
 from jupyter_eca.protocol.ahp import content, state
-from jupyter_eca.protocol.ahp.base import Ahp, Json, Uri
+from jupyter_eca.protocol.ahp.base import AhpModel, Json, Uri
 
 Id = Annotated[str, Field(min_length=1, max_length=200)]
 """An id that a client made. Its length is limited because it is stored and sent to other clients."""
 
 
-class AhpAction(Ahp):
+class AhpAction(AhpModel):
     """A change of one shared state. The base of all actions."""
 
     def wire(self) -> dict[str, object]:
@@ -84,10 +84,11 @@ class ToolCallApproved(CallScoped):
 
     type: Literal["session/toolCallConfirmed"] = "session/toolCallConfirmed"
     approved: Literal[True]
-    confirmed: content.Confirmed
+    confirmed: content.ConfirmationReason
     edited_tool_input: str | None = None
     """The arguments, if the user has changed them."""
     selected_option_id: str | None = None
+    """The id of the button that the user has pressed, see `content.ConfirmationOption`."""
 
 
 class ToolCallDenied(CallScoped):
@@ -97,8 +98,11 @@ class ToolCallDenied(CallScoped):
     approved: Literal[False]
     reason: Literal["denied", "skipped"]
     user_suggestion: content.UserMessage | None = None
+    """What the user suggests to the model instead of the call."""
     reason_message: content.MarkdownText | None = None
+    """Why the user denies the call, in words."""
     selected_option_id: str | None = None
+    """The id of the button that the user has pressed, see `content.ConfirmationOption`."""
 
 
 class ToolCallComplete(CallScoped):
@@ -107,6 +111,7 @@ class ToolCallComplete(CallScoped):
     type: Literal["session/toolCallComplete"] = "session/toolCallComplete"
     result: content.AhpToolResult
     requires_result_confirmation: StrictBool | None = None
+    """Whether the user must approve the result before the model reads it."""
 
 
 class ToolCallResultConfirmed(CallScoped):
@@ -191,7 +196,7 @@ class ConfigChanged(SessionScoped):
     """Whether all earlier values are dropped. If not, only the values in `config` are replaced."""
 
 
-class Truncated(SessionScoped):
+class TurnsTruncated(SessionScoped):
     """All turns after one turn were removed; without `turn_id`, all turns."""
 
     type: Literal["session/truncated"] = "session/truncated"
@@ -362,7 +367,7 @@ class ToolCallReady(CallScoped):
     tool_input: str | None = None
     edits: Json | None = None
     options: list[Json] | None = None
-    confirmed: content.Confirmed | None = None
+    confirmed: content.ConfirmationReason | None = None
 
 
 class TurnComplete(TurnScoped):
@@ -459,7 +464,7 @@ class TerminalExited(TerminalScoped):
 
 
 class CommandDetectionAvailable(TerminalScoped):
-    """The server can tell the commands in a terminal apart from now on."""
+    """From now on, the server knows where each command in a terminal begins and ends."""
 
     type: Literal["terminal/commandDetectionAvailable"] = "terminal/commandDetectionAvailable"
 
@@ -471,6 +476,7 @@ class TerminalCommandExecuted(TerminalScoped):
     command_id: str
     command_line: str
     timestamp: StrictInt
+    """When the command was started, in milliseconds since the epoch."""
 
 
 class TerminalCommandFinished(TerminalScoped):
@@ -501,7 +507,7 @@ SessionAction = (
     | ActiveClientToolsChanged
     | CustomizationToggled
     | ConfigChanged
-    | Truncated
+    | TurnsTruncated
     | PendingMessageSet
     | PendingMessageRemoved
     | QueuedMessagesReordered

@@ -15,7 +15,7 @@ Json = dict[str, Any]
 Uri = str
 
 
-class Ahp(Model):
+class AhpModel(Model):
     """The base of all models of the protocol. Unknown fields are kept and passed on unchanged.
 
     Booleans and integers are `StrictBool` and `StrictInt`, so that a value such as "false" is refused, not converted.
@@ -35,7 +35,7 @@ class Ahp(Model):
         return super().model_validate(obj, **options, by_alias=True, by_name=False)
 
 
-class Meta(Ahp):
+class ModelWithMeta(AhpModel):
     """The base of models with the field `_meta`."""
 
     meta: Json | None = Field(default=None, alias="_meta")

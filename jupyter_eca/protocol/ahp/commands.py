@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import Field, StrictBool, StrictInt, field_validator
 
-from jupyter_eca.protocol.ahp.base import Ahp, Json, Uri
+from jupyter_eca.protocol.ahp.base import AhpModel, Json, Uri
 from jupyter_eca.protocol.ahp.content import ModelSelection
 from jupyter_eca.protocol.ahp.state import ActiveClient, TerminalClaim
 from jupyter_eca.protocol.content import MAX_TITLE
@@ -37,35 +37,38 @@ class AhpErrorCode(IntEnum):
     ALREADY_EXISTS = -32010
 
 
-class Initialize(Ahp):
+class Initialize(AhpModel):
     """Params of `initialize`, a client's first command."""
 
     protocol_versions: tuple[str, ...]
     client_id: str = Field(min_length=1, max_length=500)
     initial_subscriptions: tuple[Uri, ...] = ()
+    """The URIs of the states whose actions the client wants."""
     locale: str | None = None
 
 
-class Reconnect(Ahp):
+class Reconnect(AhpModel):
     """Params of `reconnect`: a client continues where its last connection ended."""
 
     client_id: str = Field(min_length=1, max_length=500)
     last_seen_server_seq: StrictInt
     """The number of the last action that the client has received."""
     subscriptions: tuple[Uri, ...]
+    """The URIs of the states whose actions the client wants."""
 
 
-class Subscribe(Ahp):
+class Subscribe(AhpModel):
     """Params of `subscribe`: the client wants the actions of a state."""
 
     resource: Uri
+    """The URI of the state."""
 
 
 class Unsubscribe(Subscribe):
     """Params of `unsubscribe`."""
 
 
-class DispatchAction(Ahp):
+class DispatchAction(AhpModel):
     """Params of `dispatchAction`: the client sends an action."""
 
     client_seq: StrictInt
@@ -73,14 +76,14 @@ class DispatchAction(Ahp):
     action: Json
 
 
-class ForkSource(Ahp):
+class ForkSource(AhpModel):
     """The session and the turn from which a new session is copied."""
 
     session: Uri
     turn_id: str
 
 
-class CreateSession(Ahp):
+class CreateSession(AhpModel):
     """Params of `createSession`. The client makes the URI of the session."""
 
     session: Uri
@@ -98,27 +101,29 @@ class CreateSession(Ahp):
         return {"id": value} if isinstance(value, str) else value
 
 
-class DisposeSession(Ahp):
+class DisposeSession(AhpModel):
     """Params of `disposeSession`: delete a session."""
 
     session: Uri
 
 
-class ListSessions(Ahp):
+class ListSessions(AhpModel):
     """Params of `listSessions`."""
 
     filter: Json | None = None
 
 
-class FetchTurns(Ahp):
+class FetchTurns(AhpModel):
     """Params of `fetchTurns`: read turns of a session, the newest ones before `before`."""
 
     session: Uri
     before: str | None = None
+    """The id of a turn. Absent: the newest turns of the session."""
     limit: StrictInt | None = None
+    """How many turns to return."""
 
 
-class Completions(Ahp):
+class Completions(AhpModel):
     """Params of `completions`: complete a message at the cursor."""
 
     kind: Literal["userMessage"]
@@ -128,7 +133,7 @@ class Completions(Ahp):
     """The position of the cursor in the text."""
 
 
-class ResolveSessionConfig(Ahp):
+class ResolveSessionConfig(AhpModel):
     """Params of `resolveSessionConfig`: read the schema and the values of the settings of a new session."""
 
     provider: str | None = None
@@ -143,14 +148,14 @@ class SessionConfigCompletions(ResolveSessionConfig):
     query: str | None = None
 
 
-class Authenticate(Ahp):
-    """Params of `authenticate`."""
+class Authenticate(AhpModel):
+    """Params of `authenticate`: the client gives the server a token for a protected resource."""
 
     resource: str
     token: str
 
 
-class CreateTerminal(Ahp):
+class CreateTerminal(AhpModel):
     """Params of `createTerminal`. The client makes the URI of the terminal."""
 
     terminal: Uri = Field(min_length=1)
@@ -161,7 +166,7 @@ class CreateTerminal(Ahp):
     rows: StrictInt | None = Field(default=None, gt=0, le=10_000)
 
 
-class DisposeTerminal(Ahp):
+class DisposeTerminal(AhpModel):
     """Params of `disposeTerminal`: end a terminal."""
 
     terminal: Uri
@@ -170,14 +175,14 @@ class DisposeTerminal(Ahp):
 Encoding = Literal["base64", "utf-8"]
 
 
-class ResourceRead(Ahp):
+class ResourceRead(AhpModel):
     """Params of `resourceRead`."""
 
     uri: Uri
     encoding: Encoding | None = None
 
 
-class ResourceWrite(Ahp):
+class ResourceWrite(AhpModel):
     """Params of `resourceWrite`."""
 
     uri: Uri
@@ -187,7 +192,7 @@ class ResourceWrite(Ahp):
     create_only: StrictBool = False
 
 
-class ResourceContent(Ahp):
+class ResourceContent(AhpModel):
     """The result of `resourceRead`, when the server reads a resource of a client."""
 
     data: str
@@ -195,26 +200,26 @@ class ResourceContent(Ahp):
     content_type: str | None = None
 
 
-class DirectoryEntry(Ahp):
+class DirectoryEntry(AhpModel):
     """A file or a folder in a folder."""
 
     name: str
     type: Literal["file", "directory"]
 
 
-class ResourceListing(Ahp):
+class ResourceListing(AhpModel):
     """The result of `resourceList`, when the server lists a folder of a client."""
 
     entries: tuple[DirectoryEntry, ...]
 
 
-class ResourceList(Ahp):
+class ResourceList(AhpModel):
     """Params of `resourceList`."""
 
     uri: Uri
 
 
-class ResourceCopy(Ahp):
+class ResourceCopy(AhpModel):
     """Params of `resourceCopy`."""
 
     source: Uri
@@ -226,14 +231,14 @@ class ResourceMove(ResourceCopy):
     """Params of `resourceMove`."""
 
 
-class ResourceDelete(Ahp):
+class ResourceDelete(AhpModel):
     """Params of `resourceDelete`."""
 
     uri: Uri
     recursive: StrictBool = False
 
 
-class ResourceRequest(Ahp):
+class ResourceRequest(AhpModel):
     """Params of `resourceRequest`: ask for the permission to read or write a resource."""
 
     uri: Uri

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool, StrictInt
 
-from jupyter_eca.protocol.ahp.base import Ahp, Json, Meta, Uri
+from jupyter_eca.protocol.ahp.base import AhpModel, Json, ModelWithMeta, Uri
 
 
-class Markdown(Ahp):
+class Markdown(AhpModel):
     """A text in Markdown."""
 
     markdown: str
@@ -24,14 +24,14 @@ MarkdownText = str | Markdown
 """A plain text, or a text in Markdown."""
 
 
-class ModelSelection(Ahp):
+class ModelSelection(AhpModel):
     """A model that was chosen, and its configuration."""
 
     id: str
     config: dict[str, str] | None = None
 
 
-class ErrorInfo(Ahp):
+class ErrorInfo(AhpModel):
     """An error."""
 
     error_type: str
@@ -39,7 +39,7 @@ class ErrorInfo(Ahp):
     stack: str | None = None
 
 
-class ContentRef(Ahp):
+class ContentRef(AhpModel):
     """The address of a content that is not sent with the message."""
 
     uri: Uri
@@ -47,21 +47,21 @@ class ContentRef(Ahp):
     content_type: str | None = None
 
 
-class FileSide(Ahp):
+class FileSide(AhpModel):
     """A file before or after a change."""
 
     uri: Uri
     content: ContentRef
 
 
-class LineCounts(Ahp):
+class LineCounts(AhpModel):
     """The numbers of added and removed lines."""
 
     added: StrictInt | None = None
     removed: StrictInt | None = None
 
 
-class FileEdit(Ahp):
+class FileEdit(AhpModel):
     """A change of a file. It was created if there is only `after`, deleted if there is only `before`, and moved if the
     URIs differ."""
 
@@ -73,27 +73,27 @@ class FileEdit(Ahp):
 # Messages ------------------------------------------------------------------------------------------------------------
 
 
-class TextPosition(Ahp):
+class TextPosition(AhpModel):
     """A position in a text, counted from 0."""
 
     line: StrictInt
     character: StrictInt
 
 
-class TextRange(Ahp):
+class TextRange(AhpModel):
     """A part of a text."""
 
     start: TextPosition
     end: TextPosition
 
 
-class Selected(Ahp):
+class SelectedPart(AhpModel):
     """The selected part of an attachment."""
 
     range: TextRange
 
 
-class Attachment(Meta):
+class Attachment(ModelWithMeta):
     """The fields that all attachments of a message have in common."""
 
     label: str
@@ -114,7 +114,7 @@ class EmbeddedAttachment(Attachment):
     type: Literal["embeddedResource"] = "embeddedResource"
     data: str
     content_type: str
-    selection: Selected | None = None
+    selection: SelectedPart | None = None
 
 
 class ResourceAttachment(Attachment):
@@ -124,27 +124,27 @@ class ResourceAttachment(Attachment):
     uri: Uri
     size_hint: StrictInt | None = None
     content_type: str | None = None
-    selection: Selected | None = None
+    selection: SelectedPart | None = None
 
 
 MessageAttachment = Annotated[SimpleAttachment | EmbeddedAttachment | ResourceAttachment, Field(discriminator="type")]
 
 
-class UserMessage(Ahp):
+class UserMessage(AhpModel):
     """A message of the user."""
 
     text: str
     attachments: tuple[MessageAttachment, ...] | None = None
 
 
-class PendingMessage(Ahp):
+class PendingMessage(AhpModel):
     """A message of the user that the model has not read yet."""
 
     id: str
     user_message: UserMessage
 
 
-class UsageInfo(Meta):
+class UsageInfo(ModelWithMeta):
     """The tokens that a turn has used."""
 
     input_tokens: StrictInt | None = None
@@ -156,7 +156,7 @@ class UsageInfo(Meta):
 # Tools ---------------------------------------------------------------------------------------------------------------
 
 
-class AhpToolSchema(Ahp):
+class AhpToolSchema(AhpModel):
     """The JSON schema of the arguments or the results of a tool."""
 
     type: Literal["object"] = "object"
@@ -164,7 +164,7 @@ class AhpToolSchema(Ahp):
     required: tuple[str, ...] | None = None
 
 
-class ToolDefinition(Meta):
+class ToolDefinition(ModelWithMeta):
     """A tool, as a server or a client offers it."""
 
     name: str = Field(min_length=1)
@@ -175,7 +175,7 @@ class ToolDefinition(Meta):
     annotations: Json | None = None
 
 
-class ConfirmationOption(Ahp):
+class ConfirmationOption(AhpModel):
     """A button with which the user confirms or denies a tool call."""
 
     id: str
@@ -184,14 +184,14 @@ class ConfirmationOption(Ahp):
     group: StrictInt | None = None
 
 
-class TextResult(Ahp):
+class TextResult(AhpModel):
     """A text as the result of a tool."""
 
     type: Literal["text"] = "text"
     text: str
 
 
-class EmbeddedResult(Ahp):
+class EmbeddedResult(AhpModel):
     """A file as the result of a tool. `data` is base64."""
 
     type: Literal["embeddedResource"] = "embeddedResource"
@@ -205,7 +205,7 @@ class ResourceResult(ContentRef):
     type: Literal["resource"] = "resource"
 
 
-class FileEditResult(Ahp):
+class FileEditResult(AhpModel):
     """A change of a file as the result of a tool. It does not inherit from `FileEdit`, so that `type` comes first in
     the JSON."""
 
@@ -215,7 +215,7 @@ class FileEditResult(Ahp):
     diff: LineCounts | None = None
 
 
-class TerminalResult(Ahp):
+class TerminalResult(AhpModel):
     """The terminal in which a tool runs."""
 
     type: Literal["terminal"] = "terminal"
@@ -223,7 +223,7 @@ class TerminalResult(Ahp):
     title: str
 
 
-class SubagentResult(Ahp):
+class SubagentResult(AhpModel):
     """The session of a subagent that a tool has spawned."""
 
     type: Literal["subagent"] = "subagent"
@@ -239,14 +239,14 @@ ToolContent = Annotated[
 ]
 
 
-class ToolFailure(Ahp):
+class ToolFailure(AhpModel):
     """Why a tool call has failed."""
 
     message: str
     code: str | None = None
 
 
-class AhpToolResult(Ahp):
+class AhpToolResult(AhpModel):
     """The result of a tool call."""
 
     success: StrictBool
@@ -256,10 +256,11 @@ class AhpToolResult(Ahp):
     error: ToolFailure | None = None
 
 
-Confirmed = Literal["not-needed", "user-action", "setting"]
+ConfirmationReason = Literal["not-needed", "user-action", "setting"]
+"""Why a tool call may run: it needs no confirmation, the user has confirmed it, or a setting allows it."""
 
 
-class AhpToolCall(Meta):
+class AhpToolCall(ModelWithMeta):
     """The fields that a tool call has in every status."""
 
     tool_call_id: str
@@ -276,7 +277,7 @@ class StreamingCall(AhpToolCall):
     invocation_message: MarkdownText | None = None
 
 
-class _Invoked(AhpToolCall):
+class _InvokedCall(AhpToolCall):
     """The fields of a tool call whose arguments are complete."""
 
     invocation_message: MarkdownText
@@ -284,13 +285,13 @@ class _Invoked(AhpToolCall):
     selected_option: ConfirmationOption | None = None
 
 
-class FileEdits(Ahp):
+class FileEdits(AhpModel):
     """The changes of files that a tool call would make."""
 
     items: tuple[FileEdit, ...]
 
 
-class PendingCall(_Invoked):
+class PendingCall(_InvokedCall):
     """A tool call that waits for the user's confirmation."""
 
     status: Literal["pending-confirmation"] = "pending-confirmation"
@@ -300,18 +301,18 @@ class PendingCall(_Invoked):
     options: tuple[ConfirmationOption, ...] | None = None
 
 
-class RunningCall(_Invoked):
+class RunningCall(_InvokedCall):
     """A tool call that is running."""
 
     status: Literal["running"] = "running"
-    confirmed: Confirmed
+    confirmed: ConfirmationReason
     content: tuple[ToolContent, ...] | None = None
 
 
-class _Ended(_Invoked):
+class _EndedCall(_InvokedCall):
     """The fields of a tool call that has run."""
 
-    confirmed: Confirmed
+    confirmed: ConfirmationReason
     success: StrictBool
     past_tense_message: MarkdownText
     content: tuple[ToolContent, ...] | None = None
@@ -319,19 +320,19 @@ class _Ended(_Invoked):
     error: ToolFailure | None = None
 
 
-class UnconfirmedCall(_Ended):
+class UnconfirmedCall(_EndedCall):
     """A tool call that has run, and whose result waits for the user's confirmation."""
 
     status: Literal["pending-result-confirmation"] = "pending-result-confirmation"
 
 
-class CompletedCall(_Ended):
+class CompletedCall(_EndedCall):
     """A tool call that has run."""
 
     status: Literal["completed"] = "completed"
 
 
-class CancelledCall(_Invoked):
+class CancelledCall(_InvokedCall):
     """A tool call that did not run, or whose result the user denied."""
 
     status: Literal["cancelled"] = "cancelled"
@@ -348,7 +349,7 @@ ToolCallState = Annotated[
 # Answers -------------------------------------------------------------------------------------------------------------
 
 
-class MarkdownPart(Ahp):
+class MarkdownPart(AhpModel):
     """Markdown text of an answer."""
 
     kind: Literal["markdown"] = "markdown"
@@ -356,7 +357,7 @@ class MarkdownPart(Ahp):
     content: str
 
 
-class AhpReasoningPart(Ahp):
+class AhpReasoningPart(AhpModel):
     """Reasoning of the model."""
 
     kind: Literal["reasoning"] = "reasoning"
@@ -364,14 +365,14 @@ class AhpReasoningPart(Ahp):
     content: str
 
 
-class ToolCallPart(Ahp):
+class ToolCallPart(AhpModel):
     """A tool call as a part of an answer."""
 
     kind: Literal["toolCall"] = "toolCall"
     tool_call: ToolCallState
 
 
-class ContentPart(Ahp):
+class ContentPart(AhpModel):
     """The address of a content as a part of an answer. It does not inherit from `ContentRef`, so that `kind` comes
     first in the JSON."""
 
@@ -381,7 +382,7 @@ class ContentPart(Ahp):
     size_hint: StrictInt | None = None
 
 
-class SystemPart(Ahp):
+class SystemPart(AhpModel):
     """A remark of the system in an answer."""
 
     kind: Literal["systemNotification"] = "systemNotification"
@@ -393,7 +394,7 @@ ResponsePart = Annotated[
 ]
 
 
-class ActiveTurn(Ahp):
+class ActiveTurn(AhpModel):
     """A turn that is running."""
 
     id: str
@@ -412,7 +413,7 @@ class AhpTurn(ActiveTurn):
 # Questions -----------------------------------------------------------------------------------------------------------
 
 
-class AnswerValue(Ahp):
+class AnswerValue(AhpModel):
     """The value of an answer; its type depends on the kind."""
 
     kind: Literal["text", "number", "boolean", "selected", "selected-many"]
@@ -420,24 +421,24 @@ class AnswerValue(Ahp):
     freeform_values: tuple[str, ...] | None = None
 
 
-class FilledAnswer(Ahp):
+class FilledAnswer(AhpModel):
     """An answer that has a value."""
 
     state: Literal["draft", "submitted"]
     value: AnswerValue
 
 
-class Skipped(Ahp):
+class SkippedAnswer(AhpModel):
     """A question that the user has skipped."""
 
     state: Literal["skipped"] = "skipped"
     freeform_values: tuple[str, ...] | None = None
 
 
-Answer = Annotated[FilledAnswer | Skipped, Field(discriminator="state")]
+Answer = Annotated[FilledAnswer | SkippedAnswer, Field(discriminator="state")]
 
 
-class Option(Ahp):
+class Option(AhpModel):
     """An answer that the user can choose."""
 
     id: str
@@ -457,7 +458,7 @@ class QuestionKind(StrEnum):
     MULTI = "multi-select"
 
 
-class InputQuestion(Ahp):
+class InputQuestion(AhpModel):
     """One question to the user."""
 
     kind: QuestionKind
@@ -473,7 +474,7 @@ class InputQuestion(Ahp):
     max: float | None = None
 
 
-class InputRequest(Ahp):
+class InputRequest(AhpModel):
     """A request for input: some questions to the user, or a page to open."""
 
     id: str

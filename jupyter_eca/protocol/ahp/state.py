@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool, StrictInt
 
-from jupyter_eca.protocol.ahp.base import Ahp, Json, Meta, Uri
+from jupyter_eca.protocol.ahp.base import AhpModel, Json, ModelWithMeta, Uri
 from jupyter_eca.protocol.ahp.content import (
     ActiveTurn,
     AhpTurn,
@@ -23,7 +23,7 @@ from jupyter_eca.protocol.ahp.content import (
 )
 
 
-class ConfigProperty(Ahp):
+class ConfigProperty(AhpModel):
     """The JSON schema of one setting."""
 
     type: Literal["string", "number", "boolean", "array", "object"]
@@ -41,7 +41,7 @@ class ConfigProperty(Ahp):
     session_mutable: StrictBool | None = None
 
 
-class ConfigSchema(Ahp):
+class ConfigSchema(AhpModel):
     """The JSON schema of some settings."""
 
     type: Literal["object"] = "object"
@@ -49,14 +49,14 @@ class ConfigSchema(Ahp):
     required: tuple[str, ...] | None = None
 
 
-class AhpConfig(Ahp):
+class AhpConfig(AhpModel):
     """Some settings: their schema and their values."""
 
     schema_: ConfigSchema = Field(alias="schema")
     values: Json
 
 
-class Icon(Ahp):
+class Icon(AhpModel):
     """An icon."""
 
     src: Uri
@@ -65,7 +65,7 @@ class Icon(Ahp):
     theme: Literal["light", "dark"] | None = None
 
 
-class CustomizationRef(Ahp):
+class CustomizationRef(AhpModel):
     """A customization: something that extends an agent, such as a tool server, a rule or a skill. See
     `fronts/ahp/customizations.py`."""
 
@@ -77,7 +77,7 @@ class CustomizationRef(Ahp):
     """A text that differs for each version of the customization, so that a client sees when it has changed."""
 
 
-class Customization(Ahp):
+class Customization(AhpModel):
     """A customization that a session has, and whether it is enabled and loaded there."""
 
     customization: CustomizationRef
@@ -87,7 +87,7 @@ class Customization(Ahp):
     status_message: str | None = None
 
 
-class ActiveClient(Ahp):
+class ActiveClient(AhpModel):
     """The client whose tools a session can use."""
 
     client_id: str = Field(min_length=1)
@@ -96,14 +96,14 @@ class ActiveClient(Ahp):
     customizations: tuple[CustomizationRef, ...] | None = None
 
 
-class Project(Ahp):
+class Project(AhpModel):
     """The project that a session belongs to."""
 
     uri: Uri
     display_name: str
 
 
-class SessionSummary(Ahp):
+class SessionSummary(AhpModel):
     """A session in a list."""
 
     resource: Uri
@@ -112,6 +112,7 @@ class SessionSummary(Ahp):
     status: StrictInt
     """A sum of bits: 1 idle, 2 error, 8 in progress, 24 input needed; 32 read, 64 archived (specification, 6.2)."""
     created_at: StrictInt
+    """In milliseconds since the epoch, as all times of the protocol."""
     modified_at: StrictInt
     activity: str | None = None
     project: Project | None = None
@@ -120,7 +121,7 @@ class SessionSummary(Ahp):
     diffs: tuple[FileEdit, ...] | None = None
 
 
-class SessionState(Meta):
+class SessionState(ModelWithMeta):
     """The shared state of one session."""
 
     summary: SessionSummary
@@ -142,14 +143,14 @@ class SessionState(Meta):
 # Terminals and the root ----------------------------------------------------------------------------------------------
 
 
-class ClientClaim(Ahp):
+class ClientClaim(AhpModel):
     """A terminal belongs to a client."""
 
     kind: Literal["client"] = "client"
     client_id: str
 
 
-class SessionClaim(Ahp):
+class SessionClaim(AhpModel):
     """A terminal belongs to a session."""
 
     kind: Literal["session"] = "session"
@@ -161,14 +162,14 @@ class SessionClaim(Ahp):
 TerminalClaim = Annotated[ClientClaim | SessionClaim, Field(discriminator="kind")]
 
 
-class Unclassified(Ahp):
+class UnclassifiedOutput(AhpModel):
     """Output of a terminal that belongs to no known command."""
 
     type: Literal["unclassified"] = "unclassified"
     value: str
 
 
-class TerminalCommand(Ahp):
+class TerminalCommand(AhpModel):
     """A command in a terminal, with its output."""
 
     type: Literal["command"] = "command"
@@ -176,17 +177,18 @@ class TerminalCommand(Ahp):
     command_line: str
     output: str
     timestamp: StrictInt
+    """When the command was started, in milliseconds since the epoch."""
     is_complete: StrictBool
     exit_code: StrictInt | None = None
     duration_ms: StrictInt | None = None
 
 
-class TerminalState(Ahp):
+class TerminalState(AhpModel):
     """The shared state of one terminal."""
 
     title: str
     claim: TerminalClaim
-    content: tuple[Annotated[Unclassified | TerminalCommand, Field(discriminator="type")], ...]
+    content: tuple[Annotated[UnclassifiedOutput | TerminalCommand, Field(discriminator="type")], ...]
     cwd: Uri | None = None
     cols: StrictInt | None = None
     rows: StrictInt | None = None
@@ -194,7 +196,7 @@ class TerminalState(Ahp):
     supports_command_detection: StrictBool | None = None
 
 
-class TerminalInfo(Ahp):
+class TerminalInfo(AhpModel):
     """A terminal in a list."""
 
     resource: Uri
@@ -203,7 +205,7 @@ class TerminalInfo(Ahp):
     exit_code: StrictInt | None = None
 
 
-class ModelInfo(Meta):
+class ModelInfo(ModelWithMeta):
     """A model that an agent can use."""
 
     id: str
@@ -215,7 +217,7 @@ class ModelInfo(Meta):
     config_schema: ConfigSchema | None = None
 
 
-class AgentInfo(Ahp):
+class AgentInfo(AhpModel):
     """An agent. Ours needs no sign-in, so it has no protected resources."""
 
     provider: str
@@ -226,7 +228,7 @@ class AgentInfo(Ahp):
     customizations: tuple[CustomizationRef, ...] | None = None
 
 
-class RootState(Ahp):
+class RootState(AhpModel):
     """The shared state of the root: the agents, the terminals and the configuration."""
 
     agents: tuple[AgentInfo, ...]

@@ -16,16 +16,16 @@ _TO_CURRENT: Final[Mapping[str, str]] = {"agent": "code", "build": "code"}
 _TO_OLD: Final[Mapping[str, str]] = {"agent": "agent", "build": "agent", "code": "agent", "plan": "plan"}
 
 
-def to_current(name: str) -> str:
+def to_current_name(name: str) -> str:
     """Return today's name of an agent."""
     return _TO_CURRENT.get(name, name)
 
 
-def to_old(name: str) -> str:
+def to_old_name(name: str) -> str:
     """Return the older revisions' name of an agent. An agent unknown to them becomes their default agent."""
     return _TO_OLD.get(name, "agent")
 
 
-def list_old(names: list[str]) -> list[str]:
+def list_old_names(names: list[str]) -> list[str]:
     """Return the older revisions' names of those agents that they know, each once."""
     return list(dict.fromkeys(_TO_OLD[name] for name in names if name in _TO_OLD))

@@ -34,7 +34,7 @@ def translate_incoming(dialect: Dialect, method: str, params: Any) -> Any:
     if dialect is not Dialect.OWN and isinstance(contexts := data.get("contexts"), list):
         data["contexts"] = [_translate_context(context) for context in cast("list[Any]", contexts)]
     fields = [field for field in _AGENT_FIELDS.get(method, ()) if isinstance(data.get(field), str)]
-    return {**data, **{field: agent_names.to_current(data[field]) for field in fields}}
+    return {**data, **{field: agent_names.to_current_name(data[field]) for field in fields}}
 
 
 def _translate_context(context: Any) -> Any:
@@ -60,7 +60,7 @@ def _rename_field(field: str) -> str:
 def _translate_options(options: Data) -> Data:
     """Add `defaultAgent`. The revisions have other names for the agent of new chats than the configuration has."""
     chosen = options.get("chatAgent") or options.get("chatBehavior")
-    return {"defaultAgent": agent_names.to_current(chosen), **options} if isinstance(chosen, str) else options
+    return {"defaultAgent": agent_names.to_current_name(chosen), **options} if isinstance(chosen, str) else options
 
 
 def translate_diagnostics(dialect: Dialect, answer: Any) -> Any:

@@ -3,7 +3,7 @@
 It must not know what a message means. `outgoing` is its neighbour: it translates the message first.
 
 eca-nvim looks for whole messages in each chunk that its pipe delivers, 64 KiB at most. A message that arrives in two
-chunks is lost. If it is the question about a tool call, the call waits for ever.
+chunks is lost. If it asks the user to approve a tool call, the call waits forever.
 """
 
 from __future__ import annotations

@@ -207,12 +207,15 @@ def _translate_config(params: Data, revision: Revision) -> Data | None:
     if "agents" in chat:
         agents = chat["agents"]
         chat |= {
-            "agents": [agent_names.to_current(agent) for agent in agents],
-            "behaviors": agent_names.list_old(agents),
+            "agents": [agent_names.to_current_name(agent) for agent in agents],
+            "behaviors": agent_names.list_old_names(agents),
         }
     for prefix in ("select", "default"):
         if agent := chat.get(f"{prefix}Agent"):
-            chat |= {f"{prefix}Agent": agent_names.to_current(agent), f"{prefix}Behavior": agent_names.to_old(agent)}
+            chat |= {
+                f"{prefix}Agent": agent_names.to_current_name(agent),
+                f"{prefix}Behavior": agent_names.to_old_name(agent),
+            }
     return {**params, "chat": chat}
 
 
@@ -230,8 +233,8 @@ def _translate_initialize(data: Data, _revision: Revision) -> Data:
     """Use the older names of agents for every client: only clients of the older revision read these fields."""
     return {
         **data,
-        "chatBehaviors": agent_names.list_old(data["chatBehaviors"]),
-        "chatDefaultBehavior": agent_names.to_old(data["chatDefaultBehavior"]),
+        "chatBehaviors": agent_names.list_old_names(data["chatBehaviors"]),
+        "chatDefaultBehavior": agent_names.to_old_name(data["chatDefaultBehavior"]),
     }
 
 
@@ -256,7 +259,7 @@ def _translate_open(data: Data, _revision: Revision) -> Data:
     selection = data.get("selection", {})
     if "agent" not in selection:
         return data
-    return {**data, "selection": {**selection, "agent": agent_names.to_current(selection["agent"])}}
+    return {**data, "selection": {**selection, "agent": agent_names.to_current_name(selection["agent"])}}
 
 
 def _translate_history(data: Data, revision: Revision) -> Data:

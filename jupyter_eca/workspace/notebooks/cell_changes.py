@@ -47,7 +47,7 @@ def find_cell(document: NotebookDocument, cell: int | str) -> NotebookCell:
 
     Raises: ToolError when there is no such cell.
     """
-    if (found := document.cell(str(cell))) is not None:
+    if (found := document.find_cell(str(cell))) is not None:
         return found
     if str(cell).strip().isdecimal() and 0 < int(cell) <= len(document.cells):
         return document.cells[int(cell) - 1]
@@ -66,7 +66,7 @@ def find_cells(document: NotebookDocument, words: str) -> tuple[NotebookCell, ..
     found: dict[str, NotebookCell] = {}
     for word in filter(None, (part.strip() for part in words.split(","))):
         first, dash, last = word.partition("-")
-        if dash and first.strip().isdecimal() and last.strip().isdecimal() and document.cell(word) is None:
+        if dash and first.strip().isdecimal() and last.strip().isdecimal() and document.find_cell(word) is None:
             start, end = document.cells.index(find_cell(document, first.strip())), min(int(last), len(document.cells))
             found |= {cell.id: cell for cell in document.cells[start:end]}
         else:
@@ -99,7 +99,7 @@ def make_cell_id(document: NotebookDocument, seed: str) -> str:
     """Return an id for a new cell. The same seed gives the same id, so that the cell which the user approves is exactly
     the one that is inserted."""
     made = (hashlib.sha256(f"{seed}:{attempt}".encode()).hexdigest()[:8] for attempt in count())
-    return next(id for id in made if document.cell(id) is None)
+    return next(id for id in made if document.find_cell(id) is None)
 
 
 def apply(document: NotebookDocument, change: Change) -> NotebookDocument:
@@ -156,7 +156,7 @@ def invert(document: NotebookDocument, change: Change) -> CellChange:
 
 def get_sources(document: NotebookDocument, *ids: str) -> Mapping[str, str | None]:
     """Return the sources of cells by id; None for a cell that does not exist."""
-    return {id: cell.source if (cell := document.cell(id)) else None for id in ids}
+    return {id: cell.source if (cell := document.find_cell(id)) else None for id in ids}
 
 
 def describe_changes(before: NotebookDocument, after: NotebookDocument, *changes: Change) -> FileChangeDetails:
@@ -176,7 +176,7 @@ def find_loaded_content(before: NotebookDocument, after: NotebookDocument) -> st
     the user. The user sees this before the change, because a model that was misled could send data away in an address.
     See `loaded_content`.
     """
-    return ", ".join(filter(None, (_find_loaded(cell, before.cell(cell.id)) for cell in after.cells))) or None
+    return ", ".join(filter(None, (_find_loaded(cell, before.find_cell(cell.id)) for cell in after.cells))) or None
 
 
 def _find_loaded(cell: NotebookCell, before: NotebookCell | None) -> str | None:
@@ -196,7 +196,7 @@ def _format_cell(cell: NotebookCell, numbers: Mapping[str, str]) -> str:
 
 
 def _require_cell(document: NotebookDocument, id: str) -> NotebookCell:
-    if (cell := document.cell(id)) is None:
+    if (cell := document.find_cell(id)) is None:
         raise ToolError(f"The cell [{id}] of {document.path} is gone; nothing was changed.", "Read the notebook again.")
     return cell
 

@@ -94,7 +94,7 @@ async def run(
 
 def _list_cells(document: NotebookDocument, ids: Sequence[str]) -> tuple[NotebookCell, ...]:
     """Return the cells with these ids, each once."""
-    cells = (document.cell(id) for id in dict.fromkeys(ids))
+    cells = (document.find_cell(id) for id in dict.fromkeys(ids))
     return tuple(cell for cell in cells if cell is not None)
 
 

@@ -207,7 +207,7 @@ def _find_subject(place: Place) -> NotebookCell | None:
     """Return the cell that is shown: the active cell or, above a cell that asks, the nearest one with code or text."""
     document = place.document
     if not place.asks:
-        return document.cell(place.cell) if place.cell else None
+        return document.find_cell(place.cell) if place.cell else None
     ids = [cell.id for cell in document.cells]
     above = document.cells[: ids.index(place.cell)] if place.cell in ids else ()
     return next((cell for cell in reversed(above) if cell.source.strip() and not _is_question(cell, document)), None)
@@ -228,7 +228,7 @@ def _describe_where(place: Place, subject: NotebookCell, max_id: int = 100) -> s
 
 def _describe_asking(place: Place, subject: NotebookCell | None, max_id: int = 100) -> str:
     document = place.document
-    asking = document.cell(place.cell)
+    asking = document.find_cell(place.cell)
     words = f"asked from {_name_cell(document, asking, max_id) if asking else 'a cell of it'}"
     if subject is not None:
         words += f"; the cell above is {_name_cell(document, subject, max_id).removeprefix('cell ')}"

@@ -28,18 +28,18 @@ export interface AgentOptionValue {
 
 /**
  * Whether and where the answer to a prompt is locked. A locked answer is recorded in a file, and replayed later
- * without a model. All paths are those that the kernel which asks would use. They must be in the workspace.
+ * without a model. All paths are as the kernel that sends the prompt sees them. They must be in the workspace.
  */
 export interface AnswerLock {
   /** Whether the answer is locked. Absent: the configuration decides. */
   readonly on?: boolean;
   /** The lock file, if the user names one. Empty: the file is beside `notebook`, or in `folder` if there is none. */
   readonly file?: string;
-  /** The notebook that asks. */
+  /** The notebook whose cell sends the prompt. */
   readonly notebook?: string;
   /** The folder of the kernel. */
   readonly folder?: string;
-  /** The id of the cell that asks; empty when it is not known. */
+  /** The id of the cell that sends the prompt; empty when it is not known. */
   readonly cell?: string;
   /** How many cells before this one ask the same question. */
   readonly occurrence?: number;
@@ -140,12 +140,13 @@ export interface CancelParams {
 /** What decided whether a tool call may run. */
 export interface Cause {
   /**
-   * `always`: a rule of `alwaysAsk` selects the call. `protected`: the call changes what may run without asking.
-   * `loads`: it changes a Markdown cell that loads something as soon as it is shown. `unparsed`: its command line
-   * cannot be parsed, and a rule limits some commands. `changed`: the tool has changed since the user approved it for
-   * the session. `review`: the setting `review` lets the change be made without approval. `unseen`: the call may run
-   * what was changed without approval. `sandbox`: the command runs in the sandbox, where it can do no harm. `unasked`:
-   * an outside agent runs the call without asking.
+   * `rule`: a rule of `deny`, `ask` or `allow` selects the call. `remembered`: the user approved it for the session.
+   * `trust`: trust allows it. `default`: no rule selects it. `always`: a rule of `alwaysAsk` selects it. `protected`:
+   * the call changes what may run without asking. `loads`: it changes a Markdown cell that loads something as soon as
+   * it is shown. `unparsed`: its command line cannot be parsed, and a rule limits some commands. `changed`: the tool
+   * has changed since the user approved it for the session. `review`: the setting `review` lets the change be made
+   * without approval. `unseen`: the call may run what was changed without approval and is not reviewed yet. `sandbox`:
+   * the command runs in the sandbox, where it can do no harm. `unasked`: an outside agent runs the call without asking.
    */
   readonly kind: 'rule' | 'remembered' | 'trust' | 'default' | 'always' | 'protected' | 'loads' | 'unparsed' | 'changed' | 'review' | 'unseen' | 'sandbox' | 'unasked';
   /**
@@ -188,7 +189,7 @@ export interface CellSelection {
 /**
  * What a code cell is doing. `edited`: its source has changed since it ran. `ran-earlier`: it ran in an earlier
  * kernel, and nothing that it defined is in the present one; only the server knows this, from the kernel.
- * `ran-uncertain`: it ran, and whether in the present kernel is not known.
+ * `ran-uncertain`: it ran, but it is not known whether in the present kernel.
  */
 export type CellState = 'never-run' | 'ran' | 'ran-earlier' | 'ran-uncertain' | 'edited' | 'queued' | 'running';
 
@@ -835,7 +836,7 @@ export interface ClientInfo {
 
 /** What the client may do, if it may not do everything. It may read all chats that it sees. */
 export interface ClientRights {
-  /** Whether it may ask. If not, the server refuses every request that does not only read. */
+  /** Whether it may send prompts. If not, the server refuses every request that does not only read. */
   readonly asks: boolean;
   /** Whether it may approve tool calls and answer questions. */
   readonly approves: boolean;
@@ -982,7 +983,7 @@ export interface DatabaseTable {
   readonly name: string;
   /** Whether its rows are computed. They are never read. */
   readonly isView?: boolean;
-  /** The columns; empty if they were not read, because the database has many tables or the time was over. */
+  /** The columns; empty if they were not read, because the database has many tables or is slow. */
   readonly columns?: readonly Column[];
 }
 
@@ -1200,7 +1201,10 @@ export interface HeldSetting {
 export interface HeldSettings {
   /** The path of the folder. */
   readonly folder: string;
-  /** Identifies the content of these settings. Trust is given to a content: another content is asked about again. */
+  /**
+   * Identifies the content of these settings. The user trusts exactly this content: if it changes, the user is asked
+   * again.
+   */
   readonly digest: string;
   /** What they are, in a few words, for example `2 MCP servers, 1 hook`. */
   readonly summary: string;
@@ -1286,8 +1290,9 @@ export interface InsertCell {
   readonly index: number;
   readonly cell: NewCell;
   /**
-   * The id of the cell that the new one comes directly behind; empty for the top. It counts more than `index`: cells
-   * may have moved since the change was worked out. If that cell is gone, the change is refused.
+   * The id of the cell directly before the new one; empty for the top of the notebook. If it is present, `index` is
+   * ignored, because cells may have moved since the change was computed. If that cell no longer exists, the change is
+   * refused.
    */
   readonly after?: string;
   /** Whether the cell's metadata says then that the assistant has written in it (`jupyter_eca.written`). */
@@ -1372,7 +1377,7 @@ export interface KernelExecuteResult {
 
 /** A picture that code has shown, or a figure that can be drawn as one. */
 export interface KernelPicture {
-  /** The name by which the text of the outputs speaks of it: `picture 1`. */
+  /** The name of the picture in the text of the outputs: `picture 1`. */
   readonly name: string;
   /** The MIME type, such as `image/png`. */
   readonly mediaType: string;
@@ -1569,7 +1574,7 @@ export interface MoveCell {
   readonly cellId: string;
   /** The index of the cell after the move. */
   readonly index: number;
-  /** The id of the cell that it comes directly behind; see `InsertCell`. */
+  /** The id of the cell that is directly before it after the move; see `InsertCell`. */
   readonly after?: string;
 }
 
@@ -1725,7 +1730,7 @@ export interface OutputContext {
 export interface OutsideCost {
   /** The name of the agent for the user. */
   readonly agent: string;
-  /** US dollars; absent when the agent does not say them. */
+  /** US dollars; absent when the agent does not report them. */
   readonly cost?: number;
 }
 
@@ -2158,14 +2163,17 @@ export interface SubagentDetails {
   readonly maxSteps?: number;
 }
 
-/** A table of a database, to which a variable in the kernel is a connection. */
+/** A table of a database. A variable in the kernel is a connection to this database. */
 export interface TableContext {
   /** The word that stands for the context in a message. */
   readonly label?: string;
   /** A short text by which the user recognizes the context. */
   readonly description?: string;
   readonly type: 'table';
-  /** The name of the table, after its connection and a dot where several connections have a table of that name. */
+  /**
+   * The name of the table. If several connections have a table of this name, the variable of the connection and a dot
+   * come before it.
+   */
   readonly name: string;
 }
 
@@ -2354,7 +2362,7 @@ export interface ToolCalledContent {
   readonly whole?: number;
 }
 
-/** Replaces the tools that the client has lent before. Running calls go on. */
+/** Replaces the tools that the client has lent before. Running calls are not stopped. */
 export interface ToolLendParams {
   readonly tools: readonly LentTool[];
 }
@@ -2454,8 +2462,8 @@ export interface UsageContent {
 }
 
 /**
- * A variable, or a table of a database that a variable leads to. Such a table has the name of the variable, a dot,
- * and its own name. The kernel limits the size of `preview`, `sample` and `image`.
+ * A variable, or a table of a database to which a variable is a connection. Such a table has the name of the
+ * variable, a dot, and its own name. The kernel limits the size of `preview`, `sample` and `image`.
  */
 export interface Variable {
   readonly name: string;
@@ -2479,8 +2487,8 @@ export interface Variable {
   /** A PNG in base64; only for a variable that was asked for by name. */
   readonly image?: string;
   /**
-   * Of a connection to a database: the kind of the database. If the variable was asked for by name, it has the address
-   * too, without secrets.
+   * For a connection to a database: the kind of the database. If the variable was asked for by name, also the address,
+   * without secrets.
    */
   readonly database?: string;
   /** The tables of a connection that was asked for by name. */

@@ -143,7 +143,7 @@ class UserPage:
     async def type(self, path: str, cell: str, source: str) -> None:
         """Replace the source of a cell by hand."""
         document = await self._files.read(path)
-        was = cast("wire.NotebookCell", document.cell(cell)).source
+        was = cast("wire.NotebookCell", document.find_cell(cell)).source
         await self._files.edit("", path, [wire.EditCell(cell_id=cell, was=was, source=source)])
 
     async def read(self, path: str) -> wire.NotebookDocument:

@@ -71,7 +71,9 @@ def _environment(home: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def rule(config: Config, agent: str, command: str, *, trust: bool = False) -> Decision:
-    return decide(resolve(config).agent(agent).policy, SHELL, {"command": command}, frozenset(), trust=trust).decision
+    return decide(
+        resolve(config).get_agent(agent).policy, SHELL, {"command": command}, frozenset(), trust=trust
+    ).decision
 
 
 def read(key: str) -> Callable[[Config], Any]:
@@ -119,15 +121,15 @@ TRIES: dict[str, tuple[Json, Json, Callable[[Config], Any], Any]] = {
         {"allow": {"agents": ["tutor"]}},
         {"defaultAgent": "code", "agent": {"tutor": {"systemPrompt": "Solve it."}, "mine": {"inherit": "code"}}},
         lambda config: (
-            [name for name in ("code", "mine", "plan", "tutor") if resolve(config).agent(name).name == name],
-            resolve(config).agent("code").prompt.split(" beside")[0],
+            [name for name in ("code", "mine", "plan", "tutor") if resolve(config).get_agent(name).name == name],
+            resolve(config).get_agent("code").prompt.split(" beside")[0],
         ),
         (["tutor"], "You are a tutor"),
     ),
     "an agent of the policy itself": (
         {"allow": {"agents": ["lab-*"]}, "locked": {"agent": {"lab-1": {"inherit": "tutor", "systemPrompt": "Ask."}}}},
         {"agent": {"lab-1": {"inherit": "code"}, "lab-2": {"inherit": "code"}}},
-        lambda config: (resolve(config).list_selectable(), resolve(config).agent("code").prompt),
+        lambda config: (resolve(config).list_selectable(), resolve(config).get_agent("code").prompt),
         (("lab-1",), "Ask."),
     ),
     "a policy that names no agent that exists": (
@@ -261,7 +263,7 @@ TRIES: dict[str, tuple[Json, Json, Callable[[Config], Any], Any]] = {
     "the policy itself": (
         {"features": {"trust": "force-off"}},
         {"policy": {"documents": []}, "env": {VARIABLE: "{}", SERVER_VARIABLE: "{}"}},
-        lambda config: bool(config.policy.refuse_feature(Feature.TRUST)),
+        lambda config: bool(config.policy.find_feature_refusal(Feature.TRUST)),
         True,
     ),
 }
@@ -328,8 +330,8 @@ def test_all_documents_hold_and_none_loosens_another(home: Path, project: Path) 
     ENVIRONMENT.update({VARIABLE: str(named), SERVER_VARIABLE: json.dumps({"features": {"hooks": "force-off"}})})
     config = by_user(home, project, {"budget": {"perDay": 9}})
     assert config.budget.per_day == 2.0
-    assert config.policy.refuse_feature(Feature.TRUST)
-    assert config.policy.refuse_feature(Feature.HOOKS)
+    assert config.policy.find_feature_refusal(Feature.TRUST)
+    assert config.policy.find_feature_refusal(Feature.HOOKS)
     assert len(config.policy.names) == 3
 
 
@@ -359,15 +361,15 @@ def test_with_a_broken_policy_everything_is_off_that_asks_or_leaves_the_machine_
     assert rule(config, "code", "ls", trust=True) is Decision.DENY
     assert decide(config.tool_call.approval, ToolSpec("read_file", "", {}), {}, frozenset()).decision is Decision.ALLOW
     policy = config.policy
-    assert policy.refuse_url("https://api.anthropic.com")
-    assert not policy.refuse_url("http://127.0.0.1:11434")
-    assert policy.refuse_mcp_server(("npx", "server"), None)
-    assert policy.refuse_outside_agent(("claude",))
-    assert policy.refuse_feature(Feature.TYPED_KEYS)
+    assert policy.find_url_refusal("https://api.anthropic.com")
+    assert not policy.find_url_refusal("http://127.0.0.1:11434")
+    assert policy.find_mcp_server_refusal(("npx", "server"), None)
+    assert policy.find_outside_agent_refusal(("claude",))
+    assert policy.find_feature_refusal(Feature.TYPED_KEYS)
     sentence = config.warnings[0]
     assert "has an error" in sentence
     assert VARIABLE in sentence or written in sentence
-    assert sentence in policy.refuse_feature(Feature.TRUST)
+    assert sentence in policy.find_feature_refusal(Feature.TRUST)
 
 
 def test_a_policy_file_that_changes_is_noticed(home: Path, project: Path) -> None:
@@ -441,14 +443,14 @@ def test_an_address_is_allowed_by_the_patterns_of_the_policy(
     policy: Json, url: str, allowed: bool, home: Path, project: Path
 ) -> None:
     ENVIRONMENT[VARIABLE] = json.dumps(policy)
-    assert bool(by_user(home, project, {}).policy.refuse_url(url)) is not allowed
+    assert bool(by_user(home, project, {}).policy.find_url_refusal(url)) is not allowed
 
 
 def test_a_server_with_a_url_and_a_command_must_be_allowed_with_both(home: Path, project: Path) -> None:
     ENVIRONMENT[VARIABLE] = json.dumps({"allow": {"mcpServers": ["https://house.example/*"]}})
     policy = by_user(home, project, {}).policy
-    assert policy.refuse_mcp_server(("evil", "serve"), "https://house.example/mcp")
-    assert not policy.refuse_mcp_server(("",), "https://house.example/mcp")
+    assert policy.find_mcp_server_refusal(("evil", "serve"), "https://house.example/mcp")
+    assert not policy.find_mcp_server_refusal(("",), "https://house.example/mcp")
 
 
 LISTS: Json = {
@@ -501,10 +503,10 @@ def test_a_pattern_for_a_command_allows_no_other_command(
     ENVIRONMENT[VARIABLE] = json.dumps(LISTS)
     policy = by_user(home, project, {}).policy
     refusal = {
-        "hooks": lambda: policy.refuse_hook((command,)),
-        "customTools": lambda: policy.refuse_custom_tool(command),
-        "mcpServers": lambda: policy.refuse_mcp_server(command.split(" "), None),
-        "outsideAgents": lambda: policy.refuse_outside_agent(command.split(" ")),
+        "hooks": lambda: policy.find_hook_refusal((command,)),
+        "customTools": lambda: policy.find_custom_tool_refusal(command),
+        "mcpServers": lambda: policy.find_mcp_server_refusal(command.split(" "), None),
+        "outsideAgents": lambda: policy.find_outside_agent_refusal(command.split(" ")),
     }[kind]()
     assert bool(refusal) is not allowed
 
@@ -521,7 +523,7 @@ def test_an_allowed_program_gets_no_variable_that_makes_it_run_something_else(
     agents = resolve(config).agents
     assert "other" in agents
     assert "mine" not in agents
-    refusal = config.policy.refuse_mcp_server(("/opt/servers/good",), None, "mine", ["TOKEN", variable])
+    refusal = config.policy.find_mcp_server_refusal(("/opt/servers/good",), None, "mine", ["TOKEN", variable])
     assert f"`{variable}`" in refusal
 
 
@@ -529,16 +531,16 @@ def test_a_variable_that_the_policy_sets_itself_is_not_refused(home: Path, proje
     house = {"command": "/opt/servers/good", "env": {"PATH": "/opt/bin"}}
     ENVIRONMENT[VARIABLE] = json.dumps({**LISTS, "locked": {"mcpServers": {"house": house}}})
     policy = by_user(home, project, {}).policy
-    assert not policy.refuse_mcp_server(("/opt/servers/good",), None, "house", ["PATH"])
-    assert policy.refuse_mcp_server(("/opt/servers/good",), None, "other", ["PATH"])
+    assert not policy.find_mcp_server_refusal(("/opt/servers/good",), None, "house", ["PATH"])
+    assert policy.find_mcp_server_refusal(("/opt/servers/good",), None, "other", ["PATH"])
 
 
 def test_where_all_programs_are_allowed_variables_are_too(home: Path, project: Path) -> None:
     ENVIRONMENT[VARIABLE] = json.dumps({"allow": {"mcpServers": ["*"]}, "deny": {"mcpServers": ["evil*"]}})
-    assert not by_user(home, project, {}).policy.refuse_mcp_server(("any", "one"), None, "mine", ["PATH"])
+    assert not by_user(home, project, {}).policy.find_mcp_server_refusal(("any", "one"), None, "mine", ["PATH"])
 
 
 def test_a_policy_file_of_the_system_that_leads_nowhere_is_an_error(home: Path, project: Path) -> None:
     (home / "system").mkdir()
     (home / "system" / sources.FILE_NAME).symlink_to(home / "nothing.json")
-    assert by_user(home, project, {}).policy.refuse_feature(Feature.TRUST)
+    assert by_user(home, project, {}).policy.find_feature_refusal(Feature.TRUST)

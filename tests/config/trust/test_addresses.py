@@ -31,7 +31,7 @@ def sent(config: Config, name: str) -> str:
     """All that goes to the address of a provider."""
     settings = Catalog(loader.find("providers", "PROVIDER"), config).entries()[name].settings
     key = settings.key.get_secret_value() if settings.key else ""
-    return f"{settings.url} {key} {settings.headers('m')}"
+    return f"{settings.url} {key} {settings.get_headers('m')}"
 
 
 @pytest.mark.parametrize("change", [{"url": "https://evil"}, {"completionUrlRelativePath": "@evil/"}])

@@ -23,7 +23,7 @@ SHELL = ToolSpec("shell_command", "", {})
 
 
 def decision(config: Config, command: str, agent: str = "") -> Decision:
-    return decide(resolve(config).agent(agent).policy, SHELL, {"command": command}, frozenset()).decision
+    return decide(resolve(config).get_agent(agent).policy, SHELL, {"command": command}, frozenset()).decision
 
 
 def approval(**rules: Any) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def test_both_rules_hold_where_both_are_narrow(home: Path, project: Path, trust:
     locally(project, approval(deny={"shell_command": {"argsMatchers": {"timeout": ["9"]}}}))
     config = read_config((project,), home=home, trust=trust)
     assert [decision(config, "rm x"), decision(config, "ls")] == [Decision.DENY, Decision.ASK]
-    policy = resolve(config).agent("plan").policy
+    policy = resolve(config).get_agent("plan").policy
     assert decide(policy, SHELL, {"command": "ls", "timeout": 9}, frozenset()).decision is Decision.DENY
 
 
@@ -83,7 +83,11 @@ def test_each_of_the_rules_is_listed_with_its_file(home: Path, project: Path) ->
     theirs = globally(home, approval(deny={"shell_command": {"argsMatchers": {"command": ["rm.*"]}}}))
     locally(project, approval(deny={"shell_command": {"argsMatchers": {"command": ["mv.*"]}}}))
     config = read_config((project,), home=home)
-    rules = [rule for rule in list_rules(config, ConfigSources.of(config, (project,), home)) if rule.decision == "deny"]
+    rules = [
+        rule
+        for rule in list_rules(config, ConfigSources.from_config(config, (project,), home))
+        if rule.decision == "deny"
+    ]
     assert [(rule.args_matchers, rule.files) for rule in rules] == [
         ({"command": ("rm.*",)}, (str(theirs),)),
         ({"command": ("mv.*",)}, (".eca/config.json",)),

@@ -8,7 +8,7 @@ import pytest
 
 from jupyter_eca.engine.approval.approval_scope import list_scopes
 from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets
-from jupyter_eca.engine.approval.policy import Adjusted, Decision, Policy, Rule, decide
+from jupyter_eca.engine.approval.policy import CallAdjustment, Decision, Policy, Rule, decide
 from jupyter_eca.engine.approval.review_time import ReviewSituation, choose_review_time, may_run_code
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.plugins.tools.cell_edits import (
@@ -43,7 +43,7 @@ def choose(
     subagent: bool = False,
     kept: bool = True,
 ) -> ReviewTime:
-    return choose_review_time(ReviewSituation(setting, shown, subagent), tool, targets, details, is_kept=kept)
+    return choose_review_time(ReviewSituation(setting, shown, subagent), tool, targets, details, can_be_undone=kept)
 
 
 def at(*forms: str) -> CallTargets:
@@ -121,11 +121,11 @@ def test_the_setting_counts_only_where_no_rule_decides(review: ReviewTime) -> No
 
 def test_a_hook_that_asks_is_asked_about_whatever_the_setting_is() -> None:
     allowed = decide(Policy(), edit_file.spec, {}, frozenset(), review=NEVER)
-    assert Adjusted(decision=Decision.ASK).apply_to(allowed).decision is Decision.ASK
+    assert CallAdjustment(decision=Decision.ASK).apply_to(allowed).decision is Decision.ASK
 
 
 RUNS = (shell_command, run_code, notebook_run_cells, move_file)
-OTHERS = ToolSpec("work", "", {}, server="away", origin=Origin.MCP, reads=True)
+OTHERS = ToolSpec("work", "", {}, server="away", origin=Origin.MCP, only_reads=True)
 
 
 @pytest.mark.parametrize("tool", [*(tool.spec for tool in RUNS), OTHERS, ToolSpec("make", "", {}, definition="make")])
@@ -134,12 +134,14 @@ def test_what_may_run_an_unseen_change_is_asked_about_though_a_rule_or_an_approv
     arguments = {"command": "make test"}
     assert decide(policy, tool, arguments, frozenset()).decision is Decision.ALLOW
     asked = decide(policy, tool, arguments, frozenset(), unreviewed_path="a.py")
-    assert (asked.decision, asked.is_final) == (Decision.ASK, True)
+    assert (asked.decision, asked.needs_approval_each_time) == (Decision.ASK, True)
     remembered = frozenset(list_scopes(tool, arguments, find_targets(tool, arguments)))
     allowed = Decision.ALLOW if remembered else Decision.ASK
     assert decide(Policy(), tool, arguments, remembered).decision is allowed
     assert decide(Policy(), tool, arguments, remembered, unreviewed_path="a.py").decision is Decision.ASK
-    assert decide(Policy(by_default=Decision.ALLOW), tool, arguments, frozenset(), unreviewed_path="a.py").is_final
+    assert decide(
+        Policy(by_default=Decision.ALLOW), tool, arguments, frozenset(), unreviewed_path="a.py"
+    ).needs_approval_each_time
     # Denials stay denials, and trust is a decision of the user to be asked nothing.
     assert (
         decide(Policy(by_default=Decision.DENY), tool, {}, frozenset(), unreviewed_path="a").decision is Decision.DENY
@@ -148,7 +150,7 @@ def test_what_may_run_an_unseen_change_is_asked_about_though_a_rule_or_an_approv
 
 
 def test_what_runs_nothing_of_the_workspace_needs_no_question_for_it() -> None:
-    for tool in (ToolSpec("spawn_agent", "", {}), bg_job.spec, ToolSpec("read_file", "", {}, reads=True)):
+    for tool in (ToolSpec("spawn_agent", "", {}), bg_job.spec, ToolSpec("read_file", "", {}, only_reads=True)):
         assert not may_run_code(tool, None)
     assert may_run_code(ToolSpec("bg_job", "", {}, definition="make"), None)
     assert may_run_code(ToolSpec("bg_job", "", {}, server="away", origin=Origin.MCP), None)

@@ -63,8 +63,8 @@ async def test_the_default_agent_and_its_variant_are_set_from_the_names_that_exi
         assert find(after, "defaultAgent").file == "~/home/eca/config.json"
         after = await set_default(client, "agent.code.variant", choice="high")
         assert find(after, "agent.code.variant").choice == "high"
-        assert table.host.current.resolved.agent().name == "plan"
-        assert table.host.current.resolved.agent("code").variant == "high"
+        assert table.host.current.resolved.get_agent().name == "plan"
+        assert table.host.current.resolved.get_agent("code").variant == "high"
 
 
 async def test_a_default_that_the_workspace_sets_is_named_with_its_file(

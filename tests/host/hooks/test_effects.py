@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.approval.policy import Adjusted, Decision, Verdict
+from jupyter_eca.engine.approval.policy import CallAdjustment, Decision, Verdict
 from jupyter_eca.host.hooks import HookReply, HookType, combine, format_output_and_errors, update_input
 
 WORDS = st.text(max_size=8)
@@ -64,7 +64,7 @@ def test_a_hook_that_failed_has_no_say(type: HookType, replies: list[HookReply])
 @given(st.sampled_from(Decision), REPLIES)
 def test_hooks_never_make_a_decision_of_the_rules_milder(ruled: Decision, replies: list[HookReply]) -> None:
     effects = combine(HookType.PRE_TOOL_CALL, replies)
-    decided = Adjusted(decision=effects.decision, words=effects.denial_reason).apply_to(Verdict(ruled)).decision
+    decided = CallAdjustment(decision=effects.decision, words=effects.denial_reason).apply_to(Verdict(ruled)).decision
     assert ORDER.index(decided) == max(ORDER.index(one) for one in (ruled, effects.decision or ruled))
 
 

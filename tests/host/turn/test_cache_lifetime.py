@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.engine.model.cache_lifetime import LONG, SHORT, ChatRhythm
+from jupyter_eca.engine.model.cache_lifetime import LONG_MS, SHORT_MS, ChatRhythm
 from jupyter_eca.plugins.providers.scripted import Script
 from tests.support.anthropic_server import LoopbackAnthropic
 from tests.support.host_and_client import answer, desk
@@ -38,14 +38,14 @@ def test_a_pause_that_only_the_long_lifetime_bridges_shows_the_rhythm(pauses: tu
     for pause in pauses:
         at += pause
         rhythm = rhythm.add_request(at)
-    assert rhythm.pauses is for_hour
-    assert (SHORT, LONG) == (5 * MINUTE, 60 * MINUTE)
+    assert rhythm.has_paused is for_hour
+    assert (SHORT_MS, LONG_MS) == (5 * MINUTE, 60 * MINUTE)
 
 
 async def pause(table: Desk, milliseconds: int) -> None:
     """Let the last request of the chat be older."""
     live = await table.host.chats.load("chat")
-    live.rhythm = replace(live.rhythm, last=live.rhythm.last - milliseconds)
+    live.rhythm = replace(live.rhythm, last_request_at=live.rhythm.last_request_at - milliseconds)
 
 
 def list_marks(body: dict[str, Any]) -> list[dict[str, Any]]:

@@ -72,8 +72,8 @@ async def test_another_agent_counts_for_the_next_question(tmp_path: Path) -> Non
     async with desk(tmp_path, RULES) as table:
         client = await table.client()
         acting, planning = await ask(table, client), await ask(table, client, "plan")
-        assert planning.plans
-        assert not acting.plans
+        assert planning.plan_mode
+        assert not acting.plan_mode
         assert names(await ask(table, client, "code")) == names(acting)
 
 

@@ -136,7 +136,7 @@ RULES: dict[str, Any] = {"deny": {"eca__skill": {"argsMatchers": {"name": ["clea
 
 
 async def test_rules_select_the_tool_by_the_name_that_the_catalogue_of_skills_knows() -> None:
-    assert (get_selector(tool.spec), tool.reads) == (get_selector(SKILL_TOOL), True)
+    assert (get_selector(tool.spec), tool.only_reads) == (get_selector(SKILL_TOOL), True)
 
 
 async def test_a_skill_that_the_rules_deny_is_neither_listed_nor_loaded(project: Path) -> None:

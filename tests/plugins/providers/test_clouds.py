@@ -227,4 +227,4 @@ async def test_the_models_of_the_clouds_are_those_of_the_configuration_and_think
     assert await among.models() == (f"bedrock/{BEDROCK}",)
     assert among.variants(f"bedrock/{BEDROCK}") == ("low", "medium", "high")
     chosen = among.choose(f"bedrock/{BEDROCK}", thinks=True)
-    assert chosen.settings.payload(BEDROCK)["thinking"]["type"] == "enabled"
+    assert chosen.settings.get_payload(BEDROCK)["thinking"]["type"] == "enabled"

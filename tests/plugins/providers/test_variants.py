@@ -134,8 +134,8 @@ def test_a_variant_replaces_another_kind_of_thinking_and_keeps_what_is_beside_it
 def test_a_chat_without_a_variant_asks_a_model_to_think_at_its_own_effort(model: str, thinking: object) -> None:
     for variant in ("", "huge"):
         settings = catalog().choose(f"anthropic/{model}", variant, thinks=True).settings
-        assert settings.payload(model) == ({} if thinking is None else {"thinking": thinking})
-    assert catalog().choose(f"anthropic/{model}").settings.payload(model) == {}
+        assert settings.get_payload(model) == ({} if thinking is None else {"thinking": thinking})
+    assert catalog().choose(f"anthropic/{model}").settings.get_payload(model) == {}
 
 
 @pytest.mark.parametrize("payload", [{"thinking": None}, {"temperature": 1}, {"tool_choice": {"type": "none"}}])
@@ -144,13 +144,13 @@ def test_the_configuration_can_forbid_to_think(payload: dict[str, Any], of_model
     own = {"extraPayload": payload}
     provider = {"models": {"claude-opus-5-5": own}} if of_model else own
     chosen = catalog(providers={"anthropic": provider}).choose("anthropic/claude-opus-5-5", thinks=True)
-    assert chosen.settings.payload("claude-opus-5-5") == payload
+    assert chosen.settings.get_payload("claude-opus-5-5") == payload
 
 
 def test_a_variant_sets_the_level_of_gemini_and_keeps_its_thoughts() -> None:
     among = Catalog({"c": openai_chat.PROVIDER}, Config())
     assert among.variants("google/gemini-3.8-flash") == ("low", "medium", "high")
-    payload = among.choose("google/gemini-3.8-flash", "low", thinks=True).settings.payload("gemini-3.8-flash")
+    payload = among.choose("google/gemini-3.8-flash", "low", thinks=True).settings.get_payload("gemini-3.8-flash")
     thinking = {"include_thoughts": True, "thinking_level": "low"}
     assert payload == {"extra_body": {"google": {"thinking_config": thinking}}}
 

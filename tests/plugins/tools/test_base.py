@@ -34,7 +34,7 @@ def context(tmp_path: Path) -> ToolContext:
 
 
 def test_a_function_becomes_a_tool_with_its_signature_as_schema() -> None:
-    assert (greet.spec.name, greet.spec.server, greet.reads, greet.needs) == ("greet", "eca", True, frozenset())
+    assert (greet.spec.name, greet.spec.server, greet.only_reads, greet.needs) == ("greet", "eca", True, frozenset())
     assert greet.spec.description == "Greet somebody.\n\nAs often as asked."
     assert greet.spec.parameters == {
         "type": "object",

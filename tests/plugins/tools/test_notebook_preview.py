@@ -99,8 +99,8 @@ async def test_a_change_that_could_not_be_made_is_named_to_the_model(
 
 async def test_it_is_for_plan_mode_alone_and_runs_unasked(tmp_path: Path) -> None:
     allowed = read_config((tmp_path,), home=tmp_path, environment={}).tool_call.approval.allow
-    assert allowed["preview_notebook_change"].always
-    assert (preview_notebook_change.reads, preview_notebook_change.agents) == (True, frozenset({"plan"}))
+    assert allowed["preview_notebook_change"].selects_every_call
+    assert (preview_notebook_change.only_reads, preview_notebook_change.agents) == (True, frozenset({"plan"}))
     async with room(tmp_path, *CELLS) as there:
         done: ToolCalledContent = await there.call("preview_notebook_change", changes=FOUR)
         assert "There is no tool 'preview_notebook_change'" in result(done)

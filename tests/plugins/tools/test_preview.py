@@ -77,7 +77,7 @@ async def test_a_plan_shows_a_change_and_writes_nothing(context: ToolContext, tm
     assert "-two\n+2\n" in result.text
     assert "nothing was changed" in result.text
     assert contents(tmp_path) == before
-    assert (preview_file_change.reads, preview_file_change.agents) == (True, frozenset({"plan"}))
+    assert (preview_file_change.only_reads, preview_file_change.agents) == (True, frozenset({"plan"}))
 
 
 async def test_a_plan_shows_a_new_file_and_one_that_is_there_is_not_taken_for_new(

@@ -136,7 +136,7 @@ async def test_a_change_that_cannot_be_made_undoes_those_before_it(at: Answer, w
 @pytest.mark.parametrize("id", ["intro", "ran"])
 async def test_a_deleted_cell_is_put_back_with_all_it_had(at: Answer, id: str) -> None:
     path = await given(at, usual())
-    before, cell = await at.now(path), (await at.notebooks.read(path)).cell(id)
+    before, cell = await at.now(path), (await at.notebooks.read(path)).find_cell(id)
     assert cell is not None
     await at.notebooks.edit("chat", path, (DeleteCell(cell_id=id, was=cell.source),))
     assert len((await at.now(path)).cells) == 2
@@ -146,7 +146,7 @@ async def test_a_deleted_cell_is_put_back_with_all_it_had(at: Answer, id: str) -
 
 async def test_a_changed_cell_is_put_back_in_its_place(at: Answer) -> None:
     path = await given(at, usual())
-    before, cell = await at.now(path), (await at.notebooks.read(path)).cell("ran")
+    before, cell = await at.now(path), (await at.notebooks.read(path)).find_cell("ran")
     assert cell is not None
     changes = (EditCell(cell_id="ran", was=cell.source, source="other"), MoveCell(cell_id="intro", index=2))
     await at.notebooks.edit("chat", path, changes)
@@ -160,7 +160,7 @@ async def test_a_changed_cell_is_put_back_in_its_place(at: Answer) -> None:
 
 async def test_a_cell_that_is_of_another_type_by_now_is_put_back_as_the_one_it_was(at: Answer) -> None:
     path = await given(at, usual())
-    before, cell = await at.now(path), (await at.notebooks.read(path)).cell("ran")
+    before, cell = await at.now(path), (await at.notebooks.read(path)).find_cell("ran")
     assert cell is not None
     words = InsertCell(index=1, cell=new("ran", "*words*", CellType.MARKDOWN))
     await at.notebooks.edit("chat", path, (DeleteCell(cell_id="ran", was=cell.source), words))

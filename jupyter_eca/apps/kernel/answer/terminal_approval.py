@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.apps.kernel.answer.tool_details import describe_call_as_text
 from jupyter_eca.apps.kernel.engine.interrupt import handle_interrupts_in_input
-from jupyter_eca.engine.text.exact_text import as_typed_text
+from jupyter_eca.engine.text.exact_text import as_terminal_text
 from jupyter_eca.transport.eca_client import CallDecision
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def ask_decision(call: TranscriptCall) -> CallDecision:
     question = f"\n{name} wants to run:\n{description}\nRun it? [y]es, {session}[n]o, or why not: "
     try:
         with handle_interrupts_in_input():
-            answer = input(as_typed_text(question))
+            answer = input(as_terminal_text(question))
     except EOFError:
         return CallDecision(approved=False)
     match answer.strip().lower():

@@ -10,7 +10,7 @@ import getpass
 from typing import TYPE_CHECKING
 
 from jupyter_eca.apps.kernel.engine.interrupt import handle_interrupts_in_input
-from jupyter_eca.engine.text.exact_text import as_typed_text
+from jupyter_eca.engine.text.exact_text import as_terminal_text
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def ask_question(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         for line, option in zip(lines, options, strict=True)
     ]
     hint = "Number" + (" or answer" if question.allow_freeform else "") if options else "Answer"
-    text = as_typed_text("\n".join([question.question, *lines]))
+    text = as_terminal_text("\n".join([question.question, *lines]))
     try:
         with handle_interrupts_in_input():
             words = _read_secret(f"\n{text}\n") if question.secret else input(f"\n{text}\n{hint}: ")

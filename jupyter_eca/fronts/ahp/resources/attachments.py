@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from jupyter_eca.protocol.ahp.content import MessageAttachment, Selected, UserMessage
+    from jupyter_eca.protocol.ahp.content import MessageAttachment, SelectedPart, UserMessage
 
 # A key in an attachment's `_meta`. It marks an attachment that we offered as a completion. Its value is the context. A
 # client sends it back unchanged.
@@ -74,7 +74,7 @@ def _make_embedded_context(attachment: EmbeddedAttachment) -> ChatContext:
     return TextContext(label=attachment.label, content=text)
 
 
-def read_lines(selected: Selected | None) -> LinesRange | None:
+def read_lines(selected: SelectedPart | None) -> LinesRange | None:
     """Return the lines of a selection, counted from 1. The protocol counts from 0."""
     if selected is None:
         return None

@@ -69,7 +69,7 @@ def refuse_session_action(state: Json, action: actions.SessionAction, client: st
             return _refuse_toggle(state, uri)
         case actions.ConfigChanged(config=config):
             return refuse_config(get_object(state, "config"), config)
-        case actions.Truncated(turn_id=turn) if turn is not None:
+        case actions.TurnsTruncated(turn_id=turn) if turn is not None:
             known = any(known_turn["id"] == turn for known_turn in get_list(state, "turns"))
             return None if known else "There is no such turn."
         case actions.PendingMessageSet(user_message=message):

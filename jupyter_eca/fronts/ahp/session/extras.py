@@ -85,7 +85,7 @@ def _describe_tool(tool: Tool) -> Json:
         "name": tool.spec.name,
         "description": tool.spec.description,
         "inputSchema": schema,
-        "annotations": {"readOnlyHint": tool.reads},
+        "annotations": {"readOnlyHint": tool.only_reads},
     }
 
 

@@ -259,7 +259,7 @@ class AhpSession:
         """Make the turns of the state the same as those in the stored events."""
         kept_turns = self._find_kept_turns(list(dict.fromkeys(event.turn for event in events if event.turn)))
         if kept_turns is not None:
-            self.dispatch(actions.Truncated(session=self.uri, turn_id=kept_turns[-1] if kept_turns else None))
+            self.dispatch(actions.TurnsTruncated(session=self.uri, turn_id=kept_turns[-1] if kept_turns else None))
             self._projection.forget()
         present = {*(str(turn["id"]) for turn in get_list(self.state, "turns")), self.turn}
         new_events = (
@@ -382,7 +382,7 @@ class AhpSession:
                 self._host.turns.choose(self.chat, config.read_choice(self.state))
             case actions.ActiveClientChanged() | actions.ActiveClientToolsChanged():
                 self.offer_client_tools()
-            case actions.Truncated():
+            case actions.TurnsTruncated():
                 self._truncate()
             case actions.PendingMessageSet(kind=kind):
                 if kind == "queued":

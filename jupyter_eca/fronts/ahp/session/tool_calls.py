@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.fronts.ahp.locales import Wording
-    from jupyter_eca.protocol.ahp.content import Confirmed
+    from jupyter_eca.protocol.ahp.content import ConfirmationReason
 
 # The names of tools that a client runs begin with this prefix, so that they differ from the names of our tools.
 CLIENT_PREFIX: Final = f"{CLIENT}__"
@@ -136,7 +136,7 @@ class ToolCallProjection:
         ids: _Ids,
         content: ToolCallRunContent | ToolCallRunningContent | _Ended,
         options: list[Json] | None = None,
-        confirmed: Confirmed | None = None,
+        confirmed: ConfirmationReason | None = None,
     ) -> actions.ToolCallReady:
         """Make the action that shows the arguments of a call. The change of a file that the call would make is added
         only if a user has to decide about the call.

@@ -55,7 +55,7 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
     if live is None or call is None or tool is None:
         raise RemoteError(_NOT_WAITING, ErrorCode.REFUSED)
     config = session.host.config
-    if refusal := config.policy.refuse_feature(Feature.ALLOW_RULES):
+    if refusal := config.policy.find_feature_refusal(Feature.ALLOW_RULES):
         return wire.ApprovalsProposeResult(why=refusal)
     allowed = config.tool_call.approval.allow
     targets = call.targets or find_targets(tool, call.arguments)
@@ -66,8 +66,8 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
     merged_rule = merge_rules(allowed.get(selector), rule) or rule
     policy = _build_policy_with(config, live.state.setup.agent, selector, merged_rule)
     decided = decide(policy, tool, call.arguments, frozenset(), targets=targets, loads=call.loads)
-    verdict = call.adjusted.apply_to(decided)  # a hook of the user may have decided otherwise
-    if verdict.is_final:  # such a call needs approval each time, whatever the rules say
+    verdict = call.adjustment.apply_to(decided)  # a hook of the user may have decided otherwise
+    if verdict.needs_approval_each_time:  # such a call needs approval each time, whatever the rules say
         return wire.ApprovalsProposeResult(why=_EACH_TIME.format(describe_cause(verdict.decision, verdict.cause)))
     if verdict.decision is not Decision.ALLOW:
         cause = verdict.cause.rule if verdict.cause else None
@@ -84,13 +84,13 @@ def _build_policy_with(config: Config, name: str, selector: str, rule: Rule) -> 
     policy = config.tool_call.approval
     policy = policy.model_copy(update={"allow": {**policy.allow, selector: rule}})
     tool_call = config.tool_call.model_copy(update={"approval": policy})
-    return resolve(config.model_copy(update={"tool_call": tool_call})).agent(name).policy
+    return resolve(config.model_copy(update={"tool_call": tool_call})).get_agent(name).policy
 
 
 async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.ApprovalsAddResult:
     """Add a rule to a file. Raises: RemoteError, LocalError."""
     check_may_change_config(session)
-    refusal = session.host.config.policy.refuse_feature(Feature.ALLOW_RULES)
+    refusal = session.host.config.policy.find_feature_refusal(Feature.ALLOW_RULES)
     if refusal and params.decision == Decision.ALLOW:
         raise LocalError(refusal)
     try:

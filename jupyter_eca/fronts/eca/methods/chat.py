@@ -202,7 +202,7 @@ async def _select_option(session: EcaSession, id: str, option: str, value: str) 
     host = session.host
     live = await host.chats.load(id)
     try:
-        agent = host.current.resolved.agent(live.choice.agent)
+        agent = host.current.resolved.get_agent(live.choice.agent)
         await host.outside_agents.choose_option(live, agent, option, value)
     except EcaError as error:
         _warn(session, str(error))

@@ -261,7 +261,7 @@ async def update(session: EcaSession, params: chats.ChatUpdateParams) -> Done:
         await session.host.archive.rename(id, params.title)
     if params.trust is not None:
         check_may_approve(session)
-        if params.trust and (refusal := session.host.config.policy.refuse_feature(Feature.TRUST)):
+        if params.trust and (refusal := session.host.config.policy.find_feature_refusal(Feature.TRUST)):
             raise RemoteError(refusal, ErrorCode.REFUSED)
         await session.host.chats.load(id)
         session.host.turns.choose(id, Choice(trust=params.trust))

@@ -49,7 +49,7 @@ async def initialize(session: EcaSession, params: lifecycle.InitializeParams) ->
         models=models,
         chat_default_model=default,
         chat_behaviors=resolved.list_selectable(session.default_agent),
-        chat_default_behavior=resolved.agent(session.default_agent).name,
+        chat_default_behavior=resolved.get_agent(session.default_agent).name,
         chat_welcome_message=resolved.config.welcome_message,
         rights=_describe_rights(session),
         user=session.door.access.user if session.dialect is Dialect.OWN else None,
@@ -71,7 +71,7 @@ def _use_client_agent(session: EcaSession, wanted: object) -> None:
     agent is set here for this client. A client that asks for the agent "plan" must not get an agent that changes files.
     """
     resolved = session.host.current.resolved
-    if isinstance(wanted, str) and resolved.agent(wanted).name != resolved.agent().name:
+    if isinstance(wanted, str) and resolved.get_agent(wanted).name != resolved.get_agent().name:
         session.choices[""] = Choice(agent=wanted)
 
 

@@ -37,7 +37,7 @@ class LinkTool(Plain):
     """The connection of the client."""
     spec: ToolSpec
     """The description of the tool for the model."""
-    reads: bool
+    only_reads: bool
     """Whether the tool changes nothing, as the client says."""
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:

@@ -167,7 +167,7 @@ async def _read_notebook(backend: Assistant, path: str, cell: str | None) -> dic
     document = await _find_notebooks(backend).read(path)
     if cell is None:
         return {**document.wire(), "cells": [_describe_cell(document, known) for known in document.cells]}
-    wanted = document.cell(cell)
+    wanted = document.find_cell(cell)
     if wanted is None:
         raise RefusedCall(f"{path} has no cell {cell!r}.")
     return _describe_cell(document, wanted)

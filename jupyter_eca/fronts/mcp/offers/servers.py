@@ -58,7 +58,7 @@ async def list_tools(call: AssistantCall) -> dict[str, Any]:
                 "name": tool.spec.name,
                 "server": tool.spec.server,
                 "description": tool.spec.description,
-                "onlyReads": tool.reads,
+                "onlyReads": tool.only_reads,
             }
             for tool in host.setups.list_tools("", context)
         ]

@@ -67,9 +67,9 @@ async def read_asking_place(surroundings: Surroundings, cell: str) -> Material |
     if (refusal := await _find_refusal(surroundings, path)) is not None:
         return refusal
     document, history = await open_notebook.document_with_history(surroundings, path)
-    if document.cell(cell) is None:
+    if document.find_cell(cell) is None:
         # A cell that asks several questions has the number of the question behind its id.
-        known = document.cell(cell.rpartition(".")[0])
+        known = document.find_cell(cell.rpartition(".")[0])
         running = (other for other in document.cells if other.state is CellState.RUNNING)
         cell = (known or next(running, None) or document.cells[0]).id if document.cells else ""
     return await _convert_place(surroundings, Place(document, history, cell, asks=True))
@@ -86,7 +86,7 @@ async def _find_refusal(surroundings: Surroundings, path: str) -> Material | Non
 
 def _read_selected(document: NotebookDocument, id: str, position: Range) -> str:
     """Return the selected text; empty if nothing is selected, or the cell no longer has these lines."""
-    cell, selection = document.cell(id), document.selection
+    cell, selection = document.find_cell(id), document.selection
     if cell is None or position.start == position.end:
         return ""
     if selection is not None and (selection.cell_id, selection.range) == (id, position):

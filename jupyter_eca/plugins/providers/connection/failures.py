@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from jupyter_eca import redaction
-from jupyter_eca.config.policy.local_address import is_here
+from jupyter_eca.config.policy.local_address import is_on_this_machine
 from jupyter_eca.errors import FailureKind, ProviderError
 
 # The status of each error type. An error in the middle of a stream comes after the status 200, so only its type says
@@ -211,7 +211,7 @@ def explain_unreachable(target: RequestTarget, error: BaseException) -> Provider
         case _:
             text = "Nothing answers at {url}. Check the network, that the server runs, and `providers.{provider}.url`."
     # A local server that does not answer was not started, so a retry is useless.
-    return ProviderError(target.fill_in(text), kind=FailureKind.NETWORK, retryable=not is_here(target.url))
+    return ProviderError(target.fill_in(text), kind=FailureKind.NETWORK, retryable=not is_on_this_machine(target.url))
 
 
 def explain_connect_timeout(target: RequestTarget, seconds: float) -> ProviderError:

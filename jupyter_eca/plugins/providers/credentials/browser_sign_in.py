@@ -20,7 +20,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 from urllib.parse import urlencode, urlsplit
 
-from jupyter_eca.config.policy.local_address import is_here
+from jupyter_eca.config.policy.local_address import is_on_this_machine
 from jupyter_eca.errors import LocalError
 from jupyter_eca.protocol.lifecycle import MessageType
 
@@ -140,7 +140,7 @@ class BrowserSignIn:
         body = {"code": code, "code_verifier": self.verifier, "code_challenge_method": "S256"}
         url = f"{self.url.rstrip('/')}/auth/keys"
         try:
-            answer = httpx2.post(url, json=body, timeout=_EXCHANGE_SECONDS, trust_env=not is_here(url))
+            answer = httpx2.post(url, json=body, timeout=_EXCHANGE_SECONDS, trust_env=not is_on_this_machine(url))
             return answer.status_code, answer.json() if answer.status_code == 200 else None
         except (httpx2.HTTPError, httpx2.InvalidURL):
             raise LocalError(_UNREACHABLE.format(label=self.label, url=self.url)) from None

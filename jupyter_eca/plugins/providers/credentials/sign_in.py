@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from jupyter_eca import redaction
 from jupyter_eca.config.credentials import StoredKey
 from jupyter_eca.config.policy.document import Feature
-from jupyter_eca.config.policy.local_address import is_here
+from jupyter_eca.config.policy.local_address import is_on_this_machine
 from jupyter_eca.errors import LocalError, ProviderError
 from jupyter_eca.plugins.providers import prices
 from jupyter_eca.plugins.providers.base import Bundles, Keyed, MayLackTools, Serves, SignsInByDevice
@@ -260,7 +260,7 @@ class Logins:
     def _find_keyed(self, name: str) -> tuple[CatalogEntry, Keyed]:
         """Return a provider that needs a key, and its plug. Raises: LocalError when there is none of this name."""
         entry = self._find_entry(name)
-        if refusal := self._catalog.config.policy.refuse_feature(Feature.TYPED_KEYS):
+        if refusal := self._catalog.config.policy.find_feature_refusal(Feature.TYPED_KEYS):
             raise LocalError(refusal)
         if not isinstance(entry.plug, Keyed):
             raise LocalError(_NO_KEY_WANTED.format(name=name))
@@ -274,8 +274,8 @@ class Logins:
         trial = self._catalog.key_outcomes.get(entry.settings)
         auth = _describe_auth(entry, trial, usable=bool(models))
         policy = self._catalog.config.policy
-        models = tuple(model for model in models if not policy.refuse_model(f"{name}/{model}"))
-        signs_in = isinstance(entry.plug, Keyed) and not policy.refuse_feature(Feature.TYPED_KEYS)
+        models = tuple(model for model in models if not policy.find_model_refusal(f"{name}/{model}"))
+        signs_in = isinstance(entry.plug, Keyed) and not policy.find_feature_refusal(Feature.TYPED_KEYS)
         return wire.ProviderStatus(
             id=name,
             label=entry.label,
@@ -302,7 +302,7 @@ class Logins:
                     reason=bool(self._catalog.variants(f"{name}/{model}")),
                     vision=bool(_READS_IMAGES.search(vendor)),
                     tools=model not in toolless,
-                    web_search=entry.plug.name in _SEARCHING_PLUGS and entry.settings.searches(model),
+                    web_search=entry.plug.name in _SEARCHING_PLUGS and entry.settings.can_search_web(model),
                 ),
                 cost=_choose_cost(chosen.get(model), rates.get(vendor)),
             )
@@ -335,7 +335,7 @@ def _describe_auth(entry: CatalogEntry, trial: wire.TrialOutcome | None, *, usab
         return wire.ProviderAuth(status=status, type="api-key", source=key.source, env_var=variable, trial=trial)
     if not isinstance(entry.plug, Keyed):
         return wire.ProviderAuth(status=wire.AuthStatus.LOCAL if usable else wire.AuthStatus.NOT_RUNNING)
-    if entry.settings.url and is_here(entry.settings.url):
+    if entry.settings.url and is_on_this_machine(entry.settings.url):
         return wire.ProviderAuth(status=wire.AuthStatus.LOCAL)  # the user's own server often needs no key
     return wire.ProviderAuth(status=wire.AuthStatus.UNAUTHENTICATED, env_var=key.variable)
 

@@ -37,7 +37,7 @@ class McpTool(Plain):
     name: str
     """The name of the tool at its server."""
     spec: ToolSpec
-    reads: bool
+    only_reads: bool
     """Whether the server says that the tool changes nothing. This counts for plan mode, but not for approvals."""
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
@@ -92,6 +92,6 @@ def make_mcp_tool(server: McpServer, tool: mcp_types.Tool) -> McpTool:
         server=server.name,
         origin=Origin.MCP,
         summary=f"{title} ({server.name})".replace("{", "{{").replace("}", "}}"),
-        reads=bool(hints and hints.read_only_hint),
+        only_reads=bool(hints and hints.read_only_hint),
     )
-    return McpTool(server, tool.name, spec, spec.reads)
+    return McpTool(server, tool.name, spec, spec.only_reads)

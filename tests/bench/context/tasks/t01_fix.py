@@ -39,7 +39,7 @@ class FixKeyError(Task):
         yield say('`share` looked for the column "Revenue"; it is "revenue". Cell 26 runs now.')
 
     async def check(self, session: Session) -> None:
-        cell = (await session.page.read(SALES)).cell("c25")
+        cell = (await session.page.read(SALES)).find_cell("c25")
         assert cell is not None
         assert cell.outputs[-1]["output_type"] == "execute_result", cell.outputs
 

@@ -83,7 +83,7 @@ class LongChat(Task):
             view = yield say(f"Turn {turn}. {ANSWER}")
 
     async def check(self, session: Session) -> None:
-        cell = (await session.page.read(SALES)).cell("c28")
+        cell = (await session.page.read(SALES)).find_cell("c28")
         assert cell is not None
         assert cell.source == "growth.round(2)"
 

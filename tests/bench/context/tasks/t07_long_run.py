@@ -68,7 +68,7 @@ class LongRun(Task):
         yield say("It got to step 31 before you stopped it.")
 
     async def check(self, session: Session) -> None:
-        cell = (await session.page.read(TRAIN)).cell("c02")
+        cell = (await session.page.read(TRAIN)).find_cell("c02")
         assert cell is not None
         assert "step 59" not in str(cell.outputs)
 

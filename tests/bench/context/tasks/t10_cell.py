@@ -53,7 +53,7 @@ class AskInCell(Task):
         yield say('"n/a" is no number. It is a missing value now, and the sum is 19.5.')
 
     async def check(self, session: Session) -> None:
-        cell = (await session.page.read(MAGIC)).cell("e02")
+        cell = (await session.page.read(MAGIC)).find_cell("e02")
         assert cell is not None
         assert FIXED in cell.source
 

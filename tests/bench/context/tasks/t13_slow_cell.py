@@ -55,7 +55,7 @@ class SpeedUp(Task):
         yield say("pandas does it at once for all rows; the sum is the same.")
 
     async def check(self, session: Session) -> None:
-        cell = (await session.page.read(SLOW)).cell("c03")
+        cell = (await session.page.read(SLOW)).find_cell("c03")
         assert cell is not None
         assert cell.source == FAST
 
