@@ -35,6 +35,6 @@ async def test_the_policy_of_the_server_holds_in_its_cells_and_in_an_engine_of_t
         assert CONTACT in str(refused)
         alone = await at.run(
             "from pathlib import Path\nfrom jupyter_eca.config import read_config\n"
-            "print(read_config((Path.cwd(),)).policy.refuse_model('scripted/test'))"
+            "print(read_config((Path.cwd(),)).policy.find_model_refusal('scripted/test'))"
         )
         assert CONTACT in str(alone)
