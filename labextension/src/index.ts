@@ -1,4 +1,4 @@
-/** The plugins that JupyterLab loads: each feature has one, in its `plugin.ts`. */
+/** Exports the plugins that JupyterLab loads. Each feature has one plugin, in its `plugin.ts`. */
 
 import { notebookPlugin } from './notebook/plugin';
 import { inlinePlugin } from './inline/plugin';

@@ -1,4 +1,4 @@
-/** The bundler reads an SVG as its text. */
+/** Lets TypeScript import pictures (SVG). The bundler exports the text of the file. */
 declare module '*.svg' {
   const text: string;
   export default text;

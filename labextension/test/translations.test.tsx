@@ -18,10 +18,10 @@ import { ReviewBar } from '../src/review/ReviewBar';
 import { CostTable } from '../src/settings/Costs';
 import { DefaultList } from '../src/settings/Defaults';
 import { JobCard } from '../src/settings/Jobs';
-import { NewRuleForm, RuleWords } from '../src/settings/NewRuleForm';
-import { Provider } from '../src/settings/Providers';
+import { NewRuleForm, RuleDescription } from '../src/settings/NewRuleForm';
+import { ProviderCard } from '../src/settings/Providers';
 import { RuleList } from '../src/settings/Rules';
-import { Server } from '../src/settings/Server';
+import { ServerCard } from '../src/settings/Server';
 import { ServerForm } from '../src/settings/ServerForm';
 import { describeForScreenReader } from '../src/view/announcement';
 import { ChatList } from '../src/view/ChatList';
@@ -150,7 +150,7 @@ test('the other parts of a chat show no untranslated word', () => {
   const summary = { done: 1, inProgress: 0, pending: 0, total: 1 };
   const held = { folder: '1', digest: '1', summary: '1', settings: [] };
   const instructions = { path: '1', name: '1', text: '1', trusted: false };
-  const counts = { made: 1, proposed: 1, shown: undefined, busy: true };
+  const counts = { madeCount: 1, proposedCount: 1, shownNumber: undefined, busy: true };
   const views = [
     <Question question={question} onAnswer={nothing} />,
     <Plan details={{ type: 'task', tasks: [task], inProgressTaskIds: [], summary }} />,
@@ -168,7 +168,13 @@ test('the other parts of a chat show no untranslated word', () => {
       onRemove={nothing}
     />,
     <ReviewBar counts={counts} trans={pseudo} goTo={nothing} keepAll={nothing} undoAll={nothing} />,
-    <ReviewBar counts={{ ...counts, shown: 1 }} trans={pseudo} goTo={nothing} keepAll={nothing} undoAll={nothing} />
+    <ReviewBar
+      counts={{ ...counts, shownNumber: 1 }}
+      trans={pseudo}
+      goTo={nothing}
+      keepAll={nothing}
+      undoAll={nothing}
+    />
   ];
   expect(views.flatMap(check)).toEqual([]);
 });
@@ -268,7 +274,7 @@ test('the settings show no untranslated word', () => {
   const tool = { name: '1', description: '1', parameters: {}, disabled: false };
   const statuses = ['running', 'starting', 'stopped', 'failed', 'disabled', 'requires-auth'] as const;
   const servers = statuses.map(status => (
-    <Server
+    <ServerCard
       key={status}
       server={{ type: 'mcp', name: '1', status, tools: [tool], hasAuth: true, error: '1' }}
       readLog={() => Promise.resolve([])}
@@ -284,7 +290,7 @@ test('the settings show no untranslated word', () => {
     { status: 'expired' }
   ] as const;
   const providers = auths.map((auth, key) => (
-    <Provider
+    <ProviderCard
       key={key}
       provider={{ id: '1', configured: true, auth, login: { methods: [] }, models: ['1'] as never }}
       onSignIn={nothing}
@@ -292,7 +298,7 @@ test('the settings show no untranslated word', () => {
       onTry={() => Promise.resolve(undefined)}
     >
       {false}
-    </Provider>
+    </ProviderCard>
   ));
   const rules = (['allow', 'ask', 'deny'] as const).flatMap(decision => [
     { decision, rule: '1', files: [], builtIn: true, own: false, agent: '1' },
@@ -305,9 +311,11 @@ test('the settings show no untranslated word', () => {
   const views = [
     ...servers,
     ...providers,
-    <RuleList listed={{ rules, byDefault: 'ask' }} onRemove={later} />,
+    <RuleList rulesResult={{ rules, byDefault: 'ask' }} onRemove={later} />,
     <NewRuleForm rules={rules} tools={{}} onAdd={() => Promise.resolve('')} onCancel={nothing} />,
-    ...(['allow', 'ask', 'deny'] as const).map(decision => <RuleWords key={decision} rule={{ decision, rule: '1' }} />),
+    ...(['allow', 'ask', 'deny'] as const).map(decision => (
+      <RuleDescription key={decision} rule={{ decision, rule: '1' }} />
+    )),
     <RuleProposal
       proposal={{ rule: { decision: 'allow', rule: '1' }, places: [{ scope: 'workspace', file: '1' }] }}
       error=""
@@ -324,9 +332,9 @@ test('the settings show no untranslated word', () => {
     <ServerForm onSubmit={() => Promise.resolve('')} onCancel={nothing} />,
     <CostTable costs={{ message: cost, chat: cost, today: cost, notebook: cost, path: '1' }} title="" />,
     ...(['running', 'completed', 'failed', 'killed'] as const).map(status => (
-      <JobCard key={status} job={{ ...job, status }} read={() => Promise.resolve(undefined)} onKill={nothing} />
+      <JobCard key={status} job={{ ...job, status }} readOutput={() => Promise.resolve(undefined)} onKill={nothing} />
     )),
-    <DefaultList listed={{ file: '1', defaults }} models={['1']} onSave={() => Promise.resolve(true)} />
+    <DefaultList defaultsResult={{ file: '1', defaults }} models={['1']} onSave={() => Promise.resolve(true)} />
   ];
   expect(views.flatMap(check)).toEqual([]);
 });

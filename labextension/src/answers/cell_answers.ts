@@ -1,6 +1,7 @@
 /**
  * Finds the answers of the assistant in the outputs of cells, and adds buttons to the code in them (copy, insert, run,
- * replace) and to the diagrams (draw). A cell has an answer when its source is a question, such as `%%eca Why is this slow?`.
+ * replace) and to the diagrams (draw). A cell has an answer when its source is a question, such as `%%eca Why is this
+ * slow?`.
  *
  * This module does not know how the buttons look: `code_blocks.ts` adds them to the page.
  */
@@ -15,8 +16,8 @@ import { isQuestion } from '../notebook/question_cell';
 import { CodeTools } from '../render/code_tool_types';
 
 /**
- * Buttons are added when the output has not changed for this time. A streamed answer is drawn again many times a
- * second, and each time its buttons would be lost.
+ * Buttons are added when the output has not changed for this time, in milliseconds. A streamed answer is drawn again
+ * many times a second, and each time its buttons would be lost.
  */
 const PAUSE_MS = 200;
 
@@ -83,12 +84,15 @@ export class CellAnswers {
     addLater();
   }
 
+  /** Add the buttons to the present output of the cell. */
   private addTools(cell: CodeCell): void {
     const { markdownParser } = this.panel.content.rendermime;
     addToolsToAnswer(cell.outputArea.node, this.createTools(cell), markdownParser, this.trans);
   }
 
-  /** Return what the buttons need. The cell of the answer becomes the active cell first. */
+  /**
+   * Return the functions of the buttons. Before a function is called, the cell of the answer becomes the active cell.
+   */
   private createTools(cell: CodeCell): CodeTools {
     const { panel } = this;
     return {

@@ -1,8 +1,8 @@
 /**
  * Adds the buttons to the blocks of code in the output of an answer, and to its diagrams.
  *
- * This module knows no notebook: `cell_answers.ts` says what the buttons do. `render/code_tools.ts` draws those of code,
- * and `render/diagrams.ts` those of diagrams.
+ * This module knows no notebook: `cell_answers.ts` passes the functions that the buttons call. `render/code_tools.ts`
+ * draws the buttons of code, and `render/diagrams.ts` those of diagrams.
  */
 
 import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
@@ -15,8 +15,8 @@ import { CodeTools } from '../render/code_tool_types';
 import { addDiagramButtons } from '../render/diagrams';
 
 /**
- * The diagrams that have no button yet. Their language is `text mmd`, which the kernel writes in place of `mermaid`:
- * see `DIAGRAM` in `apps/kernel/answer/inert_markdown.py`.
+ * The CSS selector of the diagrams that have no button yet. Their language is `text mmd`, which the kernel writes in
+ * place of `mermaid`: see `DIAGRAM` in `apps/kernel/answer/inert_markdown.py`.
  */
 const DIAGRAMS = '.eca-Code > pre:not(:has(+ .eca-Diagram-button)) > code.mmd';
 

@@ -1,8 +1,9 @@
 /**
- * The plugin that adds buttons to an answer in a cell: to its code (copy, insert, run, replace) and its diagrams (draw).
+ * Defines the plugin that adds buttons to an answer in a cell: to its code (copy, insert, run, replace) and its
+ * diagrams (draw).
  *
- * The buttons are only in the page. The saved notebook has plain Markdown. `cell_answers.ts` finds the answers. The
- * plugin loads it with the first notebook, so that Lab starts faster.
+ * The buttons are only in the page, and not in the saved notebook. `cell_answers.ts` finds the answers. The plugin
+ * loads that module with the first notebook, so that Lab starts faster.
  */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -18,6 +19,7 @@ export const answersPlugin: JupyterFrontEndPlugin<void> = {
   activate
 };
 
+/** Add the buttons in all notebooks that are open, and in those that are opened later. */
 function activate(_app: JupyterFrontEnd, tracker: INotebookTracker, translator: ITranslator | null): void {
   const trans = (translator ?? nullTranslator).load('jupyter_eca');
   /** Show the buttons in the answers of a notebook, as long as it is open. */

@@ -24,8 +24,9 @@ export interface Need {
 }
 
 /**
- * List what all chats are doing: those of the list, and those that this page shows, which may be missing in the list. If
- * the user may not approve, no chat waits for the user: a call that needs approval is a part of a turn that runs.
+ * List the activities of all chats: those of the list, and those that this page shows, which may be missing in the
+ * list. If the user may not approve calls, no chat waits for the user: a chat with a call that needs approval counts as
+ * running.
  */
 export function listActivities(state: State): Activities {
   const activities = new Map<string, ChatActivity>();
@@ -50,21 +51,27 @@ export function listActivities(state: State): Activities {
 export function listNeeds(before: Activities, now: Activities): readonly Need[] {
   const needs: Need[] = [];
   for (const [chatId, { state, title }] of now) {
-    const was = before.get(chatId)?.state;
-    if (state === 'waiting' && was !== 'waiting') {
+    const stateBefore = before.get(chatId)?.state;
+    if (state === 'waiting' && stateBefore !== 'waiting') {
       needs.push({ chatId, title, reason: 'waiting' });
-    } else if ((state === 'done' || state === 'failed') && (was === 'running' || was === 'waiting')) {
+    } else if ((state === 'done' || state === 'failed') && (stateBefore === 'running' || stateBefore === 'waiting')) {
       needs.push({ chatId, title, reason: 'ended' });
     }
   }
   return needs;
 }
 
-/** What the title of the tab shows. `ended`: an answer has ended since the user last saw the page. */
-export type Mark = 'waiting' | 'ended' | 'running' | 'none';
+/** The mark in the title of the tab. `ended`: an answer has ended since the user last saw the page. */
+export type TabMark = 'waiting' | 'ended' | 'running' | 'none';
 
-/** Return the most important mark. `unseen`: whether an answer has ended since the user last saw the page. */
-export function chooseMark(activities: Activities, unseen: boolean): Mark {
+/** Return the most important mark. `hasUnseenAnswer`: an answer has ended since the user last saw the page. */
+export function chooseMark(activities: Activities, hasUnseenAnswer: boolean): TabMark {
   const states = [...activities.values()].map(({ state }) => state);
-  return states.includes('waiting') ? 'waiting' : unseen ? 'ended' : states.includes('running') ? 'running' : 'none';
+  return states.includes('waiting')
+    ? 'waiting'
+    : hasUnseenAnswer
+      ? 'ended'
+      : states.includes('running')
+        ? 'running'
+        : 'none';
 }

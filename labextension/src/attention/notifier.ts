@@ -1,5 +1,5 @@
 /**
- * Notifies a user who looks at another tab of the browser, by a notification of the browser.
+ * Shows a notification of the browser to a user who looks at another tab.
  *
  * The user is asked once whether they want this: when they come back and have missed something. The settings of Lab
  * keep the answer. A notification names the chat, and nothing of its contents: others may see the screen.
@@ -11,6 +11,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { PreferenceStore } from '../view/common/preferences';
 import type { Need } from './attention';
 
+/** Shows the notifications, and asks the user whether they are wanted. */
 export class Notifier {
   /** Whether the user has missed something since they last saw the page. */
   private hasMissed = false;
@@ -39,8 +40,10 @@ export class Notifier {
     };
   }
 
-  /** Ask the user whether to notify them, if they have missed something and were never asked. Called when they return. */
-  offer(): void {
+  /**
+   * Ask the user whether to notify them, if they have missed something and were never asked. Called when they return.
+   */
+  offerNotifications(): void {
     if (!this.hasMissed || !canNotify() || this.preferences.current().notifications !== 'ask') {
       return;
     }
@@ -51,7 +54,7 @@ export class Notifier {
       {
         autoClose: false,
         actions: [
-          { label: this.trans.__('Notify Me'), displayType: 'accent', callback: () => void this.turnOn() },
+          { label: this.trans.__('Notify Me'), displayType: 'accent', callback: () => void this.enableNotifications() },
           { label: this.trans.__('No'), callback: () => undefined }
         ]
       }
@@ -61,12 +64,12 @@ export class Notifier {
   /** Ask the browser for its permission, if notifications are wanted and it was never asked. */
   requestIfWanted(): void {
     if (canNotify() && this.preferences.current().notifications === 'on' && Notification.permission === 'default') {
-      void this.turnOn();
+      void this.enableNotifications();
     }
   }
 
   /** Ask the browser for its permission, and keep whether notifications are wanted. */
-  private async turnOn(): Promise<void> {
+  private async enableNotifications(): Promise<void> {
     const permission = await Notification.requestPermission();
     const notifications = permission === 'denied' ? 'off' : 'on';
     if (notifications !== this.preferences.current().notifications) {

@@ -1,7 +1,8 @@
 /**
- * The plugin that calls a user who looks at another tab of the browser. `watch.ts` does all of it.
+ * Defines the plugin that notifies a user who looks at another tab of the browser when a chat needs the user.
+ * `watch.ts` does the work.
  *
- * It does not load the panel: it begins when something else has loaded it.
+ * The plugin does not load the panel, but waits until something else has loaded it.
  */
 
 import { JupyterFrontEndPlugin } from '@jupyterlab/application';

@@ -1,22 +1,25 @@
 /**
  * Puts a mark before the title of the page, which the tab of the browser shows.
  *
- * Lab sets the title itself whenever another document comes to the front. So the title is observed, and is marked again.
+ * Lab sets the title itself whenever another document comes to the front. So the title is observed, and is marked
+ * again.
  */
 
-import type { Mark } from './attention';
+import type { TabMark } from './attention';
 
 /** A sign for each mark. A tab is narrow, so each is short. */
-const SIGNS: Readonly<Record<Mark, string>> = { waiting: '❗ ', ended: '✓ ', running: '⋯ ', none: '' };
+const SIGNS: Readonly<Record<TabMark, string>> = { waiting: '❗ ', ended: '✓ ', running: '⋯ ', none: '' };
+/** Matches a sign at the beginning of a title. */
 const SIGN = new RegExp(`^(?:${Object.values(SIGNS).filter(Boolean).join('|')})`);
 
-/** Return a title with another mark, or none. */
-export function markTitle(title: string, mark: Mark): string {
+/** Return the title with this mark in place of the mark that it has. */
+export function markTitle(title: string, mark: TabMark): string {
   return SIGNS[mark] + title.replace(SIGN, '');
 }
 
+/** Keeps a mark in the title of the page. */
 export class TitleMark {
-  private mark: Mark = 'none';
+  private mark: TabMark = 'none';
 
   constructor(private readonly page: Document) {
     const observer = new MutationObserver(() => {
@@ -25,14 +28,16 @@ export class TitleMark {
     observer.observe(page.head, { subtree: true, childList: true, characterData: true });
   }
 
-  set(mark: Mark): void {
+  /** Show another mark. */
+  set(mark: TabMark): void {
     this.mark = mark;
     this.update();
   }
 
+  /** Put the mark into the title, if it is not there. */
   private update(): void {
     const title = markTitle(this.page.title, this.mark);
-    // The same title is not set again: that would call the observer without end.
+    // The same title is not set again, because that would call the observer again and again.
     if (title !== this.page.title) {
       this.page.title = title;
     }

@@ -1,6 +1,6 @@
 /**
- * Watches what the chats are doing, and calls a user who looks at another tab of the browser: by a mark in the title of
- * Lab's tab, and by a notification.
+ * Watches the activity of the chats. If a chat needs a user who looks at another tab of the browser, it shows a mark in
+ * the title of Lab's tab, and a notification.
  *
  * This module is loaded with the panel, by `plugin.ts`.
  */
@@ -25,27 +25,27 @@ export function watchChats(
   });
   let activities = listActivities(session.state);
   /** Whether an answer has ended since the user last saw the page. */
-  let hasUnseen = false;
+  let hasUnseenAnswer = false;
   const update = (): void => {
     const before = activities;
     activities = listActivities(session.state);
     if (document.hidden) {
       for (const need of listNeeds(before, activities)) {
-        hasUnseen ||= need.reason === 'ended';
+        hasUnseenAnswer ||= need.reason === 'ended';
         notifier.notify(need);
       }
     }
-    titleMark.set(chooseMark(activities, hasUnseen));
+    titleMark.set(chooseMark(activities, hasUnseenAnswer));
   };
   session.subscribe(update);
-  // Where somebody turns notifications on in the settings, the browser still has to allow them.
+  // If the user turns notifications on in the settings, the browser still has to allow them.
   preferences.subscribe(() => {
     notifier.requestIfWanted();
   });
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden) {
-      hasUnseen = false;
-      notifier.offer();
+      hasUnseenAnswer = false;
+      notifier.offerNotifications();
     }
     update();
   });

@@ -285,8 +285,8 @@ export function isPartOf(
 
 /**
  * Return the newest list of tasks that the model has written. Undefined when there is none, or when all of its tasks
- * were done before the user's last message. `earlier` is the last list in the part of the chat before `blocks`, which is
- * not loaded. It is used if the blocks have no list.
+ * were done before the user's last message. `earlier` is the last list in the part of the chat before `blocks`, which
+ * is not loaded. It is used if the blocks have no list.
  */
 export function findPlan(blocks: Blocks, earlier?: TaskDetails): TaskDetails | undefined {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.details?.type === 'task');

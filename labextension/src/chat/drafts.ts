@@ -81,8 +81,8 @@ export class Drafts {
 }
 
 /**
- * Return contexts as JSON; empty for none. Images and texts are left out, because they contain all of their data and may
- * be too large to store.
+ * Return contexts as JSON; empty for none. Images and texts are left out, because they contain all of their data and
+ * may be too large to store.
  */
 function formatContexts(contexts: readonly ChatContext[]): string {
   const light = contexts.filter(({ type }) => type !== 'image' && type !== 'text');
@@ -108,8 +108,8 @@ function isContext(value: unknown): value is ChatContext {
  * Start a new chat and show it.
  *
  * Another new chat may have a text that was typed and never sent. That chat is in no list, so the user could not find
- * the text again. So the text is moved into the chat that starts now. `isNotebookChat` returns whether a chat belongs to
- * a notebook. The panel shows such a chat again with its notebook, so its text stays there.
+ * the text again. So the text is moved into the chat that starts now. `isNotebookChat` returns whether a chat belongs
+ * to a notebook. The panel shows such a chat again with its notebook, so its text stays there.
  */
 export function startChat(session: Session, drafts: Drafts, isNotebookChat: (chatId: ChatId) => boolean): void {
   const shown = session.chat.id;

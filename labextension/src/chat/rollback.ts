@@ -30,8 +30,8 @@ export async function rollBack(
 }
 
 /**
- * Remove a message and everything after it, and send `message` in its place. If the server cannot roll back, the message
- * is sent at the end of the chat. Return whether the server accepted it.
+ * Remove a message and everything after it, and send `message` in its place. If the server cannot roll back, the
+ * message is sent at the end of the chat. Return whether the server accepted it.
  */
 export async function askAgain(
   session: Session,

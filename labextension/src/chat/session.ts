@@ -13,7 +13,7 @@
  * reducer in `state.ts` changes the state.
  */
 
-import { Attendant, Client, NotebookHost, NotificationMethod } from '../wire/client';
+import { ClientHandlers, Client, NotebookHost, NotificationMethod } from '../wire/client';
 import { PAGE_SIZE } from './prepend_page';
 import {
   ChatAskQuestionParams,
@@ -68,13 +68,15 @@ export interface SessionEnvironment {
 const FIRST_RETRY_MS = 500;
 /** The longest pause between two attempts to connect, in milliseconds. */
 const LAST_RETRY_MS = 15_000;
-/** The pause between two drawings, in milliseconds. Text that streams is drawn ten times a second: no reader sees more. */
+/**
+ * The pause between two drawings, in milliseconds. Text that streams is drawn ten times a second: no reader sees more.
+ */
 const FRAME_MS = 100;
 /** A message of type `info` disappears after this time, which is long enough to read it. */
 const READING_MS = 8000;
 
 /** The state of the panel, and the functions that views call. `connect` opens the first link. */
-export class Session implements Attendant {
+export class Session implements ClientHandlers {
   /** A new object whenever something has changed. */
   state: State;
   /**
@@ -140,7 +142,7 @@ export class Session implements Attendant {
       }
       this.client = client;
       this.retryMs = FIRST_RETRY_MS;
-      this.dispatch({ type: 'welcomed', ...client.welcome });
+      this.dispatch({ type: 'welcomed', ...client.userInfo });
       this.dispatch({ type: 'connection', connection: 'open' });
       await this.catchUp();
     } catch (error) {
@@ -220,8 +222,8 @@ export class Session implements Attendant {
   }
 
   /**
-   * Select in a new chat the model, agent and variant that the user has chosen last, in the active notebook or elsewhere.
-   * The server remembers them. A chat in which something was asked keeps its own selection.
+   * Select in a new chat the model, agent and variant that the user has chosen last, in the active notebook or
+   * elsewhere. The server remembers them. A chat in which something was asked keeps its own selection.
    */
   async recallSelection(): Promise<void> {
     const { chat } = this;
@@ -416,7 +418,9 @@ export class Session implements Attendant {
     return result !== undefined;
   }
 
-  /** Return the path of the active notebook: empty when none is open, undefined in a page that cannot open notebooks. */
+  /**
+   * Return the path of the active notebook: empty when none is open, undefined in a page that cannot open notebooks.
+   */
   findActiveNotebook(): string | undefined {
     const list = this.environment.notebooks?.list().notebooks;
     return list === undefined ? undefined : (list.find(({ active }) => active)?.path ?? '');
@@ -467,7 +471,8 @@ export class Session implements Attendant {
       chatId,
       toolCallId,
       ...(leftOut !== undefined && { leftOut }),
-      // If the user leaves out a part of any waiting call, the approval is not remembered: it could cover that call, too.
+      // If the user leaves out a part of any waiting call, the approval is not remembered: it could cover that call,
+      // too.
       ...(forSession && marked.length === 0 && { save: 'session' as const })
     });
   }
@@ -509,8 +514,8 @@ export class Session implements Attendant {
   }
 
   /**
-   * Fetch the list of all chats. `notebook` is the path of a notebook. If the notebook was moved to this path, the server
-   * first assigns its chats to the new path.
+   * Fetch the list of all chats. `notebook` is the path of a notebook. If the notebook was moved to this path, the
+   * server first assigns its chats to the new path.
    */
   async loadChats(notebook?: string): Promise<void> {
     const result = await this.requestOrShowError('chat/list', notebook === undefined ? {} : { notebook });

@@ -32,14 +32,14 @@ import { EMPTY_TRANSCRIPT, applyContent, Transcript, pickTranscript } from './tr
 import type { Change, HistoryPage, QueuedMessage } from './types';
 
 /**
- * Why a connection is gone, as far as the page can find out. `lost`: unknown. `signed-out`: the server does not know the
- * user any more. `stopped`: the server is not running, for example because a hub has ended it.
+ * Why a connection is gone, as far as the page can find out. `lost`: unknown. `signed-out`: the server does not know
+ * the user any more. `stopped`: the server is not running, for example because a hub has ended it.
  */
 export type Outage = 'lost' | 'signed-out' | 'stopped';
 
 /**
- * The state of the connection. While it is gone, the session tries to connect again. `absent`: no attempt to connect has
- * succeeded so far.
+ * The state of the connection. While it is gone, the session tries to connect again. `absent`: no attempt to connect
+ * has succeeded so far.
  */
 export type Connection = 'connecting' | 'open' | 'absent' | Outage;
 
@@ -155,8 +155,8 @@ export type Action =
   /** A replay begins: of the whole chat (`whole`), or of what came after its `seq`. `replayed` follows at its end. */
   | { readonly type: 'replaying'; readonly chatId: ChatId; readonly whole: boolean }
   /**
-   * A replay is complete. `found`: the server knows the chat. `startCursor`: the cursor of the place where the next older
-   * page ends. `usage` and `tasks` are the last usage and the last list of tasks before the replayed part.
+   * A replay is complete. `found`: the server knows the chat. `startCursor`: the cursor of the place where the next
+   * older page ends. `usage` and `tasks` are the last usage and the last list of tasks before the replayed part.
    */
   | {
       readonly type: 'replayed';

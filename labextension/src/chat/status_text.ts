@@ -24,8 +24,8 @@ function findAnswerer(state: State, chat: Chat): string {
 }
 
 /**
- * Return the most important activity in words; empty when there is none. A chat that waits for the user, or for somebody
- * else who may approve a call, is more important than a running chat.
+ * Return the most important activity in words; empty when there is none. A chat that waits for the user, or for
+ * somebody else who may approve a call, is more important than a running chat.
  */
 function describeActivity(state: State, chat: Chat, trans: TranslationBundle): string {
   if (state.connection !== 'open') {

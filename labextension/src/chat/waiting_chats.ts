@@ -7,8 +7,8 @@ import type { State } from './state';
 import type { ChatSummary } from '../wire/protocol';
 
 /**
- * List the chats that wait for the user's decision or answer, except the chat that is shown. If the user may not approve,
- * none waits for the user.
+ * List the chats that wait for the user's decision or answer, except the chat that is shown. If the user may not
+ * approve, none waits for the user.
  */
 export function listWaitingChats(state: State): readonly ChatSummary[] {
   return state.rights?.approves === false

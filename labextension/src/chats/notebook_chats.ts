@@ -27,7 +27,8 @@ export function findNewestChat(list: readonly ChatSummary[], notebook: string): 
 }
 
 /**
- * Keeps the chat of the active notebook in the panel. The panel calls `follow` whenever another notebook becomes active.
+ * Keeps the chat of the active notebook in the panel. The panel calls `follow` whenever another notebook becomes
+ * active.
  */
 export class NotebookFollower {
   /** The path of the notebook whose chat is shown; undefined as long as no notebook was active. */
@@ -46,8 +47,8 @@ export class NotebookFollower {
   private readonly renames = new Map<ChatId, { readonly from: readonly string[]; readonly to: string }>();
 
   /**
-   * `findActiveNotebook` returns the path of the active notebook, and `isPinned` whether the panel keeps its chat. Both may
-   * change at any time. `drafts` holds what the user has typed and not sent.
+   * `findActiveNotebook` returns the path of the active notebook, and `isPinned` whether the panel keeps its chat. Both
+   * may change at any time. `drafts` holds what the user has typed and not sent.
    */
   constructor(
     private readonly session: Session,
@@ -146,8 +147,8 @@ export class NotebookFollower {
   }
 
   /**
-   * Fetch the newest chat of a notebook from the server. A cell may have begun it since the list was loaded. Or the file
-   * was moved outside of Jupyter, which the server finds out when it lists the chats.
+   * Fetch the newest chat of a notebook from the server. A cell may have begun it since the list was loaded. Or the
+   * file was moved outside of Jupyter, which the server finds out when it lists the chats.
    */
   private async fetchNewestChat(notebook: string): Promise<ChatId | undefined> {
     await this.session.loadChats(notebook);

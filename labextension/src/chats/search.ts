@@ -1,8 +1,9 @@
 /**
  * Finds chats by their titles and by what was written in them.
  *
- * The page knows the titles, so it finds chats by their titles at once. The server searches the titles and the messages.
- * For each chat with a message that has the words, it returns an excerpt: a sentence of the newest such message.
+ * The page knows the titles, so it finds chats by their titles at once. The server searches the titles and the
+ * messages. For each chat with a message that has the words, it returns an excerpt: a sentence of the newest such
+ * message.
  */
 
 import { ChatId, ChatSummary } from '../wire/protocol';

@@ -12,7 +12,7 @@ import '../../style/help.css';
 /** The label of a button, and the function that it calls. */
 export type Button = readonly [label: string, act: () => void];
 
-/** Show the bar in a cell with these buttons. Without buttons, remove the bar. A bar with the same labels stays. */
+/** Show the bar in a cell with these buttons. Without buttons, remove it. A bar with the same labels is not changed. */
 export function updateBar(cell: CodeCell, buttons: readonly Button[]): void {
   const layout = cell.layout as PanelLayout;
   const existing = layout.widgets.find(widget => widget.hasClass('eca-Help'));

@@ -16,8 +16,8 @@ import { TurnFailure } from '../wire/protocol';
 import type { Button } from './bar';
 import { Command } from './commands';
 
-/** The beginning of the model's name where an outside agent answers. */
-const OUTSIDE = 'acp/';
+/** If an outside agent answers, the name of the model begins with this. */
+const OUTSIDE_AGENT_PREFIX = 'acp/';
 
 /** Shows the bar in those cells of one notebook whose output is an error. */
 export class ErrorBars {
@@ -89,7 +89,7 @@ export class ErrorBars {
     const buttons: Readonly<Record<Remedy, Button>> = {
       retry: this.createButton(cell, trans.__('Try again'), 'notebook:run-cell'),
       signIn: this.createButton(cell, trans.__('Sign in'), 'eca:open-settings', { section }),
-      model: failure.model.startsWith(OUTSIDE)
+      model: failure.model.startsWith(OUTSIDE_AGENT_PREFIX)
         ? [trans.__('Choose another agent'), () => void this.chooseName(cell, ensureAgentOption)]
         : [trans.__('Choose another model'), () => void this.chooseName(cell, ensureModelOption)],
       settings: this.createButton(cell, trans.__('Open settings'), 'eca:open-settings', { section })
@@ -143,14 +143,14 @@ function hasError(cell: CodeCell): boolean {
   return Array.from({ length: outputs.length }, (_, index) => outputs.get(index).type).includes('error');
 }
 
-/** Return why the assistant did not answer in the cell; undefined when it is not the assistant that failed. */
+/** Return the failure because of which the assistant did not answer in the cell; undefined when there is none. */
 function findFailure(cell: CodeCell): TurnFailure | undefined {
   const { outputs } = cell.model;
   const marks = Array.from({ length: outputs.length }, (_, index) => outputs.get(index).metadata.jupyter_eca);
-  return (marks as readonly (Mark | undefined)[]).find(mark => mark?.failure !== undefined)?.failure;
+  return (marks as readonly (AnswerMetadata | undefined)[]).find(mark => mark?.failure !== undefined)?.failure;
 }
 
-/** What the kernel writes into the metadata of an answer's output, as far as it is read here. */
-interface Mark {
+/** The metadata that the kernel adds to the output of an answer. Only the field that is used here is declared. */
+interface AnswerMetadata {
   readonly failure?: TurnFailure;
 }

@@ -1,6 +1,6 @@
 /**
- * The plugin that shows the buttons *Fix* and *Explain* below an error in a cell, and adds both as commands. Below a
- * question that the assistant could not answer, it shows the buttons that help with that, such as *Try again*.
+ * Defines the plugin that shows the buttons *Fix* and *Explain* below an error in a cell, and adds both as commands.
+ * Below a question that the assistant could not answer, the plugin shows other buttons that help, such as *Try again*.
  *
  * The commands ask a question in the panel, through the panel's own command. `error_bars.ts` finds the cells
  * with errors. It is loaded with the first notebook.
@@ -25,6 +25,7 @@ export const errorsPlugin: JupyterFrontEndPlugin<void> = {
   activate
 };
 
+/** Add the commands, and show the bars with buttons in all notebooks. */
 function activate(
   app: JupyterFrontEnd,
   tracker: INotebookTracker,

@@ -1,9 +1,9 @@
 /**
- * The plugin that notices when open files and notebooks may have changed on disk, and lets them be checked: after an
- * event of the server, and when the user comes back to the page or goes to another document.
+ * Defines the plugin that checks whether open files and notebooks have changed on disk: after an event of the server,
+ * and when the user comes back to the page or goes to another document.
  *
- * This module knows no document: `reload.ts` finds the open documents, and `refresh.ts` compares them with the disk. Both
- * are loaded when a document is open.
+ * This module knows no document: `reload.ts` finds the open documents, and `refresh.ts` compares them with the disk.
+ * Both are loaded when a document is open.
  */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -22,6 +22,7 @@ export const filesPlugin: JupyterFrontEndPlugin<void> = {
   activate
 };
 
+/** Begin to check the documents. */
 function activate(app: JupyterFrontEnd, translator: ITranslator | null): void {
   const trans = (translator ?? nullTranslator).load('jupyter_eca');
   let refresher: Promise<Refresher> | undefined;

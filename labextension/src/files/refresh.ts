@@ -9,27 +9,28 @@ import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { Contents } from '@jupyterlab/services';
 
 /** The parts of Lab's context of a document that are used here. */
-export type Context = Pick<
+export type DocumentContext = Pick<
   DocumentRegistry.Context,
   'path' | 'isDisposed' | 'isReady' | 'contentsModel' | 'model' | 'revert' | 'saveState'
 >;
 
-/** The open documents of Lab, and what the `Refresher` does with them. `reload.ts` implements it. */
+/** Gives the `Refresher` access to the open documents of Lab. `reload.ts` implements it. */
 export interface LabDocuments {
   /** Return each open document once, however many views it has. */
-  listDocuments(): readonly Context[];
-  /** Return what the server knows of the file on disk (Jupyter's contents model), without its content. */
+  listDocuments(): readonly DocumentContext[];
+  /** Return the metadata of the file on disk: Jupyter's contents model, without the content. */
   readMetadata(path: string): Promise<Contents.IModel>;
   /**
    * Ask the user about a document that has changed on disk and has unsaved changes. `reload` discards the unsaved ones.
    */
   reportConflict(path: string, reload: () => void): void;
   /** Read the document again and keep the cursor where it is. */
-  reload(context: Context): Promise<void>;
+  reload(context: DocumentContext): Promise<void>;
 }
 
 /**
- * Times that differ by less are equal, because file systems round times differently. Lab allows the same difference.
+ * Two times count as equal if they differ by less than this, in milliseconds, because file systems round times
+ * differently. Lab allows the same difference.
  */
 const TOLERANCE_MS = 500;
 
@@ -40,11 +41,11 @@ export class Refresher {
   /** Whether the documents must be checked once more after the running check. */
   private isCheckDue = false;
   /** The documents whose saves are already followed. */
-  private readonly followed = new WeakSet<Context>();
+  private readonly followed = new WeakSet<DocumentContext>();
   /** The documents that are being saved. */
-  private readonly saving = new WeakSet<Context>();
+  private readonly saving = new WeakSet<DocumentContext>();
   /** The version on disk about which the user was asked, for each document. It is a hash or a time. */
-  private readonly reported = new WeakMap<Context, string>();
+  private readonly reportedVersions = new WeakMap<DocumentContext, string>();
 
   constructor(private readonly lab: LabDocuments) {}
 
@@ -83,7 +84,7 @@ export class Refresher {
   }
 
   /** Compare a document with the disk. If the file has changed, read it again or ask the user. */
-  private async checkDocument(context: Context): Promise<void> {
+  private async checkDocument(context: DocumentContext): Promise<void> {
     if (!this.canCompare(context)) {
       return;
     }
@@ -96,8 +97,8 @@ export class Refresher {
     const version = disk.hash ?? disk.last_modified;
     if (!context.model.dirty) {
       await this.lab.reload(context);
-    } else if (this.reported.get(context) !== version) {
-      this.reported.set(context, version);
+    } else if (this.reportedVersions.get(context) !== version) {
+      this.reportedVersions.set(context, version);
       this.lab.reportConflict(context.path, () => {
         if (!context.isDisposed) {
           void this.lab.reload(context);
@@ -110,7 +111,7 @@ export class Refresher {
    * Whether a document can be compared now. A document that users edit together is never compared, because Jupyter's
    * collaboration server keeps it up to date.
    */
-  private canCompare(context: Context): boolean {
+  private canCompare(context: DocumentContext): boolean {
     return !context.isDisposed && context.isReady && !context.model.collaborative && !this.saving.has(context);
   }
 }

@@ -13,7 +13,7 @@ import { Notebook } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 
-import { Context, Refresher } from './refresh';
+import { DocumentContext, Refresher } from './refresh';
 import { baseName } from '../render/format';
 
 /** Create a `Refresher` for the documents that are open in Lab. */
@@ -58,11 +58,11 @@ function listWidgets(shell: JupyterFrontEnd.IShell, area: string): readonly Widg
 }
 
 /**
- * Read a document again. The cursors of all its views stay where they were, if that place still exists. `all` are the
- * views of all documents.
+ * Read a document again. The cursors of all its views stay where they were, if that place still exists.
+ * `documentWidgets` are the views of all documents.
  */
-async function reload(all: readonly IDocumentWidget[], context: Context): Promise<void> {
-  const views = all.filter(widget => widget.context === context);
+async function reload(documentWidgets: readonly IDocumentWidget[], context: DocumentContext): Promise<void> {
+  const views = documentWidgets.filter(widget => widget.context === context);
   const restores = views.map(({ content }) => rememberCursor(content));
   await context.revert();
   context.model.dirty = false;

@@ -2,14 +2,16 @@
  * Builds the text that is sent for an inline completion: the text of the cell or file and, in a notebook, the cells
  * above it. Pure.
  *
- * This module knows no editor and no server: `completion_provider.ts` reads the editor, and `completion_link.ts` asks the server.
+ * This module knows no editor and no server: `completion_provider.ts` reads the editor, and `completion_link.ts` asks
+ * the server.
  */
 
 import { Position } from '../wire/protocol';
 
-/** A cell above the active cell. `code`: whether it is a code cell. */
+/** A cell above the active cell. */
 export interface CellAbove {
-  readonly code: boolean;
+  /** Whether it is a code cell. */
+  readonly isCode: boolean;
   readonly source: string;
 }
 
@@ -19,8 +21,9 @@ export interface CellAbove {
  */
 const MAX_LENGTH_ABOVE = 8000;
 
-/** A document for the server. */
+/** The document and the cursor that are sent to the server. */
 export interface CompletionDocument {
+  /** The cells above, and the text that is completed. */
   readonly docText: string;
   /** The cursor. Line and character count from 1, and an emoji counts as one character. */
   readonly position: Position;
@@ -28,8 +31,8 @@ export interface CompletionDocument {
 
 /**
  * Build the document for the server: the cells above, and then `text`, the cell or file with the cursor. `offset` is
- * the cursor in `text`, and `comment` is what begins a comment in the language. Offset and position count an emoji as
- * one character, as Python does, although it has two UTF-16 units. The position counts from 1.
+ * the cursor in `text`, and `comment` is the sign that begins a comment in the language. Offset and position count an
+ * emoji as one character, as Python does, although it has two UTF-16 units.
  */
 export function buildDocument(
   text: string,
@@ -38,15 +41,15 @@ export function buildDocument(
   comment: string
 ): CompletionDocument {
   const before = above.map(cell => `${commentOut(cell, comment)}\n\n`).join('');
-  const whole = before.slice(-MAX_LENGTH_ABOVE);
-  const lines = (whole + Array.from(text).slice(0, offset).join('')).split('\n');
+  const textAbove = before.slice(-MAX_LENGTH_ABOVE);
+  const lines = (textAbove + Array.from(text).slice(0, offset).join('')).split('\n');
   const last = lines[lines.length - 1] ?? '';
-  return { docText: whole + text, position: { line: lines.length, character: Array.from(last).length + 1 } };
+  return { docText: textAbove + text, position: { line: lines.length, character: Array.from(last).length + 1 } };
 }
 
 /** Return the source of a cell, with prose as comments: otherwise a model would continue with prose. */
-function commentOut({ code, source }: CellAbove, comment: string): string {
-  return code || comment === '' ? source : source.replace(/^/gm, `${comment} `);
+function commentOut({ isCode, source }: CellAbove, comment: string): string {
+  return isCode || comment === '' ? source : source.replace(/^/gm, `${comment} `);
 }
 
 /** Return the sign that begins a comment in a language; empty for prose and for an unknown language. */

@@ -1,5 +1,6 @@
 /**
- * The link over which inline completions are requested. It is a link of its own, because the panel need not be open.
+ * Requests inline completions over a link of its own, because the link of the panel exists only when the panel was
+ * opened.
  *
  * This module knows no editor: `completion_provider.ts` reads the editor.
  */
@@ -13,7 +14,7 @@ import { openLink } from '../wire/link';
 /** Requests completions from the server. The link is opened at the first request. */
 export class CompletionLink {
   private client: Promise<Client> | undefined;
-  /** The number of the last request. The protocol wants a version of the document, so each request sends a new one. */
+  /** The number of the last request. The protocol requires a version of the document, so each request has a new one. */
   private version = 0;
 
   constructor(private readonly settings: ServerConnection.ISettings) {}
@@ -24,22 +25,23 @@ export class CompletionLink {
   }
 
   /**
-   * Return the texts that could come next. When `signal` aborts, the request is cancelled. Then the result is empty if
-   * the answer was on its way already, and otherwise an error. Nothing is requested for a user who may only read the
-   * chats, because the server would refuse it.
+   * Return texts that could follow the cursor. When `signal` aborts, the request is cancelled: the result is then empty
+   * if the answer was on its way already, and otherwise an error. For a user who may only read the chats, nothing is
+   * requested, because the server would refuse it.
    *
    * Throws: LinkError, RpcError.
    */
   async request(document: CompletionDocument, signal: AbortSignal): Promise<readonly string[]> {
     const params = { docVersion: ++this.version, ...document };
     const client = await this.connect();
-    if (client.welcome.rights?.asks === false) {
+    if (client.userInfo.rights?.asks === false) {
       return [];
     }
     const { items } = await client.request('completion/inline', params, signal);
     return signal.aborted ? [] : items.map(({ text }) => text);
   }
 
+  /** Close the link. The next request opens it again. */
   close(): void {
     void this.client?.then(
       client => {

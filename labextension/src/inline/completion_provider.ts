@@ -1,10 +1,10 @@
 /**
- * Requests inline completions: grey text after the cursor, which shows how the code could continue. The server's fast
- * model writes it. A new request or a key press cancels the request before it.
+ * Requests inline completions: grey text after the cursor, which shows how the code could continue. A fast model, which
+ * the server chooses, writes the text. A new request or a key press cancels the earlier request.
  *
  * An error of the server is reported only the first time, and without a pop-up, so that it does not disturb a user who
  * types. A cancelled request and a lost link are never reported: the next request opens the link again. This module
- * knows no setting and no server: `plugin.ts` switches completion on and off, and `completion_link.ts` sends the
+ * knows no setting and no server: `plugin.ts` switches completions on and off, and `completion_link.ts` sends the
  * requests.
  */
 
@@ -19,26 +19,26 @@ import { CellAbove, CompletionDocument, findCommentSign, buildDocument } from '.
 import { CompletionLink } from './completion_link';
 import { Code, LinkError, RpcError } from '../wire/rpc';
 
-const NOTHING: IInlineCompletionList = { items: [] };
-/** Keys that change no text when they are pressed alone. */
+const NO_COMPLETIONS: IInlineCompletionList = { items: [] };
+/** Keys that do not change the text when they are pressed alone. */
 const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
 
 /** Requests completions for Lab, one at a time. */
 export class InlineCompletions {
   private readonly link: CompletionLink;
-  /** The error messages that were reported. */
-  private readonly reported = new Set<string>();
+  /** The error messages that the user has seen. */
+  private readonly reportedErrors = new Set<string>();
   /** Cancels the last request. */
-  private current: AbortController | undefined;
+  private lastRequest: AbortController | undefined;
 
   constructor(settings: ServerConnection.ISettings) {
     this.link = new CompletionLink(settings);
   }
 
-  /** Return completions; an empty list after an error. `ms` is how long Lab waits for them. */
+  /** Return completions; an empty list after an error. `ms` is the time in milliseconds that Lab waits for them. */
   async complete(request: CompletionHandler.IRequest, widget: Widget, ms: number): Promise<IInlineCompletionList> {
-    this.current?.abort();
-    const controller = (this.current = new AbortController());
+    this.lastRequest?.abort();
+    const controller = (this.lastRequest = new AbortController());
     const editor = findEditor(widget);
     const stopListening = editor === undefined ? undefined : abortOnInput(editor, controller);
     const timer = window.setTimeout(() => {
@@ -49,7 +49,7 @@ export class InlineCompletions {
       return { items: texts.map(text => ({ insertText: text })) };
     } catch (error) {
       this.reportOnce(error);
-      return NOTHING;
+      return NO_COMPLETIONS;
     } finally {
       window.clearTimeout(timer);
       stopListening?.();
@@ -63,7 +63,7 @@ export class InlineCompletions {
 
   /** Cancel the last request and close the link. */
   close(): void {
-    this.current?.abort();
+    this.lastRequest?.abort();
     this.link.close();
   }
 
@@ -72,8 +72,8 @@ export class InlineCompletions {
     const expected = error instanceof LinkError || (error instanceof RpcError && error.code === Code.cancelled);
     if (!expected) {
       const message = error instanceof Error ? error.message : String(error);
-      if (!this.reported.has(message)) {
-        this.reported.add(message);
+      if (!this.reportedErrors.has(message)) {
+        this.reportedErrors.add(message);
         Notification.info(message, { autoClose: 0 });
       }
     }
@@ -100,7 +100,7 @@ function listCellsAbove({ widgets, activeCellIndex }: Notebook): CellAbove[] {
   return widgets
     .slice(0, Math.max(0, activeCellIndex))
     .filter(({ model }) => model.type !== 'raw')
-    .map(({ model }) => ({ code: model.type === 'code', source: model.sharedModel.getSource() }));
+    .map(({ model }) => ({ isCode: model.type === 'code', source: model.sharedModel.getSource() }));
 }
 
 /** Abort when the user continues: by a key, by a click, or in another editor. The returned function stops listening. */

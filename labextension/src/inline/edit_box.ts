@@ -1,8 +1,8 @@
 /**
- * The box in a cell with which the assistant rewrites the cell. First the user writes an instruction. Then the box
- * shows how many changes are proposed, and the user approves or rejects them.
+ * Draws the box in a cell in which the user lets the assistant rewrite the cell. First the user writes an instruction.
+ * Then the box shows how many changes are proposed, and the user approves or rejects them.
  *
- * This module knows no server: `edit_cells.ts` sends the instruction and passes the answer on.
+ * This module knows no server: `edit_cells.ts` sends the instruction, and passes the answer to the box.
  */
 
 import { Widget } from '@lumino/widgets';
@@ -14,8 +14,8 @@ import { CellDiff } from '../review/cell_diff';
 import { RewriteContent } from '../wire/protocol';
 
 /**
- * What the box is doing. `asking`: the user writes the instruction. `writing`: the model writes its answer. `deciding`:
- * the changes wait for a decision.
+ * The status of the box. `asking`: the user writes the instruction. `writing`: the model writes its answer. `deciding`:
+ * the changes wait for a decision of the user.
  */
 export type EditStatus = 'asking' | 'writing' | 'deciding';
 
@@ -39,8 +39,8 @@ export class EditBox extends Widget {
   /** The source of the cell when the rewrite began. */
   private base = '';
   /** The text before the part that is rewritten, and the text after it. */
-  private around: readonly [string, string] = ['', ''];
-  /** What the model has written so far. */
+  private unchangedTexts: readonly [string, string] = ['', ''];
+  /** The part of the answer that has arrived so far. */
   private answer = '';
 
   /** `diff` compares the cell with the answer. The box disposes it. */
@@ -84,15 +84,15 @@ export class EditBox extends Widget {
     return this.status === 'writing';
   }
 
-  /** Begin a rewrite of the cell. Of its source, the characters from `from` up to `to` are rewritten. */
+  /** Begin a rewrite of the cell: of its source, the model rewrites the characters from `from` up to `to`. */
   begin(source: string, from: number, to: number): void {
     this.base = source;
-    this.around = [source.slice(0, from), source.slice(to)];
+    this.unchangedTexts = [source.slice(0, from), source.slice(to)];
     this.answer = '';
     this.setStatus('writing', this.trans.__('Writing…'));
   }
 
-  /** Handle what the server sends of the rewrite: its start, a part of the model's answer, its end or its error. */
+  /** Handle a message of the server about the rewrite: its start, a part of the model's answer, its end or an error. */
   receive(content: RewriteContent): void {
     if (this.status !== 'writing') {
       return;
@@ -108,7 +108,7 @@ export class EditBox extends Widget {
         this.showAnswer(this.answer + content.text);
         break;
       case 'replace':
-        // All that the model has written so far, in place of the parts that came before.
+        // This text replaces all parts of the answer that came before.
         this.showAnswer(content.text);
         break;
       case 'error':
@@ -133,14 +133,14 @@ export class EditBox extends Widget {
   private showAnswer(answer: string): void {
     this.answer = answer;
     // `false`: the answer is incomplete, and the lines that it does not have yet do not count as removed.
-    this.diff.compare(this.base, this.around[0] + answer, false);
+    this.diff.compare(this.base, this.unchangedTexts[0] + answer, false);
   }
 
   /** Let the user decide about the complete answer. */
   private finish(): void {
     const hadFocus = this.node.contains(document.activeElement);
     this.setStatus('deciding', '');
-    const [before, after] = this.around;
+    const [before, after] = this.unchangedTexts;
     this.diff.compare(this.base, before + this.answer + after);
     if (this.diff.hunks.length === 0) {
       this.setStatus('asking', this.trans.__('The answer changes nothing.'));
@@ -155,11 +155,11 @@ export class EditBox extends Widget {
     if (this.status !== 'deciding') {
       return;
     }
-    if (count === 0 && this.diff.isBegun) {
+    if (count === 0 && this.diff.hasDecisions) {
       this.actions.close();
     } else if (count > 0) {
-      const touched = this.diff.hunks.every(hunk => hunk.touched);
-      this.message.textContent = touched
+      const allEdited = this.diff.hunks.every(hunk => hunk.isEdited);
+      this.message.textContent = allEdited
         ? this.trans.__('You have edited lines that would be replaced. Approve or reject each change in the cell.')
         : this.trans._n('%1 change proposed', '%1 changes proposed', count);
     }
@@ -182,7 +182,7 @@ export class EditBox extends Widget {
         [trans.__('Edit'), send],
         [trans.__('Close'), actions.close]
       ],
-      writing: [[trans.__('Stop'), this.giveUp]],
+      writing: [[trans.__('Stop'), this.cancel]],
       deciding: [
         [
           trans.__('Approve all'),
@@ -190,7 +190,7 @@ export class EditBox extends Widget {
             diff.applyAll();
           }
         ],
-        [trans.__('Reject all'), this.giveUp]
+        [trans.__('Reject all'), this.cancel]
       ]
     };
     const hadFocus = this.row.contains(document.activeElement);
@@ -208,8 +208,8 @@ export class EditBox extends Widget {
     }
   }
 
-  /** Stop and close. Nothing was written into the cell, so nothing has to be restored. */
-  private readonly giveUp = (): void => {
+  /** Stop the rewrite and close the box. Nothing was written into the cell, so nothing has to be restored. */
+  private readonly cancel = (): void => {
     if (this.status === 'writing') {
       this.actions.stop();
     }
@@ -222,7 +222,7 @@ export class EditBox extends Widget {
     event.stopPropagation();
     if (event.key === 'Escape') {
       event.preventDefault();
-      this.giveUp();
+      this.cancel();
     } else if (event.key === 'Enter' && event.target === this.input && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
       this.send();
@@ -230,7 +230,7 @@ export class EditBox extends Widget {
   };
 }
 
-/** Create a button. The one with the index 0 is the main button. */
+/** Create a button. The button with the index 0 is the main button. */
 function createButton([label, act]: readonly [string, () => void], index: number): HTMLElement {
   const button = document.createElement('button');
   button.type = 'button';

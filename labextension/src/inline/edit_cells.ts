@@ -1,7 +1,7 @@
 /**
- * Rewrites cells as the user instructs: it opens a box in the cell, sends the instruction to the server, and passes the
- * answer to the box. The answer is shown as hunks, which are groups of changed lines. The user approves or rejects
- * them.
+ * Lets the assistant rewrite a cell by an instruction of the user: it opens a box in the cell, sends the instruction to
+ * the server, and passes the answer to the box. The answer is shown as hunks, which are groups of changed lines. The
+ * user approves or rejects them.
  *
  * The box itself is in `edit_box.ts`. The modules in `review/` draw the hunks.
  */
@@ -21,12 +21,12 @@ import { Range, RewriteContentReceivedParams, RewritePromptParams } from '../wir
 import { Session } from '../chat/session';
 import { describeError } from '../view/common/error_text';
 
-/** Opens the boxes in which users instruct how to rewrite a cell, at most one for each cell, and serves them all. */
+/** Opens the boxes, at most one for each cell, and sends their requests. */
 export class CellRewriter {
   /** The open boxes, by their cells. */
   private readonly boxes = new Map<Cell, EditBox>();
   /** The boxes of running rewrites, by the ids of the rewrites. */
-  private readonly running = new Map<string, EditBox>();
+  private readonly boxesByRewrite = new Map<string, EditBox>();
 
   constructor(
     private readonly session: Session,
@@ -36,7 +36,8 @@ export class CellRewriter {
     /** Resolves when the first attempt to connect has ended. */
     private readonly waitForConnection: () => Promise<void>
   ) {
-    // The session passes everything that the server sends about cells to its notebook host, also the answers to rewrites.
+    // The session passes everything that the server sends about cells to its notebook host, also the answers to
+    // rewrites.
     notebooks.receiveRewrite = params => {
       this.receive(params);
     };
@@ -86,7 +87,7 @@ export class CellRewriter {
         id = this.beginRewrite(panel, cell, box, instruction);
       },
       stop: () => {
-        this.running.delete(id);
+        this.boxesByRewrite.delete(id);
         // The server may have ended the rewrite in the meantime.
         this.session.request('rewrite/stop', { id }).catch(() => undefined);
       },
@@ -102,7 +103,7 @@ export class CellRewriter {
     });
     this.boxes.set(cell, box);
     cell.disposed.connect(() => {
-      this.running.delete(id);
+      this.boxesByRewrite.delete(id);
       this.boxes.delete(cell);
       box.dispose();
     });
@@ -152,11 +153,11 @@ export class CellRewriter {
     if (box.isDisposed || !box.isWriting) {
       return;
     }
-    this.running.set(id, box);
+    this.boxesByRewrite.set(id, box);
     try {
       await this.session.request('rewrite/prompt', params);
     } catch (error) {
-      this.running.delete(id);
+      this.boxesByRewrite.delete(id);
       box.fail(describeError(error, this.trans));
     }
   }
@@ -164,44 +165,44 @@ export class CellRewriter {
   /** Pass a part of an answer to the box of its rewrite. */
   private receive({ rewriteId, content }: RewriteContentReceivedParams): void {
     const id = String(rewriteId);
-    const box = this.running.get(id);
+    const box = this.boxesByRewrite.get(id);
     if (content.type === 'finished' || content.type === 'error') {
-      this.running.delete(id);
+      this.boxesByRewrite.delete(id);
     }
     box?.receive(content);
   }
 
   /** Show in the boxes of all running rewrites that the connection was lost. */
   private failAll(): void {
-    for (const box of this.running.values()) {
+    for (const box of this.boxesByRewrite.values()) {
       box.fail(this.trans.__('The connection was lost: ask again.'));
     }
-    this.running.clear();
+    this.boxesByRewrite.clear();
   }
 }
 
-/** Return how the proposed hunks are drawn. `buttons` are those of each hunk. */
+/** Return the style in which the proposed hunks are drawn. `buttons` are the buttons of each hunk. */
 function createStyle(trans: TranslationBundle, buttons: HunkStyle['buttons']): HunkStyle {
   return {
     side: 'proposed',
     buttons,
     caption: trans.__('Proposed'),
-    touched: trans.__('You have edited this part')
+    editedNote: trans.__('You have edited this part')
   };
 }
 
-/** Whole lines of a cell. */
-interface Lines {
+/** The lines of a cell that are rewritten. Whole lines are rewritten, even if the user selected only a part of them. */
+interface SelectedLines {
   /** The offset of the first character. */
   readonly from: number;
   /** The offset after the last character. */
   readonly to: number;
-  /** The same as lines and columns, for the server. Undefined for the whole cell. */
+  /** The same range as lines and columns, for the server; undefined for the whole cell. */
   readonly range?: Range;
 }
 
 /** Return the selected lines of a cell as whole lines; the whole cell when nothing is selected. */
-function readSelectedLines(cell: Cell, source: string): Lines {
+function readSelectedLines(cell: Cell, source: string): SelectedLines {
   const editor = cell.editor;
   const all = { from: 0, to: source.length };
   if (editor === null) {

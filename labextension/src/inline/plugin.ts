@@ -1,6 +1,6 @@
 /**
- * The plugin for inline completion, the grey text that shows how the code could continue. It registers a provider with
- * Lab's own completer.
+ * Defines the plugin for inline completion, the grey text that shows how the code could continue. It registers a
+ * provider with Lab's own completer.
  *
  * `completion_provider.ts` requests the completions. It is loaded when the first completion is requested.
  */
@@ -33,6 +33,7 @@ export const inlinePlugin: JupyterFrontEndPlugin<void> = {
   activate
 };
 
+/** Register the provider, and switch it on or off whenever the setting changes. */
 function activate(
   app: JupyterFrontEnd,
   manager: ICompletionProviderManager,
@@ -49,7 +50,7 @@ function activate(
     ));
   let timeout = DEFAULTS.timeout;
   /** Whether the setting is on. */
-  let on = false;
+  let isOn = false;
   const provider: IInlineCompletionProvider = {
     name: trans.__('Assistant'),
     identifier: 'jupyter-eca',
@@ -59,7 +60,7 @@ function activate(
       timeout = Number(settings.timeout ?? DEFAULTS.timeout);
     },
     fetch: async (request, context) => {
-      if (!on) {
+      if (!isOn) {
         return { items: [] };
       }
       const loaded = await load();
@@ -71,8 +72,8 @@ function activate(
   manager.registerInlineProvider(provider);
   /** Switch the completion on or off, as the setting says. */
   const applySettings = (settings: ISettingRegistry.ISettings): void => {
-    on = settings.composite[SETTING] === true;
-    if (!on) {
+    isOn = settings.composite[SETTING] === true;
+    if (!isOn) {
       void completions?.then(loaded => {
         loaded.close();
       });

@@ -1,6 +1,6 @@
 /**
- * Makes a mention behave as one letter: the caret never stands inside of it, and Backspace and Delete remove the whole
- * mention. Pure.
+ * Makes a mention, such as `@cell:3`, behave as one letter: the caret is never inside of it, and Backspace and Delete
+ * remove the whole mention. Pure.
  *
  * `mentions.ts` finds the mentions. `view/composer/PromptBox.tsx` moves the caret.
  */
@@ -16,8 +16,8 @@ export interface TextRange {
 /**
  * Return the selection `now` with both ends outside of mentions. `before` is the selection before the user moved it.
  *
- * If only one end has moved into a mention, it goes on in the same direction until it is outside. If both ends have
- * moved, the selection gets wider, so that it covers whole mentions.
+ * If only one end has moved into a mention, this end moves further in the same direction, to the edge of the mention.
+ * If both ends have moved, the selection gets wider, so that it covers whole mentions.
  */
 export function keepOutside(mentions: readonly Mention[], before: TextRange, now: TextRange): TextRange {
   const isCaret = now.start === now.end;
@@ -27,8 +27,8 @@ export function keepOutside(mentions: readonly Mention[], before: TextRange, now
     if (mention === undefined) {
       return to;
     }
-    // An end that has not moved may be inside too, for example if text was typed that makes a mention around it. It
-    // makes the selection wider.
+    // An end that has not moved may be inside of a mention, too, if the user has typed text that makes a mention around
+    // it. Then the selection gets wider.
     const goesOutward = !isCaret && (hasMovedBoth || from === to);
     return mention[goesOutward ? outward : from < to ? 'end' : 'start'];
   };

@@ -4,10 +4,10 @@
  * This module knows no server: `chat/suggestions.ts` asks the server for suggestions.
  */
 
-/** `@` begins a context, `/` a command, `#` a path. */
+/** The sign of a trigger. `@` begins a context, `/` a command, `#` a path. */
 export type TriggerKind = '@' | '/' | '#';
 
-/** For example, in `see @cel` the trigger has the kind `@`, the start 4 and the query `cel`. */
+/** A trigger. For example, in `see @cel` the trigger has the kind `@`, the start 4 and the query `cel`. */
 export interface Trigger {
   readonly kind: TriggerKind;
   /** The offset of the sign. */

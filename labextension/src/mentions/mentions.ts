@@ -1,9 +1,10 @@
 /**
- * Mentions: the words in a message that stand for contexts, for example `@cell:3`. Pure.
+ * Finds mentions in messages. A mention is a word that refers to a context (something that is sent with the message),
+ * for example `@cell:3`. Pure.
  *
- * A message is plain text, so that it can be copied, undone, stored and read by the model as it is. A mention is found
- * in the text by its word: this module chooses the word of a context, and finds the words of known contexts in a text.
- * The prompt box and the transcript draw them as chips. Where the caret may stand is in `caret.ts`.
+ * A message is plain text, so that it can be copied, undone, stored and read by the model. A mention is found in the
+ * text by its word: this module chooses the word of a context, and finds the words of known contexts in a text. The
+ * prompt box and the transcript draw mentions as chips. `caret.ts` decides where the caret may be.
  *
  * `list_named` in `jupyter_eca/plugins/contexts/resolve.py` finds the same words on the server.
  */
@@ -11,7 +12,7 @@
 import { baseName } from '../render/format';
 import { ChatContext } from '../wire/protocol';
 
-/** A mention in a text, from `start` to before `end`. */
+/** A mention in a text: the characters from the offset `start` up to, but not including, `end`. */
 export interface Mention {
   readonly start: number;
   readonly end: number;
@@ -25,14 +26,14 @@ export interface TextPart {
   readonly context?: ChatContext;
 }
 
-/** Before a mention stands a space, a bracket or a quote, or nothing. */
-const BEFORE = /[\s([{<"']$/;
-/** What goes on with the word of a mention, so that it is another word: `@cell:3` is not in `@cell:34`. */
-const GOES_ON = /^(?:[\p{L}\p{N}_]|[-./:\\@#]+[\p{L}\p{N}_])/u;
+/** Matches the end of a text after which a mention may begin: a space, a bracket or a quote. */
+const BEFORE_MENTION = /[\s([{<"']$/;
+/** Matches the beginning of a text that would continue the word of a mention: `@cell:34` does not mention `@cell:3`. */
+const CONTINUES_WORD = /^(?:[\p{L}\p{N}_]|[-./:\\@#]+[\p{L}\p{N}_])/u;
 
 /**
- * Return the word that stands for a context in a message, with its sign. Undefined when there is none, or when it means
- * another context already, such as the cell with the same number in another notebook.
+ * Return the word that refers to a context in a message, with its sign `@`. Undefined when there is none, or when the
+ * word refers to another known context already, such as the cell with the same number in another notebook.
  */
 export function chooseWord(context: ChatContext, known: readonly ChatContext[]): string | undefined {
   const key = createContextKey(context);
@@ -47,15 +48,15 @@ export function findMentions(text: string, known: readonly ChatContext[]): reado
   words.sort((one, other) => other.word.length - one.word.length);
   const found: Mention[] = [];
   for (let start = text.indexOf('@'); start !== -1; start = text.indexOf('@', start + 1)) {
-    const here = words.find(
+    const longestWord = words.find(
       ({ word }) =>
         text.startsWith(word, start) &&
-        (start === 0 || BEFORE.test(text.slice(0, start))) &&
-        !GOES_ON.test(text.slice(start + word.length))
+        (start === 0 || BEFORE_MENTION.test(text.slice(0, start))) &&
+        !CONTINUES_WORD.test(text.slice(start + word.length))
     );
-    if (here !== undefined) {
-      const end = start + here.word.length;
-      found.push({ start, end, context: here.context });
+    if (longestWord !== undefined) {
+      const end = start + longestWord.word.length;
+      found.push({ start, end, context: longestWord.context });
       start = end - 1;
     }
   }
@@ -82,8 +83,8 @@ export function cutText(text: string, mentions: readonly Mention[]): readonly Te
 /** Return the contexts with others added. None of them is in the list twice. */
 export function addContexts(contexts: readonly ChatContext[], added: readonly ChatContext[]): readonly ChatContext[] {
   const keys = new Set(contexts.map(createContextKey));
-  const fresh = added.filter(context => !keys.has(createContextKey(context)));
-  return fresh.length === 0 ? contexts : [...contexts, ...fresh];
+  const newContexts = added.filter(context => !keys.has(createContextKey(context)));
+  return newContexts.length === 0 ? contexts : [...contexts, ...newContexts];
 }
 
 /**
@@ -97,7 +98,9 @@ export function describeContext(context: ChatContext): { readonly label: string;
   return { label, detail: text('description') || path || text('uri') || text('url') };
 }
 
-/** Return the name of a mention for screen readers and tooltips: its word, and what it stands for. */
+/**
+ * Return the name of a mention for screen readers and tooltips: its word, and the path or description of its context.
+ */
 export function nameMention(word: string, context: ChatContext): string {
   const { detail } = describeContext(context);
   return detail === '' || word.includes(detail) ? word : `${word}: ${detail}`;
@@ -113,7 +116,7 @@ export function createContextKey(context: ChatContext): string {
   return key;
 }
 
-/** Return the words that may stand for a context, the shortest first. */
+/** Return the words that may refer to a context, the shortest first. */
 function listWords(context: ChatContext): readonly string[] {
   const read = (name: string): string => readField(context, name);
   switch (context.type) {
@@ -121,11 +124,11 @@ function listWords(context: ChatContext): readonly string[] {
     case 'directory':
       return listPathEnds(read('path')).map(path => quote(path + formatLines(context)));
     case 'web':
-      return quoteAll(read('url'));
+      return listQuoted(read('url'));
     case 'mcpResource':
-      return quoteAll(read('uri') && `${read('server')}:${read('uri')}`);
+      return listQuoted(read('uri') && `${read('server')}:${read('uri')}`);
     case 'repoMap':
-      return quoteAll(context.type);
+      return listQuoted(context.type);
     case 'cell':
     case 'output':
     case 'notebook':
@@ -133,7 +136,7 @@ function listWords(context: ChatContext): readonly string[] {
     case 'error':
     case 'variable':
     case 'table':
-      return quoteAll(read('label'));
+      return listQuoted(read('label'));
     default:
       return [];
   }
@@ -156,17 +159,18 @@ function listPathEnds(path: string): readonly string[] {
   return [...ends, path].filter(end => end !== '');
 }
 
-/** Return the lines of a file as they stand after its path; empty for a whole file, and for what is no file. */
+/** Return the lines of a file as they are written after its path; empty for a whole file, and for other contexts. */
 function formatLines(context: ChatContext): string {
   const range = 'linesRange' in context ? context.linesRange : undefined;
   return range === undefined ? '' : `:L${String(range.start)}-${String(range.end)}`;
 }
 
-function quoteAll(word: string): readonly string[] {
+/** Return a list with the word in the form of a mention; an empty list for an empty word. */
+function listQuoted(word: string): readonly string[] {
   return word === '' ? [] : [quote(word)];
 }
 
-/** Put a word with spaces in quotes, as the server reads it. */
+/** Return a word in the form of a mention, as the server reads it: with `@`, and in quotes if it has spaces. */
 function quote(word: string): string {
   return /[\s"'`]/.test(word) ? `@"${word.replaceAll('"', '')}"` : `@${word}`;
 }

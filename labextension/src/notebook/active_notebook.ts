@@ -1,6 +1,6 @@
 /**
- * Reads the place where the user works, which is sent as a context with a prompt, and inserts code of an answer there. The
- * place is usually the active cell of the notebook that the user worked in last.
+ * Reads the place where the user works, which is sent as a context with a prompt, and inserts code of an answer there.
+ * The place is usually the active cell of the notebook that the user worked in last.
  *
  * This module knows no server. Changes that the assistant itself makes are in `live_notebooks.ts`.
  */
@@ -60,8 +60,8 @@ export function createCellFinder(tracker: INotebookTracker): FindCell {
 }
 
 /**
- * The place where the user works. It is the file in the front tab, if the tab is an editor of a file. Otherwise it is the
- * active cell of the notebook that the user worked in last, and the selection in it.
+ * The place where the user works. It is the file in the front tab, if the tab is an editor of a file. Otherwise it is
+ * the active cell of the notebook that the user worked in last, and the selection in it.
  */
 export class NotebookSurroundings implements Surroundings {
   /** The place that `current` returned last. */
@@ -139,8 +139,8 @@ function readCellPlace(panel: NotebookPanel): Place | undefined {
 }
 
 /**
- * Return the cursor or the selection in the active cell. The server adds the cell, its output and the state of the kernel
- * (`workspace/reading/place_text.py`), so that the panel and cells with `%%eca` send the same.
+ * Return the cursor or the selection in the active cell. The server adds the cell, its output and the state of the
+ * kernel (`workspace/reading/place_text.py`), so that the panel and cells with `%%eca` send the same.
  */
 function toContexts(panel: NotebookPanel): CursorContext[] {
   const cell = panel.content.activeCell;

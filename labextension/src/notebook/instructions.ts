@@ -3,9 +3,9 @@
  * `jupyter_eca.instructions`.
  *
  * A person who sends a notebook to the user must not control the assistant. So the instructions of a notebook that is
- * not trusted are shown, but not sent to a model. The trust is Jupyter's: a notebook is trusted when the user has signed
- * or run all of its code. A notebook without code is never trusted, because Jupyter has nothing to check in it. This
- * module knows no view: the view is `view/Instructions.tsx`.
+ * not trusted are shown, but not sent to a model. The trust is Jupyter's: a notebook is trusted when the user has
+ * signed or run all of its code. A notebook without code is never trusted, because Jupyter has nothing to check in it.
+ * This module knows no view: the view is `view/Instructions.tsx`.
  */
 
 import type { YNotebook } from '@jupyter/ydoc';

@@ -22,7 +22,9 @@ import type {
 import { applyAsOneStep } from './undo_history';
 import { CellState, NewCell, NotebookCell, NotebookEditParams } from '../wire/protocol';
 
-/** One change that the server wants to make in a notebook: it inserts, edits, deletes, moves or restores (`put`) a cell. */
+/**
+ * One change that the server wants to make in a notebook: it inserts, edits, deletes, moves or restores (`put`) a cell.
+ */
 export type NotebookChange = NotebookEditParams['changes'][number];
 
 /** Thrown when a request of the server cannot be carried out. The model reads the message as the reason. */
@@ -47,8 +49,8 @@ const OUR_METADATA = 'jupyter_eca';
 const WRITTEN = { written: true };
 
 /**
- * One step of a plan. Its indexes are valid when all steps before it are made. `marks`: note in the metadata of the cell
- * that the assistant has written in it.
+ * One step of a plan. Its indexes are valid when all steps before it are made. `marks`: note in the metadata of the
+ * cell that the assistant has written in it.
  */
 export type Step =
   | { readonly kind: 'insert'; readonly index: number; readonly cell: NewCell | NotebookCell }

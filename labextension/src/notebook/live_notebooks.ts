@@ -284,8 +284,8 @@ function outlineCells({ content }: NotebookPanel): CellOutline[] {
 }
 
 /**
- * Set for each cell that was restored by `put` whether it was edited after its last run. Lab cannot know this. The server
- * sends it with the change.
+ * Set for each cell that was restored by `put` whether it was edited after its last run. Lab cannot know this. The
+ * server sends it with the change.
  */
 function restoreDirtyState({ content }: NotebookPanel, changes: readonly NotebookChange[]): void {
   for (const change of changes) {

@@ -1,9 +1,9 @@
 /**
- * Lets the server read, edit and run the notebooks of this page as soon as a cell asks the assistant something. The panel
- * need not be open for this.
+ * Lets the server read, edit and run the notebooks of this page as soon as a cell asks the assistant something. The
+ * panel need not be open for this.
  *
- * This module only decides when that is needed. `notebook_link.ts` opens the link to the server, and `live_notebooks.ts`
- * answers the requests of the server. Both are loaded when they are needed.
+ * This module only decides when that is needed. `notebook_link.ts` opens the link to the server, and
+ * `live_notebooks.ts` answers the requests of the server. Both are loaded when they are needed.
  */
 
 import { Cell } from '@jupyterlab/cells';
@@ -39,7 +39,9 @@ export class PageNotebooks {
     });
   }
 
-  /** Return the notebooks. The panel and this link share one object, so that each can remove marks that the other set. */
+  /**
+   * Return the notebooks. The panel and this link share one object, so that each can remove marks that the other set.
+   */
   load(): Promise<LiveNotebooks> {
     this.notebooks ??= import('./live_notebooks').then(({ LiveNotebooks }) => new LiveNotebooks(this.lab));
     return this.notebooks;

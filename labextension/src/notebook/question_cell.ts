@@ -33,8 +33,8 @@ export function ensureModelOption(source: string): { source: string; start: numb
 }
 
 /**
- * Return the source of a cell that asks, with an option for the agent, and the offsets where the name of the agent starts
- * and ends. If the option is missing, it is added with an empty name.
+ * Return the source of a cell that asks, with an option for the agent, and the offsets where the name of the agent
+ * starts and ends. If the option is missing, it is added with an empty name.
  */
 export function ensureAgentOption(source: string): { source: string; start: number; end: number } {
   const [, before, name = ''] = AGENT.exec(source) ?? [];

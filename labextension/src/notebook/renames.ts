@@ -2,20 +2,21 @@
 
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 
-type Context = NotebookPanel['context'];
+/** What the views of a notebook share, in Lab: its path and its model, for example. */
+type NotebookContext = NotebookPanel['context'];
 
 /**
  * Call `onRename` with the old and the new path of each open notebook that is renamed, once for all its views. The
  * returned function ends this.
  */
 export function watchRenames(tracker: INotebookTracker, onRename: (from: string, to: string) => void): () => void {
-  const paths = new Map<Context, string>();
-  const report = (context: Context): void => {
+  const paths = new Map<NotebookContext, string>();
+  const report = (context: NotebookContext): void => {
     const from = paths.get(context) ?? context.localPath;
     paths.set(context, context.localPath);
     onRename(from, context.localPath);
   };
-  const forget = (context: Context): void => {
+  const forget = (context: NotebookContext): void => {
     paths.delete(context);
   };
   const watch = (_: unknown, { context }: NotebookPanel): void => {

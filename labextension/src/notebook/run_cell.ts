@@ -155,7 +155,9 @@ function explainUnfinished(cell: Cell, wasRunAgain: boolean): Refusal {
   );
 }
 
-/** Resolve when the kernel dies or is replaced, so that it loses its queue of runs. Stop watching when `ended` aborts. */
+/**
+ * Resolve when the kernel dies or is replaced, so that it loses its queue of runs. Stop watching when `ended` aborts.
+ */
 function waitForKernelLoss(session: ISessionContext, ended: AbortSignal): Promise<'lost'> {
   return new Promise(resolve => {
     const handleKernelChange = (): void => {

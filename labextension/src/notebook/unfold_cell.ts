@@ -2,8 +2,8 @@
  * Shows the source of a cell while a change of the cell waits for a decision. The source may be hidden because the cell
  * is a rendered Markdown cell, or because its input is collapsed.
  *
- * A Markdown cell that was opened for a decision is rendered again afterwards. `review/controller.ts` decides which cells
- * are opened.
+ * A Markdown cell that was opened for a decision is rendered again afterwards. `review/controller.ts` decides which
+ * cells are opened.
  */
 
 import { Cell, MarkdownCell } from '@jupyterlab/cells';

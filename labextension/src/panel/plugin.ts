@@ -143,7 +143,8 @@ function activate(
       if (typeof message === 'string') {
         place.ask(message);
       }
-      // When this has resolved, the chat of the active notebook is shown, and stays. Callers of the command rely on that.
+      // When this has resolved, the chat of the active notebook is shown, and stays. Callers of the command rely on
+      // that.
       await (
         await place.loadPanel()
       ).connecting;

@@ -1,10 +1,10 @@
 /**
- * The types of the functions that a user can call for a block of code in an answer.
+ * Defines the types of the functions that the buttons beside a block of code call.
  *
  * This module draws nothing: `code_tools.ts` draws the buttons, and the panel and the widget provide the functions.
  */
 
-/** What the buttons of a block of code need. */
+/** What the buttons of a block of code use. */
 export interface CodeTools {
   /** Where code can be inserted; undefined when there is no notebook. */
   readonly place: CodePlace | undefined;

@@ -10,16 +10,16 @@ import type { CodeTools } from './code_tool_types';
 import { copyText, describeCopyFailure } from './copy_text';
 
 /**
- * Add buttons to the blocks of code in an element that was rendered. `code` has the functions that the buttons call,
- * and `blocks` is the CSS selector of the blocks.
+ * Add buttons to the blocks of code in a rendered element. `code` has the functions that the buttons call, and
+ * `selector` is the CSS selector of the blocks.
  */
 export function addCodeTools(
   host: HTMLElement,
   code: CodeTools,
   trans: TranslationBundle,
-  blocks = 'pre > code'
+  selector = 'pre > code'
 ): void {
-  for (const block of host.querySelectorAll<HTMLElement>(blocks)) {
+  for (const block of host.querySelectorAll<HTMLElement>(selector)) {
     addTools(block, code, trans);
   }
 }

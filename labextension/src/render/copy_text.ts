@@ -20,7 +20,7 @@ export async function copyText(text: string): Promise<boolean> {
       return true;
     }
   } catch {
-    // The other way may be allowed.
+    // The browser may still allow the second way below.
   }
   return copySelection(text);
 }

@@ -15,7 +15,9 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 /** Turns Markdown into HTML. */
 type Parser = NonNullable<IRenderMimeRegistry['markdownParser']>;
 
-/** The character that splits the word `mermaid`. Unicode never gives it a meaning, so no text of a model needs it. */
+/**
+ * The character that splits the word `mermaid`. Unicode reserves it as a noncharacter, so no text of a model needs it.
+ */
 const SPLIT = '\uFDD0';
 
 /**
@@ -46,16 +48,16 @@ export function disableDiagrams(parser: Parser): Parser {
 }
 
 /**
- * Add a button to each diagram in an element that was just rendered. The button draws the diagram. `diagrams` is the
- * CSS selector of the diagrams.
+ * Add a button to each diagram in a rendered element. The button draws the diagram. `selector` is the CSS selector of
+ * the diagrams.
  */
 export function addDiagramButtons(
   host: HTMLElement,
   parser: Parser,
   trans: TranslationBundle,
-  diagrams = 'pre > code.language-mermaid'
+  selector = 'pre > code.language-mermaid'
 ): void {
-  for (const code of host.querySelectorAll<HTMLElement>(diagrams)) {
+  for (const code of host.querySelectorAll<HTMLElement>(selector)) {
     addButton(code, parser, trans);
   }
 }
@@ -104,7 +106,7 @@ async function drawDiagram(source: string, parser: Parser): Promise<HTMLImageEle
   const picture = document.createElement('img');
   picture.className = 'eca-Diagram';
   picture.alt = drawn?.getAttribute('alt') ?? '';
-  // The width that Mermaid gives it, without which the browser makes it as wide as its place.
+  // Mermaid sets this width. Without it, the browser would make the picture as wide as the page allows.
   picture.setAttribute('width', drawn?.getAttribute('width') ?? '');
   picture.src = address;
   return picture;

@@ -17,19 +17,19 @@ export function toPlainText(text: string): string {
 }
 
 /**
- * Characters that are not drawn, or that look like a space, a slash or a semicolon. The space, the tab and the line
- * break themselves are not among them.
+ * Matches characters that are not drawn, or that look like a space, a slash or a semicolon. The ordinary space, the tab
+ * and the line break are not matched.
  */
 const HIDDEN =
   /(?![\t\n ])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u2044\u2215\u29f8\uff0f\u037e]/u;
-/** Letters of scripts that need joiners: Arabic, Syriac, the scripts of India and its neighbours, Mongolian. */
+/** Matches letters of scripts that need joiners: Arabic, Syriac, the scripts of India and its neighbours, Mongolian. */
 const JOINED = /[\u0620-\u06dc\u06de-\u070e\u0710-\u0fff\u1000-\u109f\u1780-\u17b3\u17b6-\u180a\u1810-\u18af]/;
-/** Emojis and other picture characters. */
+/** Matches emojis and other picture characters. */
 const PICTOGRAPH = /[\xa9\xae\u203c-\u3299\u{1f000}-\u{1faff}]/u;
 /**
- * Finds the hidden characters (the group `hidden`). The other alternatives match two kinds of characters that nobody
- * sees but that a script or an emoji needs: joiners (U+200C, U+200D) and the selector of coloured emojis (U+FE0F). They
- * are matched without the group, so that they are kept.
+ * Finds the hidden characters (the group `hidden`). The other alternatives match two kinds of invisible characters that
+ * a script or an emoji needs: joiners (U+200C, U+200D) and the selector of coloured emojis (U+FE0F). They are matched
+ * without the group, so that they are kept.
  */
 const HIDDEN_OR_NEEDED = new RegExp(
   `(?<=${JOINED.source})[\\u200c\\u200d](?=${JOINED.source})` +
@@ -38,14 +38,14 @@ const HIDDEN_OR_NEEDED = new RegExp(
     `|(?<hidden>${HIDDEN.source})`,
   'gu'
 );
-/** Letters that may look like Latin letters: Cyrillic, Armenian, Cherokee, and some Greek letters. */
+/** Matches letters that may look like Latin letters: Cyrillic, Armenian, Cherokee, and some Greek letters. */
 const LOOKALIKE =
   /[\u0400-\u052f\u0531-\u0587\u13a0-\u13fd\uab70-\uabbf\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf]/g;
 
 /**
- * Return the text in which the code point, such as `\u200b`, replaces each character that a page does not draw, or that
- * looks like another character. It is for texts that somebody approves: they must be shown whole, while `toPlainText`
- * removes terminal escapes. `jupyter_eca/engine/text/exact_text.py` does the same for terminals.
+ * Return the text with its code point, such as `\u200b`, in place of each character that a page does not draw or that
+ * looks like another character. Use this for texts that a user approves, because nothing of them may be hidden. For
+ * other texts, use `toPlainText`. `jupyter_eca/engine/text/exact_text.py` does the same for terminals.
  */
 export function toExactText(text: string): string {
   return (
@@ -66,7 +66,7 @@ function formatCodePoint(character: string): string {
   return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
 }
 
-/** Matches four or more empty lines: so many could move the end of a command out of sight. */
+/** Matches four or more empty lines: so many could hide the end of a command below the visible part. */
 const EMPTY_LINES = /(?<=\n)((?:[ \t]*\n){4,})/;
 
 /** Split a text at its long runs of empty lines. Each run is returned as the number of its lines. */
@@ -75,17 +75,17 @@ export function splitAtEmptyLines(text: string): readonly (string | number)[] {
 }
 
 /** Format a count: 950, 1.2k, 34k, 1.2M. */
-export function formatCount(n: number): string {
-  if (n < 1000) {
-    return String(n);
+export function formatCount(count: number): string {
+  if (count < 1000) {
+    return String(count);
   }
-  const [size, unit] = n < 1e6 ? [n / 1e3, 'k'] : [n / 1e6, 'M'];
+  const [size, unit] = count < 1e6 ? [count / 1e3, 'k'] : [count / 1e6, 'M'];
   return `${size < 10 ? size.toFixed(1).replace(/\.0$/, '') : String(Math.round(size))}${unit}`;
 }
 
 /** Format a whole number with commas: 1,234,567. */
-export function formatNumber(n: number): string {
-  return n.toLocaleString('en');
+export function formatNumber(value: number): string {
+  return value.toLocaleString('en');
 }
 
 /**
@@ -121,8 +121,8 @@ export function baseName(path: string): string {
   return path.replace(/\/+$/, '').split('/').at(-1) ?? path;
 }
 
-/** How many characters of a long id are shown: enough to distinguish ids. */
-const SHORT = 8;
+/** The number of characters of a long id that are shown. They are enough to distinguish ids. */
+const SHORT_ID_LENGTH = 8;
 
 /**
  * Return the summary of a call with the ids of cells replaced by their numbers, because a reader does not know the ids.
@@ -138,7 +138,7 @@ export function replaceCellIds(
   const ids = [args.cell, args.cells].flat().filter(id => typeof id === 'string' && /^[\w-]+$/.test(id)) as string[];
   // An id with one character more stays whole, because the sign `…` would take the place of that character.
   const describeId = (id: string): string =>
-    find(id)?.number.toString() ?? (id.length > SHORT + 1 ? `${id.slice(0, SHORT)}…` : id);
+    find(id)?.number.toString() ?? (id.length > SHORT_ID_LENGTH + 1 ? `${id.slice(0, SHORT_ID_LENGTH)}…` : id);
   return ids.reduce(
     (text, id) => text.replace(new RegExp(`(?<![\\w-])${id}(?![\\w-])`), () => describeId(id)),
     summary

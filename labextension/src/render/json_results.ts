@@ -14,8 +14,9 @@ export function formatJson(json: string): string {
 }
 
 /**
- * Return whether the text of a result repeats what its JSON says. MCP asks servers to send both. FastMCP puts a result
- * that is not an object into an object with the key `result`, and writes each entry of a list as a text of its own.
+ * Return whether the text of a result repeats its JSON. MCP asks servers to send both. FastMCP, a library for MCP
+ * servers, puts a result that is not an object into an object with the key `result`, and writes each entry of a list as
+ * a separate text.
  */
 export function repeatsText(json: string, text: string): boolean {
   let value: unknown;
@@ -37,6 +38,7 @@ function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
+/** Return the text without spaces and line breaks. */
 function removeSpace(text: string): string {
   return text.replace(/\s+/g, '');
 }

@@ -13,7 +13,7 @@ import { sanitizeHtml } from './sanitize';
 import { toPlainText } from './format';
 import { CodeTools } from './code_tool_types';
 
-/** Renders a text into the element `host`. Resolves when that is done, or when another call will do it. */
+/** Renders a text into the element `host`. Resolves when that is done, or when an earlier call will do it. */
 type RenderMarkdown = (host: HTMLElement, text: string) => Promise<void>;
 
 /**
@@ -27,7 +27,7 @@ export function createMarkdownRenderer(
 ): RenderMarkdown {
   const trans = translator.load('jupyter_eca');
   /** The newest text of each element that is not rendered yet. */
-  const wanted = new WeakMap<HTMLElement, string>();
+  const waitingTexts = new WeakMap<HTMLElement, string>();
   /** The elements into which a text is being rendered. */
   const busy = new WeakSet<HTMLElement>();
   const sanitizer = {
@@ -57,14 +57,14 @@ export function createMarkdownRenderer(
     }
   };
   return async (host, text) => {
-    wanted.set(host, text);
+    waitingTexts.set(host, text);
     if (busy.has(host)) {
       return;
     }
     busy.add(host);
     try {
-      for (let now = wanted.get(host); now !== undefined; now = wanted.get(host)) {
-        wanted.delete(host);
+      for (let now = waitingTexts.get(host); now !== undefined; now = waitingTexts.get(host)) {
+        waitingTexts.delete(host);
         await renderOnce(host, now);
       }
     } catch (error) {

@@ -1,5 +1,6 @@
 /**
- * Splits Markdown that a model is still writing, at places where later text cannot change how earlier text looks. Pure.
+ * Splits Markdown that a model is still writing into segments. It splits only where text that is added later cannot
+ * change how the earlier text is rendered. Pure.
  *
  * This module knows no parser: `view/common/Markdown.tsx` renders each segment alone.
  */
@@ -7,7 +8,7 @@
 /** Matches the line that begins or ends a block of code. */
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 /**
- * Matches a line that may continue what stands before an empty line: lists, indented text, quotes, rows of tables,
+ * Matches a line that may belong to the text before an empty line: lists, indented text, quotes, rows of tables,
  * definitions, HTML.
  */
 const CONTINUATION = /^(\s|[-*+>|<[]|\d+[.)])/;

@@ -28,7 +28,7 @@ const DATA_IMAGE = /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/i;
 const OUTSIDE_LINK = /^(https?:|mailto:)/i;
 
 /** The attribute with the path of a link to a file of the workspace. Lab opens the file; see `findLinkedPath`. */
-const PATH = 'data-eca-path';
+const PATH_ATTRIBUTE = 'data-eca-path';
 
 /**
  * Return safe HTML. A remote image is replaced by a link. `describeImage` returns the text of the link for the text
@@ -60,8 +60,8 @@ export function sanitizeHtml(html: string, describeImage: (alt: string) => strin
 
 /** Return the path of the file that a click in sanitised HTML should open; undefined when it is on no such link. */
 export function findLinkedPath(target: EventTarget | null): string | undefined {
-  const link = target instanceof Element ? target.closest(`[${PATH}]`) : null;
-  return link?.getAttribute(PATH) ?? undefined;
+  const link = target instanceof Element ? target.closest(`[${PATH_ATTRIBUTE}]`) : null;
+  return link?.getAttribute(PATH_ATTRIBUTE) ?? undefined;
 }
 
 /**
@@ -80,7 +80,7 @@ function restrictLink(link: Element): void {
   link.removeAttribute('href');
   // Matches `scheme:` and `//host`.
   if (address !== '' && !address.startsWith('#') && !/^([a-z][\w+.-]*:|\/\/)/i.test(address)) {
-    link.setAttribute(PATH, decodePath(address));
+    link.setAttribute(PATH_ATTRIBUTE, decodePath(address));
     link.setAttribute('title', decodePath(address));
     link.setAttribute('role', 'link');
     link.setAttribute('tabindex', '0');
@@ -97,7 +97,7 @@ function createImageLink(page: Document, image: Element, describeImage: (alt: st
   return link;
 }
 
-/** Return the path that a link names: `my%20file.csv` is `my file.csv`. A wrong encoding is left as it is. */
+/** Return the path in a link: `my%20file.csv` is `my file.csv`. A path with a wrong encoding is returned unchanged. */
 function decodePath(address: string): string {
   try {
     return decodeURIComponent(address);

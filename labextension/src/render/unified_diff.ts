@@ -4,7 +4,7 @@
  * This module draws nothing: `view/common/Diff.tsx` draws the lines.
  */
 
-/** `same`: a line around a change. `gap`: lines that are left out between two hunks, which are the parts of a diff. */
+/** The kind of a line. `same`: a line around a change. `gap`: lines left out between two hunks (parts of the diff). */
 export type DiffKind = 'add' | 'remove' | 'same' | 'gap';
 
 /** One line of a diff, without the sign at its beginning. */
@@ -12,9 +12,9 @@ export interface DiffLine {
   readonly kind: DiffKind;
   readonly text: string;
   /** The number of the line in the file before the change. */
-  readonly old?: number;
+  readonly oldNumber?: number;
   /** The number of the line in the file after the change. */
-  readonly new?: number;
+  readonly newNumber?: number;
   /** The cell that begins here, if the line is the heading of one. */
   readonly cell?: CellHeading;
 }
@@ -23,6 +23,7 @@ export interface DiffLine {
 export interface CellHeading {
   /** The number of the cell before the change, from 1; undefined for a new cell. */
   readonly number: number | undefined;
+  /** `code`, `markdown` or `raw`. */
   readonly type: string;
 }
 
@@ -41,21 +42,21 @@ export function parseDiff(diff: string): readonly DiffLine[] {
   // The numbers of the next line before and after the change.
   let [before, after] = [0, 0];
   // Whether the first hunk has begun. The lines above it name the files.
-  let inside = false;
+  let isInHunk = false;
   for (const line of diff.replace(/\n$/, '').split('\n')) {
     const hunk = HUNK.exec(line);
     if (hunk !== null) {
-      [before, after, inside] = [Number(hunk[1]), Number(hunk[2]), true];
+      [before, after, isInHunk] = [Number(hunk[1]), Number(hunk[2]), true];
       lines.push({ kind: 'gap', text: hunk[3] ?? '' });
-    } else if (!inside || line.startsWith('\\')) {
+    } else if (!isInHunk || line.startsWith('\\')) {
       // A line with a backslash says that the file has no line break at its end.
       continue;
     } else if (line.startsWith('+')) {
-      lines.push({ kind: 'add', text: line.slice(1), new: after++ });
+      lines.push({ kind: 'add', text: line.slice(1), newNumber: after++ });
     } else if (line.startsWith('-')) {
-      lines.push({ kind: 'remove', text: line.slice(1), old: before++ });
+      lines.push({ kind: 'remove', text: line.slice(1), oldNumber: before++ });
     } else {
-      lines.push({ kind: 'same', text: line.slice(1), old: before++, new: after++ });
+      lines.push({ kind: 'same', text: line.slice(1), oldNumber: before++, newNumber: after++ });
     }
   }
   return lines;
@@ -67,11 +68,11 @@ export function parseDiff(diff: string): readonly DiffLine[] {
  */
 export function parseCellDiff(diff: string): readonly DiffLine[] {
   // The numbers of the next line of the cell; undefined while they are not known.
-  let next: { old: number; new: number } | undefined;
+  let next: { oldNumber: number; newNumber: number } | undefined;
   return parseDiff(diff).map(({ kind, text }) => {
     const heading = kind === 'gap' ? null : HEADING.exec(text);
     if (heading !== null) {
-      next = { old: 1, new: 1 };
+      next = { oldNumber: 1, newNumber: 1 };
       const [, number, type = ''] = heading;
       return { kind, text, cell: { number: number === undefined ? undefined : Number(number), type } };
     }
@@ -82,8 +83,8 @@ export function parseCellDiff(diff: string): readonly DiffLine[] {
     return {
       kind,
       text,
-      ...(kind !== 'add' && { old: next.old++ }),
-      ...(kind !== 'remove' && { new: next.new++ })
+      ...(kind !== 'add' && { oldNumber: next.oldNumber++ }),
+      ...(kind !== 'remove' && { newNumber: next.newNumber++ })
     };
   });
 }

@@ -1,9 +1,9 @@
 /**
- * The bar at the bottom of a notebook while changes of the assistant are undecided. It counts them, goes from one to the
- * next, and keeps or undoes all of them.
+ * Draws the review bar at the bottom of a notebook, as long as the user has not decided about all changes of the
+ * assistant. The bar counts the changes. Its buttons go from one change to the next, and keep or undo all of them.
  *
- * This module knows no cell and no widget: `overview.ts` counts the changes, and `ReviewBarWidget.tsx` puts the bar into
- * the notebook.
+ * This module knows no cell and no widget: `overview.ts` counts the changes, and `ReviewBarWidget.tsx` puts the bar
+ * into the notebook.
  */
 
 import { TranslationBundle } from '@jupyterlab/translation';
@@ -14,16 +14,18 @@ import { IconButton } from '../view/common/Icon';
 /** What the bar shows. */
 export interface ReviewCounts {
   /** How many changes were made, and are neither kept nor undone. */
-  readonly made: number;
+  readonly madeCount: number;
   /** How many changes wait for approval. */
-  readonly proposed: number;
-  /** The number of the change that is shown, from 1; undefined when the user has gone to none. */
-  readonly shown: number | undefined;
-  /** Whether a turn is running in a chat that made one of the changes. Then they cannot be kept or undone all at once. */
+  readonly proposedCount: number;
+  /** The number of the change to which the user has gone last, from 1; undefined when there is none. */
+  readonly shownNumber: number | undefined;
+  /**
+   * Whether a turn is running in a chat that made one of the changes. Then they cannot be kept or undone all at once.
+   */
   readonly busy: boolean;
 }
 
-/** What the buttons do. */
+/** The functions that the buttons call. */
 export interface ReviewBarActions {
   /** Goes to the next change (1) or the previous one (-1). */
   readonly goTo: (direction: 1 | -1) => void;
@@ -33,21 +35,21 @@ export interface ReviewBarActions {
 
 type Props = ReviewBarActions & { readonly counts: ReviewCounts; readonly trans: TranslationBundle };
 
-/** The content of the bar. */
+/** Draws the content of the bar. */
 export function ReviewBar({ counts, trans, goTo, keepAll, undoAll }: Props): React.ReactElement {
-  const { made, proposed, shown, busy } = counts;
-  const later = busy ? trans.__('You can decide about all changes when the answer has ended.') : undefined;
-  const words =
-    shown !== undefined
-      ? trans.__('Change %1 of %2', shown, made + proposed)
+  const { madeCount, proposedCount, shownNumber, busy } = counts;
+  const busyHint = busy ? trans.__('You can decide about all changes when the answer has ended.') : undefined;
+  const text =
+    shownNumber !== undefined
+      ? trans.__('Change %1 of %2', shownNumber, madeCount + proposedCount)
       : [
-          ...(made > 0 ? [trans._n('%1 change', '%1 changes', made)] : []),
-          ...(proposed > 0 ? [trans._n('%1 proposed change', '%1 proposed changes', proposed)] : [])
+          ...(madeCount > 0 ? [trans._n('%1 change', '%1 changes', madeCount)] : []),
+          ...(proposedCount > 0 ? [trans._n('%1 proposed change', '%1 proposed changes', proposedCount)] : [])
         ].join(' · ');
   return (
     <>
       <span className="eca-ReviewBar-words" role="status">
-        {words}
+        {text}
       </span>
       <IconButton
         icon="up"
@@ -63,12 +65,12 @@ export function ReviewBar({ counts, trans, goTo, keepAll, undoAll }: Props): Rea
           goTo(1);
         }}
       />
-      {made > 0 && (
+      {madeCount > 0 && (
         <>
-          <button type="button" className="eca-Hunk-button" disabled={busy} title={later} onClick={keepAll}>
+          <button type="button" className="eca-Hunk-button" disabled={busy} title={busyHint} onClick={keepAll}>
             {trans.__('Keep all')}
           </button>
-          <button type="button" className="eca-Hunk-button" disabled={busy} title={later} onClick={undoAll}>
+          <button type="button" className="eca-Hunk-button" disabled={busy} title={busyHint} onClick={undoAll}>
             {trans.__('Undo all')}
           </button>
         </>

@@ -1,7 +1,8 @@
 /**
- * The review bar as a widget of Lab.
+ * Puts the review bar into a widget of Lab. The review bar lists the changes of the assistant at the bottom of a
+ * notebook.
  *
- * `ReviewBar.tsx` draws it, and `overview.ts` fills it.
+ * `ReviewBar.tsx` draws the bar, and `overview.ts` fills it.
  */
 
 import { TranslationBundle } from '@jupyterlab/translation';
@@ -26,6 +27,7 @@ export class ReviewBarWidget extends ReactWidget {
     this.node.setAttribute('aria-label', trans.__('Changes of the assistant in this notebook'));
   }
 
+  /** Draw the bar with these counts. */
   fill(counts: ReviewCounts): void {
     this.counts = counts;
     this.update();

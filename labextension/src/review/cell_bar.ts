@@ -1,5 +1,6 @@
 /**
- * The bar in a cell that describes a proposed or finished change of the assistant, with buttons to decide about it.
+ * Draws the bar in a cell that describes a proposed or finished change of the assistant, with buttons to decide about
+ * it.
  *
  * This module knows no server and no change: `controller.ts` fills the bars.
  */
@@ -11,22 +12,23 @@ import { toExactText } from '../render/format';
 
 import '../../style/review.css';
 
-/** Decides the colour of the bar. */
+/** The kind of the change, which decides the colour of the bar. */
 export type Tone = 'added' | 'removed' | 'changed';
 
+/** A button of a bar. */
 export interface BarButton {
   readonly label: string;
   /** Called when the button is pressed. */
   readonly act: () => void;
   /** Whether this is the main button, which is highlighted. */
-  readonly main?: boolean;
+  readonly isMain?: boolean;
 }
 
-/** What a bar shows. */
+/** The content of a bar. */
 export interface BarContent {
   readonly tone: Tone;
   /** A sentence that describes the change. */
-  readonly words: string;
+  readonly description: string;
   /** The source of a cell that is not in the notebook, because it is to be inserted or was deleted. */
   readonly source?: string;
   readonly buttons: readonly BarButton[];
@@ -35,8 +37,8 @@ export interface BarContent {
 /** The bar of one change. It is empty until `fill` is called. */
 export class CellBar extends Widget {
   private readonly head = document.createElement('div');
-  private readonly words = document.createElement('span');
-  private readonly source = document.createElement('pre');
+  private readonly descriptionNode = document.createElement('span');
+  private readonly sourceNode = document.createElement('pre');
   private buttons: readonly BarButton[] = [];
 
   /** `label` is the name of the bar for a screen reader. */
@@ -45,14 +47,14 @@ export class CellBar extends Widget {
     this.addClass('eca-CellBar');
     this.node.setAttribute('role', 'group');
     this.node.setAttribute('aria-label', label);
-    // The review bar gives it the focus.
+    // With this, the review bar can give the focus to this bar.
     this.node.tabIndex = -1;
     // Otherwise Lab treats keys and clicks in a cell as its own.
     this.node.dataset.lmSuppressShortcuts = 'true';
     this.head.className = 'eca-CellBar-head';
-    this.words.className = 'eca-CellBar-words';
-    this.words.dir = 'auto';
-    this.source.tabIndex = 0;
+    this.descriptionNode.className = 'eca-CellBar-words';
+    this.descriptionNode.dir = 'auto';
+    this.sourceNode.tabIndex = 0;
     this.node.append(this.head);
   }
 
@@ -60,32 +62,35 @@ export class CellBar extends Widget {
    * Fill the bar. Buttons with the same labels as before stay, and only call other functions. So the focus stays on a
    * button, and a click is not lost when the words change between the press and the release of the mouse.
    */
-  fill({ tone, words, source, buttons }: BarContent): void {
+  fill({ tone, description, source, buttons }: BarContent): void {
     const isSame = String(buttons.map(({ label }) => label)) === String(this.buttons.map(({ label }) => label));
     this.buttons = buttons;
     this.node.dataset.tone = tone;
-    setText(this.words, words);
-    setText(this.source, toExactText(source ?? ''));
+    setText(this.descriptionNode, description);
+    setText(this.sourceNode, toExactText(source ?? ''));
     if (source === undefined) {
-      this.source.remove();
-    } else if (!this.node.contains(this.source)) {
-      this.node.append(this.source);
+      this.sourceNode.remove();
+    } else if (!this.node.contains(this.sourceNode)) {
+      this.node.append(this.sourceNode);
     }
-    if (isSame && this.head.contains(this.words)) {
+    if (isSame && this.head.contains(this.descriptionNode)) {
       return;
     }
     const hadFocus = this.node.contains(document.activeElement);
-    this.head.replaceChildren(this.words, ...buttons.map((button, index) => this.createButton(button, index)));
+    this.head.replaceChildren(
+      this.descriptionNode,
+      ...buttons.map((button, index) => this.createButton(button, index))
+    );
     if (hadFocus) {
       this.node.querySelector('button')?.focus();
     }
   }
 
   /** Create the button at `index`. It calls the function that the button at this index has when it is clicked. */
-  private createButton({ label, main = false }: BarButton, index: number): HTMLElement {
+  private createButton({ label, isMain = false }: BarButton, index: number): HTMLElement {
     const button = document.createElement('button');
     button.type = 'button';
-    button.className = `eca-Hunk-button${main ? ' eca-mod-main' : ''}`;
+    button.className = `eca-Hunk-button${isMain ? ' eca-mod-main' : ''}`;
     button.textContent = label;
     button.addEventListener('click', () => {
       this.buttons[index]?.act();
@@ -94,7 +99,7 @@ export class CellBar extends Widget {
   }
 }
 
-/** Replace a text only when it is another one, so that what the user has selected in it stays selected. */
+/** Set the text of an element, unless the element has this text already. So a selection of the user in it is kept. */
 function setText(node: HTMLElement, text: string): void {
   if (node.textContent !== text) {
     node.textContent = text;
@@ -102,8 +107,8 @@ function setText(node: HTMLElement, text: string): void {
 }
 
 /**
- * Where a bar stands in a cell. `within`: it is about this cell. `above` or `below`: it is about a cell that is not in
- * the notebook, and would stand or stood above or below this cell.
+ * The place of a bar in a cell. `within`: the bar is about this cell. `above` or `below`: the bar is about a cell that
+ * is not in the notebook, because it will be inserted, or was deleted, above or below this cell.
  */
 export type BarPlace = 'above' | 'within' | 'below';
 

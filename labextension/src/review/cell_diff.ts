@@ -4,8 +4,8 @@
  * leaves the source as it is. When the user types in the cell, the hunks are moved to their new places.
  *
  * When hunks are applied, the texts before and after that are remembered with their hunks. So the hunks come back when
- * the user undoes that in the editor, and go when the user redoes it. A dropped hunk never comes back. This module
- * knows no editor and no server: `hunk_view.ts` draws the hunks, `hunks.ts` computes them.
+ * the user undoes that change in the editor, and disappear again when the user redoes it. A dropped hunk never comes
+ * back. This module knows no editor and no server: `hunk_view.ts` draws the hunks, `hunks.ts` computes them.
  */
 
 import type { ISharedCell } from '@jupyter/ydoc';
@@ -24,18 +24,19 @@ import {
 import type { CellPart } from './notes';
 
 /**
- * Which text the cell has. `made`: the assistant's text, which is compared with the text before the change. `proposed`:
- * the user's text, which is compared with what the assistant proposes.
+ * Says which text is in the cell. `made`: the assistant's text, which is compared with the text before the change.
+ * `proposed`: the user's text, which is compared with the text that the assistant proposes.
  */
 export type Side = 'made' | 'proposed';
 
+/** The parts of a cell that this module uses. */
 type SourceCell = Pick<ISharedCell, 'changed' | 'getSource'>;
 
 /** The hunks of one cell. It follows the source of the cell until `dispose` is called. */
 export class CellDiff {
   /** Called whenever the hunks have changed. */
   readonly subscribers = new Set<() => void>();
-  /** The source of the cell, with the hunks that are not decided. */
+  /** The source of the cell, with the hunks that the user has not decided. */
   private current: TextWithHunks;
   /** The ids of all hunks that were applied or dropped. */
   private readonly decidedIds = new Set<number>();
@@ -43,7 +44,7 @@ export class CellDiff {
   private readonly droppedIds = new Set<number>();
   /** The hunks of each text before or after hunks were applied. */
   private readonly hunksByText = new Map<string, readonly Hunk[]>();
-  /** Whether the change of the source that is under way is ours. */
+  /** Whether this object is changing the source now. */
   private isWriting = false;
 
   /** `write` writes a text into the cell, as one step to undo. */
@@ -56,6 +57,7 @@ export class CellDiff {
     cell.changed.connect(this.handleChange);
   }
 
+  /** Stop following the source of the cell. */
   dispose(): void {
     this.cell.changed.disconnect(this.handleChange);
     this.subscribers.clear();
@@ -66,34 +68,37 @@ export class CellDiff {
     return this.current.text;
   }
 
-  /** The hunks that are not decided. */
+  /** The hunks that the user has not decided. */
   get hunks(): readonly Hunk[] {
     return this.current.hunks;
   }
 
   /** Whether the user has decided about at least one hunk. */
-  get isBegun(): boolean {
+  get hasDecisions(): boolean {
     return this.decidedIds.size > 0;
   }
 
   /** The ids of the hunks that were dropped. Dropping a hunk leaves the text as it is. */
-  get dropped(): readonly number[] {
+  get droppedHunks(): readonly number[] {
     return [...this.droppedIds];
   }
 
   /**
    * Compare the source of the cell with `other`, a changed version of the source `base`. The user may have edited the
-   * cell since it had the source `base`. `whole`: `other` is complete. If it is not, the lines that it does not have
-   * yet do not count as removed.
+   * cell since it had the source `base`. `isComplete`: `other` is complete. If it is not, because a model is still
+   * writing it, the lines that it does not have yet do not count as removed.
    */
-  compare(base: string, other: string, whole = true): void {
-    const hunks = whole ? findHunks(base, other) : findHunksSoFar(base, other);
+  compare(base: string, other: string, isComplete = true): void {
+    const hunks = isComplete ? findHunks(base, other) : findHunksSoFar(base, other);
     const source = this.cell.getSource();
     this.current = mapHunks({ text: base, hunks }, computeDelta(base, source));
     this.notifySubscribers();
   }
 
-  /** Show the parts of a proposed edit of the source `base`, as the server has divided it. The ids are the indexes. */
+  /**
+   * Use the parts into which the server has divided a proposed edit of the source `base` as the hunks. The index of a
+   * part is the id of its hunk.
+   */
   showParts(base: string, parts: readonly CellPart[]): void {
     // The server counts an emoji as one character, and a string of JavaScript counts it as two.
     const characters = Array.from(base);
@@ -102,8 +107,8 @@ export class CellDiff {
       id: index,
       from: toOffset(start),
       to: toOffset(end),
-      other: text,
-      touched: false
+      otherText: text,
+      isEdited: false
     }));
     this.current = mapHunks({ text: base, hunks }, computeDelta(base, this.cell.getSource()));
     this.notifySubscribers();
@@ -112,17 +117,17 @@ export class CellDiff {
   /** Put the other text of a hunk into the cell. */
   apply(id: number): void {
     this.decidedIds.add(id);
-    this.decide(applyHunk(this.current, id));
+    this.setCurrent(applyHunk(this.current, id));
   }
 
   /** Apply all hunks except those that the user has edited. */
   applyAll(): void {
-    for (const { id, touched } of this.current.hunks) {
-      if (!touched) {
+    for (const { id, isEdited } of this.current.hunks) {
+      if (!isEdited) {
         this.decidedIds.add(id);
       }
     }
-    this.decide(applyAllHunks(this.current));
+    this.setCurrent(applyAllHunks(this.current));
   }
 
   /** Remove a hunk and leave the text of the cell as it is. */
@@ -133,15 +138,17 @@ export class CellDiff {
     for (const [text, hunks] of this.hunksByText) {
       this.hunksByText.set(text, dropHunk({ text, hunks }, id).hunks);
     }
-    this.decide(dropHunk(this.current, id));
+    this.setCurrent(dropHunk(this.current, id));
   }
 
+  /** Remove all hunks and leave the text of the cell as it is. */
   dropAll(): void {
     for (const { id } of this.current.hunks) {
       this.drop(id);
     }
   }
 
+  /** Call all subscribers. */
   private notifySubscribers(): void {
     for (const subscriber of [...this.subscribers]) {
       subscriber();
@@ -149,7 +156,7 @@ export class CellDiff {
   }
 
   /** Make `after` the current text, and write it into the cell if it differs from the text there. */
-  private decide(after: TextWithHunks): void {
+  private setCurrent(after: TextWithHunks): void {
     const before = this.current;
     this.current = after;
     if (after.text !== before.text) {
@@ -165,7 +172,7 @@ export class CellDiff {
     this.notifySubscribers();
   }
 
-  /** Update the hunks after a change of the source that is not ours: the user has typed, undone or redone something. */
+  /** Update the hunks when the user has typed, undone or redone something in the cell. */
   private readonly handleChange = (_: unknown, { sourceChange }: { readonly sourceChange?: unknown }): void => {
     if (sourceChange === undefined || this.isWriting) {
       return;

@@ -1,9 +1,9 @@
 /**
- * The commands for the changes of the assistant in the notebook in front: go to the next or the previous one, keep or
- * undo all of them.
+ * Adds commands for the changes of the assistant in the active notebook: go to the next or the previous change, keep or
+ * undo all changes.
  *
- * They are added when the panel is loaded, because before that no change is known. Shortcuts in schema/plugin.json use
- * their ids.
+ * The commands are added when the panel is loaded, because no change is known before that. Shortcuts in
+ * schema/plugin.json use their ids.
  */
 
 import { ICommandPalette } from '@jupyterlab/apputils';
@@ -14,7 +14,7 @@ import type { CommandRegistry } from '@lumino/commands';
 import type { ReviewController } from './controller';
 
 /** The commands that decide about all changes at once. */
-const DECIDES: ReadonlySet<string> = new Set(['eca:keep-all-changes', 'eca:undo-all-changes']);
+const DECIDING_COMMANDS: ReadonlySet<string> = new Set(['eca:keep-all-changes', 'eca:undo-all-changes']);
 
 /** Add the commands to Lab and to its palette. */
 export function addReviewCommands(
@@ -40,7 +40,7 @@ export function addReviewCommands(
       isEnabled: () =>
         tracker.currentWidget !== null &&
         review.hasChanges(tracker.currentWidget) &&
-        (!DECIDES.has(command) || review.canDecideAll(tracker.currentWidget)),
+        (!DECIDING_COMMANDS.has(command) || review.canDecideAll(tracker.currentWidget)),
       execute: () => {
         if (tracker.currentWidget !== null) {
           act(tracker.currentWidget);
@@ -49,15 +49,15 @@ export function addReviewCommands(
     });
     palette?.addItem({ command, category: trans.__('Assistant') });
   }
-  // Taken from the object, so that the library is not a part of this bundle.
-  const { keystrokeForKeydownEvent: keystrokeOf } = commands.constructor as typeof CommandRegistry;
+  // The function is taken from the class of the object. An import would add the library to this bundle.
+  const { keystrokeForKeydownEvent: getKeystroke } = commands.constructor as typeof CommandRegistry;
   /**
-   * Run the command of a key that was pressed in a bar or a hunk. Lab does not: there it leaves all keys to the page, so
-   * that *Enter* presses a button and does not edit the cell.
+   * Run the command of a key that was pressed in a bar or a hunk. Lab ignores all keys there (`lmSuppressShortcuts`),
+   * so that *Enter* presses a button and does not edit the cell.
    */
   const handleKey = (event: KeyboardEvent): void => {
     if (event.target instanceof Element && event.target.closest('[data-lm-suppress-shortcuts]') !== null) {
-      const pressed = keystrokeOf(event);
+      const pressed = getKeystroke(event);
       const binding = commands.keyBindings.find(({ command, keys }) => command in labels && String(keys) === pressed);
       if (binding !== undefined) {
         event.preventDefault();
@@ -65,11 +65,11 @@ export function addReviewCommands(
       }
     }
   };
-  const listen = ({ node }: NotebookPanel): void => {
+  const listenForKeys = ({ node }: NotebookPanel): void => {
     node.addEventListener('keydown', handleKey);
   };
-  tracker.forEach(listen);
+  tracker.forEach(listenForKeys);
   tracker.widgetAdded.connect((_, panel) => {
-    listen(panel);
+    listenForKeys(panel);
   });
 }

@@ -1,7 +1,7 @@
 /**
- * Shows the changes of the assistant in the cells themselves, where the user decides about them. A proposed change
- * waits for approval: Approve or Reject. A finished change was made already: Keep or Undo, if it waits for a decision.
- * If it does not (it is settled), it can still be undone, and its note can be hidden.
+ * Shows the changes of the assistant in the cells of the notebook, where the user decides about them. A proposed change
+ * waits for approval, and has the buttons Approve and Reject. A finished change was made already, and has the buttons
+ * Keep and Undo. A settled change is a finished change that needs no decision. It has the buttons Undo and Hide.
  *
  * The words of this module:
  *
@@ -12,8 +12,8 @@
  * - A part is a hunk of a proposed edit, as the server has divided it. The user can leave out parts and approve the
  *   rest.
  *
- * The controller draws everything again whenever the state changes. Each edit of a cell has a `CellDiff`. It exists as
- * long as the server lists the change, so that hunks which were decided stay decided while the user edits the cell.
+ * The controller draws everything again whenever the state changes. Each edit of a cell has a `CellDiff`, which exists
+ * as long as the server lists the change. So a hunk that was decided stays decided while the user edits the cell.
  */
 
 import type { ISharedCell } from '@jupyter/ydoc';
@@ -49,11 +49,11 @@ interface ReviewedEdit {
   readonly cell: ISharedCell;
   readonly style: HunkStyle;
   /** Whether the server knows that all hunks are decided. */
-  reported: boolean;
-  /** Whether its hunks were shown once. If the user hides them afterwards, they stay hidden. */
-  seen: boolean;
+  isReported: boolean;
+  /** Whether the hunks were shown once. If the user hides them afterwards, they stay hidden. */
+  wasShown: boolean;
   /** The hunks that are drawn. They were made of the hunks `from` and the parts that were left out then. */
-  drawn?: { readonly from: readonly Hunk[]; readonly leftOut: readonly number[]; readonly hunks: readonly Hunk[] };
+  drawnHunks?: { readonly from: readonly Hunk[]; readonly leftOut: readonly number[]; readonly hunks: readonly Hunk[] };
 }
 
 /** Shows the notes in all open notebooks, from its creation until `dispose` is called. */
@@ -63,18 +63,20 @@ export class ReviewController {
   /** The bars that are shown in each cell, by the keys of their notes. */
   private readonly bars = new Map<Cell, Map<string, CellBar>>();
   /** The cells in which hunks are drawn. */
-  private painted = new Set<Cell>();
-  /** The ids of the cells that have finished changes, by the keys of the notes, at the last refresh. */
-  private listed: ReadonlyMap<string, string> = new Map();
+  private paintedCells = new Set<Cell>();
+  /** The ids of the cells that had finished changes at the last refresh, by the keys of their notes. */
+  private changedCellIds: ReadonlyMap<string, string> = new Map();
   /** The overviews of the notebooks in which changes are undecided. */
   private readonly overviews = new Map<NotebookPanel, NotebookOverview>();
   /** The notes about which the user has to decide, as they are shown in each notebook. */
   private openNotes = new Map<NotebookPanel, OpenNote[]>();
   /** The notebooks whose lists of cells are followed. */
-  private readonly followed = new WeakSet<NotebookPanel>();
+  private readonly followedNotebooks = new WeakSet<NotebookPanel>();
+  /** Shows the sources of cells that are rendered or collapsed. */
   private readonly unfolder = new CellUnfolder(() => {
     this.refreshLater();
   });
+  /** Whether `refresh` will be called soon. */
   private isRefreshPlanned = false;
   /** Ends the subscription to the state of the session. */
   private readonly unsubscribe: () => void;
@@ -93,6 +95,7 @@ export class ReviewController {
     this.refreshLater();
   }
 
+  /** Stop following the session and remove the review bars. */
   dispose(): void {
     this.unsubscribe();
     this.tracker.widgetAdded.disconnect(this.refreshLater);
@@ -118,9 +121,9 @@ export class ReviewController {
     const chats = Object.values(this.session.state.chats);
     const noteKeys = new Set<string>();
     const shownBars = new Map<Cell, Map<string, CellBar>>();
-    const listed = new Map<string, string>();
-    const paintedBefore = this.painted;
-    this.painted = new Set();
+    const changedCellIds = new Map<string, string>();
+    const paintedBefore = this.paintedCells;
+    this.paintedCells = new Set();
     this.openNotes = new Map();
     this.tracker.forEach(panel => {
       const cells = panel.isDisposed ? undefined : panel.content.model?.sharedModel.cells;
@@ -129,7 +132,7 @@ export class ReviewController {
         for (const note of listNotes(panel.context.localPath, cells, chats)) {
           noteKeys.add(note.key);
           if (note.owner.kind === 'changes' && note.kind !== 'delete') {
-            listed.set(note.key, note.anchor);
+            changedCellIds.set(note.key, note.anchorId);
           }
           this.showNote(panel, note, shownBars);
         }
@@ -142,13 +145,13 @@ export class ReviewController {
       }
     }
     paintedBefore.forEach(cell => {
-      if (!this.painted.has(cell)) {
+      if (!this.paintedCells.has(cell)) {
         this.painter.clear(cell, 'review');
       }
     });
-    this.unfolder.renderCellsExcept(this.painted);
+    this.unfolder.renderCellsExcept(this.paintedCells);
     this.removeOldBars(shownBars);
-    this.removeDecidedMarks(listed);
+    this.removeDecidedMarks(changedCellIds);
     this.updateOverviews();
   }
 
@@ -167,22 +170,23 @@ export class ReviewController {
     }
   }
 
+  /** Create the overview of a notebook, with the functions that its buttons call. */
   private createOverview(panel: NotebookPanel): NotebookOverview {
     const actions = {
       keepAll: () => void this.keepAll(panel),
       undoAll: () => void this.undoAll(panel),
-      unfold: this.unfoldNow
+      unfold: this.unfoldCell
     };
     return new NotebookOverview(panel, this.painter, actions, this.trans);
   }
 
-  /** Show the source of a cell that is rendered or folded, because the user wants to see its hunks. */
-  private readonly unfoldNow = (cell: Cell): void => {
+  /** Show the source of a cell that is rendered or collapsed, because the user wants to see its hunks. */
+  private readonly unfoldCell = (cell: Cell): void => {
     this.unfolder.show(cell);
     this.refreshLater();
   };
 
-  /** Whether there are changes in a notebook about which the user has to decide. */
+  /** Whether a notebook has changes about which the user has to decide. */
   hasChanges(panel: NotebookPanel): boolean {
     return this.overviews.has(panel);
   }
@@ -193,21 +197,21 @@ export class ReviewController {
   }
 
   /**
-   * Whether all changes of a notebook can be kept or undone now. While a turn is running in a chat that made one of
-   * them, they cannot: it may change more, which the user has not seen yet, and the server undoes nothing.
+   * Whether all changes of a notebook can be kept or undone now. This is not possible while a turn is running in a chat
+   * that made one of them: the turn may make changes that the user has not seen yet, and the server undoes nothing.
    */
   canDecideAll(panel: NotebookPanel): boolean {
     return !this.isBusy(this.openNotes.get(panel) ?? []);
   }
 
-  /** Keep all changes that were made in a notebook, if that is possible now. Proposed ones still wait for approval. */
+  /** Keep all finished changes of a notebook, if that is possible now. Proposed changes still wait for approval. */
   async keepAll(panel: NotebookPanel): Promise<void> {
     if (this.canDecideAll(panel)) {
       await this.keep(this.openNotes.get(panel) ?? []);
     }
   }
 
-  /** Undo all changes that were made in a notebook, if that is possible now. */
+  /** Undo all finished changes of a notebook, if that is possible now. */
   async undoAll(panel: NotebookPanel): Promise<void> {
     if (this.canDecideAll(panel)) {
       await this.undo(this.openNotes.get(panel) ?? []);
@@ -216,8 +220,8 @@ export class ReviewController {
 
   /** Refresh when the list of cells of a notebook changes. */
   private followCells(panel: NotebookPanel): void {
-    if (!this.followed.has(panel)) {
-      this.followed.add(panel);
+    if (!this.followedNotebooks.has(panel)) {
+      this.followedNotebooks.add(panel);
       panel.content.model?.cells.changed.connect(this.refreshLater);
     }
   }
@@ -225,33 +229,33 @@ export class ReviewController {
   /**
    * Show a note in its cell: a bar and, for an edit, the hunks. Add the bar to `shownBars`.
    *
-   * A settled note, about which the user need not decide, has no hunks. It has no bar either if it cannot be undone.
+   * A settled note, which needs no decision, has no hunks. If its change cannot be undone, it has no bar either.
    */
   private showNote(panel: NotebookPanel, note: Note, shownBars: Map<Cell, Map<string, CellBar>>): void {
-    const cell = panel.content.widgets.find(({ model }) => model.id === note.anchor);
+    const cell = panel.content.widgets.find(({ model }) => model.id === note.anchorId);
     if (cell === undefined) {
       return;
     }
     const { owner } = note;
-    const settled = owner.kind === 'changes' && owner.settled;
-    if (settled && owner.changes.some(({ refused }) => refused !== undefined)) {
+    const isSettled = owner.kind === 'changes' && owner.isSettled;
+    if (isSettled && owner.changes.some(({ refused }) => refused !== undefined)) {
       return;
     }
-    const edit = note.kind === 'edit' && !settled ? this.getEdit(panel, note, cell) : undefined;
+    const edit = note.kind === 'edit' && !isSettled ? this.getEdit(panel, note, cell) : undefined;
     if (edit !== undefined) {
       // `listNotes` lists proposed changes first. Finished changes of the cell are shown when those are decided.
-      if (edit.diff.hunks.length === 0 || this.painted.has(cell)) {
+      if (edit.diff.hunks.length === 0 || this.paintedCells.has(cell)) {
         return;
       }
-      this.painted.add(cell);
+      this.paintedCells.add(cell);
       if (note.kind === 'edit') {
-        this.unfold(note, cell, edit);
+        this.unfoldOnce(note, cell, edit);
       }
-      this.painter.paint(cell, 'review', listDrawn(edit, owner), edit.style);
+      this.painter.paint(cell, 'review', listHunksToDraw(edit, owner), edit.style);
     }
     const bar = this.bars.get(cell)?.get(note.key) ?? new CellBar(this.trans.__('Changes of the assistant'));
     bar.fill(this.buildContent(note, cell, edit));
-    if (!settled) {
+    if (!isSettled) {
       const open = { note, cell, bar, hunks: edit?.diff.hunks };
       this.openNotes.set(panel, [...(this.openNotes.get(panel) ?? []), open]);
     }
@@ -260,23 +264,27 @@ export class ReviewController {
       () => {
         // The bar may have been removed or inserted while the cell was not ready.
         if (!bar.isDisposed && bar.parent === null && !cell.isDisposed) {
-          insertBar(cell, bar, note.below ? 'below' : getMissingSource(note) === undefined ? 'within' : 'above');
+          insertBar(
+            cell,
+            bar,
+            note.isBelowAnchor ? 'below' : getMissingSource(note) === undefined ? 'within' : 'above'
+          );
         }
       },
       () => undefined
     );
   }
 
-  /** Unfold the cell once if its change waits for approval. For a finished change, the user must ask for it. */
-  private unfold({ owner }: EditNote, cell: Cell, edit: ReviewedEdit): void {
+  /** If the change waits for approval, show the source of its cell, but only once. Otherwise the user can show it. */
+  private unfoldOnce({ owner }: EditNote, cell: Cell, edit: ReviewedEdit): void {
     this.unfolder.follow(cell);
-    if (owner.kind === 'call' && !edit.seen) {
+    if (owner.kind === 'call' && !edit.wasShown) {
       this.unfolder.showSource(cell);
     }
-    edit.seen = true;
+    edit.wasShown = true;
   }
 
-  /** Return the review of an edit. Begin it when it is new, or when Lab's model has another object for the cell. */
+  /** Return the review of an edit. A new one is created for a new edit, and when Lab has another model for the cell. */
   private getEdit(panel: NotebookPanel, note: EditNote, { model }: Cell): ReviewedEdit {
     const cell = model.sharedModel;
     const before = this.edits.get(note.key);
@@ -289,19 +297,25 @@ export class ReviewController {
     const diff = new CellDiff(cell, side, source => {
       this.notebooks.writeSource(cell, source);
     });
-    const edit: ReviewedEdit = { diff, cell, style: this.createStyle(panel, note, diff), reported: false, seen: false };
+    const edit: ReviewedEdit = {
+      diff,
+      cell,
+      style: this.createStyle(panel, note, diff),
+      isReported: false,
+      wasShown: false
+    };
     this.edits.set(note.key, edit);
     if (note.owner.kind === 'call' && note.owner.parts !== undefined) {
       diff.showParts(note.base, note.owner.parts);
     } else {
-      diff.compare(note.base, note.other);
+      diff.compare(note.base, note.otherText);
     }
     // The hunks that the user has kept before the page was reloaded.
     this.storage.getKeptHunks(note.key).forEach(id => {
       diff.drop(id);
     });
     diff.subscribers.add(() => {
-      this.storage.setKeptHunks(note.key, diff.hunks.length === 0 ? [] : diff.dropped);
+      this.storage.setKeptHunks(note.key, diff.hunks.length === 0 ? [] : diff.droppedHunks);
       this.reportDecision(note, edit);
       this.refreshLater();
     });
@@ -309,14 +323,15 @@ export class ReviewController {
   }
 
   /**
-   * Return how the hunks of an edit are drawn. A hunk of a finished change has the buttons Keep and Undo. A proposal is
-   * approved or rejected as a whole, by the buttons in the bar. Before that, each of its hunks can be left out.
+   * Return the style in which the hunks of an edit are drawn. A hunk of a finished change has the buttons Keep and
+   * Undo. A proposal is approved or rejected as a whole, by the buttons in the bar. Before that, each hunk can be left
+   * out.
    */
   private createStyle(panel: NotebookPanel, { owner }: EditNote, diff: CellDiff): HunkStyle {
     const { trans } = this;
-    // The notebook gets the focus first, because the button that has it is removed. In its edit mode it gives the focus
-    // to the editor. In its command mode it does nothing while something in the cell has the focus.
-    const focusThen = (act: (id: number) => void) => (id: number) => {
+    // The notebook gets the focus first, because the button that has the focus is removed. In its edit mode a notebook
+    // passes the focus to the editor. In its command mode it does nothing while something in the cell has the focus.
+    const withNotebookFocus = (act: (id: number) => void) => (id: number) => {
       const { content } = panel;
       content.activate();
       if (content.mode === 'command') {
@@ -324,34 +339,34 @@ export class ReviewController {
       }
       act(id);
     };
-    const touched = trans.__('You have edited this part since');
+    const editedNote = trans.__('You have edited this part since');
     if (owner.kind === 'call') {
       const { parts } = owner;
       const leaveOut = {
         label: trans.__('Leave out'),
-        back: trans.__('Take in again'),
+        takeInLabel: trans.__('Take in again'),
         note: trans.__('Left out'),
         act: (id: number, leavesOut: boolean) => {
           this.leaveOut(owner, id, leavesOut);
         }
       };
-      const style = { side: 'proposed' as const, buttons: [], caption: trans.__('Proposed'), touched };
+      const style = { side: 'proposed' as const, buttons: [], caption: trans.__('Proposed'), editedNote };
       return parts === undefined ? style : { ...style, leaveOut };
     }
     return {
       side: 'made',
       caption: trans.__('Text before the change'),
-      touched,
+      editedNote,
       buttons: [
         {
           label: trans.__('Keep'),
-          act: focusThen(id => {
+          act: withNotebookFocus(id => {
             diff.drop(id);
           })
         },
         {
           label: trans.__('Undo'),
-          act: focusThen(id => {
+          act: withNotebookFocus(id => {
             diff.apply(id);
           })
         }
@@ -365,19 +380,19 @@ export class ReviewController {
     return marked.find(other => other.id === call && other.chatId === chatId)?.leftOut ?? [];
   }
 
-  /** When the last hunk of a finished change is decided, report that to the server. */
-  private reportDecision({ owner, other }: EditNote, edit: ReviewedEdit): void {
+  /** Report a finished change to the server when the user has decided about its last hunk. */
+  private reportDecision({ owner, otherText }: EditNote, edit: ReviewedEdit): void {
     if (edit.diff.hunks.length > 0) {
       // The user may have undone a decision. Then the decision about the last hunk is reported again.
-      edit.reported = false;
+      edit.isReported = false;
       return;
     }
-    if (owner.kind !== 'changes' || !edit.diff.isBegun || edit.reported) {
+    if (owner.kind !== 'changes' || !edit.diff.hasDecisions || edit.isReported) {
       return;
     }
-    edit.reported = true;
+    edit.isReported = true;
     const { chatId, changes } = owner;
-    if (edit.diff.text === other) {
+    if (edit.diff.text === otherText) {
       // The cell has the text before the change again, so the server no longer lists the change.
       void loadChanges(this.session, chatId);
     } else {
@@ -387,15 +402,15 @@ export class ReviewController {
 
   /**
    * Remove the marks of cells whose changes were decided, here or in the panel. A mark is a coloured edge that a cell
-   * gets when the assistant changes it. Undoing a move sets the mark again, because the cell is inserted anew. `listed`
-   * has the ids of the cells with finished changes now.
+   * gets when the assistant changes it. Undoing a move sets the mark again, because the cell is inserted again.
+   * `changedCellIds` has the ids of the cells that have finished changes now.
    */
-  private removeDecidedMarks(listed: ReadonlyMap<string, string>): void {
-    const undecided = new Set(listed.values());
+  private removeDecidedMarks(changedCellIds: ReadonlyMap<string, string>): void {
+    const undecided = new Set(changedCellIds.values());
     const decided = new Set(
-      [...this.listed].flatMap(([key, id]) => (listed.has(key) || undecided.has(id) ? [] : [id]))
+      [...this.changedCellIds].flatMap(([key, id]) => (changedCellIds.has(key) || undecided.has(id) ? [] : [id]))
     );
-    this.listed = listed;
+    this.changedCellIds = changedCellIds;
     if (decided.size > 0) {
       this.tracker.forEach(({ content }) => {
         content.widgets.forEach(cell => {
@@ -424,27 +439,27 @@ export class ReviewController {
     shownBars.forEach((bars, cell) => this.bars.set(cell, bars));
   }
 
-  /** Return the words and buttons of a note's bar. */
+  /** Return the description and the buttons of a note's bar. */
   private buildContent(note: Note, cell: Cell, edit: ReviewedEdit | undefined): BarContent {
     const source = getMissingSource(note);
-    const words =
+    const description =
       note.owner.kind === 'call'
         ? this.addWarning(this.describeWholeCall(this.describeProposal(note, cell), note.owner), note.owner.loads)
         : this.describeChange(note, edit);
     const tone = getTone(note);
     const hidden = edit !== undefined && isSourceHidden(cell);
     const buttons = [...(hidden ? [this.createShowButton(cell)] : []), ...this.listButtons(note, edit)];
-    return { tone, words, buttons, ...(source !== undefined && { source }) };
+    return { tone, description, buttons, ...(source !== undefined && { source }) };
   }
 
-  /** Add to a description what the page loads as soon as it shows the cell, for example an image of another site. */
+  /** Add a warning to a description: what the page loads as soon as it shows the cell, for example a remote image. */
   private addWarning(words: string, loads: string | undefined): string {
     return loads === undefined
       ? words
       : this.trans.__('%1. As soon as the cell is shown, the page loads: %2', words, toExactText(loads));
   }
 
-  /** Add to a description what else the same call does. It is approved as a whole, where all of it is shown. */
+  /** Add to a description what else the same call does. Such a call is approved in the chat, which shows all of it. */
   private describeWholeCall(words: string, { changeCount, runsCells }: CallOwner): string {
     const { trans } = this;
     if (changeCount > 1) {
@@ -497,9 +512,9 @@ export class ReviewController {
   }
 
   /**
-   * Return the buttons of a bar. A proposal has Approve and Reject. Only Reject is left if the user leaves out all of
-   * its parts, and if the call does more than this change: then it is approved in the chat, which shows all of it. A
-   * finished change has Keep and Undo, and a settled one Undo and Hide.
+   * Return the buttons of a bar. A proposal has Approve and Reject. It has only Reject if the user leaves out all of
+   * its parts, or if the call does more than this change: then it is approved in the chat, which shows all of it. A
+   * finished change has Keep and Undo, and a settled change has Undo and Hide.
    */
   private listButtons(note: Note, edit: ReviewedEdit | undefined): BarButton[] {
     const { trans, session } = this;
@@ -525,8 +540,8 @@ export class ReviewController {
         }
       ];
     }
-    const { changes, chatId, settled } = owner;
-    if (settled) {
+    const { changes, chatId, isSettled } = owner;
+    if (isSettled) {
       const undo = (): void => void undoChanges(session, changes, chatId);
       const hide = (): void => void keepChanges(session, changes, chatId);
       return [
@@ -534,20 +549,20 @@ export class ReviewController {
         { label: trans.__('Hide'), act: hide }
       ];
     }
-    const several = edit !== undefined && edit.diff.hunks.length > 1;
+    const hasSeveralHunks = edit !== undefined && edit.diff.hunks.length > 1;
     return [
       {
-        label: several ? trans.__('Keep all') : trans.__('Keep'),
+        label: hasSeveralHunks ? trans.__('Keep all') : trans.__('Keep'),
         act: () => void this.keep([{ note }])
       },
       {
-        label: several ? trans.__('Undo all') : trans.__('Undo'),
+        label: hasSeveralHunks ? trans.__('Undo all') : trans.__('Undo'),
         act: () => void this.undo([{ note }])
       }
     ];
   }
 
-  /** Create the button that leaves a move out of a proposal, or takes it in again. */
+  /** Create the button that leaves a move out of a proposal, or includes it again. */
   private createLeaveOutButton(owner: CallOwner, part: number): BarButton {
     const { trans } = this;
     const leavesOut = !isLeftOut(owner);
@@ -559,7 +574,7 @@ export class ReviewController {
     };
   }
 
-  /** Leave a part out of a waiting call, or take it in again. */
+  /** Leave a part out of a waiting call, or include it again. */
   private leaveOut({ id: call, chatId }: CallOwner, part: number, leavesOut: boolean): void {
     const others = this.findLeftOut(chatId, call).filter(other => other !== part);
     this.session.leaveOut(call, leavesOut ? [...others, part].sort((a, b) => a - b) : others, chatId);
@@ -584,8 +599,9 @@ export class ReviewController {
   /**
    * Undo the changes of these notes. Proposed changes are left as they are.
    *
-   * The server undoes a whole change, with the outputs of the cell, and informs the model. While a turn is running it
-   * refuses to, and then only the text is undone here. The same is done when the user has decided about a part of it.
+   * The server undoes a whole change, with the outputs of the cell, and informs the model. It refuses this while a turn
+   * is running. Then only the text is undone, by this module. The same is done when the user has decided about single
+   * hunks.
    */
   private async undo(notes: readonly { readonly note: Note }[]): Promise<void> {
     const whole = new ChangesByChat();
@@ -594,7 +610,8 @@ export class ReviewController {
       if (owner.kind === 'changes') {
         const edit = this.edits.get(key);
         const { changes, chatId } = owner;
-        const isWhole = edit === undefined || (!edit.diff.isBegun && edit.diff.text === changes.at(-1)?.text?.after);
+        const isWhole =
+          edit === undefined || (!edit.diff.hasDecisions && edit.diff.text === changes.at(-1)?.text?.after);
         if (isWhole && changes.every(({ refused }) => refused === undefined) && this.isIdle(chatId)) {
           whole.add(chatId, changes);
         } else {
@@ -620,16 +637,17 @@ export class ReviewController {
     return {
       label: this.trans.__('Show'),
       act: () => {
-        this.unfoldNow(cell);
+        this.unfoldCell(cell);
       }
     };
   }
 }
 
-/** Collects changes, so that the server is asked once about all changes of a chat. */
+/** Collects changes by their chats, so that one request to the server can contain all changes of a chat. */
 class ChangesByChat {
   private readonly byChat = new Map<ChatId, readonly Change[]>();
 
+  /** Add changes of a chat. */
   add(chatId: ChatId, changes: readonly Change[]): void {
     this.byChat.set(chatId, [...(this.byChat.get(chatId) ?? []), ...changes]);
   }
@@ -647,20 +665,20 @@ class ChangesByChat {
 }
 
 /**
- * Return the hunks of an edit to draw. In a proposal, the hunks that the user leaves out are marked. If nothing has
- * changed, the list is the same object as before, so that it is not drawn again.
+ * Return the hunks of an edit as they are drawn. In a proposal, the hunks that the user leaves out are marked. If
+ * nothing has changed, the same list is returned again, and the painter does not draw it again.
  */
-function listDrawn(edit: ReviewedEdit, owner: Owner): readonly Hunk[] {
+function listHunksToDraw(edit: ReviewedEdit, owner: Owner): readonly Hunk[] {
   const { hunks } = edit.diff;
   if (owner.kind !== 'call' || owner.parts === undefined) {
     return hunks;
   }
   const { leftOut } = owner;
-  if (edit.drawn?.from !== hunks || edit.drawn.leftOut !== leftOut) {
+  if (edit.drawnHunks?.from !== hunks || edit.drawnHunks.leftOut !== leftOut) {
     const marked = hunks.map(hunk => ({ ...hunk, isLeftOut: leftOut.includes(hunk.id) }));
-    edit.drawn = { from: hunks, leftOut, hunks: marked };
+    edit.drawnHunks = { from: hunks, leftOut, hunks: marked };
   }
-  return edit.drawn.hunks;
+  return edit.drawnHunks.hunks;
 }
 
 /** Whether the user leaves out the move that a note is about. */

@@ -3,8 +3,8 @@
  * editor are coloured, and the other text is shown above or below them, with buttons. The other text is the old one
  * when a change was made (side `made`), and the new one when a change is proposed (side `proposed`).
  *
- * CodeMirror calls what is drawn into a text decorations: the class of a line, a mark in a line, or a widget, which is
- * an element between lines. This module knows no cell: `hunk_painter.ts` decides which hunks are drawn in which editor.
+ * CodeMirror draws such things as decorations: a class for a line, a mark in a line, or a widget, which is an element
+ * between lines. This module knows no cell: `hunk_painter.ts` decides which hunks are drawn in which editor.
  */
 
 import { presentableDiff } from '@codemirror/merge';
@@ -30,19 +30,21 @@ export interface HunkStyle {
   readonly buttons: readonly HunkButton[];
   /** The name of the other text, for a screen reader. */
   readonly caption: string;
-  /** The note at a hunk that the user has edited. */
-  readonly touched: string;
+  /** The note that is shown at a hunk whose lines the user has edited. */
+  readonly editedNote: string;
   /** A button that leaves a hunk out, and takes it in again; undefined where hunks cannot be left out. */
   readonly leaveOut?: {
+    /** The label of the button. */
     readonly label: string;
-    readonly back: string;
+    /** The label of the button while the hunk is left out. */
+    readonly takeInLabel: string;
     /** The note at a hunk that is left out. */
     readonly note: string;
     readonly act: (id: number, isLeftOut: boolean) => void;
   };
 }
 
-/** Tells an editor which decorations it has from now on. */
+/** The effect that replaces the decorations of an editor. */
 const setDecorations = StateEffect.define<DecorationSet>();
 
 /** The decorations in the state of an editor. When the text is edited, they move with it. */
@@ -95,7 +97,7 @@ export function revealHunk(view: EditorView, { id, from }: Hunk): Promise<HTMLEl
   });
 }
 
-/** Two texts that together have more characters than this are not compared letter by letter: it would take too long. */
+/** Two texts with more characters than this, together, are not compared letter by letter: it would take too long. */
 const MAX_COMPARED_LENGTH = 5000;
 
 /** Return the decorations of a hunk: coloured lines, marks for changed letters, and the other text as a widget. */
@@ -105,7 +107,7 @@ function decorateHunk({ doc }: EditorState, hunk: Hunk, style: HunkStyle): Range
   const own = doc.sliceString(from, to);
   const decorations: Range<Decoration>[] = [];
   // The ranges of letters that differ: `fromA` and `toA` in `own`, `fromB` and `toB` in the other text.
-  const changes = isComparable(own, hunk.other) ? presentableDiff(own, hunk.other) : [];
+  const changes = isComparable(own, hunk.otherText) ? presentableDiff(own, hunk.otherText) : [];
   // The lines of a hunk that is left out of a proposal are not coloured, because they stay as they are.
   if (own !== '' && hunk.isLeftOut !== true) {
     // A line break at the beginning belongs to the line before the hunk, which is not coloured.
@@ -134,18 +136,18 @@ function decorateHunk({ doc }: EditorState, hunk: Hunk, style: HunkStyle): Range
   return decorations;
 }
 
-/** Whether two texts are compared letter by letter: when both have letters, and are not too long. */
+/** Whether the text of a hunk and the other text are compared letter by letter: neither is empty or too long. */
 function isComparable(own: string, other: string): boolean {
   return own !== '' && other !== '' && own.length + other.length < MAX_COMPARED_LENGTH;
 }
 
 /**
- * Whether the other text is shown below the lines of the hunk. An old text is shown above the new text. A hunk without
- * lines (`own` is empty) inserts lines: below the line where it is if they begin with a line break, and above it if
- * not.
+ * Whether the other text is shown below the lines of the hunk. An old text is shown above the new text. `own` is the
+ * text of the hunk in the editor. If it is empty, the hunk inserts lines: below the present line if they begin with a
+ * line break, otherwise above it.
  */
-function isBelow({ other }: Hunk, own: string, { side }: HunkStyle): boolean {
-  return own === '' ? other.startsWith('\n') : side === 'proposed';
+function isBelow({ otherText }: Hunk, own: string, { side }: HunkStyle): boolean {
+  return own === '' ? otherText.startsWith('\n') : side === 'proposed';
 }
 
 /** Return the offset in the document at which the other text is shown. */
@@ -156,7 +158,7 @@ function findOffset(doc: Text, hunk: Hunk, own: string, style: HunkStyle): numbe
   return doc.lineAt(own.endsWith('\n') ? hunk.to - 1 : hunk.to).to;
 }
 
-/** The widget that an element shows now. CodeMirror keeps an element when a new widget can use it. */
+/** The widget that each element shows now. CodeMirror keeps an element when a new widget can use it. */
 const WIDGETS = new WeakMap<HTMLElement, OtherTextWidget>();
 
 /**
@@ -173,13 +175,13 @@ class OtherTextWidget extends WidgetType {
   }
 
   override eq(that: OtherTextWidget): boolean {
-    return this.isAlike(that) && that.hunk.isLeftOut === this.hunk.isLeftOut;
+    return this.hasSameContent(that) && that.hunk.isLeftOut === this.hunk.isLeftOut;
   }
 
   /** Keep the element when only the decision about the hunk has changed. So the focus stays on its button. */
   override updateDOM(dom: HTMLElement): boolean {
     const before = WIDGETS.get(dom);
-    if (before === undefined || !this.isAlike(before)) {
+    if (before === undefined || !this.hasSameContent(before)) {
       return false;
     }
     WIDGETS.set(dom, this);
@@ -188,13 +190,13 @@ class OtherTextWidget extends WidgetType {
   }
 
   /** Whether another widget shows the same, except for the decision about the hunk. */
-  private isAlike(that: OtherTextWidget): boolean {
-    const { id, other, touched } = this.hunk;
+  private hasSameContent(that: OtherTextWidget): boolean {
+    const { id, otherText, isEdited } = this.hunk;
     return (
       that.style === this.style &&
       that.hunk.id === id &&
-      that.hunk.other === other &&
-      that.hunk.touched === touched &&
+      that.hunk.otherText === otherText &&
+      that.hunk.isEdited === isEdited &&
       String(that.parts) === String(this.parts)
     );
   }
@@ -206,7 +208,7 @@ class OtherTextWidget extends WidgetType {
     const isLeftOut = this.hunk.isLeftOut === true;
     if (leaveOut !== undefined && button !== null) {
       dom.classList.toggle('eca-mod-out', isLeftOut);
-      button.textContent = isLeftOut ? leaveOut.back : leaveOut.label;
+      button.textContent = isLeftOut ? leaveOut.takeInLabel : leaveOut.label;
       const note = dom.querySelector('.eca-Hunk-decision');
       if (note !== null) {
         note.textContent = isLeftOut ? leaveOut.note : '';
@@ -215,12 +217,12 @@ class OtherTextWidget extends WidgetType {
   }
 
   override toDOM(): HTMLElement {
-    const { side, buttons, caption, touched, leaveOut } = this.style;
+    const { side, buttons, caption, editedNote, leaveOut } = this.style;
     const node = document.createElement('div');
     node.className = `eca-Hunk eca-mod-${side === 'made' ? 'removed' : 'added'}`;
     node.contentEditable = 'false';
     node.dataset.hunk = String(this.hunk.id);
-    // The review bar gives it the focus. The next Tab leads to its buttons.
+    // With this, the review bar can give the focus to the hunk. The key Tab then leads to its buttons.
     node.tabIndex = -1;
     // Otherwise Lab moves the focus from a button of the hunk into the editor, and takes Enter on it as its own key.
     node.dataset.lmSuppressShortcuts = 'true';
@@ -253,13 +255,13 @@ class OtherTextWidget extends WidgetType {
       });
       bar.append(note, button);
     }
-    if (this.hunk.touched) {
+    if (this.hunk.isEdited) {
       const note = document.createElement('span');
       note.className = 'eca-Hunk-note';
-      note.textContent = touched;
+      note.textContent = editedNote;
       bar.prepend(note);
     }
-    node.append(...(this.hunk.other === '' ? [] : [this.createText()]), bar);
+    node.append(...(this.hunk.otherText === '' ? [] : [this.createText()]), bar);
     WIDGETS.set(node, this);
     this.showDecision(node);
     return node;
@@ -272,22 +274,22 @@ class OtherTextWidget extends WidgetType {
 
   /** Return the other text as an element, in which the letters that differ are marked. */
   private createText(): HTMLElement {
-    const { other } = this.hunk;
+    const { otherText } = this.hunk;
     const pre = document.createElement('pre');
     // One line break at the beginning or at the end is not shown, because it would look like an empty line.
-    const [start, end] = [Number(other.startsWith('\n')), other.length - Number(/[^]\n$/.test(other))];
+    const [start, end] = [Number(otherText.startsWith('\n')), otherText.length - Number(/[^]\n$/.test(otherText))];
     let at = start;
     for (const [from, to] of this.parts) {
       const [first, last] = [Math.max(from, at), Math.min(to, end)];
       if (first < last) {
         const part = document.createElement('span');
         part.className = 'eca-Hunk-part';
-        part.textContent = toExactText(other.slice(first, last));
-        pre.append(toExactText(other.slice(at, first)), part);
+        part.textContent = toExactText(otherText.slice(first, last));
+        pre.append(toExactText(otherText.slice(at, first)), part);
         at = last;
       }
     }
-    pre.append(toExactText(other.slice(at, end)));
+    pre.append(toExactText(otherText.slice(at, end)));
     return pre;
   }
 }

@@ -6,8 +6,8 @@
  * which the other text has `B\n`. A line that only the other text has is a hunk whose `from` and `to` are equal.
  *
  * Applying a hunk puts the other text in its place. Dropping a hunk leaves the text as it is. When the text is edited,
- * the hunks move with it. A hunk in which the user has edited something is `touched`: applying it would remove what the
- * user wrote. So it is applied only when the user decides about this hunk, never together with others. This module
+ * the hunks move with it. If the user has edited the lines of a hunk (`isEdited`), applying it would remove what the
+ * user wrote. So it is applied only when the user decides about this hunk, and never together with others. This module
  * knows no cell: `cell_diff.ts` keeps the hunks of a cell.
  */
 
@@ -15,15 +15,16 @@ import { Change, diff } from '@codemirror/merge';
 
 /** A difference between a text and the other text. */
 export interface Hunk {
+  /** Identifies the hunk among those of the same comparison. */
   readonly id: number;
   /** The offset in the text at which the hunk begins. */
   readonly from: number;
   /** The offset in the text after the last character of the hunk. */
   readonly to: number;
-  /** What stands in the other text in place of these characters. */
-  readonly other: string;
+  /** The part of the other text that would replace these characters. */
+  readonly otherText: string;
   /** Whether the user has edited these lines since the texts were compared. */
-  readonly touched: boolean;
+  readonly isEdited: boolean;
   /** Whether the user leaves this part out of a proposal. */
   readonly isLeftOut?: boolean;
 }
@@ -34,13 +35,13 @@ export interface TextWithHunks {
   readonly hunks: readonly Hunk[];
 }
 
-/** A change as Yjs reports it. */
+/** A change of a text as Yjs, the library that keeps the shared document, reports it. */
 export type Delta = readonly { readonly retain?: number; readonly insert?: unknown; readonly delete?: number }[];
 
 /**
- * How many different lines two texts may have together, so that they are compared line by line. For the diff, each
- * different line becomes one character, whose code is the number of the line. Characters from this code on are
- * surrogates, of which a pair is one character. A diff could not compare them one by one.
+ * The most different lines that two texts may have together, if they are to be compared line by line. For the
+ * comparison, each different line is encoded as one character, whose code is the number of the line. Characters from
+ * this code on are surrogates: only a pair of them is a character, so they cannot stand for single lines.
  */
 const MAX_DIFFERENT_LINES = 0xd800;
 
@@ -61,7 +62,7 @@ export function findHunks(text: string, other: string): readonly Hunk[] {
       const shift = Number(from === to || otherFrom === otherTo);
       [from, to, otherFrom, otherTo] = [from - shift, to - 1, otherFrom - shift, otherTo - 1];
     }
-    return { id, from, to, other: other.slice(otherFrom, otherTo), touched: false };
+    return { id, from, to, otherText: other.slice(otherFrom, otherTo), isEdited: false };
   });
 }
 
@@ -109,8 +110,8 @@ export function computeDelta(before: string, after: string): Delta {
  * Return the text and its hunks after a change: the hunks are moved with their lines. A hunk is removed when its lines
  * have become equal to the other text.
  */
-export function mapHunks(hunked: TextWithHunks, delta: Delta): TextWithHunks {
-  let { text, hunks } = hunked;
+export function mapHunks(textWithHunks: TextWithHunks, delta: Delta): TextWithHunks {
+  let { text, hunks } = textWithHunks;
   let at = 0;
   // A part of a delta keeps characters, inserts some, or deletes some. `at` is the offset after the parts so far.
   for (const { retain = 0, insert, delete: deleted = 0 } of delta) {
@@ -123,16 +124,16 @@ export function mapHunks(hunked: TextWithHunks, delta: Delta): TextWithHunks {
         inserted === '' ? mapDeletion(hunk, start, end) : mapInsertion(hunk, before, start, inserted.length)
       )
       // An edit may have joined the first line of the hunk with the line before it.
-      .map(hunk => (isAtLineStart(hunk, after) ? hunk : { ...hunk, touched: true }));
+      .map(hunk => (isAtLineStart(hunk, after) ? hunk : { ...hunk, isEdited: true }));
     text = after;
     at += inserted.length;
   }
-  return { text, hunks: hunks.filter(({ from, to, other }) => text.slice(from, to) !== other) };
+  return { text, hunks: hunks.filter(({ from, to, otherText }) => text.slice(from, to) !== otherText) };
 }
 
 /** Return the hunk after `length` characters were inserted at the offset `at`. `text` is the text before that. */
 function mapInsertion(hunk: Hunk, text: string, at: number, length: number): Hunk {
-  const { from, to, other } = hunk;
+  const { from, to, otherText } = hunk;
   const own = text.slice(from, to);
   const moved = { ...hunk, from: from + length, to: to + length };
   if (at < from) {
@@ -144,33 +145,33 @@ function mapInsertion(hunk: Hunk, text: string, at: number, length: number): Hun
   if (own === '') {
     // The hunk inserts lines here. They come before the line that begins here or, with a leading line break, after the
     // line that ends here.
-    return other.startsWith('\n') ? moved : hunk;
+    return otherText.startsWith('\n') ? moved : hunk;
   }
   if (at === from && own.startsWith('\n')) {
     // The hunk begins with the line break at the end of the line before it. The user has typed at the end of that line.
     return moved;
   }
-  return at === to && own.endsWith('\n') ? hunk : { ...hunk, to: to + length, touched: true };
+  return at === to && own.endsWith('\n') ? hunk : { ...hunk, to: to + length, isEdited: true };
 }
 
 /** Return the hunk after the characters from `start` up to, but not including, `end` were deleted. */
 function mapDeletion(hunk: Hunk, start: number, end: number): Hunk {
-  const { from, to, touched } = hunk;
+  const { from, to, isEdited } = hunk;
   // An offset moves back by the number of deleted characters before it.
   const moveBack = (place: number): number => place - Math.max(Math.min(place, end) - start, 0);
   return {
     ...hunk,
     from: moveBack(from),
     to: moveBack(to),
-    touched: touched || (start < to && end > from && start < end)
+    isEdited: isEdited || (start < to && end > from && start < end)
   };
 }
 
 /**
  * Whether the hunk still begins at the start of a line. A hunk with a leading line break begins at the end of a line.
  */
-function isAtLineStart({ from, to, other }: Hunk, text: string): boolean {
-  const beginsAtEnd = text.slice(from, to).startsWith('\n') || (from === to && other.startsWith('\n'));
+function isAtLineStart({ from, to, otherText }: Hunk, text: string): boolean {
+  const beginsAtEnd = text.slice(from, to).startsWith('\n') || (from === to && otherText.startsWith('\n'));
   return beginsAtEnd ? from === text.length || text[from] === '\n' : from === 0 || text[from - 1] === '\n';
 }
 
@@ -182,17 +183,20 @@ export function applyHunk({ text, hunks }: TextWithHunks, id: number): TextWithH
     return { text, hunks };
   }
   // The hunks after this one move by the difference of the lengths.
-  const shift = hunk.other.length - (hunk.to - hunk.from);
+  const shift = hunk.otherText.length - (hunk.to - hunk.from);
   const later = hunks.slice(index + 1).map(next => ({ ...next, from: next.from + shift, to: next.to + shift }));
   return {
-    text: text.slice(0, hunk.from) + hunk.other + text.slice(hunk.to),
+    text: text.slice(0, hunk.from) + hunk.otherText + text.slice(hunk.to),
     hunks: [...hunks.slice(0, index), ...later]
   };
 }
 
 /** Apply all hunks except those that the user has edited. */
-export function applyAllHunks(hunked: TextWithHunks): TextWithHunks {
-  return hunked.hunks.reduce<TextWithHunks>((now, { id, touched }) => (touched ? now : applyHunk(now, id)), hunked);
+export function applyAllHunks(textWithHunks: TextWithHunks): TextWithHunks {
+  return textWithHunks.hunks.reduce<TextWithHunks>(
+    (now, { id, isEdited }) => (isEdited ? now : applyHunk(now, id)),
+    textWithHunks
+  );
 }
 
 /** Remove a hunk and leave the text as it is. */
@@ -207,11 +211,11 @@ export function dropHunk({ text, hunks }: TextWithHunks, id: number): TextWithHu
 export function findHunksSoFar(text: string, answer: string): readonly Hunk[] {
   const end = answer.lastIndexOf('\n');
   return (end < 0 ? [] : findHunks(text, answer.slice(0, end))).flatMap(hunk => {
-    const { from, to, other } = hunk;
+    const { from, to, otherText } = hunk;
     if (to < text.length || from === to) {
       return [hunk];
     }
-    // The hunk reaches to the end of the text, so it would remove the rest of it. It only inserts its lines instead.
-    return other === '' ? [] : [{ ...hunk, to: from, other: `${other}\n` }];
+    // This hunk reaches to the end of the text, because the answer is incomplete. So it only inserts its lines.
+    return otherText === '' ? [] : [{ ...hunk, to: from, otherText: `${otherText}\n` }];
   });
 }

@@ -10,19 +10,19 @@ import type { Change } from '../chat/types';
 import { ChangePart, ChatId, FileChangeDetails } from '../wire/protocol';
 import { Chat } from '../chat/state';
 
-/** A change of the assistant to a cell. */
+/** A change that the assistant has made to a cell. */
 type CellChanged = Extract<Change, { readonly type: 'cell' }>;
 
 /** A part of the edit of a cell. `index` is its place among the parts of the whole call. */
 export type CellPart = ChangePart & { readonly index: number };
 
-/** What the user decides about: a waiting call, or changes that were made. */
+/** The owner of a note, about which the user decides: a waiting call, or changes that were made. */
 export type Owner =
   | {
       readonly kind: 'call';
       readonly chatId: ChatId;
       readonly id: string;
-      /** What the page loads as soon as it shows the changed cells, in words. */
+      /** What the page would load as soon as it shows the changed cells, in words; undefined for nothing. */
       readonly loads?: string | undefined;
       /** The parts of the edit of this cell, each of which can be left out; undefined for a change without parts. */
       readonly parts?: readonly CellPart[] | undefined;
@@ -31,25 +31,29 @@ export type Owner =
       /** The indexes of the parts that the user leaves out of the whole call. */
       readonly leftOut: readonly number[];
       /**
-       * How many changes of cells the call makes, and whether it then runs cells. If it does more than one thing, a bar
-       * at a cell shows too little to approve all of it: the card of the call does.
+       * How many changes of cells the call makes. If a call makes several changes or runs cells, the bar at a cell
+       * shows only a part of it. So the call is approved in its card in the chat.
        */
       readonly changeCount: number;
+      /** Whether the call also runs cells. */
       readonly runsCells: boolean;
     }
   | {
       readonly kind: 'changes';
       readonly chatId: ChatId;
       readonly changes: readonly Change[];
-      /** Whether the user need not decide: all of them were approved before they were made, for example. */
-      readonly settled: boolean;
+      /** Whether no decision is needed, for example because all changes were approved before they were made. */
+      readonly isSettled: boolean;
     };
 
-/** What would happen to a cell, or has happened to it. */
+/** The change that would be made to a cell, or was made to it. */
 export type NoteContent =
-  /** `base` is the source of the cell with which `other` was compared. For a change that was made, `other` is older. */
-  | { readonly kind: 'edit'; readonly base: string; readonly other: string }
-  /** `source` is that of the cell, if the cell is not in the notebook. */
+  /**
+   * `base` is the source of the cell that was compared with `otherText`. For a proposed change, `otherText` is the new
+   * text. For a change that was made, it is the old text.
+   */
+  | { readonly kind: 'edit'; readonly base: string; readonly otherText: string }
+  /** `source` is the source of the cell, if the cell is not in the notebook. */
   | { readonly kind: 'insert' | 'delete'; readonly source?: string }
   /** The places count from 1. */
   | { readonly kind: 'move'; readonly from: number; readonly to: number };
@@ -57,16 +61,16 @@ export type NoteContent =
 /** The waiting call that a note is about. */
 export type CallOwner = Extract<Owner, { readonly kind: 'call' }>;
 
-/** A change of one cell, with what the user decides about, and where it is shown. */
+/** A note: one change of one cell, with its owner and the place where it is shown. */
 export type Note = NoteContent & {
   /** Identifies the note. It stays the same as long as the call or the changes stay the same. */
   readonly key: string;
-  /** What the user decides about. */
+  /** The call or the changes about which the user decides. */
   readonly owner: Owner;
   /** The id of the cell in which the note is shown. */
-  readonly anchor: string;
-  /** Whether the note is about a cell that would stand, or stood, below the anchor. */
-  readonly below: boolean;
+  readonly anchorId: string;
+  /** Whether the note is about a cell that would be inserted, or was deleted, below the cell `anchorId`. */
+  readonly isBelowAnchor: boolean;
 };
 
 /** A cell of the notebook, as it is now. */
@@ -83,23 +87,26 @@ export function listNotes(path: string, cells: readonly CellSource[], chats: rea
 }
 
 /**
- * List the proposals of waiting calls. If several calls are about the same cell, list only the first: the others build
- * on its result. A call that edits a cell and moves it has a note for each. Several insertions at the same place are all
- * listed.
+ * List the proposals of waiting calls. If several calls are about the same cell, list only the first, because the
+ * others depend on its result. A call that edits and moves the same cell has two notes. Several insertions at the same
+ * place are all listed.
  */
 function listProposals(path: string, cells: readonly CellSource[], chat: Chat): readonly Note[] {
   // The notes by the ids of their cells.
-  const taken = new Map<string, CellNotes>();
-  return listWaiting(chat).flatMap(({ chatId, id, details, leftOut }) =>
+  const notesByCell = new Map<string, CellNotes>();
+  return listWaitingChanges(chat).flatMap(({ chatId, id, details, leftOut }) =>
     details.path !== path
       ? []
       : (details.cells ?? []).flatMap((change, n) => {
-          const note = createProposalNote(cells, findLastOfKind(details, change));
-          if (note === undefined || !canStandBeside(id, note.kind, taken.get(note.anchor))) {
+          const note = createProposalNote(cells, findFinalVersion(details, change));
+          if (note === undefined || !canAddNote(id, note.kind, notesByCell.get(note.anchorId))) {
             return [];
           }
           if (note.kind !== 'insert') {
-            taken.set(note.anchor, { call: id, kinds: [...(taken.get(note.anchor)?.kinds ?? []), note.kind] });
+            notesByCell.set(note.anchorId, {
+              call: id,
+              kinds: [...(notesByCell.get(note.anchorId)?.kinds ?? []), note.kind]
+            });
           }
           const owner = {
             kind: 'call' as const,
@@ -117,16 +124,17 @@ function listProposals(path: string, cells: readonly CellSource[], chat: Chat): 
   );
 }
 
+/** A change of a cell in the details of a waiting call. */
 type ProposedChange = NonNullable<FileChangeDetails['cells']>[number];
 
-/** The notes that a cell has so far. All of them are about one call. */
+/** The call and the kinds of the notes that a cell has so far. All of them belong to one call. */
 interface CellNotes {
   readonly call: string;
   readonly kinds: readonly NoteContent['kind'][];
 }
 
-/** Whether a cell gets one more note: if it has none, or the same call both edits and moves it. */
-function canStandBeside(call: string, kind: NoteContent['kind'], others: CellNotes | undefined): boolean {
+/** Whether a cell can get one more note: it has none, or the same call both edits and moves the cell. */
+function canAddNote(call: string, kind: NoteContent['kind'], others: CellNotes | undefined): boolean {
   const isEditOrMove = (other: string): boolean => other === 'edit' || other === 'move';
   return (
     others === undefined ||
@@ -147,10 +155,10 @@ function findMovePart({ parts = [] }: FileChangeDetails, change: ProposedChange)
 }
 
 /**
- * Return an edit with the source that its cell has after all edits of the call, a move with the place that its cell has
- * after all moves, and any other change itself.
+ * Return the change as it will be when the whole call has run. An edit gets the source that its cell has after all
+ * edits of the call, and a move the place that its cell has after all moves. Any other change is returned unchanged.
  */
-function findLastOfKind({ cells = [] }: FileChangeDetails, change: ProposedChange): ProposedChange {
+function findFinalVersion({ cells = [] }: FileChangeDetails, change: ProposedChange): ProposedChange {
   switch (change.kind) {
     case 'edit': {
       const last = cells.findLast(other => other.kind === 'edit' && other.cellId === change.cellId);
@@ -173,21 +181,21 @@ interface WaitingCall {
   readonly leftOut: readonly number[];
 }
 
-/** Always the same object, so that a comparison finds no change. */
+/** An empty list. It is always the same object, so that a comparison finds no change. */
 const NO_PARTS: readonly number[] = [];
 
 /** List the waiting calls of a chat and of its subagents that change files or cells. */
-function listWaiting({ id, status, blocks, subagents }: Chat): readonly WaitingCall[] {
+function listWaitingChanges({ id, status, blocks, subagents }: Chat): readonly WaitingCall[] {
   return status === 'idle'
     ? []
     : [
-        ...listWaitingIn(id, blocks),
-        ...Object.entries(subagents ?? {}).flatMap(([agent, part]) => listWaitingIn(agent, part.blocks))
+        ...listWaitingChangesIn(id, blocks),
+        ...Object.entries(subagents ?? {}).flatMap(([agent, part]) => listWaitingChangesIn(agent, part.blocks))
       ];
 }
 
 /** List the waiting calls in the transcript of one chat. */
-function listWaitingIn(chatId: ChatId, blocks: Blocks): readonly WaitingCall[] {
+function listWaitingChangesIn(chatId: ChatId, blocks: Blocks): readonly WaitingCall[] {
   return blocks.flatMap(block =>
     block.kind === 'tool' && block.status === 'waiting' && block.details?.type === 'fileChange'
       ? [{ chatId, id: block.id, details: block.details, leftOut: block.leftOut ?? NO_PARTS }]
@@ -195,16 +203,16 @@ function listWaitingIn(chatId: ChatId, blocks: Blocks): readonly WaitingCall[] {
   );
 }
 
-/** A note without its key and its owner. */
-type PlacedNote = NoteContent & Pick<Note, 'anchor' | 'below'>;
+/** The content and the place of a note, without its key and its owner. */
+type PlacedNote = NoteContent & Pick<Note, 'anchorId' | 'isBelowAnchor'>;
 
 /** Return the note for a proposed change. Undefined when its cell is gone, and for `put`, which restores a cell. */
 function createProposalNote(cells: readonly CellSource[], change: ProposedChange): PlacedNote | undefined {
   const index = 'cellId' in change ? cells.findIndex(({ id }) => id === change.cellId) : -1;
-  const existing = { anchor: cells[index]?.id ?? '', below: false };
+  const existing = { anchorId: cells[index]?.id ?? '', isBelowAnchor: false };
   switch (change.kind) {
     case 'edit':
-      return index < 0 ? undefined : { ...existing, kind: 'edit', base: change.was, other: change.source };
+      return index < 0 ? undefined : { ...existing, kind: 'edit', base: change.was, otherText: change.source };
     case 'delete':
       return index < 0 ? undefined : { ...existing, kind: 'delete' };
     case 'move':
@@ -223,9 +231,9 @@ function createProposalNote(cells: readonly CellSource[], change: ProposedChange
 }
 
 /** Return the place of a cell that is to be inserted or was deleted: above the cell at `index`, or below the last. */
-function placeMissingCell(cells: readonly CellSource[], index: number): Pick<Note, 'anchor' | 'below'> {
+function placeMissingCell(cells: readonly CellSource[], index: number): Pick<Note, 'anchorId' | 'isBelowAnchor'> {
   const next = cells[index];
-  return { anchor: (next ?? cells.at(-1))?.id ?? '', below: next === undefined };
+  return { anchorId: (next ?? cells.at(-1))?.id ?? '', isBelowAnchor: next === undefined };
 }
 
 /** List one note for each cell that the chat has changed, about all of its changes to the cell. */
@@ -244,10 +252,10 @@ function listMadeChanges(
     const chain = findLastChain(all);
     const note = createChangeNote(cells, cellId, chain);
     const key = `changes ${String(chatId)} ${chain.map(({ id }) => id).join(' ')}`;
-    const settled = chain.every(change => change.settled === true);
+    const isSettled = chain.every(change => change.settled === true);
     return note === undefined
       ? []
-      : [{ ...note, key, owner: { kind: 'changes' as const, chatId, changes: chain, settled } }];
+      : [{ ...note, key, owner: { kind: 'changes' as const, chatId, changes: chain, isSettled } }];
   });
 }
 
@@ -282,14 +290,14 @@ function createChangeNote(
       ? undefined
       : { ...placeMissingCell(cells, (first.placeBefore ?? cells.length + 1) - 1), kind: 'delete', source: before };
   }
-  const place = { anchor: cellId, below: false };
+  const place = { anchorId: cellId, isBelowAnchor: false };
   if (before === undefined || after === undefined) {
     // A cell that the assistant deleted, and that is there again, needs no note.
     return before === undefined ? { ...place, kind: 'insert' } : undefined;
   }
   if (before !== after) {
     // `left` is the text that the assistant left, if somebody has edited the cell since.
-    return { ...place, kind: 'edit', base: last.left ?? after, other: before };
+    return { ...place, kind: 'edit', base: last.left ?? after, otherText: before };
   }
   const { placeBefore: from } = first;
   return from === undefined ? undefined : { ...place, kind: 'move', from, to: index + 1 };

@@ -1,8 +1,8 @@
 /**
- * Shows all changes of one notebook together: the review bar at its bottom, which goes from change to change, and the
- * marks in the strip at its right edge.
+ * Shows the review bar at the bottom of a notebook, whose buttons go from change to change, and the strip with marks at
+ * its right edge.
  *
- * `controller.ts` says which changes are shown in the cells, and what keeps and undoes them.
+ * `controller.ts` decides which changes are shown, and keeps and undoes them.
  */
 
 import { Cell } from '@jupyterlab/cells';
@@ -20,7 +20,7 @@ import { MarkedCell, ScrollMap } from './scroll_map';
 import { findStop, isSameStop, listStops, Position, Stop } from './change_stops';
 import { isSourceHidden } from '../notebook/unfold_cell';
 
-/** For how many frames a change to which the user has gone gets the focus back, if Lab takes it away. */
+/** For this number of frames, a change to which the user has gone gets the focus back if Lab takes it away. */
 const WATCHED_FRAMES = 30;
 
 /** A note about which the user has to decide, as it is shown in its cell. */
@@ -32,7 +32,7 @@ export interface OpenNote {
   readonly hunks: readonly Hunk[] | undefined;
 }
 
-/** What the overview can do to the notebook. */
+/** The functions that the overview calls when the user wants something done in the notebook. */
 export interface OverviewActions extends Pick<ReviewBarActions, 'keepAll' | 'undoAll'> {
   /** Shows the source of a cell that is rendered or folded. */
   readonly unfold: (cell: Cell) => void;
@@ -40,13 +40,16 @@ export interface OverviewActions extends Pick<ReviewBarActions, 'keepAll' | 'und
 
 /** The bar and the marks of one notebook, until `dispose` is called. */
 export class NotebookOverview {
+  /** The notes about which the user has to decide. */
   private notes: readonly OpenNote[] = [];
+  /** The places of their changes, in the order of the notebook. */
   private stops: readonly Stop[] = [];
   /** The stop to which the user has gone last. */
-  private last: Position['last'];
+  private last: Position['lastShown'];
+  /** See `ReviewCounts.busy`. */
   private busy = false;
   private readonly bar: ReviewBarWidget;
-  private readonly map: ScrollMap;
+  private readonly scrollMap: ScrollMap;
 
   constructor(
     private readonly panel: NotebookPanel,
@@ -57,15 +60,15 @@ export class NotebookOverview {
     const { keepAll, undoAll } = actions;
     this.bar = new ReviewBarWidget({ keepAll, undoAll, goTo: direction => void this.goTo(direction) }, trans);
     BoxLayout.setStretch(this.bar, 0);
-    // Below the notebook, so that what the user reads does not move when the bar appears.
+    // The bar is below the notebook, so that the cells do not move when the bar appears.
     (panel.layout as BoxLayout).addWidget(this.bar);
-    this.map = new ScrollMap(panel.content, cell => void this.goToCell(cell));
+    this.scrollMap = new ScrollMap(panel.content, cell => void this.goToCell(cell));
   }
 
   /** Remove the bar and the marks. If the bar had the focus, the notebook gets it. */
   dispose(): void {
     const hadFocus = this.bar.node.contains(document.activeElement);
-    this.map.dispose();
+    this.scrollMap.dispose();
     this.bar.dispose();
     if (hadFocus && !this.panel.isDisposed) {
       this.panel.content.activate();
@@ -78,14 +81,14 @@ export class NotebookOverview {
     const indexes = new Map(widgets.map((cell, index) => [cell, index]));
     this.notes = notes;
     this.busy = busy;
-    this.stops = listStops(notes.map(({ note, cell, hunks }) => ({ note, cell: indexes.get(cell) ?? 0, hunks })));
-    this.bar.fill(this.count());
-    this.map.show(listMarks(notes));
+    this.stops = listStops(notes.map(({ note, cell, hunks }) => ({ note, cellIndex: indexes.get(cell) ?? 0, hunks })));
+    this.bar.fill(this.countChanges());
+    this.scrollMap.show(listMarks(notes));
   }
 
   /** Go to the next change (1) or the previous one (-1): scroll to it and give it the focus. */
   async goTo(direction: 1 | -1): Promise<void> {
-    const position = { last: this.last, cell: this.panel.content.activeCellIndex };
+    const position = { lastShown: this.last, cellIndex: this.panel.content.activeCellIndex };
     const index = findStop(this.stops, position, direction);
     if (index !== undefined) {
       await this.showStop(index);
@@ -94,7 +97,7 @@ export class NotebookOverview {
 
   /** Go to the first change of a cell. */
   private async goToCell(cell: Cell): Promise<void> {
-    const index = this.stops.findIndex(stop => stop.cell === this.panel.content.widgets.indexOf(cell));
+    const index = this.stops.findIndex(stop => stop.cellIndex === this.panel.content.widgets.indexOf(cell));
     if (index >= 0) {
       await this.showStop(index);
     }
@@ -108,27 +111,27 @@ export class NotebookOverview {
       return;
     }
     this.last = { stop, index };
-    this.bar.fill(this.count());
+    this.bar.fill(this.countChanges());
     const { content } = this.panel;
     const { cell, bar, hunks } = open;
     content.deselectAll();
     // In its edit mode a notebook gives the focus to the editor of the active cell again and again.
     content.mode = 'command';
-    content.activeCellIndex = stop.cell;
+    content.activeCellIndex = stop.cellIndex;
     // Lab rejects this when another scroll begins. Then what follows is still right.
-    await content.scrollToItem(stop.cell, 'smart').catch(() => undefined);
+    await content.scrollToItem(stop.cellIndex, 'smart').catch(() => undefined);
     await cell.ready;
     if (hunks !== undefined && isSourceHidden(cell)) {
       this.actions.unfold(cell);
     }
-    const hunk = hunks?.find(({ id }) => id === stop.hunk);
+    const hunk = hunks?.find(({ id }) => id === stop.hunkId);
     const focusChange = async (): Promise<void> => {
       const target = (hunk === undefined ? undefined : await this.painter.reveal(cell, hunk)) ?? bar.node;
       target.focus({ preventScroll: true });
       target.scrollIntoView({ block: 'nearest' });
     };
     await focusChange();
-    // After a far scroll Lab draws the cells anew for a moment. Then the focus is lost, and nothing else has it.
+    // After a long scroll Lab draws the cells again for some time, and the focus is lost each time.
     for (let frame = 0; frame < WATCHED_FRAMES && this.last.stop === stop; frame++) {
       await new Promise(requestAnimationFrame);
       if (document.activeElement === document.body || document.activeElement === cell.node) {
@@ -137,11 +140,12 @@ export class NotebookOverview {
     }
   }
 
-  private count(): ReviewCounts {
+  /** Return what the review bar shows. */
+  private countChanges(): ReviewCounts {
     const { stops, last, busy } = this;
-    const made = stops.filter(({ note }) => note.owner.kind === 'changes').length;
+    const madeCount = stops.filter(({ note }) => note.owner.kind === 'changes').length;
     const shown = last === undefined ? -1 : stops.findIndex(stop => isSameStop(stop, last.stop));
-    return { made, proposed: stops.length - made, shown: shown < 0 ? undefined : shown + 1, busy };
+    return { madeCount, proposedCount: stops.length - madeCount, shownNumber: shown < 0 ? undefined : shown + 1, busy };
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Draws a thin strip at the right edge of a notebook, with a mark for each changed cell. A mark stands where its cell is
- * in the whole notebook, as in the scroll bar beside it. A click on a mark goes to the cell.
+ * Draws a thin strip at the right edge of a notebook, with a mark for each changed cell. The place of a mark in the
+ * strip is the place of its cell in the whole notebook. A click on a mark goes to the cell.
  *
  * Lab may remove cells from the page that cannot be seen (its windowing mode *full*). It estimates their heights, and
  * the places of their marks come from these estimates. The strip is for the mouse only, and hidden from screen readers:
@@ -28,9 +28,9 @@ interface Estimates {
 export class ScrollMap {
   private readonly node = document.createElement('div');
   private marks: readonly (MarkedCell & { readonly node: HTMLElement })[] = [];
-  /** The number of the planned update; 0 when none is planned. */
-  private planned = 0;
-  private readonly resized = new ResizeObserver(() => {
+  /** The id of the animation frame that will update the marks; 0 when no update is planned. */
+  private plannedFrame = 0;
+  private readonly resizeObserver = new ResizeObserver(() => {
     this.updateLater();
   });
 
@@ -43,20 +43,21 @@ export class ScrollMap {
     this.node.setAttribute('aria-hidden', 'true');
     notebook.node.append(this.node);
     notebook.outerNode.addEventListener('scroll', this.updateLater, { passive: true });
-    this.resized.observe(notebook.outerNode);
-    this.resized.observe(notebook.viewportNode);
+    this.resizeObserver.observe(notebook.outerNode);
+    this.resizeObserver.observe(notebook.viewportNode);
   }
 
+  /** Remove the strip. */
   dispose(): void {
-    cancelAnimationFrame(this.planned);
-    this.resized.disconnect();
+    cancelAnimationFrame(this.plannedFrame);
+    this.resizeObserver.disconnect();
     this.notebook.outerNode.removeEventListener('scroll', this.updateLater);
     this.node.remove();
   }
 
   /** Show a mark for each of these cells. */
   show(cells: readonly MarkedCell[]): void {
-    const isSame = cells.length === this.marks.length && cells.every((marked, n) => isAlike(marked, this.marks[n]));
+    const isSame = cells.length === this.marks.length && cells.every((marked, n) => isSameMark(marked, this.marks[n]));
     if (!isSame) {
       this.marks = cells.map(marked => ({ ...marked, node: this.createMark(marked) }));
       this.node.replaceChildren(...this.marks.map(({ node }) => node));
@@ -64,6 +65,7 @@ export class ScrollMap {
     this.updateLater();
   }
 
+  /** Create the element of a mark. */
   private createMark({ cell, tone }: MarkedCell): HTMLElement {
     const node = document.createElement('div');
     node.className = 'eca-ScrollMap-mark';
@@ -81,21 +83,22 @@ export class ScrollMap {
 
   /** Update the places of the marks before the page is drawn again. Lab corrects its estimates while it scrolls. */
   private readonly updateLater = (): void => {
-    if (this.planned === 0) {
-      this.planned = requestAnimationFrame(() => {
-        this.planned = 0;
+    if (this.plannedFrame === 0) {
+      this.plannedFrame = requestAnimationFrame(() => {
+        this.plannedFrame = 0;
         this.update();
       });
     }
   };
 
+  /** Set the places and heights of all marks. */
   private update(): void {
     const { outerNode, node } = this.notebook;
     const { scrollHeight, scrollTop, offsetWidth, clientWidth } = outerNode;
     const outer = outerNode.getBoundingClientRect();
     const inset = node.getBoundingClientRect().right - outer.right + offsetWidth - clientWidth;
     const top = outer.top - scrollTop;
-    // First everything is read, and then everything is written: so the page is laid out once.
+    // All places are read before any is written. So the browser computes the layout of the page only once.
     const places = this.marks.map(mark => ({ mark, place: this.measure(mark.cell, top) }));
     this.node.style.insetInlineEnd = `${String(inset)}px`;
     for (const { mark, place } of places) {
@@ -118,6 +121,7 @@ export class ScrollMap {
   }
 }
 
-function isAlike(marked: MarkedCell, other: MarkedCell | undefined): boolean {
+/** Whether two marks have the same cell and the same colour. */
+function isSameMark(marked: MarkedCell, other: MarkedCell | undefined): boolean {
   return marked.cell === other?.cell && marked.tone === other.tone;
 }

@@ -1,6 +1,6 @@
 /**
- * The section of the settings with the costs: of the last message, of the chat that the panel shows, of its notebook,
- * and of today.
+ * Shows the costs in the settings: of the last message, of the chat that the panel shows, of its notebook, and of
+ * today.
  *
  * The server adds up the costs. Estimates are in `view/composer/Estimate.tsx`.
  */
@@ -30,7 +30,7 @@ export function Costs({ session }: { readonly session: Session }): React.ReactEl
   );
 }
 
-/** The table of costs. `title` is the title of the chat; empty when it has none. */
+/** Draws the table of costs. `title` is the title of the chat; empty when it has none. */
 export function CostTable({
   costs,
   title
@@ -92,7 +92,9 @@ export function CostTable({
   );
 }
 
-/** Return in words what an outside agent says that it has cost. `describe_outside_cost` has the same words. */
+/**
+ * Return the sentence about the cost that an outside agent reports. The kernel's `describe_outside_cost` has the same.
+ */
 function describeOutsideCost({ agent, cost }: OutsideCost, trans: TranslationBundle): string {
   return cost === undefined
     ? trans.__(

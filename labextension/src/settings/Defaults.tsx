@@ -1,8 +1,8 @@
 /**
- * The section of the settings with the user's defaults: the models and the agent, and the limits of what they may cost
- * (budgets). The section of the approval rules shows the default `review` from here: whether edits need approval.
+ * Shows the user's defaults in the settings: the models, the agent, and the budgets, which limit the costs. The section
+ * of the approval rules uses this module to show the default `review`: whether edits need approval.
  *
- * The server writes a change to the user's own configuration file, and says which file holds each value.
+ * The server writes a change to the user's own configuration file, and returns which file contains each value.
  */
 
 import * as React from 'react';
@@ -14,7 +14,7 @@ import { TextWithCode } from '../view/common/TextWithCode';
 
 interface DefaultsProps {
   readonly session: Session;
-  /** The defaults that are shown; undefined for those of models and budgets. */
+  /** The names of the defaults that are shown; undefined for all except `review`. */
   readonly names?: readonly DefaultName[];
 }
 
@@ -22,15 +22,15 @@ interface DefaultsProps {
 export function Defaults({ session, names = MODELS_AND_BUDGETS }: DefaultsProps): React.ReactElement {
   const { trans } = useEnv();
   const { models } = React.useSyncExternalStore(session.subscribe, () => session.state);
-  const [listed, setListed] = React.useState<ConfigDefaultsResult>();
+  const [result, setListed] = React.useState<ConfigDefaultsResult>();
   React.useEffect(() => {
     void session.requestOrShowError('config/defaults', {}).then(setListed);
   }, [session]);
-  return listed === undefined ? (
+  return result === undefined ? (
     <p className="eca-Note">{trans.__('Loading…')}</p>
   ) : (
     <DefaultList
-      listed={{ ...listed, defaults: listed.defaults.filter(({ name }) => names.includes(name)) }}
+      defaultsResult={{ ...result, defaults: result.defaults.filter(({ name }) => names.includes(name)) }}
       models={models}
       onSave={async params => {
         const result = await session.requestOrShowError('config/setDefault', params);
@@ -45,14 +45,14 @@ export function Defaults({ session, names = MODELS_AND_BUDGETS }: DefaultsProps)
 
 interface Props {
   /** The defaults to show, as the server lists them. */
-  readonly listed: ConfigDefaultsResult;
+  readonly defaultsResult: ConfigDefaultsResult;
   /** The names of the models that can be chosen. */
   readonly models: readonly string[];
   /** Writes a default. Returns whether it was written. */
   readonly onSave: (params: ConfigSetDefaultParams) => Promise<boolean>;
 }
 
-/** The field in a message about a default that has its value. For example, a budget is in the field `dollars`. */
+/** The field of a `DefaultSetting` that contains the value. For example, a budget is in the field `dollars`. */
 const FIELDS: Readonly<Record<DefaultName, 'model' | 'choice' | 'review' | 'dollars'>> = {
   defaultModel: 'model',
   defaultAgent: 'choice',
@@ -68,8 +68,8 @@ const MODELS_AND_BUDGETS: readonly DefaultName[] = (Object.keys(FIELDS) as Defau
   name => name !== 'review'
 );
 
-/** The defaults, each with a form of its own, and the notes above them. */
-export function DefaultList({ listed: { defaults, file }, models, onSave }: Props): React.ReactElement {
+/** Draws the defaults, each with a form of its own, and the notes above them. */
+export function DefaultList({ defaultsResult: { defaults, file }, models, onSave }: Props): React.ReactElement {
   const { trans } = useEnv();
   const hasModels = defaults.some(({ name }) => FIELDS[name] === 'model');
   return (
@@ -86,30 +86,31 @@ export function DefaultList({ listed: { defaults, file }, models, onSave }: Prop
         </p>
       )}
       {defaults.map(setting => (
-        <Default key={setting.name} setting={setting} models={models} onSave={onSave} />
+        <DefaultForm key={setting.name} setting={setting} models={models} onSave={onSave} />
       ))}
     </>
   );
 }
 
-interface DefaultProps extends Omit<Props, 'listed'> {
+interface DefaultProps extends Omit<Props, 'defaultsResult'> {
+  /** The default: its value, its file, and why it cannot be changed, if it cannot. */
   readonly setting: DefaultSetting;
 }
 
-/** A form with one default: its field, a button that saves it, and the file that it comes from. */
-function Default({ setting, models, onSave }: DefaultProps): React.ReactElement {
+/** Draws the form for one default: its field, a button that saves it, and the file that contains it. */
+function DefaultForm({ setting, models, onSave }: DefaultProps): React.ReactElement {
   const { trans } = useEnv();
   const { name, file, own, locked, limited } = setting;
   const field = FIELDS[name];
-  const before = String(setting[field] ?? '');
-  const [text, setText] = React.useState(before);
-  const [saved, setSaved] = React.useState(false);
+  const storedValue = String(setting[field] ?? '');
+  const [text, setText] = React.useState(storedValue);
+  const [isSaved, setSaved] = React.useState(false);
   /** The stored value when the form was last drawn. */
-  const [lastBefore, setLastBefore] = React.useState(before);
-  if (before !== lastBefore) {
+  const [lastStoredValue, setLastStoredValue] = React.useState(storedValue);
+  if (storedValue !== lastStoredValue) {
     // A value that was saved, or has changed elsewhere, replaces what the field shows.
-    setLastBefore(before);
-    setText(before);
+    setLastStoredValue(storedValue);
+    setText(storedValue);
   }
   const id = React.useId();
   const labels: Readonly<Record<DefaultName, string>> = {
@@ -122,16 +123,16 @@ function Default({ setting, models, onSave }: DefaultProps): React.ReactElement 
     'budget.perNotebook': trans.__('Budget of a notebook, in US dollars'),
     'budget.perDay': trans.__('Budget of a day, in US dollars')
   };
-  // What is used while a default is not set, in words.
-  const unset: Readonly<Partial<Record<DefaultName, string>>> = {
+  // The texts for a default that is not set. They say what is used in its place.
+  const unsetTexts: Readonly<Partial<Record<DefaultName, string>>> = {
     defaultModel: trans.__('the best that is set up'),
     'agent.code.variant': trans.__('the default of the model'),
     'completion.model': trans.__('the default model')
   };
   const listed = field === 'model' ? models : setting.choices;
   // The stored value may be the name of a model that is not available now.
-  const choices = before === '' || listed.includes(before) ? listed : [before, ...listed];
-  const common = {
+  const choices = storedValue === '' || listed.includes(storedValue) ? listed : [storedValue, ...listed];
+  const fieldProps = {
     id,
     value: text,
     disabled: locked !== undefined,
@@ -154,14 +155,14 @@ function Default({ setting, models, onSave }: DefaultProps): React.ReactElement 
     >
       <label htmlFor={id}>{labels[name]}</label>
       {name === 'review' ? (
-        <select {...common}>
+        <select {...fieldProps}>
           <option value="before">{trans.__('Ask me before each edit')}</option>
           <option value="after">{trans.__('Edit at once, I keep or undo')}</option>
           <option value="never">{trans.__('Edit at once, do not ask me')}</option>
         </select>
       ) : field !== 'dollars' ? (
-        <select {...common}>
-          {unset[name] !== undefined && <option value="">{unset[name]}</option>}
+        <select {...fieldProps}>
+          {unsetTexts[name] !== undefined && <option value="">{unsetTexts[name]}</option>}
           {choices.map(choice => (
             <option key={choice} value={choice}>
               {choice}
@@ -169,12 +170,19 @@ function Default({ setting, models, onSave }: DefaultProps): React.ReactElement 
           ))}
         </select>
       ) : (
-        <input {...common} className="eca-Input" type="number" min="0" step="any" placeholder={trans.__('no limit')} />
+        <input
+          {...fieldProps}
+          className="eca-Input"
+          type="number"
+          min="0"
+          step="any"
+          placeholder={trans.__('no limit')}
+        />
       )}
       <button
         type="submit"
         className="eca-Button"
-        disabled={text === before || locked !== undefined}
+        disabled={text === storedValue || locked !== undefined}
         aria-label={trans.__('Save: %1', labels[name])}
       >
         {trans.__('Save')}
@@ -197,7 +205,7 @@ function Default({ setting, models, onSave }: DefaultProps): React.ReactElement 
         )}
       </span>
       <span role="status" className="eca-Note">
-        {saved ? trans.__('Saved.') : ''}
+        {isSaved ? trans.__('Saved.') : ''}
       </span>
     </form>
   );

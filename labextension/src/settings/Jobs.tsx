@@ -1,6 +1,6 @@
 /**
- * The section of the settings with the background jobs: their status, their output, and a button that stops them. A
- * background job is a shell command that the assistant has started, and that continues while the chat goes on.
+ * Shows the background jobs in the settings: their status, their output, and a button that stops them. A background job
+ * is a shell command that the assistant has started, and that runs while the chat continues.
  *
  * The server runs the jobs. This view only sends requests.
  */
@@ -13,8 +13,8 @@ import { toPlainText } from '../render/format';
 import { useEnv } from '../view/common/env';
 import { Toggle } from '../view/common/Toggle';
 
-/** The pause after which the output of a running job is read again while it is shown. */
-const AGAIN_MS = 2000;
+/** The pause, in milliseconds, after which the output of a running job is read again while it is shown. */
+const REREAD_MS = 2000;
 
 /** Fetches the list of jobs and shows it. The server sends the list again whenever a job has changed. */
 export function Jobs({ session }: { readonly session: Session }): React.ReactElement {
@@ -41,7 +41,7 @@ export function Jobs({ session }: { readonly session: Session }): React.ReactEle
           <JobCard
             key={job.id}
             job={job}
-            read={read}
+            readOutput={read}
             onKill={() => void session.requestOrShowError('jobs/kill', { jobId: job.id })}
           />
         ))}
@@ -53,13 +53,13 @@ export function Jobs({ session }: { readonly session: Session }): React.ReactEle
 interface Props {
   readonly job: Job;
   /** Fetches the output of a job; undefined when that failed. */
-  readonly read: (id: string) => Promise<JobsReadOutputResult | undefined>;
+  readonly readOutput: (id: string) => Promise<JobsReadOutputResult | undefined>;
   /** Stops the job. */
   readonly onKill: () => void;
 }
 
-/** The card of one job. Its output is shown when the user opens it. */
-export function JobCard({ job, read, onKill }: Props): React.ReactElement {
+/** Draws the card of one job. Its output is shown when the user opens it. */
+export function JobCard({ job, readOutput, onKill }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [open, setOpen] = React.useState(false);
   const statusTexts: Readonly<Record<JobStatus, string>> = {
@@ -96,34 +96,34 @@ export function JobCard({ job, read, onKill }: Props): React.ReactElement {
           </button>
         )}
       </div>
-      {open && <Output id={job.id} status={job.status} read={read} />}
+      {open && <JobOutput id={job.id} status={job.status} readOutput={readOutput} />}
     </li>
   );
 }
 
-interface OutputProps extends Pick<Props, 'read'> {
+interface OutputProps extends Pick<Props, 'readOutput'> {
   readonly id: string;
   readonly status: JobStatus;
 }
 
-/** The output of a job. While the job runs, the output is read again and again. */
-function Output({ id, status, read }: OutputProps): React.ReactElement {
+/** Draws the output of a job. While the job runs, the output is read again at intervals. */
+function JobOutput({ id, status, readOutput }: OutputProps): React.ReactElement {
   const { trans } = useEnv();
   const [text, setText] = React.useState<string>();
   React.useEffect(() => {
     const loadOutput = (): void =>
-      void read(id).then(result => {
+      void readOutput(id).then(result => {
         setText(result?.lines.map(line => toPlainText(line.text)).join('\n'));
       });
     loadOutput();
     if (status === 'running') {
-      const timer = window.setInterval(loadOutput, AGAIN_MS);
+      const timer = window.setInterval(loadOutput, REREAD_MS);
       return () => {
         window.clearInterval(timer);
       };
     }
     return undefined;
-  }, [id, status, read]);
+  }, [id, status, readOutput]);
   return (
     <div className="eca-Log">
       <pre tabIndex={0} aria-label={trans.__('Output')}>

@@ -1,6 +1,6 @@
 /**
- * The form for a new approval rule, which says whether calls of a tool run without a question, need approval, or are
- * forbidden. The form says in words what the rule will do, before it is written.
+ * Draws the form for a new approval rule. A rule decides whether calls of a tool run without a question, need approval,
+ * or are forbidden. The form describes in words what the rule will do, before the rule is written.
  *
  * This module knows no session: `Rules.tsx` sends what the user has typed, and the server writes the rule.
  */
@@ -12,7 +12,7 @@ import { toExactText } from '../render/format';
 import { useEnv } from '../view/common/env';
 import { TextWithCode } from '../view/common/TextWithCode';
 
-/** What the fields of the form contain. */
+/** The contents of the fields of the form. */
 export interface RuleDraft {
   /** Whether such a call runs without asking, needs approval, or is forbidden. */
   readonly decision: ApprovalsAddParams['decision'];
@@ -28,8 +28,10 @@ export interface RuleDraft {
 
 const EMPTY_DRAFT: RuleDraft = { decision: 'ask', tool: '', argument: '', pattern: '', scope: 'workspace' };
 
-/** Return the rule of a draft. Return undefined while no tool is named, or only one of argument and pattern. */
-export function readRule({ decision, tool, argument, pattern, scope }: RuleDraft): ApprovalsAddParams | undefined {
+/**
+ * Return the rule of a draft. Return undefined if the tool is missing, or only one of argument and pattern is given.
+ */
+export function toRule({ decision, tool, argument, pattern, scope }: RuleDraft): ApprovalsAddParams | undefined {
   const [rule, name] = [tool.trim(), argument.trim()];
   if (rule === '' || (name === '') !== (pattern === '')) {
     return undefined;
@@ -38,10 +40,13 @@ export function readRule({ decision, tool, argument, pattern, scope }: RuleDraft
 }
 
 /**
- * Return the file to which the server adds a rule, whatever scope the rule names: the file that has a rule for the same
- * tool already. Return undefined when there is none.
+ * Return the file that contains a rule for the same tool and the same decision already; undefined when there is none.
+ * The server adds the new rule to this file, and ignores the scope of the rule.
  */
-export function findFile(rules: readonly ApprovalRule[], { decision, rule }: ApprovalsAddParams): string | undefined {
+export function findFileOfRule(
+  rules: readonly ApprovalRule[],
+  { decision, rule }: ApprovalsAddParams
+): string | undefined {
   const same = rules.filter(
     other => other.own && other.agent === undefined && other.decision === decision && other.rule === rule
   );
@@ -59,24 +64,24 @@ interface Props {
   readonly onCancel: () => void;
 }
 
-/** The form. It keeps the draft, and the error of the last attempt to write the rule. */
+/** Draws the form. It keeps the draft, and the error of the last attempt to write the rule. */
 export function NewRuleForm({ rules, tools, onAdd, onCancel }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [draft, setDraft] = React.useState(EMPTY_DRAFT);
   const [error, setError] = React.useState('');
   const [busy, setBusy] = React.useState(false);
   const id = React.useId();
-  const rule = readRule(draft);
-  const file = rule === undefined ? undefined : findFile(rules, rule);
+  const rule = toRule(draft);
+  const file = rule === undefined ? undefined : findFileOfRule(rules, rule);
   const decisions = {
     allow: trans.__('runs without asking'),
     ask: trans.__('needs approval'),
     alwaysAsk: trans.__('needs approval each time'),
     deny: trans.__('is forbidden')
   };
-  const change = (part: Partial<RuleDraft>): void => {
+  const change = (fields: Partial<RuleDraft>): void => {
     setError('');
-    setDraft(before => ({ ...before, ...part }));
+    setDraft(before => ({ ...before, ...fields }));
   };
   return (
     <form
@@ -178,7 +183,7 @@ export function NewRuleForm({ rules, tools, onAdd, onCancel }: Props): React.Rea
         {rule === undefined ? (
           trans.__('Name a tool, and an argument with its pattern or neither.')
         ) : (
-          <RuleWords rule={rule} />
+          <RuleDescription rule={rule} />
         )}
       </p>
       {error !== '' && (
@@ -198,8 +203,8 @@ export function NewRuleForm({ rules, tools, onAdd, onCancel }: Props): React.Rea
   );
 }
 
-/** What a rule will do, in words. They are made from the rule that is sent. */
-export function RuleWords({ rule }: { readonly rule: ApprovalsAddParams }): React.ReactElement {
+/** Describes in words what a rule will do. The description is made from the rule that is sent to the server. */
+export function RuleDescription({ rule }: { readonly rule: ApprovalsAddParams }): React.ReactElement {
   const { trans } = useEnv();
   const tool = toExactText(rule.rule);
   const matchers = Object.entries((rule.argsMatchers ?? {}) as Readonly<Record<string, readonly string[]>>);

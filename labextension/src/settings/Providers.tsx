@@ -1,6 +1,6 @@
 /**
- * The section of the settings with the providers of models, which are the companies and programs that run them: where
- * the key of each comes from, and buttons to sign in and out.
+ * Shows the providers of models in the settings: the source of each provider's key, and buttons to sign in and out. A
+ * provider is a company or a program that runs models.
  *
  * The steps of a sign-in are in `view/first_run/Login.tsx`.
  */
@@ -18,7 +18,7 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
   const { trans } = useEnv();
   const { providers, messages } = React.useSyncExternalStore(session.subscribe, () => session.state);
   /** The id of the provider whose sign-in is open; empty when none is. */
-  const [signingIn, setSigningIn] = React.useState('');
+  const [openProviderId, setOpenProviderId] = React.useState('');
   const load = React.useCallback(async () => {
     const listed = await session.requestOrShowError('providers/list', {});
     listed?.providers.forEach(params => {
@@ -37,11 +37,11 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
       {list.length === 0 && <p className="eca-Note">{trans.__('Loading…')}</p>}
       <ul className="eca-Cards">
         {list.map(provider => (
-          <Provider
+          <ProviderCard
             key={provider.id}
             provider={provider}
             onSignIn={() => {
-              setSigningIn(provider.id);
+              setOpenProviderId(provider.id);
             }}
             onSignOut={() => void session.requestOrShowError('providers/logout', { provider: provider.id })}
             onTry={async () => {
@@ -50,18 +50,18 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
               return result;
             }}
           >
-            {signingIn === provider.id && (
+            {openProviderId === provider.id && (
               <Login
                 provider={provider}
                 errors={messages.flatMap(({ type, text }) => (type === 'error' ? [text] : []))}
                 beginLogin={method => requestLogin(session, provider.id, method)}
                 sendInput={data => session.request('providers/loginInput', { provider: provider.id, data })}
                 onEnd={() => {
-                  setSigningIn('');
+                  setOpenProviderId('');
                 }}
               />
             )}
-          </Provider>
+          </ProviderCard>
         ))}
       </ul>
     </>
@@ -75,7 +75,9 @@ function requestLogin(session: Session, provider: string, method: string | undef
 
 interface Props {
   readonly provider: ProviderStatus;
+  /** Opens the sign-in. */
   readonly onSignIn: () => void;
+  /** Lets the server forget the key. */
   readonly onSignOut: () => void;
   /** Tries the key with one small request. Returns undefined if the request to the server failed. */
   readonly onTry: () => Promise<ProvidersTryResult | undefined>;
@@ -83,13 +85,13 @@ interface Props {
   readonly children?: React.ReactNode;
 }
 
-/** The card of one provider. It lists the first eight models. */
-export function Provider({ provider, onSignIn, onSignOut, onTry, children }: Props): React.ReactElement {
+/** Draws the card of one provider. It lists the first eight models. */
+export function ProviderCard({ provider, onSignIn, onSignOut, onTry, children }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { id, label, auth, login, models } = provider;
   const name = label ?? id;
   /** Whether the key is being tried. */
-  const [trying, setTrying] = React.useState(false);
+  const [isTrying, setTrying] = React.useState(false);
   const [result, setResult] = React.useState<ProvidersTryResult>();
   const trialText = useTrialText(provider);
   return (
@@ -120,7 +122,7 @@ export function Provider({ provider, onSignIn, onSignOut, onTry, children }: Pro
             type="button"
             className="eca-Button"
             title={trans.__('Send one small request to a model of this provider. It costs a fraction of a cent')}
-            disabled={trying}
+            disabled={isTrying}
             onClick={() => {
               setTrying(true);
               setResult(undefined);
@@ -139,13 +141,13 @@ export function Provider({ provider, onSignIn, onSignOut, onTry, children }: Pro
           </button>
         )}
       </div>
-      <KeyOutcome busy={trying} result={result} />
+      <KeyOutcome busy={isTrying} result={result} />
       {children}
     </li>
   );
 }
 
-/** Return what is known of the key of a provider in words; empty when it has no key. */
+/** Return the result of the last try of a provider's key, in words; empty when the provider has no key. */
 function useTrialText({ auth: { status, trial } }: ProviderStatus): string {
   const { trans } = useEnv();
   switch (trial) {

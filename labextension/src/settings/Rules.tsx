@@ -1,7 +1,7 @@
 /**
- * The section of the settings with the approval rules, which say whether a call of a tool runs without a question,
- * needs approval, or is forbidden. Each rule is shown with the file that it comes from. The user's own rules can be
- * added and removed.
+ * Shows the approval rules in the settings. A rule decides whether a call of a tool runs without a question, needs
+ * approval, or is forbidden. Each rule is shown with the file that contains it. The user can add rules, and remove
+ * their own ones.
  *
  * The server applies and writes the rules. `view/tools/RuleProposal.tsx` proposes a rule for a call.
  */
@@ -16,41 +16,41 @@ import { NewRuleForm } from './NewRuleForm';
 import { describeError } from '../view/common/error_text';
 
 /** The default that is shown above the rules: whether edits need approval when no rule decides. */
-const REVIEW: readonly DefaultName[] = ['review'];
+const REVIEW_DEFAULT: readonly DefaultName[] = ['review'];
 
 /** Fetches the rules and shows them, and sends what the user adds or removes. */
 export function Rules({ session }: { readonly session: Session }): React.ReactElement {
   const { trans, approvalRules } = useEnv();
   const { servers } = React.useSyncExternalStore(session.subscribe, () => session.state);
-  const [listed, setListed] = React.useState<ApprovalsListResult>();
-  const [adding, setAdding] = React.useState(false);
-  /** What the user did last, in words; empty while nothing was done. */
-  const [result, setResult] = React.useState('');
+  const [rules, setRules] = React.useState<ApprovalsListResult>();
+  const [isAdding, setAdding] = React.useState(false);
+  /** A sentence about the last change that the user has made here; empty when there was none. */
+  const [lastAction, setLastAction] = React.useState('');
   const reload = React.useCallback(async () => {
-    setListed(await session.requestOrShowError('approvals/list', {}));
+    setRules(await session.requestOrShowError('approvals/list', {}));
   }, [session]);
   React.useEffect(() => {
     void reload();
     return approvalRules?.subscribe(() => void reload());
   }, [reload, approvalRules]);
-  return listed === undefined ? (
+  return rules === undefined ? (
     <p className="eca-Note">{trans.__('Loading…')}</p>
   ) : (
     <>
-      <Defaults session={session} names={REVIEW} />
+      <Defaults session={session} names={REVIEW_DEFAULT} />
       <p className="eca-Note">
         {trans.__(
           'A rule for a tool counts more than this. What runs code, deletes something, or changes what may run without asking is asked about as before.'
         )}
       </p>
-      {adding ? (
+      {isAdding ? (
         <NewRuleForm
-          rules={listed.rules}
+          rules={rules.rules}
           tools={listTools(Object.values(servers))}
           onAdd={async rule => {
             try {
               const { file } = await session.request('approvals/add', rule);
-              setResult(trans.__('The rule was written to %1.', file));
+              setLastAction(trans.__('The rule was written to %1.', file));
             } catch (error) {
               return describeError(error, trans);
             }
@@ -67,7 +67,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
           type="button"
           className="eca-Button eca-mod-main"
           onClick={() => {
-            setResult('');
+            setLastAction('');
             setAdding(true);
           }}
         >
@@ -75,13 +75,13 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
         </button>
       )}
       <p className="eca-Note" role="status">
-        {result}
+        {lastAction}
       </p>
       <RuleList
-        listed={listed}
+        rulesResult={rules}
         onRemove={async ({ decision, rule, argsMatchers = {} }) => {
           const removed = await session.requestOrShowError('approvals/remove', { decision, rule, argsMatchers });
-          setResult(removed === undefined ? '' : trans.__('The rule for %1 was removed.', rule));
+          setLastAction(removed === undefined ? '' : trans.__('The rule for %1 was removed.', rule));
           await reload();
         }}
       />
@@ -102,17 +102,17 @@ export function listTools(servers: readonly ToolServerUpdatedParams[]): Readonly
 }
 
 interface Props {
-  /** The rules, and what is done when no rule matches. */
-  readonly listed: ApprovalsListResult;
+  /** The rules, and the decision that is made when no rule matches. */
+  readonly rulesResult: ApprovalsListResult;
   /** Removes one of the user's own rules. */
   readonly onRemove: (rule: ApprovalRule) => Promise<void>;
 }
 
-/** In the order in which the server reads the rules. */
+/** The decisions, in the order in which the server reads their rules. */
 const DECISIONS = ['deny', 'alwaysAsk', 'ask', 'allow'] as const;
 
-/** The rules, in one section for each decision. Built-in rules come last. */
-export function RuleList({ listed: { rules, byDefault }, onRemove }: Props): React.ReactElement {
+/** Draws the rules, in one section for each decision. Built-in rules come last. */
+export function RuleList({ rulesResult: { rules, byDefault }, onRemove }: Props): React.ReactElement {
   const { trans } = useEnv();
   const titles = {
     deny: trans.__('Forbidden'),
@@ -132,16 +132,16 @@ export function RuleList({ listed: { rules, byDefault }, onRemove }: Props): Rea
         {defaults[byDefault]}
       </p>
       {DECISIONS.map(decision => {
-        const some = rules
+        const matchingRules = rules
           .filter(rule => rule.decision === decision)
           .sort((left, right) => Number(left.builtIn) - Number(right.builtIn));
         return (
-          some.length > 0 && (
+          matchingRules.length > 0 && (
             <section key={decision}>
               <h2>{titles[decision]}</h2>
               <ul className="eca-Rules" aria-label={titles[decision]}>
-                {some.map(rule => (
-                  <Rule key={`${rule.agent ?? ''}:${rule.rule}`} rule={rule} onRemove={onRemove} />
+                {matchingRules.map(rule => (
+                  <RuleItem key={`${rule.agent ?? ''}:${rule.rule}`} rule={rule} onRemove={onRemove} />
                 ))}
               </ul>
             </section>
@@ -152,11 +152,11 @@ export function RuleList({ listed: { rules, byDefault }, onRemove }: Props): Rea
   );
 }
 
-/** One rule: the tool, the patterns of its arguments, the file, and a button if the rule is the user's own. */
-function Rule({ rule, onRemove }: { readonly rule: ApprovalRule } & Pick<Props, 'onRemove'>): React.ReactElement {
+/** Draws one rule: the tool, the patterns of its arguments, the file, and a button if the rule is the user's own. */
+function RuleItem({ rule, onRemove }: { readonly rule: ApprovalRule } & Pick<Props, 'onRemove'>): React.ReactElement {
   const { trans } = useEnv();
   const matchers = Object.entries((rule.argsMatchers ?? {}) as Readonly<Record<string, readonly string[]>>);
-  const from =
+  const origin =
     rule.files.length > 0
       ? rule.files.join(', ')
       : rule.builtIn
@@ -174,7 +174,7 @@ function Rule({ rule, onRemove }: { readonly rule: ApprovalRule } & Pick<Props, 
       </span>
       <span className="eca-Rules-from">
         {rule.agent !== undefined && `${trans.__('agent %1', rule.agent)} · `}
-        {from}
+        {origin}
       </span>
       {rule.own && (
         <button

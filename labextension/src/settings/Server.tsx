@@ -13,23 +13,26 @@ import { useEnv } from '../view/common/env';
 import { TextWithCode } from '../view/common/TextWithCode';
 import { Toggle } from '../view/common/Toggle';
 
-/** What the buttons of a server do. `name` is the name of the server. */
+/** The functions that the buttons of a server call. `name` is the name of the server. */
 export interface ServerActions {
   /** Starts a server that is stopped or has failed. */
   readonly onStart: (name: string) => void;
+  /** Stops a server until the user starts it, or Jupyter is started again. */
   readonly onStop: (name: string) => void;
   /** Enables a server in the configuration. */
   readonly onEnable: (name: string) => void;
   /** Disables a server in the configuration: it is not started until it is enabled again. */
   readonly onDisable: (name: string) => void;
+  /** Begins a sign-in to the server in the browser. */
   readonly onSignIn: (name: string) => void;
+  /** Forgets the sign-in to the server. */
   readonly onSignOut: (name: string) => void;
   /** Opens the form that changes the server. */
   readonly onEdit: (name: string) => void;
   /** Removes a server from the configuration. */
   readonly onRemove: (name: string) => Promise<void>;
-  /** Switches a tool on or off. */
-  readonly onSwitch: (server: string, tool: string, on: boolean) => Promise<void>;
+  /** Switches a tool on (`isOn`) or off. */
+  readonly onSwitch: (server: string, tool: string, isOn: boolean) => Promise<void>;
   /** Fetches the last lines of the log of a server. */
   readonly readLog: (name: string) => Promise<readonly ServerLogLine[]>;
 }
@@ -40,16 +43,16 @@ type Props = ServerActions & {
   readonly children?: React.ReactNode;
 };
 
-/** The card of one tool server. Its tools or its log are shown when the user opens them. */
-export function Server({ server, children, ...actions }: Props): React.ReactElement {
+/** Draws the card of one tool server. Its tools or its log are shown when the user opens them. */
+export function ServerCard({ server, children, ...actions }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { name, status, type, tools = [], command, args = [], url, error } = server;
-  const [open, setOpen] = React.useState<'tools' | 'log'>();
+  const [openPart, setOpenPart] = React.useState<'tools' | 'log'>();
   const statusTexts = useStatusTexts();
   const toggle = (part: 'tools' | 'log'): void => {
-    setOpen(open === part ? undefined : part);
+    setOpenPart(openPart === part ? undefined : part);
   };
-  const off = tools.filter(({ disabled }) => disabled);
+  const disabledTools = tools.filter(({ disabled }) => disabled);
   return (
     <li className={`eca-Card eca-mod-${status}`} aria-label={name}>
       <div className="eca-Card-head">
@@ -62,29 +65,29 @@ export function Server({ server, children, ...actions }: Props): React.ReactElem
           <TextWithCode text={toPlainText(error)} />
         </p>
       )}
-      {off.length > 0 && (
+      {disabledTools.length > 0 && (
         <p className="eca-Note" dir="auto">
           {trans.__(
             'Off: %1. They are switched off under Tools, or the chosen agent does not use them.',
-            off.map(tool => tool.name).join(', ')
+            disabledTools.map(tool => tool.name).join(', ')
           )}
         </p>
       )}
       <div className="eca-Card-actions">
         {tools.length > 0 && (
           <Toggle
-            open={open === 'tools'}
+            open={openPart === 'tools'}
             onClick={() => {
               toggle('tools');
             }}
           >
-            {trans.__('Tools (%1 of %2)', tools.length - off.length, tools.length)}
+            {trans.__('Tools (%1 of %2)', tools.length - disabledTools.length, tools.length)}
           </Toggle>
         )}
         {type === 'mcp' && (
           <>
             <Toggle
-              open={open === 'log'}
+              open={openPart === 'log'}
               onClick={() => {
                 toggle('log');
               }}
@@ -95,8 +98,8 @@ export function Server({ server, children, ...actions }: Props): React.ReactElem
           </>
         )}
       </div>
-      {open === 'tools' && <Tools server={name} tools={tools} onSwitch={actions.onSwitch} />}
-      {open === 'log' && <Log name={name} status={status} readLog={actions.readLog} />}
+      {openPart === 'tools' && <ToolSwitches server={name} tools={tools} onSwitch={actions.onSwitch} />}
+      {openPart === 'log' && <ServerLog name={name} status={status} readLog={actions.readLog} />}
       {children}
     </li>
   );
@@ -116,13 +119,13 @@ function useStatusTexts(): Readonly<Record<ServerStatus, string>> {
   };
 }
 
-/** The buttons that are possible in the present status of a server. */
+/** Draws the buttons that are possible in the present status of a server. */
 function ServerButtons({ server: { name, status, hasAuth }, ...actions }: Props): React.ReactElement {
   const { trans } = useEnv();
   /** Whether the user has pressed *Remove* once. The second press removes the server. */
-  const [removing, setRemoving] = React.useState(false);
+  const [isConfirming, setConfirming] = React.useState(false);
   const isRunning = status === 'running' || status === 'starting';
-  // Whether the button is shown, its label, its tooltip, and what it does.
+  // For each button: whether it is shown, its label, its tooltip, and the function that it calls.
   const choices: readonly (readonly [boolean, string, string, (name: string) => void])[] = [
     [
       status === 'requires-auth',
@@ -175,20 +178,20 @@ function ServerButtons({ server: { name, status, hasAuth }, ...actions }: Props)
         className="eca-Button eca-mod-danger"
         title={trans.__('Stop the server, and delete it from the configuration')}
         onClick={() => {
-          if (removing) {
+          if (isConfirming) {
             void actions.onRemove(name);
           }
-          setRemoving(!removing);
+          setConfirming(!isConfirming);
         }}
       >
-        {removing ? trans.__('Remove permanently') : trans.__('Remove')}
+        {isConfirming ? trans.__('Remove permanently') : trans.__('Remove')}
       </button>
-      {removing && (
+      {isConfirming && (
         <button
           type="button"
           className="eca-Button"
           onClick={() => {
-            setRemoving(false);
+            setConfirming(false);
           }}
         >
           {trans.__('Cancel')}
@@ -203,10 +206,10 @@ interface ToolsProps extends Pick<ServerActions, 'onSwitch'> {
   readonly tools: readonly ServerTool[];
 }
 
-/** The tools of a server, each with a checkbox that switches it on or off. */
-function Tools({ server, tools, onSwitch }: ToolsProps): React.ReactElement {
-  /** The name of the tool that is being switched; empty when none is. */
-  const [busy, setBusy] = React.useState('');
+/** Draws the tools of a server, each with a checkbox that switches it on or off. */
+function ToolSwitches({ server, tools, onSwitch }: ToolsProps): React.ReactElement {
+  /** The name of the tool that is being switched on or off; empty when there is none. */
+  const [switchedTool, setSwitchedTool] = React.useState('');
   return (
     <ul className="eca-Switches">
       {tools.map(({ name, description, disabled }) => (
@@ -215,11 +218,11 @@ function Tools({ server, tools, onSwitch }: ToolsProps): React.ReactElement {
             <input
               type="checkbox"
               checked={!disabled}
-              disabled={busy !== ''}
+              disabled={switchedTool !== ''}
               onChange={() => {
-                setBusy(name);
+                setSwitchedTool(name);
                 void onSwitch(server, name, disabled).then(() => {
-                  setBusy('');
+                  setSwitchedTool('');
                 });
               }}
             />
@@ -239,8 +242,8 @@ interface LogProps extends Pick<ServerActions, 'readLog'> {
   readonly status: ServerStatus;
 }
 
-/** The log of a server. It is read again whenever the status of the server changes. */
-function Log({ name, status, readLog }: LogProps): React.ReactElement {
+/** Draws the log of a server. It is read again whenever the status of the server changes. */
+function ServerLog({ name, status, readLog }: LogProps): React.ReactElement {
   const { trans } = useEnv();
   const [lines, setLines] = React.useState<readonly ServerLogLine[]>();
   const reload = React.useCallback(() => void readLog(name).then(setLines), [readLog, name]);

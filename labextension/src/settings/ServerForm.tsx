@@ -1,6 +1,6 @@
 /**
- * The form for an MCP server that is added or changed. Such a server gives tools to the assistant. It is started by a
- * command on the machine of the Jupyter server, or it is reached at a URL.
+ * Draws the form for an MCP server that the user adds or changes. Such a server provides tools to the assistant. It is
+ * started by a command on the machine of the Jupyter server, or it is reached at a URL.
  *
  * This module knows no session: `Servers.tsx` sends what the user has typed. `command_line.ts` parses the command line.
  */
@@ -16,16 +16,16 @@ import { readField } from '../view/first_run/Login';
 interface Props {
   /** The server that is changed; absent for a new one. Its name, its kind and its file stay the same. */
   readonly server?: ToolServerUpdatedParams;
-  /** Adds or changes the server. Returns the error message; empty when that was done. */
+  /** Adds or changes the server. Returns the error message; empty when there was no error. */
   readonly onSubmit: (params: McpAddServerParams) => Promise<string>;
   /** Closes the form. */
   readonly onCancel: () => void;
 }
 
 /** Matches a valid name. The name is a part of commands (`/server:prompt`) and of the names of tools. */
-const NAME = /^[A-Za-z0-9_.-]+$/;
+const NAME_PATTERN = /^[A-Za-z0-9_.-]+$/;
 
-/** The form. It checks what the user has typed before it calls `onSubmit`. */
+/** Draws the form. It checks what the user has typed before it calls `onSubmit`. */
 export function ServerForm({ server, onSubmit, onCancel }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [kind, setKind] = React.useState<'command' | 'url'>(server?.url === undefined ? 'command' : 'url');
@@ -35,7 +35,7 @@ export function ServerForm({ server, onSubmit, onCancel }: Props): React.ReactEl
     event.preventDefault();
     const data = new FormData(event.currentTarget);
     const params = readServer(name => readField(data, name));
-    if (!NAME.test(readField(data, 'name').trim())) {
+    if (!NAME_PATTERN.test(readField(data, 'name').trim())) {
       setError(
         trans.__(
           'The name may have only letters, digits, dots, hyphens and underscores, for example my-server. Change the name.'

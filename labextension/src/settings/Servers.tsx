@@ -1,5 +1,6 @@
 /**
- * The section of the settings with the tool servers. It lists them, and sends what the user does to the Jupyter server.
+ * Lists the tool servers in the settings, and sends the user's changes to the Jupyter server. A tool server is an MCP
+ * server, or the assistant itself with its own tools.
  *
  * `Server.tsx` draws a single tool server, `ServerForm.tsx` the form for a new or changed one.
  */
@@ -9,19 +10,19 @@ import * as React from 'react';
 import { ServerLogLine } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { useEnv } from '../view/common/env';
-import { Server, ServerActions } from './Server';
+import { ServerCard, ServerActions } from './Server';
 import { ServerForm } from './ServerForm';
 import { describeError } from '../view/common/error_text';
 
-/** The list of tool servers, with the form for a new one or a changed one. */
+/** Draws the list of tool servers, with the form for a server that is added or changed. */
 export function Servers({ session }: { readonly session: Session }): React.ReactElement {
   const { trans } = useEnv();
   const { servers } = React.useSyncExternalStore(session.subscribe, () => session.state);
-  const [adding, setAdding] = React.useState(false);
-  /** The name of the server whose form is open; empty when none is. */
-  const [editing, setEditing] = React.useState('');
-  const actions = React.useMemo(() => ({ ...createActions(session), onEdit: setEditing }), [session]);
-  const shown = Object.values(servers).sort(
+  const [isAdding, setAdding] = React.useState(false);
+  /** The name of the server whose form is open; empty when no form is open. */
+  const [editedServer, setEditedServer] = React.useState('');
+  const actions = React.useMemo(() => ({ ...createActions(session), onEdit: setEditedServer }), [session]);
+  const sortedServers = Object.values(servers).sort(
     (left, right) => left.type.localeCompare(right.type) || left.name.localeCompare(right.name)
   );
   return (
@@ -29,7 +30,7 @@ export function Servers({ session }: { readonly session: Session }): React.React
       <p className="eca-Note">
         {trans.__('Changes here are written to the configuration of the assistant. Editors that use ECA read it, too.')}
       </p>
-      {adding ? (
+      {isAdding ? (
         <ServerForm
           onSubmit={async params => {
             const result = await session.requestOrShowError('mcp/addServer', params);
@@ -56,9 +57,9 @@ export function Servers({ session }: { readonly session: Session }): React.React
         </button>
       )}
       <ul className="eca-Cards">
-        {shown.map(server => (
-          <Server key={server.name} server={server} {...actions}>
-            {editing === server.name && (
+        {sortedServers.map(server => (
+          <ServerCard key={server.name} server={server} {...actions}>
+            {editedServer === server.name && (
               <ServerForm
                 server={server}
                 onSubmit={async params => {
@@ -67,22 +68,22 @@ export function Servers({ session }: { readonly session: Session }): React.React
                   } catch (error) {
                     return describeError(error, trans);
                   }
-                  setEditing('');
+                  setEditedServer('');
                   return '';
                 }}
                 onCancel={() => {
-                  setEditing('');
+                  setEditedServer('');
                 }}
               />
             )}
-          </Server>
+          </ServerCard>
         ))}
       </ul>
     </>
   );
 }
 
-/** Return what the buttons of all tool servers do. */
+/** Return the functions that the buttons of all tool servers call. */
 function createActions(session: Session): Omit<ServerActions, 'onEdit'> {
   return {
     onStart: name => {
@@ -109,8 +110,8 @@ function createActions(session: Session): Omit<ServerActions, 'onEdit'> {
         session.showMessage('error', result.error.message);
       }
     },
-    onSwitch: async (server, tool, on) => {
-      await session.requestOrShowError('tool/switch', { server, tool, on });
+    onSwitch: async (server, tool, isOn) => {
+      await session.requestOrShowError('tool/switch', { server, tool, on: isOn });
     },
     readLog: async (name): Promise<readonly ServerLogLine[]> =>
       (await session.requestOrShowError('mcp/serverLog', { name }))?.lines ?? []

@@ -1,8 +1,8 @@
 /**
- * The settings of the assistant: a list of sections, and the section that is chosen.
+ * Draws the settings of the assistant: the list of sections, and the section that the user has chosen.
  *
- * This module keeps no setting: the server keeps them, and sends them again when they change. Each section has a module
- * of its own in this folder.
+ * This module stores no setting: the server stores them, and sends them again when they change. Each section has a
+ * module of its own in this folder.
  */
 
 import * as React from 'react';
@@ -23,6 +23,7 @@ import { Servers } from './Servers';
 
 /** The names of the sections, in the order in which they are listed. */
 const SECTIONS = ['defaults', 'servers', 'providers', 'rules', 'jobs', 'costs', 'report'] as const;
+/** The name of a section. */
 export type Section = (typeof SECTIONS)[number];
 
 /** Whether a name is that of a section. */
@@ -45,11 +46,11 @@ interface Props {
   /** The section that is shown. */
   readonly section: Section;
   /** Called with the section that the user chooses. */
-  readonly onSection: (section: Section) => void;
+  readonly onChooseSection: (section: Section) => void;
 }
 
-/** The settings. The arrow keys go through the list of sections. */
-export function Settings({ session, section, onSection }: Props): React.ReactElement {
+/** Draws the settings. The arrow keys go through the list of sections. */
+export function Settings({ session, section, onChooseSection }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { connection, messages } = React.useSyncExternalStore(session.subscribe, () => session.state);
   const names: Readonly<Record<Section, string>> = {
@@ -76,7 +77,7 @@ export function Settings({ session, section, onSection }: Props): React.ReactEle
           const next = SECTIONS[(SECTIONS.indexOf(section) + step + SECTIONS.length) % SECTIONS.length];
           if (step !== 0 && next !== undefined) {
             event.preventDefault();
-            onSection(next);
+            onChooseSection(next);
             document.getElementById(`${id}-${next}`)?.focus();
           }
         }}
@@ -91,7 +92,7 @@ export function Settings({ session, section, onSection }: Props): React.ReactEle
             aria-controls={id}
             tabIndex={name === section ? 0 : -1}
             onClick={() => {
-              onSection(name);
+              onChooseSection(name);
             }}
           >
             <Icon name={ICONS[name]} />
@@ -114,7 +115,7 @@ export function Settings({ session, section, onSection }: Props): React.ReactEle
   );
 }
 
-/** The content of one section. */
+/** Draws the content of one section. */
 function SectionBody({ session, section }: Pick<Props, 'session' | 'section'>): React.ReactElement {
   switch (section) {
     case 'defaults':

@@ -1,5 +1,6 @@
 /**
- * The plugin of the settings: it adds the command that opens them in Lab's main area, and the entries in Lab's palette.
+ * Defines the plugin of the settings: it adds the command that opens them in Lab's main area, and its entries in Lab's
+ * command palette.
  *
  * The settings themselves (`widget.tsx`) are loaded when the command is used.
  */
@@ -13,7 +14,7 @@ import { IPanelPlace, PanelPlace } from '../panel/place';
 import type { SettingsWidget } from './widget';
 
 /** Menus and shortcuts in schema/plugin.json use this id. */
-const OPEN = 'eca:open-settings';
+const OPEN_COMMAND = 'eca:open-settings';
 
 export const settingsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:managing',
@@ -24,6 +25,7 @@ export const settingsPlugin: JupyterFrontEndPlugin<void> = {
   activate
 };
 
+/** Add the command and its entries in the palette. */
 function activate(
   app: JupyterFrontEnd,
   place: PanelPlace,
@@ -41,7 +43,7 @@ function activate(
     report: trans.__('Doctor of the Assistant')
   };
   /** The open settings; undefined while they are closed. */
-  let open: Promise<MainAreaWidget<SettingsWidget>> | undefined;
+  let openSettings: Promise<MainAreaWidget<SettingsWidget>> | undefined;
   const openWidget = async (): Promise<MainAreaWidget<SettingsWidget>> => {
     const panel = await place.loadPanel();
     const { SettingsWidget } = await import('./widget');
@@ -51,12 +53,12 @@ function activate(
     widget.title.icon = assistantIcon;
     widget.toolbar.hide();
     widget.disposed.connect(() => {
-      open = undefined;
+      openSettings = undefined;
     });
     app.shell.add(widget, 'main');
     return widget;
   };
-  app.commands.addCommand(OPEN, {
+  app.commands.addCommand(OPEN_COMMAND, {
     label: ({ section }) =>
       (typeof section === 'string' ? sections[section] : undefined) ?? trans.__('Assistant Settings'),
     caption: trans.__(
@@ -72,8 +74,8 @@ function activate(
       }
     },
     execute: async ({ section }) => {
-      open ??= openWidget();
-      const widget = await open;
+      openSettings ??= openWidget();
+      const widget = await openSettings;
       if (typeof section === 'string') {
         widget.content.showSection(section);
       }
@@ -81,8 +83,8 @@ function activate(
     }
   });
   const category = trans.__('Assistant');
-  palette?.addItem({ command: OPEN, category });
+  palette?.addItem({ command: OPEN_COMMAND, category });
   for (const section of Object.keys(sections)) {
-    palette?.addItem({ command: OPEN, category, args: { section } });
+    palette?.addItem({ command: OPEN_COMMAND, category, args: { section } });
   }
 }

@@ -13,7 +13,7 @@ import type { AssistantPanel } from '../panel/panel';
 import { EnvProvider } from '../view/common/env';
 import { isSection, Section, Settings } from './Settings';
 
-/** The settings as a widget of Lab. `panel` has the session and what the views use of Lab. */
+/** The settings as a widget of Lab. `panel` provides the session and the environment of the views. */
 export class SettingsWidget extends ReactWidget {
   private section: Section = 'defaults';
 
@@ -36,7 +36,7 @@ export class SettingsWidget extends ReactWidget {
         <Settings
           session={this.panel.session}
           section={this.section}
-          onSection={section => {
+          onChooseSection={section => {
             this.showSection(section);
           }}
         />

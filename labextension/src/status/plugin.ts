@@ -1,5 +1,5 @@
 /**
- * The plugin that shows the assistant in Lab's status bar: its model, what it is doing, and the cost of the chat.
+ * Defines the plugin that shows the assistant in Lab's status bar: its model, its activity, and the cost of the chat.
  *
  * The plugin does not load the panel, but waits until something else has loaded it. Until then the item shows only the
  * word *Assistant*. `chat/status_text.ts` writes the text.
@@ -21,9 +21,10 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
   activate
 };
 
-/** Places the item beside the state of the kernel. */
+/** The position of the item in the status bar: beside the state of the kernel. */
 const RANK = 5;
 
+/** Add the item to the status bar, and update its text whenever the session changes. */
 function activate(
   app: JupyterFrontEnd,
   place: PanelPlace,
@@ -38,7 +39,7 @@ function activate(
   button.type = 'button';
   button.title = trans.__('Open the assistant');
   button.className = 'jp-StatusBar-TextItem eca-StatusItem';
-  // Set here, because the style sheet is loaded later.
+  // The style is set here, because the style sheet is loaded later.
   button.style.cssText =
     'background: none; block-size: 100%; border: none; color: inherit; cursor: pointer; font: inherit; padding: 0 6px';
   button.addEventListener('click', () => void app.commands.execute('eca:open-panel'));
@@ -61,7 +62,7 @@ function activate(
     });
     const show = (): void => {
       const text = describeStatus(session.state, session.chat, trans);
-      // Called ten times a second while the assistant answers. To set the same text again would cost a layout.
+      // This runs ten times a second while the assistant answers. Setting the same text again would cost a layout.
       if (button.textContent !== text) {
         button.textContent = text;
       }

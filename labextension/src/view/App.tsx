@@ -5,8 +5,8 @@
  * view are in `transcript/` (the messages of the chat), `tools/` (the cards of tool calls) and `composer/` (the prompt
  * box and what is around it).
  *
- * While a turn is running, the user may send more messages. A steering message (`Chat.steers`) goes to the running turn.
- * A queued message (`Chat.queue`) waits for the end of the turn.
+ * While a turn is running, the user may send more messages. A steering message (`Chat.steers`) goes to the running
+ * turn. A queued message (`Chat.queue`) waits for the end of the turn.
  */
 
 import * as React from 'react';
@@ -427,8 +427,8 @@ function ChatView(props: ChatViewProps): React.ReactElement {
     if (editedMessage === undefined) {
       return session.prompt(text, allContexts);
     }
-    // The box contains an earlier message that the user has edited. After it was sent, the box gets back the new message
-    // that the user was writing before.
+    // The box contains an earlier message that the user has edited. After it was sent, the box gets back the new
+    // message that the user was writing before.
     const unsent = drafts.get(chat.id);
     const accepted = await askAgain(session, editedMessage.contentId, text, allContexts);
     if (accepted) {
@@ -649,7 +649,9 @@ function isSameMessage(block: Block, message: UserBlock): boolean {
 /** Puts a text into the prompt box. `how`: the text is added to the text in the box (`add`), or replaces it. */
 type InsertText = (text: string, how: InsertedText['how'], contexts?: readonly ChatContext[]) => void;
 
-/** Return the text that was last put into the prompt box by another part of the page, and a function that puts one in. */
+/**
+ * Return the text that was last put into the prompt box by another part of the page, and a function that puts one in.
+ */
 function useTextInsertion(session: Session): readonly [InsertedText, InsertText] {
   const [insertedText, setInsertedText] = React.useState<InsertedText>({ key: 0, text: '', contexts: [], how: 'add' });
   const insertText = React.useCallback<InsertText>((text, how, contexts = []) => {

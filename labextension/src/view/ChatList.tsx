@@ -1,8 +1,8 @@
 /**
  * Shows the chats of the workspace in groups, and lets the user find, open, rename and delete them.
  *
- * This module knows no session: `App.tsx` passes the functions that the buttons call. `chats/groups.ts` makes the groups,
- * and `chats/search.ts` finds the chats.
+ * This module knows no session: `App.tsx` passes the functions that the buttons call. `chats/groups.ts` makes the
+ * groups, and `chats/search.ts` finds the chats.
  */
 
 import { TranslationBundle } from '@jupyterlab/translation';

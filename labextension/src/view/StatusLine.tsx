@@ -79,8 +79,8 @@ function UsageText({
   if (usage === null) {
     return null;
   }
-  // If the price of one request is unknown, the cost of the whole chat is unknown, too. Then the cost of the last request
-  // is shown. The server sends it under one of two names (see `UsageContent`).
+  // If the price of one request is unknown, the cost of the whole chat is unknown, too. Then the cost of the last
+  // request is shown. The server sends it under one of two names (see `UsageContent`).
   const lastCost = usage.messageCost ?? usage.lastMessageCost;
   return (
     <>

@@ -16,7 +16,9 @@ import { FirstRun, KeyOutcome } from './first_run/FirstRun';
 interface Props {
   /** Whether the server has sent its list of models. */
   readonly configured: boolean;
-  /** Whether this chat needs a model that is set up here. A chat with an outside agent does not: it has its own model. */
+  /**
+   * Whether this chat needs a model that is set up here. A chat with an outside agent does not: it has its own model.
+   */
   readonly needsModel: boolean;
   /** The names of the models. */
   readonly models: readonly string[];

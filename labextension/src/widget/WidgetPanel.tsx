@@ -21,29 +21,29 @@ interface Props {
   readonly instructions: InstructionsSource;
 }
 
-/** The panel and the note above it. The props are those of `App`, and the `Env` of all views. */
+/** Draws the panel, and the note above it. The props are those of `App`, and the environment (`Env`) of the views. */
 export function WidgetPanel({ env, ...props }: Props): React.ReactElement {
   const { session } = props;
   const state = React.useSyncExternalStore(session.subscribe, () => session.state);
-  const gone = state.connection === 'lost' || state.connection === 'absent';
+  const isKernelLost = state.connection === 'lost' || state.connection === 'absent';
   return (
     <EnvProvider value={env}>
-      {gone && <KernelGone env={env} chat={session.chat.seq > 0 ? String(session.chat.id) : ''} />}
+      {isKernelLost && <KernelLostNote env={env} chatId={session.chat.seq > 0 ? String(session.chat.id) : ''} />}
       <App {...props} />
     </EnvProvider>
   );
 }
 
-/** The note about a kernel that does not answer. `chat` is empty when there is no chat to continue. */
-export function KernelGone({ env, chat }: { readonly env: Env; readonly chat: string }): React.ReactElement {
+/** Draws the note about a kernel that does not answer. `chatId` is empty when there is no chat to continue. */
+export function KernelLostNote({ env, chatId }: { readonly env: Env; readonly chatId: string }): React.ReactElement {
   const { trans } = env;
   const [failed, setFailed] = React.useState(false);
   // A kernel that was restarted has not loaded the extension. In any other kernel the first line does nothing.
-  const lines = `%load_ext jupyter_eca\n%eca panel ${chat}`.trimEnd();
+  const lines = `%load_ext jupyter_eca\n%eca panel ${chatId}`.trimEnd();
   return (
     <div className="eca-Gone" role="note">
       <span>
-        {chat === ''
+        {chatId === ''
           ? trans.__('The kernel does not answer. It is busy or was restarted. To start again, run:')
           : trans.__(
               'The kernel does not answer. If it was restarted, this is a record of the chat. To continue the chat, run:'

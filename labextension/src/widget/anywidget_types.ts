@@ -1,5 +1,5 @@
 /**
- * The types of anywidget's front-end interface, as far as our widgets use it. anywidget is a library for widgets in
+ * Declares the types of anywidget's front-end interface that our widgets use. anywidget is a library for widgets in
  * notebooks: the module of a widget exports functions, which anywidget calls in the page. See "front-end modules" in
  * its documentation.
  *
@@ -10,6 +10,7 @@ import type { Typesetter } from './markdown';
 
 /** The state of a widget, which the page shares with the kernel. All outputs that show the widget share one model. */
 export interface WidgetModel {
+  /** Returns a field of the state. */
   get(name: string): unknown;
   /** Sends a message to the kernel's end of the widget. */
   send(content: unknown): void;
@@ -55,7 +56,7 @@ export interface WidgetView {
 
 /**
  * A widget as anywidget calls it: `initialize` once for each widget model, and then `render` for each output that shows
- * it. Each function returns a function that ends what it began.
+ * it. Each function returns a function that undoes it, which anywidget calls at the end.
  */
 export interface Widget {
   readonly initialize: (props: Pick<WidgetView, 'model'>) => () => void;

@@ -1,6 +1,6 @@
 /**
- * The card in the output of a cell, as a widget: it shows the tool calls and questions that wait for the user. There is
- * one session for each model of the widget and each page. A session is the page's connection to the engine, which here
+ * Defines the widget that shows a card in the output of a cell: the tool calls and questions that wait for the user.
+ * Each page has one session for each model of the widget. A session is the page's connection to the engine, which here
  * goes through the kernel (`channel.ts`).
  *
  * The card shows nothing else of the chat. Its view is `view/PendingDecisions.tsx`. The panel as a widget is
@@ -19,7 +19,9 @@ import { WidgetView, Widget } from './anywidget_types';
 import { callLater, createId } from './page';
 import { untranslated } from './untranslated';
 
-/** Create the session of a card. The kernel first sends the id of the chat, and then what waits in it. */
+/**
+ * Create the session of a card. The kernel first sends the id of the chat, and then the calls and questions that wait.
+ */
 export function createCardSession(model: WidgetView['model']): Session {
   const session = new Session({
     createId,
@@ -34,8 +36,8 @@ export function createCardSession(model: WidgetView['model']): Session {
 }
 
 /**
- * Create the `Env` of a card. It has no approval rules, because requests to write them would go through the kernel, and
- * the kernel must not write rules.
+ * Create the environment of the card's views. It has no approval rules, because requests to write them would go through
+ * the kernel, and code in the kernel must not be able to write rules.
  */
 function createEnv(): Env {
   const code = { place: undefined };
@@ -52,11 +54,11 @@ function createEnv(): Env {
 /** Create the widget that anywidget shows as a card. */
 export function createCard(): Widget {
   /** Undefined until anywidget has called `initialize`. */
-  let shown: { readonly session: Session; readonly env: Env } | undefined;
+  let card: { readonly session: Session; readonly env: Env } | undefined;
   return {
     initialize: ({ model }) => {
       const session = createCardSession(model);
-      shown = { session, env: createEnv() };
+      card = { session, env: createEnv() };
       void session.connect();
       return () => {
         session.close();
@@ -69,15 +71,15 @@ export function createCard(): Widget {
       el.addEventListener('keydown', event => {
         event.stopPropagation();
       });
-      const continuation = new Continuation(el);
+      const focusReturn = new FocusReturn(el);
       const root = createRoot(el);
       root.render(
-        shown !== undefined && (
-          <EnvProvider value={shown.env}>
+        card !== undefined && (
+          <EnvProvider value={card.env}>
             <PendingDecisions
-              session={shown.session}
+              session={card.session}
               onDecide={() => {
-                continuation.focus();
+                focusReturn.focus();
               }}
             />
           </EnvProvider>
@@ -93,19 +95,21 @@ export function createCard(): Widget {
 /**
  * Gives the focus back to the notebook after a decision, so that the user can continue there with the keyboard.
  *
- * A click on the card makes its cell the active one. If that cell stayed active, the next Shift+Enter would ask the same
- * question again. So the focus goes to the cell that was active before: usually the next one, because Shift+Enter has
- * gone on to it. Lab makes the cell with the focus the active one.
+ * A click on the card makes its cell the active one. If that cell stayed active, the next Shift+Enter would ask the
+ * same question again. So the focus goes to the cell that was active before. This is usually the next cell, because
+ * Shift+Enter makes it active. Lab makes the cell with the focus the active one.
  */
-class Continuation {
-  /** The cell that was active before the card was clicked or got the focus; undefined if it was the cell of the card. */
-  private before: HTMLElement | undefined;
+class FocusReturn {
+  /**
+   * The cell that was active before the card was clicked or got the focus; undefined if it was the cell of the card.
+   */
+  private previousCell: HTMLElement | undefined;
 
   constructor(private readonly el: HTMLElement) {
     // These listeners are called before those of the notebook, which make the cell of the card the active one.
     for (const type of ['mousedown', 'focusin']) {
       el.addEventListener(type, () => {
-        this.noteActive();
+        this.rememberActiveCell();
       });
     }
   }
@@ -118,17 +122,18 @@ class Continuation {
     }
     const cells = this.listCells();
     const next = cells[cells.indexOf(own) + 1];
-    const target = this.before !== undefined && cells.includes(this.before) ? this.before : (next ?? own);
-    this.before = undefined;
+    const target =
+      this.previousCell !== undefined && cells.includes(this.previousCell) ? this.previousCell : (next ?? own);
+    this.previousCell = undefined;
     target.focus({ preventScroll: true });
   }
 
-  /** Note the active cell, unless it is the cell of the card. */
-  private noteActive(): void {
+  /** Remember the active cell, unless it is the cell of the card. */
+  private rememberActiveCell(): void {
     const own = this.el.closest('.jp-Cell');
     const active = this.listCells().find(cell => cell.classList.contains('jp-mod-active'));
     if (active !== undefined && active !== own) {
-      this.before = active;
+      this.previousCell = active;
     }
   }
 

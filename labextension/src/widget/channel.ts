@@ -1,7 +1,7 @@
 /**
- * A link to the engine through the kernel. It uses the comm of a widget, which is the connection between the widget in
- * the page and its model in the kernel. The kernel's messages to a widget model reach every page that shows it. So each
- * page chooses an id for its own channel, and ignores the messages of all other channels.
+ * Opens a link to the engine through the kernel. It uses the comm of a widget, which is the connection between the
+ * widget in the page and its model in the kernel. The kernel's messages to a widget model reach every page that shows
+ * the widget. So each page chooses an id for its own channel, and ignores the messages of all other channels.
  *
  * The page sends `open`. The kernel answers `opened`, with the chat of the notebook's cells, or `closed`. Then both
  * ends send `messages`, until one of them closes the channel. With `ping` the kernel asks whether the page still
@@ -34,7 +34,7 @@ interface KernelMessage {
   readonly ping?: true;
 }
 
-/** What the kernel has answered to `open`. */
+/** A channel that the kernel has opened. */
 export interface OpenChannel {
   readonly link: Link;
   /** The id of the chat to show: the chat of the notebook's cells, or the chat that the panel was opened with. */
@@ -57,7 +57,7 @@ export function openChannel(
 ): Promise<OpenChannel> {
   return new Promise((resolve, reject) => {
     const link = new ChannelLink(model, channel);
-    const cancelSilence = callLater(onSilence, PATIENCE_MS);
+    const cancelSilence = callLater(onSilence, SILENCE_MS);
     link.onSettled = (answer, error) => {
       cancelSilence();
       if (answer === undefined) {
@@ -71,10 +71,10 @@ export function openChannel(
 }
 
 /**
- * How long the kernel may take for its answer. An idle kernel answers within milliseconds. Before its first answer it
- * imports modules, which takes a second or two.
+ * If the kernel has not answered for this time, in milliseconds, it counts as silent. An idle kernel answers within
+ * milliseconds. Before its first answer it imports modules, which takes a second or two.
  */
-const PATIENCE_MS = 4000;
+const SILENCE_MS = 4000;
 
 /** The page's end of a channel. */
 class ChannelLink implements Link {
@@ -82,7 +82,7 @@ class ChannelLink implements Link {
   onSettled: (answer: KernelMessage | undefined, error?: Error) => void = () => undefined;
   private onMessage?: (text: string) => void;
   private onClose?: () => void;
-  private ended = false;
+  private isEnded = false;
 
   constructor(
     private readonly model: WidgetModel,
@@ -112,7 +112,7 @@ class ChannelLink implements Link {
   }
 
   close(): void {
-    if (!this.ended) {
+    if (!this.isEnded) {
       this.sendToKernel({ close: true });
       this.end();
     }
@@ -144,10 +144,10 @@ class ChannelLink implements Link {
 
   /** Stop listening to the widget model, and report that the link is closed. */
   private end(error?: Error): void {
-    if (this.ended) {
+    if (this.isEnded) {
       return;
     }
-    this.ended = true;
+    this.isEnded = true;
     this.model.off('msg:custom', this.receive);
     this.model.off('comm_live_update', this.handleLoss);
     this.model.off('destroy', this.handleLoss);

@@ -1,7 +1,7 @@
 /**
- * The entry of the bundle with both widgets, from which anywidget gets them. If the field `card` of the widget model is
- * true, it creates the card in the output of a cell, which shows the tool calls and questions that wait for the user.
- * If not, it creates a panel.
+ * The entry module of the bundle that anywidget loads. It chooses between two widgets. If the field `card` of the
+ * widget model is true, it creates the card in the output of a cell, which shows the tool calls and questions that wait
+ * for the user. Otherwise it creates a panel.
  *
  * This module knows no session: see `index.tsx` and `card.tsx`.
  */

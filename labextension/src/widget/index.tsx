@@ -1,11 +1,11 @@
 /**
- * The panel as a widget in the output of a cell. There is one session for each model of the widget and each page. All
- * outputs of a page that show the same widget model share it.
+ * Defines the widget that shows the panel in the output of a cell. Each page has one session for each model of the
+ * widget. All outputs of the page that show the same widget model share this session.
  *
  * The cell has a second output, the record: the text of the chat for readers of the saved notebook. It is hidden while
  * the panel is shown (`record.ts`).
  *
- * This module knows no Lab: it also runs in VS Code, Colab and Voilà. Its link goes through the kernel; see
+ * This module does not need Lab: it also runs in VS Code, Colab and Voilà. Its link goes through the kernel; see
  * `channel.ts`.
  */
 
@@ -32,7 +32,7 @@ import { hideRecord } from './record';
 import { WidgetPanel } from './WidgetPanel';
 import { untranslated } from './untranslated';
 
-/** A widget cannot see the notebook around it. The suggestions at `@` have what the kernel knows about the notebook. */
+/** A widget cannot read the notebook around it. The kernel provides the suggestions after `@`. */
 const NO_SURROUNDINGS: Surroundings = {
   subscribe: () => () => undefined,
   current: () => undefined,
@@ -45,17 +45,17 @@ const NO_INSTRUCTIONS: InstructionsSource = {
   save: () => undefined
 };
 
-/** What all outputs of a page that show the same widget model share: the session and the drafts. */
-class Panel {
+/** The objects that all outputs of a page with the same widget model share: the session and the drafts. */
+class SharedPanel {
   readonly session: Session;
   /** What the user has typed in each chat and not sent. */
   readonly drafts: Drafts;
-  /** What the views use of the page. */
+  /** The functions of the page that the views use. */
   readonly env: Env;
   /** Remembers the drafts and the chat after a reload of the page. */
   private readonly storage: TabStorage;
   /** Whether the panel was opened with the id of an earlier chat. */
-  private resumed = false;
+  private isResumed = false;
 
   constructor(model: WidgetModel) {
     // In Voilà, the address of the page names the notebook.
@@ -69,7 +69,7 @@ class Panel {
           // The connection is shown as lost until the kernel answers.
           this.session.dispatch({ type: 'connection', connection: 'lost' });
         });
-        this.resumed = resumed;
+        this.isResumed = resumed;
         this.showChatOfCells(chat, first);
         return link;
       }
@@ -100,18 +100,18 @@ class Panel {
           : untranslated.__('Sign in to %1 with /login', offer.server)
       );
     };
-    void this.begin();
+    void this.connectAndCheckChat();
   }
 
   /**
    * Connect. If the server does not list the requested chat for this notebook, start a new chat, because the server
    * would refuse a prompt with the old id.
    */
-  private async begin(): Promise<void> {
+  private async connectAndCheckChat(): Promise<void> {
     const { session } = this;
     await session.connect();
     const { connection, list } = session.state;
-    if (this.resumed && connection === 'open' && !list.some(({ id }) => id === session.chat.id)) {
+    if (this.isResumed && connection === 'open' && !list.some(({ id }) => id === session.chat.id)) {
       session.startChat();
       session.showMessage(
         'warning',
@@ -136,7 +136,7 @@ class Panel {
     const { chat } = this.session;
     // `seq` is the number of the last content. It is 0 in a chat in which nothing was sent.
     if (chatId !== '' && chat.id === first && chat.seq === 0) {
-      if (!this.resumed) {
+      if (!this.isResumed) {
         this.drafts.move(this.storage.getChat() ?? chatId, chatId);
         this.storage.setChat(chatId);
       }
@@ -148,10 +148,10 @@ class Panel {
 
 /** anywidget calls this once for each model. */
 export default (): Widget => {
-  let panel: Panel | undefined;
+  let panel: SharedPanel | undefined;
   return {
     initialize: ({ model }) => {
-      panel = new Panel(model);
+      panel = new SharedPanel(model);
       return () => {
         panel?.session.close();
       };
@@ -164,7 +164,7 @@ export default (): Widget => {
         event.stopPropagation();
       });
       // anywidget calls `initialize` first, so there is a panel. Only the type of `panel` allows that there is none.
-      const { session, drafts, env } = panel ?? new Panel(model);
+      const { session, drafts, env } = panel ?? new SharedPanel(model);
       el.addEventListener('click', event => {
         const path = findLinkedPath(event.target);
         if (path !== undefined) {

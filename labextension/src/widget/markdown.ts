@@ -29,15 +29,16 @@ export interface Typesetter {
  * describes the image.
  */
 export function renderHtml(text: string, describeImage: (alt: string) => string): string {
-  // Formulas are taken out meanwhile: the parser would read `_` and `*` in them as Markdown.
+  // Formulas are removed before the text is parsed, and put back afterwards: the parser would read `_` and `*` in them
+  // as Markdown.
   const { text: prose, math } = removeMath(toPlainText(text));
   const html = replaceMath(parser.parse(prose) as string, math);
   return sanitizeHtml(DOMPurify.sanitize(html), describeImage);
 }
 
 /**
- * Return a function that renders Markdown into an element. It is done at once. The function returns a promise, because
- * the one of `render/markdown.ts` does.
+ * Return a function that renders Markdown into an element. It renders at once, but returns a promise, because the
+ * function of `render/markdown.ts` does.
  */
 export function createMarkdownRenderer(
   code: CodeTools,

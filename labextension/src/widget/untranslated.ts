@@ -1,5 +1,5 @@
 /**
- * A translation bundle that returns each text in English, because without Lab there are no translations.
+ * Provides a translation bundle that returns each text in English, because there are no translations without Lab.
  *
  * It only fills in `%1` and chooses between singular and plural, as Lab does. Its methods have the names of Lab's
  * interface: `n` is for plurals, `p` for a context, `d` for a domain, and each has a short and a long name.
@@ -7,6 +7,7 @@
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
+/** A value that replaces a placeholder such as `%1`. */
 type Value = string | number;
 
 /** Replace `%1`, `%2` … by the values, and `%%` by a percent sign. */

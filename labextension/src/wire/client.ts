@@ -1,6 +1,6 @@
 /**
- * The client of ECA, the protocol between the page and the assistant's server. It connects, says what the page can do,
- * sends requests, and passes what the server sends to its handlers.
+ * The client of ECA, the protocol between the page and the assistant's server. It connects, sends the capabilities of
+ * the page, sends requests, and calls handlers for the messages of the server.
  *
  * This module knows no socket and no view. The JSON-RPC peer is in `rpc.ts`, the WebSocket in `link.ts`, the checks in
  * `validate.ts`.
@@ -50,15 +50,17 @@ const NOTIFICATIONS = [
   'workspace/untrustedSettings'
 ] as const satisfies readonly Notifications<ServerMethods>[];
 
+/** The method of a notification that the panel handles. */
 export type NotificationMethod = (typeof NOTIFICATIONS)[number];
 
 /**
- * The part of the page with a user: it shows what the server sends, and lets the user approve tool calls and answer
+ * Handles the messages of the server in a part of the page that a user sees: it shows them, and lets the user answer
  * questions. `Session` implements it.
  */
-export interface Attendant {
+export interface ClientHandlers {
+  /** Called with the method and the parameters of each notification. */
   handleNotification(method: NotificationMethod, params: unknown): void;
-  /** `signal` aborts when somebody else has answered, or when no answer is needed any more. */
+  /** Ask the user. `signal` aborts when somebody else has answered, or when no answer is needed any more. */
   askUser(question: ChatAskQuestionParams, signal: AbortSignal): Promise<ChatAskQuestionResult>;
   /** Called once, when the link has closed. */
   handleClose(): void;
@@ -86,69 +88,73 @@ export interface NotebookHost {
   receiveRewrite(params: RewriteContentReceivedParams): void;
 }
 
-// A client tells the server its capabilities when it connects. With `envelope` each content has its number and time.
+// A client sends its capabilities to the server when it connects. With `envelope` each content has its number and time.
 
 /** The capabilities of a client with a user, who can approve calls, trust folders and answer questions. */
-const ATTENDED: CodeAssistant = { chat: true, envelope: true, trust: true, chatCapabilities: { askQuestion: true } };
+const WITH_USER: CodeAssistant = { chat: true, envelope: true, trust: true, chatCapabilities: { askQuestion: true } };
 /** The capabilities of a client without a user. */
-const UNATTENDED: CodeAssistant = { chat: true, envelope: true, unattended: true };
+const WITHOUT_USER: CodeAssistant = { chat: true, envelope: true, unattended: true };
 /** The capabilities of a client that receives nothing about chats. */
-const NO_CHATS: CodeAssistant = { chat: false, unattended: true };
-/** What a client adds to its capabilities when it lends notebooks. */
-const NOTEBOOKS: CodeAssistant = { notebook: true, editor: { diagnostics: true } };
-/** What a client with a user adds then: it shows the changes of the assistant in the cells, with Keep and Undo. */
-const REVIEW: CodeAssistant = { review: true };
+const WITHOUT_CHATS: CodeAssistant = { chat: false, unattended: true };
+/** The additional capabilities of a client that lets the server read, edit and run the notebooks of the page. */
+const WITH_NOTEBOOKS: CodeAssistant = { notebook: true, editor: { diagnostics: true } };
+/** The additional capability of a client that also shows changes in the cells, with the buttons Keep and Undo. */
+const WITH_REVIEW: CodeAssistant = { review: true };
 
 /** The client on one link. `connect` and the functions after it create one for different purposes. */
 export class Client {
   private constructor(
     private readonly peer: Peer<ClientMethods, ServerMethods>,
     /**
-     * What the server has said about this client. `rights`: what it may do; undefined if it may do everything. `user`:
-     * its user; undefined where the server does not tell its users apart.
+     * What the server has sent about the user of this client. `rights`: what the user may do; undefined if everything.
+     * `user`: who the user is; undefined where the server does not distinguish its users.
      */
-    readonly welcome: Pick<InitializeResult, 'rights' | 'user'>
+    readonly userInfo: Pick<InitializeResult, 'rights' | 'user'>
   ) {}
 
-  /** Connect to the server. Without `attendant`, tool calls cannot be approved here. Throws: LinkError, RpcError. */
-  static async connect(link: Link, attendant?: Attendant, notebooks?: NotebookHost): Promise<Client> {
-    const peer = new Peer<ClientMethods, ServerMethods>(link, () => attendant?.handleClose());
-    if (attendant !== undefined) {
+  /** Connect to the server. Without `handlers`, tool calls cannot be approved here. Throws: LinkError, RpcError. */
+  static async connect(link: Link, handlers?: ClientHandlers, notebooks?: NotebookHost): Promise<Client> {
+    const peer = new Peer<ClientMethods, ServerMethods>(link, () => handlers?.handleClose());
+    if (handlers !== undefined) {
       for (const method of NOTIFICATIONS) {
         peer.handle(method, params => {
           const misfit = findMisfit(NOTIFICATION_PARAMS[method], params);
           if (misfit === undefined) {
-            attendant.handleNotification(method, params);
+            handlers.handleNotification(method, params);
           } else {
             console.warn('ECA: a malformed message was ignored', method, misfit);
           }
         });
       }
-      peer.handle('chat/askQuestion', (params, signal) => attendant.askUser(params, signal));
+      peer.handle('chat/askQuestion', (params, signal) => handlers.askUser(params, signal));
     }
     if (notebooks !== undefined) {
       serveNotebooks(peer, notebooks);
     }
-    const reviewed = attendant !== undefined && notebooks !== undefined;
-    const capabilities = attendant === undefined ? UNATTENDED : { ...ATTENDED, ...(reviewed && REVIEW) };
-    return new Client(peer, await initialize(peer, { ...capabilities, ...(notebooks !== undefined && NOTEBOOKS) }));
+    const reviewed = handlers !== undefined && notebooks !== undefined;
+    const capabilities = handlers === undefined ? WITHOUT_USER : { ...WITH_USER, ...(reviewed && WITH_REVIEW) };
+    return new Client(
+      peer,
+      await initialize(peer, { ...capabilities, ...(notebooks !== undefined && WITH_NOTEBOOKS) })
+    );
   }
 
   /**
-   * Connect only to lend notebooks to the server. Notifications are not handled, because other clients show the chats.
+   * Connect only to let the server use the notebooks of this page. Notifications are not handled, because other clients
+   * show the chats.
    *
    * Throws: LinkError, RpcError.
    */
   static async connectForNotebooks(link: Link, notebooks: NotebookHost, onClose: () => void): Promise<Client> {
     const peer = new Peer<ClientMethods, ServerMethods>(link, onClose);
     serveNotebooks(peer, notebooks);
-    return new Client(peer, await initialize(peer, { ...UNATTENDED, ...NOTEBOOKS }));
+    return new Client(peer, await initialize(peer, { ...WITHOUT_USER, ...WITH_NOTEBOOKS }));
   }
 
   /** Connect only to complete text: the server sends nothing about chats. Throws: LinkError, RpcError. */
   static async connectForCompletion(link: Link, onClose: () => void): Promise<Client> {
     const peer = new Peer<ClientMethods, ServerMethods>(link, onClose);
-    return new Client(peer, await initialize(peer, NO_CHATS));
+    return new Client(peer, await initialize(peer, WITHOUT_CHATS));
   }
 
   /** Send a request and return its result. When `signal` aborts, it is cancelled. Throws: LinkError, RpcError. */
@@ -165,6 +171,7 @@ export class Client {
     this.peer.notify(method, params);
   }
 
+  /** Fetch the list of all chats. Throws: LinkError, RpcError. */
   listChats(): Promise<ChatListResult> {
     return this.peer.request('chat/list', {});
   }
@@ -188,6 +195,7 @@ export class Client {
     return running;
   }
 
+  /** Close the link. */
   close(): void {
     this.peer.close();
   }
@@ -210,7 +218,7 @@ function serveNotebooks(peer: Peer<ClientMethods, ServerMethods>, notebooks: Not
   });
 }
 
-/** Begin the conversation, as ECA demands it. `codeAssistant` has the capabilities of the client. */
+/** Send the first two messages that ECA requires. `codeAssistant` has the capabilities of the client. */
 async function initialize(
   peer: Peer<ClientMethods, ServerMethods>,
   codeAssistant: CodeAssistant

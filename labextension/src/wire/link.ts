@@ -1,7 +1,7 @@
 /**
- * Opens the WebSocket to the Jupyter server that Lab itself uses, as a `Link` of text messages.
+ * Opens a WebSocket to the Jupyter server of the page, as a `Link` that carries text messages.
  *
- * This module knows no message and no method: `rpc.ts` reads what comes over the link.
+ * This module knows no message and no method: `rpc.ts` reads the messages.
  */
 
 import { URLExt } from '@jupyterlab/coreutils';
@@ -27,19 +27,22 @@ export function openLink(settings: ServerConnection.ISettings): Promise<Link> {
   });
 }
 
-/** What a hub adds to all of its answers. The address of a server that a hub has ended leads to the hub. */
+/**
+ * The header that a JupyterHub adds to all of its answers. When it has stopped a server, it answers for that server.
+ */
 const HUB_HEADER = 'x-jupyterhub-version';
 
 /**
- * Find out why there is no WebSocket: ask the server for something small over HTTP, whose answers a page can read.
+ * Find out why no WebSocket can be opened: send a small request over HTTP, because a page can read the answers to
+ * those.
  */
 export async function findOutage(settings: ServerConnection.ISettings): Promise<'lost' | 'signed-out' | 'stopped'> {
   try {
     const url = URLExt.join(settings.baseUrl, 'api', 'status');
     const { status, redirected, headers } = await ServerConnection.makeRequest(url, {}, settings);
-    const isOfHub = headers.has(HUB_HEADER);
+    const isHubAnswer = headers.has(HUB_HEADER);
     // 424 is the answer of a hub for a server that is not running, 503 that of a proxy.
-    if (status === 424 || status === 503 || (isOfHub && status === 404)) {
+    if (status === 424 || status === 503 || (isHubAnswer && status === 404)) {
       return 'stopped';
     }
     // A server that does not know the user refuses, or leads to the page where one signs in.

@@ -1,12 +1,13 @@
 /**
- * A JSON-RPC 2.0 peer: it numbers requests and matches answers to them, runs handlers for requests of the other end,
- * and lets both ends cancel requests. A cancellation has the form of LSP, the Language Server Protocol.
+ * Implements a JSON-RPC 2.0 peer: it numbers requests and matches answers to them, runs handlers for requests of the
+ * other end, and lets both ends cancel requests. A cancellation has the form of LSP, the Language Server Protocol.
  *
  * This module knows no socket and no method. The link comes from `link.ts`, the tables of methods from `protocol.ts`.
  */
 
 /** A connection that carries text both ways, one message at a time. */
 export interface Link {
+  /** Send one message. */
   send(text: string): void;
   /**
    * Set the functions that are called for each message, and when the link closes. Call it once, in the same turn of the
@@ -16,10 +17,10 @@ export interface Link {
   close(): void;
 }
 
-/** The link is closed, or could not be opened. */
+/** Thrown when the link is closed, or could not be opened. */
 export class LinkError extends Error {}
 
-/** The other end answered with an error. */
+/** Thrown when the other end has answered a request with an error. */
 export class RpcError extends Error {
   constructor(
     readonly code: number,
@@ -41,29 +42,32 @@ export const Code = {
 const CANCEL = '$/cancelRequest';
 
 /** A table of methods: the parameters and the result of each. */
-type Table<T> = { [K in keyof T]: { params: unknown; result: unknown } };
+type MethodTable<T> = { [K in keyof T]: { params: unknown; result: unknown } };
 /**
  * The names of the methods that are requests. A result of the type `void` marks a notification, not a request. The
  * brackets compare a union as a whole, and not each of its members.
  */
-export type Requests<T extends Table<T>> = { [K in keyof T]: [T[K]['result']] extends [void] ? never : K }[keyof T] &
+export type Requests<T extends MethodTable<T>> = {
+  [K in keyof T]: [T[K]['result']] extends [void] ? never : K;
+}[keyof T] &
   string;
 /** The names of the methods that are notifications. */
-export type Notifications<T extends Table<T>> = Exclude<keyof T & string, Requests<T>>;
+export type Notifications<T extends MethodTable<T>> = Exclude<keyof T & string, Requests<T>>;
 
+/** The id of a request. */
 type Id = string | number;
 /** The error in an answer. */
-interface Failure {
+interface RpcFailure {
   readonly code: number;
   readonly message: string;
 }
-/** Any message that is received: a call has a method, an answer has none. */
-interface Message {
+/** Any message: a request or notification has a method, an answer has none. */
+interface RpcMessage {
   readonly id?: Id | null;
   readonly method?: string;
   readonly params?: unknown;
   readonly result?: unknown;
-  readonly error?: Failure;
+  readonly error?: RpcFailure;
 }
 /** The functions that settle the promise of a request. */
 interface PendingRequest {
@@ -72,18 +76,19 @@ interface PendingRequest {
 }
 
 /**
- * One end of a connection. `Ours` are the methods that we call, `Theirs` those that we handle. The types of messages
- * are not checked here, because both ends are generated from the same table.
+ * One end of a connection. `Ours` are the methods that this end calls, `Theirs` are those that it handles. The types of
+ * messages are not checked here, because the types of both ends are generated from the same table.
  */
-export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
-  /** Our requests that have no answer yet. */
+export class Peer<Ours extends MethodTable<Ours>, Theirs extends MethodTable<Theirs>> {
+  /** Our requests that have no answer yet, by their ids. */
   private readonly pending = new Map<Id, PendingRequest>();
+  /** The handlers of the methods of `Theirs`, by the names of the methods. */
   private readonly handlers = new Map<string, (params: unknown, signal: AbortSignal) => unknown>();
-  /** Cancel the requests of the other end whose handlers are running. */
+  /** The controllers that cancel the running requests of the other end, by the ids of the requests. */
   private readonly controllers = new Map<Id, AbortController>();
   /** The id of our last request. The first id is 1, so 0 can stand for an id that no request has. */
   private lastId = 0;
-  private closed = false;
+  private isClosed = false;
 
   /** `onClose` is called once when either end has closed the link. */
   constructor(
@@ -110,7 +115,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     signal?: AbortSignal
   ): Promise<Ours[K]['result']> {
     return new Promise((resolve, reject) => {
-      if (this.closed) {
+      if (this.isClosed) {
         reject(new LinkError('the link is closed'));
         return;
       }
@@ -142,6 +147,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     this.handlers.set(method, handler);
   }
 
+  /** Close the link. */
   close(): void {
     this.end();
     this.link.close();
@@ -164,7 +170,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
       this.controllers.set(id, controller);
       const outcome = await this.answer(message.method, message.params, controller.signal);
       this.controllers.delete(id);
-      if (!this.closed) {
+      if (!this.isClosed) {
         const error = { code: Code.cancelled, message: 'the request was taken back' };
         this.send({ id, ...(controller.signal.aborted ? { error } : outcome) });
       }
@@ -176,7 +182,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     method: string,
     params: unknown,
     signal: AbortSignal
-  ): Promise<Pick<Message, 'result' | 'error'>> {
+  ): Promise<Pick<RpcMessage, 'result' | 'error'>> {
     const handler = this.handlers.get(method);
     if (handler === undefined) {
       return { error: { code: Code.methodNotFound, message: `no method ${method}` } };
@@ -189,7 +195,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   }
 
   /** Pass an answer to the request that waits for it. */
-  private settle({ id, result, error }: Message): void {
+  private settle({ id, result, error }: RpcMessage): void {
     const request = this.pending.get(id ?? 0);
     this.pending.delete(id ?? 0);
     if (error === undefined) {
@@ -201,10 +207,10 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
 
   /** Call `onClose` and reject all pending requests, the first time that either end closes the link. */
   private end(): void {
-    if (this.closed) {
+    if (this.isClosed) {
       return;
     }
-    this.closed = true;
+    this.isClosed = true;
     this.onClose();
     for (const { reject } of this.pending.values()) {
       reject(new LinkError('the link closed before the answer came'));
@@ -213,8 +219,8 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   }
 
   /** Send a message as JSON. */
-  private send(message: Message): void {
-    this.link.send(JSON.stringify({ jsonrpc: '2.0', ...message }, replaceHalves));
+  private send(message: RpcMessage): void {
+    this.link.send(JSON.stringify({ jsonrpc: '2.0', ...message }, replaceLoneSurrogates));
   }
 }
 
@@ -222,7 +228,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
  * Replace half of a surrogate pair by a replacement character. For example, a text that was cut may end with half of an
  * emoji, and the server refuses such a text. `JSON.stringify` calls this function with each value.
  */
-function replaceHalves(_name: string, value: unknown): unknown {
+function replaceLoneSurrogates(_name: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/\p{Surrogate}/gu, '\uFFFD') : value;
 }
 
@@ -232,7 +238,7 @@ function readCancelledId(params: unknown): Id | undefined {
 }
 
 /** Return the message; undefined when the text is not the JSON of an object. */
-function parseMessage(text: string): Message | undefined {
+function parseMessage(text: string): RpcMessage | undefined {
   try {
     const data: unknown = JSON.parse(text);
     return typeof data === 'object' && data !== null && !Array.isArray(data) ? data : undefined;

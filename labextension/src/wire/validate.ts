@@ -1,7 +1,8 @@
 /**
  * Checks that a message of the server has the shape of its method's parameters. No other module checks that.
  *
- * A newer server may add fields and kinds of content. They pass, because their readers ignore what they do not know.
+ * A newer server may add fields and kinds of content. They are accepted here, and the modules that read messages ignore
+ * what they do not know.
  * This module knows no method: `client.ts` decides which messages are checked. The shapes are generated into
  * `protocol.ts`.
  */
@@ -15,25 +16,25 @@ import { SHAPES } from './protocol';
  */
 export type Shape = string | readonly Shape[];
 /** The shapes of a record's fields. A `?` after the name marks an optional field. */
-type Fields = Readonly<Record<string, Shape>>;
+type RecordShape = Readonly<Record<string, Shape>>;
 
 /** All named shapes: the fields of a record, or a union or list. */
-const TABLE: Readonly<Record<string, Fields | readonly Shape[]>> = SHAPES;
+const TABLE: Readonly<Record<string, RecordShape | readonly Shape[]>> = SHAPES;
 
 /**
  * Return the path of the first value that does not fit the shape, for example `.chats[2].title`. Undefined when all
- * fit. `at` is the path of `value` itself.
+ * fit. `path` is the path of `value` itself.
  */
-export function findMisfit(shape: Shape, value: unknown, at = ''): string | undefined {
+export function findMisfit(shape: Shape, value: unknown, path = ''): string | undefined {
   if (typeof shape !== 'string') {
     const [first = '*', ...rest] = shape;
-    return first === '|' ? findMisfitInUnion(rest, value, at) : findMisfitInList(first, value, at);
+    return first === '|' ? findMisfitInUnion(rest, value, path) : findMisfitInList(first, value, path);
   }
   const named = TABLE[shape];
   if (named === undefined) {
-    return matchesType(shape, value) ? undefined : at;
+    return matchesType(shape, value) ? undefined : path;
   }
-  return isList(named) ? findMisfit(named, value, at) : findMisfitInRecord(named, value, at);
+  return isList(named) ? findMisfit(named, value, path) : findMisfitInRecord(named, value, path);
 }
 
 /** Whether a value has a type (`s`, `n`, …) or is the literal after `=`. */
@@ -55,12 +56,12 @@ function matchesType(shape: string, value: unknown): boolean {
 }
 
 /** Check each entry of a list. */
-function findMisfitInList(item: Shape, value: unknown, at: string): string | undefined {
+function findMisfitInList(item: Shape, value: unknown, path: string): string | undefined {
   if (!isList(value)) {
-    return at;
+    return path;
   }
   for (const [index, entry] of value.entries()) {
-    const misfit = findMisfit(item, entry, `${at}[${String(index)}]`);
+    const misfit = findMisfit(item, entry, `${path}[${String(index)}]`);
     if (misfit !== undefined) {
       return misfit;
     }
@@ -74,36 +75,36 @@ function findMisfitInList(item: Shape, value: unknown, at: string): string | und
  * wrong. A value with an unknown tag passes: a newer server may have more members. A value without a tag must fit a
  * member without one.
  */
-function findMisfitInUnion(shapes: readonly Shape[], value: unknown, at: string): string | undefined {
+function findMisfitInUnion(shapes: readonly Shape[], value: unknown, path: string): string | undefined {
   const tagged = shapes.filter(shape => findTag(shape) !== undefined);
   if (tagged.length === 0) {
-    return shapes.some(shape => findMisfit(shape, value, at) === undefined) ? undefined : at;
+    return shapes.some(shape => findMisfit(shape, value, path) === undefined) ? undefined : path;
   }
   if (!isRecord(value)) {
-    return at;
+    return path;
   }
   const member = tagged.find(shape => {
     const [name, kind] = findTag(shape) ?? ['', ''];
     return value[name] === kind;
   });
   if (member !== undefined) {
-    return findMisfit(member, value, at);
+    return findMisfit(member, value, path);
   }
   const [name] = findTag(tagged[0] ?? '') ?? [''];
   const untagged = shapes.filter(shape => !tagged.includes(shape));
-  const fits = typeof value[name] === 'string' || untagged.some(shape => findMisfit(shape, value, at) === undefined);
-  return fits ? undefined : at;
+  const fits = typeof value[name] === 'string' || untagged.some(shape => findMisfit(shape, value, path) === undefined);
+  return fits ? undefined : path;
 }
 
 /** Check each field of a record. */
-function findMisfitInRecord(fields: Fields, value: unknown, at: string): string | undefined {
+function findMisfitInRecord(fields: RecordShape, value: unknown, path: string): string | undefined {
   if (!isRecord(value)) {
-    return at;
+    return path;
   }
   for (const [key, shape] of Object.entries(fields)) {
     const name = key.replace('?', '');
     const absent = name !== key && (value[name] === undefined || value[name] === null);
-    const misfit = absent ? undefined : findMisfit(shape, value[name], `${at}.${name}`);
+    const misfit = absent ? undefined : findMisfit(shape, value[name], `${path}.${name}`);
     if (misfit !== undefined) {
       return misfit;
     }
@@ -123,10 +124,12 @@ function isTag([name, shape]: readonly [string, Shape]): boolean {
   return (name === 'type' || name === 'kind') && typeof shape === 'string' && shape.startsWith('=');
 }
 
+/** Whether a value is a list. */
 function isList(value: unknown): value is readonly Shape[] {
   return Array.isArray(value);
 }
 
+/** Whether a value is a JSON object. */
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

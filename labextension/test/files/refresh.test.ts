@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { Context, Refresher, LabDocuments } from '../../src/files/refresh';
+import { DocumentContext, Refresher, LabDocuments } from '../../src/files/refresh';
 
 type State = 'started' | 'completed';
 
@@ -25,7 +25,7 @@ class Doc {
       { dirty: { get: () => this.dirty }, collaborative: { get: () => this.collaborative } }
     ),
     saveState: { connect: (watcher: (sender: unknown, state: State) => void) => this.watchers.push(watcher) }
-  } as unknown as Context;
+  } as unknown as DocumentContext;
 
   save(state: State): void {
     for (const watcher of this.watchers) {

@@ -4,8 +4,8 @@ import { findCommentSign, buildDocument } from '../../src/inline/completion_cont
 
 test('the cells above come before the text, prose becomes comments, and the position counts both', () => {
   const above = [
-    { code: false, source: 'Prices\nin euros' },
-    { code: true, source: 'prices = [1]' }
+    { isCode: false, source: 'Prices\nin euros' },
+    { isCode: true, source: 'prices = [1]' }
   ];
   expect(buildDocument('a\nb', 3, above, '#')).toEqual({
     docText: '# Prices\n# in euros\n\nprices = [1]\n\na\nb',
@@ -19,9 +19,9 @@ test('a position counts characters as Python does', () => {
 
 test('of many cells above, the nearest are kept', () => {
   const above = [
-    { code: true, source: 'far' },
-    { code: true, source: 'x'.repeat(9000) },
-    { code: true, source: 'near' }
+    { isCode: true, source: 'far' },
+    { isCode: true, source: 'x'.repeat(9000) },
+    { isCode: true, source: 'near' }
   ];
   const { docText } = buildDocument('', 0, above, '#');
   expect(docText.endsWith('x\n\nnear\n\n')).toBe(true);
@@ -32,7 +32,7 @@ test('for a language with unknown comments, prose stays the same', () => {
   expect(findCommentSign('text/x-ipython')).toBe('#');
   expect(findCommentSign('text/javascript')).toBe('//');
   expect(findCommentSign('text/x-ipythongfm')).toBe('');
-  expect(buildDocument('', 0, [{ code: false, source: 'Words' }], findCommentSign('text/markdown')).docText).toBe(
+  expect(buildDocument('', 0, [{ isCode: false, source: 'Words' }], findCommentSign('text/markdown')).docText).toBe(
     'Words\n\n'
   );
 });

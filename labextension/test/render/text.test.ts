@@ -111,9 +111,9 @@ test('a diff has the numbers of both sides', () => {
   const lines = parseDiff('--- a/x\n+++ b/x\n@@ -4,3 +4,3 @@ def f\n same\n-old\n+new\n\\ No newline at end of file\n');
   expect(lines).toEqual([
     { kind: 'gap', text: 'def f' },
-    { kind: 'same', text: 'same', old: 4, new: 4 },
-    { kind: 'remove', text: 'old', old: 5 },
-    { kind: 'add', text: 'new', new: 5 }
+    { kind: 'same', text: 'same', oldNumber: 4, newNumber: 4 },
+    { kind: 'remove', text: 'old', oldNumber: 5 },
+    { kind: 'add', text: 'new', newNumber: 5 }
   ]);
 });
 

@@ -23,21 +23,21 @@ test('the lines of a cell are numbered from 1, and a hunk that begins inside of 
   expect(parseCellDiff(DIFF)).toEqual([
     { kind: 'gap', text: '' },
     { kind: 'same', text: '# %% cell 1 [c1] code', cell: { number: 1, type: 'code' } },
-    { kind: 'remove', text: 'a = 1', old: 1 },
-    { kind: 'add', text: 'a = 2', new: 1 },
-    { kind: 'same', text: 'b = 3', old: 2, new: 2 },
+    { kind: 'remove', text: 'a = 1', oldNumber: 1 },
+    { kind: 'add', text: 'a = 2', newNumber: 1 },
+    { kind: 'same', text: 'b = 3', oldNumber: 2, newNumber: 2 },
     { kind: 'add', text: '# %% new cell [c9] markdown', cell: { number: undefined, type: 'markdown' } },
-    { kind: 'add', text: '\\# %% cell 7 [x] code', new: 1 },
+    { kind: 'add', text: '\\# %% cell 7 [x] code', newNumber: 1 },
     { kind: 'gap', text: '' },
     { kind: 'same', text: 'y = 1' },
     { kind: 'remove', text: '# %% cell 4 [c4] raw', cell: { number: 4, type: 'raw' } },
-    { kind: 'remove', text: 'z', old: 1 }
+    { kind: 'remove', text: 'z', oldNumber: 1 }
   ]);
 });
 
 test('in the diff of a file, a line that looks like the heading of a cell is a line', () => {
   expect(parseDiff('@@ -1 +1 @@\n-# %% cell 1 [c1] code\n')).toEqual([
     { kind: 'gap', text: '' },
-    { kind: 'remove', text: '# %% cell 1 [c1] code', old: 1 }
+    { kind: 'remove', text: '# %% cell 1 [c1] code', oldNumber: 1 }
   ]);
 });

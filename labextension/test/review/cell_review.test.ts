@@ -74,10 +74,10 @@ test('a waiting call is shown in its cell, or where its cell would be; of two ca
     [{ kind: 'delete', cellId: 'gone', was: '' }]
   );
   expect(notes(chat)).toEqual([
-    { kind: 'edit', base: 'x = 1', other: 'x = 2', anchor: 'a', below: false },
-    { kind: 'insert', source: 'n', anchor: 'b', below: false },
-    { kind: 'insert', source: 'o', anchor: 'b', below: true },
-    { kind: 'move', from: 2, to: 1, anchor: 'b', below: false }
+    { kind: 'edit', base: 'x = 1', otherText: 'x = 2', anchorId: 'a', isBelowAnchor: false },
+    { kind: 'insert', source: 'n', anchorId: 'b', isBelowAnchor: false },
+    { kind: 'insert', source: 'o', anchorId: 'b', isBelowAnchor: true },
+    { kind: 'move', from: 2, to: 1, anchorId: 'b', isBelowAnchor: false }
   ]);
   expect(notes(chat, 'other.ipynb')).toEqual([]);
   expect(notes({ ...chat, status: 'idle' })).toEqual([]);
@@ -97,21 +97,21 @@ test('a waiting call says in its cell what the page would load', () => {
 test('the changes of a cell are shown as one change, as far back as nobody else edited the cell', () => {
   const whole = [changed('1', 'a', 'x = 0', 'x = 0.5'), changed('2', 'a', 'x = 0.5', 'x = 1')];
   expect(notes({ changes: whole })).toEqual([
-    { kind: 'edit', base: 'x = 1', other: 'x = 0', anchor: 'a', below: false }
+    { kind: 'edit', base: 'x = 1', otherText: 'x = 0', anchorId: 'a', isBelowAnchor: false }
   ]);
   const parted = [changed('1', 'a', 'x = 0', 'x = 0.5'), changed('2', 'a', 'x = 0.7', 'x = 1')];
-  expect(notes({ changes: parted })).toMatchObject([{ base: 'x = 1', other: 'x = 0.7' }]);
+  expect(notes({ changes: parted })).toMatchObject([{ base: 'x = 1', otherText: 'x = 0.7' }]);
   const written = { ...changed('1', 'a', 'x = 0', 'x = 1 and mine'), left: 'x = 1' };
-  expect(notes({ changes: [written] })).toMatchObject([{ base: 'x = 1', other: 'x = 0' }]);
+  expect(notes({ changes: [written] })).toMatchObject([{ base: 'x = 1', otherText: 'x = 0' }]);
   const others = [
     changed('1', 'b', undefined, 'y = 2'),
     changed('2', 'gone', 'g', undefined, 2),
     changed('3', 'a', 'x = 1', 'x = 1', 2)
   ];
   expect(notes({ changes: others })).toEqual([
-    { kind: 'insert', anchor: 'b', below: false },
-    { kind: 'delete', source: 'g', anchor: 'b', below: false },
-    { kind: 'move', from: 2, to: 1, anchor: 'a', below: false }
+    { kind: 'insert', anchorId: 'b', isBelowAnchor: false },
+    { kind: 'delete', source: 'g', anchorId: 'b', isBelowAnchor: false },
+    { kind: 'move', from: 2, to: 1, anchorId: 'a', isBelowAnchor: false }
   ]);
 });
 
@@ -186,7 +186,7 @@ test('a call that does more than one thing says so at each cell, and shows the l
   const first = { kind: 'edit' as const, cellId: 'a', was: 'x = 1', source: 'x = 2' };
   const second = { kind: 'edit' as const, cellId: 'a', was: 'x = 2', source: 'steal()' };
   expect(listNotes('nb.ipynb', CELLS, [waiting([first, second])])).toMatchObject([
-    { kind: 'edit', base: 'x = 1', other: 'steal()', owner: { changeCount: 2, runsCells: false } }
+    { kind: 'edit', base: 'x = 1', otherText: 'steal()', owner: { changeCount: 2, runsCells: false } }
   ]);
   expect(listNotes('nb.ipynb', CELLS, [waiting([first])])).toMatchObject([{ owner: { changeCount: 1 } }]);
 });
@@ -212,9 +212,9 @@ test('the parts of a proposal are those of the server, and one that is left out 
     { start: 4, end: 5, text: 'c', index: 1 }
   ]);
   there.updateSource(2, 2, 'new\n');
-  expect(diff.hunks.map(({ from, to, other, touched }) => ({ from, to, other, touched }))).toEqual([
-    { from: 0, to: 2, other: 'a\n', touched: false },
-    { from: 8, to: 9, other: 'c', touched: false }
+  expect(diff.hunks.map(({ from, to, otherText, isEdited }) => ({ from, to, otherText, isEdited }))).toEqual([
+    { from: 0, to: 2, otherText: 'a\n', isEdited: false },
+    { from: 8, to: 9, otherText: 'c', isEdited: false }
   ]);
 });
 
@@ -230,7 +230,7 @@ test('a change is settled when nobody need decide about any part of its chain', 
   const chain = [changed('1', 'a', 'x = 0', 'x = 0.5'), changed('2', 'a', 'x = 0.5', 'x = 1')];
   const settledIn = (changes: readonly Change[]): unknown =>
     listNotes('nb.ipynb', CELLS, [{ ...createChat('c'), changes }]).map(
-      ({ owner }) => owner.kind === 'changes' && owner.settled
+      ({ owner }) => owner.kind === 'changes' && owner.isSettled
     );
   expect(settledIn(chain.map(change => ({ ...change, settled: true })))).toEqual([true]);
   expect(settledIn(chain.map((change, n) => ({ ...change, settled: n === 0 })))).toEqual([false]);

@@ -67,7 +67,7 @@ test.each(cases)('the parts that are drawn make what remains: $name', ({ cells, 
   const chat = { ...createChat('c'), status: 'running' as const, blocks: [block] };
   const now = cells.map(({ id, was }) => ({ id, source: was }));
   const notes = listNotes('nb.ipynb', now, [chat]);
-  expect(notes.map(({ anchor }) => anchor)).toEqual(cells.map(({ id }) => id));
+  expect(notes.map(({ anchorId }) => anchorId)).toEqual(cells.map(({ id }) => id));
   notes.forEach(({ owner }, n) => {
     const { was = '' } = cells[n] ?? {};
     const diff = new CellDiff(createCell(was), 'proposed', () => undefined);
@@ -76,7 +76,7 @@ test.each(cases)('the parts that are drawn make what remains: $name', ({ cells, 
     // The last one first, so that the offsets of the others stay right.
     const made = [...kept]
       .reverse()
-      .reduce((text, { from, to, other }) => text.slice(0, from) + other + text.slice(to), was);
+      .reduce((text, { from, to, otherText }) => text.slice(0, from) + otherText + text.slice(to), was);
     expect(made).toBe(remaining[n] ?? was);
   });
 });
@@ -116,12 +116,12 @@ test('a cell that is moved and edited twice has a note for the move and one for 
   expect(list([2])).toMatchObject([
     {
       kind: 'edit',
-      anchor: 'b',
+      anchorId: 'b',
       base: 'x\ny',
-      other: 'X\nY',
+      otherText: 'X\nY',
       owner: { parts: [{ index: 0 }, { index: 1 }], leftOut: [2], changeCount: 3 }
     },
-    { kind: 'move', anchor: 'b', from: 2, to: 1, owner: { movePart: 2, leftOut: [2], changeCount: 3 } }
+    { kind: 'move', anchorId: 'b', from: 2, to: 1, owner: { movePart: 2, leftOut: [2], changeCount: 3 } }
   ]);
   expect(list([])[0]?.owner).not.toHaveProperty('movePart', 2);
   expect(countParts(waitingCall(cells, parts, [0, 1]))).toEqual({ kept: 1, all: 3, changesSomething: true });

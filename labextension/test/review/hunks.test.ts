@@ -67,8 +67,8 @@ test('the text of a dropped hunk stays the same, whatever is decided before and 
     const all = hunked(one, other);
     const wanted = all.hunks.filter(() => roll(2) === 0);
     let text = one;
-    for (const { from, to, other } of [...wanted].reverse()) {
-      text = text.slice(0, from) + other + text.slice(to);
+    for (const { from, to, otherText } of [...wanted].reverse()) {
+      text = text.slice(0, from) + otherText + text.slice(to);
     }
     let now = all;
     while (now.hunks.length > 0) {
@@ -89,7 +89,7 @@ test('text that the user writes beside hunks stays, whatever is applied afterwar
     expect(after.text).toBe(typed);
     const all = applyAllHunks(after);
     expect(all.text).toContain('TYPED');
-    expect(all.hunks.every(({ touched }) => touched)).toBe(true);
+    expect(all.hunks.every(({ isEdited }) => isEdited)).toBe(true);
     if (all.hunks.length === 0) {
       expect(all.text.replace('TYPED', '')).toBe(other);
     }
@@ -115,20 +115,20 @@ test('text that the user deletes stays deleted, and no hunk leaves the text', ()
 });
 
 test('distant lines become separate hunks, and neighbouring lines become one', () => {
-  expect(findHunks('a\nb\nc\nd', 'A\nb\nC\nD').map(({ from, to, other }) => [from, to, other])).toEqual([
+  expect(findHunks('a\nb\nc\nd', 'A\nb\nC\nD').map(({ from, to, otherText }) => [from, to, otherText])).toEqual([
     [0, 2, 'A\n'],
     [4, 7, 'C\nD']
   ]);
-  expect(findHunks('a', 'a\nb')).toMatchObject([{ from: 1, to: 1, other: '\nb' }]);
-  expect(findHunks('a\nb', 'a')).toMatchObject([{ from: 1, to: 3, other: '' }]);
-  expect(findHunks('', 'a\nb')).toMatchObject([{ from: 0, to: 0, other: 'a\nb' }]);
+  expect(findHunks('a', 'a\nb')).toMatchObject([{ from: 1, to: 1, otherText: '\nb' }]);
+  expect(findHunks('a\nb', 'a')).toMatchObject([{ from: 1, to: 3, otherText: '' }]);
+  expect(findHunks('', 'a\nb')).toMatchObject([{ from: 0, to: 0, otherText: 'a\nb' }]);
   expect(findHunks('a', 'a')).toEqual([]);
 });
 
 test('applying all hunks skips one that the user edited; it disappears when the user typed the same change', () => {
   const all = hunked('x = 1\ny = 2', 'x = 5\ny = 6');
   const typed = mapHunks(all, [{ retain: 5 }, { insert: '0' }]);
-  expect(typed.hunks).toMatchObject([{ touched: true, from: 0, to: 12 }]);
+  expect(typed.hunks).toMatchObject([{ isEdited: true, from: 0, to: 12 }]);
   expect(applyAllHunks(typed)).toEqual(typed);
   expect(applyHunk(typed, 0)).toEqual({ text: 'x = 5\ny = 6', hunks: [] });
   expect(mapHunks(all, computeDelta('x = 1\ny = 2', 'x = 5\ny = 6')).hunks).toEqual([]);
@@ -136,15 +136,15 @@ test('applying all hunks skips one that the user edited; it disappears when the 
 
 test('applying all hunks skips one that no longer consists of whole lines', () => {
   const joined = mapHunks(hunked('a\nb', 'a\nn\nb'), [{ retain: 1 }, { delete: 1 }]);
-  expect(joined).toMatchObject({ text: 'ab', hunks: [{ from: 1, to: 1, other: 'n\n', touched: true }] });
+  expect(joined).toMatchObject({ text: 'ab', hunks: [{ from: 1, to: 1, otherText: 'n\n', isEdited: true }] });
 });
 
 test('of an incomplete answer only the lines that have come are shown', () => {
   const text = 'a\nb\nc\nd';
   expect(findHunksSoFar(text, 'a')).toEqual([]);
   expect(findHunksSoFar(text, 'a\nb\n')).toEqual([]);
-  expect(findHunksSoFar(text, 'a\nB\nc')).toMatchObject([{ from: 2, to: 2, other: 'B\n' }]);
-  expect(findHunksSoFar(text, 'a\nB\nc\n')).toMatchObject([{ from: 2, to: 4, other: 'B\n' }]);
+  expect(findHunksSoFar(text, 'a\nB\nc')).toMatchObject([{ from: 2, to: 2, otherText: 'B\n' }]);
+  expect(findHunksSoFar(text, 'a\nB\nc\n')).toMatchObject([{ from: 2, to: 4, otherText: 'B\n' }]);
 });
 
 test('texts with too many different lines have one hunk, which is the whole text', () => {

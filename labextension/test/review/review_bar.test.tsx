@@ -10,7 +10,7 @@ import { ReviewBar, ReviewCounts } from '../../src/review/ReviewBar';
 const nothing = (): void => undefined;
 
 function shown(counts: Partial<ReviewCounts>): string {
-  const all = { made: 0, proposed: 0, shown: undefined, busy: false, ...counts };
+  const all = { madeCount: 0, proposedCount: 0, shownNumber: undefined, busy: false, ...counts };
   const view = (
     <ReviewBar counts={all} trans={nullTranslator.load('')} goTo={nothing} keepAll={nothing} undoAll={nothing} />
   );
@@ -18,18 +18,18 @@ function shown(counts: Partial<ReviewCounts>): string {
 }
 
 test('the bar counts the changes, and names the one to which the user has gone', () => {
-  expect(shown({ made: 1 })).toContain('>1 change<');
-  expect(shown({ made: 3, proposed: 1 })).toContain('>3 changes · 1 proposed change<');
-  expect(shown({ made: 3, proposed: 1, shown: 2 })).toContain('>Change 2 of 4<');
+  expect(shown({ madeCount: 1 })).toContain('>1 change<');
+  expect(shown({ madeCount: 3, proposedCount: 1 })).toContain('>3 changes · 1 proposed change<');
+  expect(shown({ madeCount: 3, proposedCount: 1, shownNumber: 2 })).toContain('>Change 2 of 4<');
 });
 
 test('proposed changes are approved one by one, where all of a call is shown', () => {
-  expect(shown({ proposed: 2 })).not.toMatch(/Keep all|Undo all|Approve/);
-  expect(shown({ made: 1, proposed: 2 })).toMatch(/Keep all.*Undo all/);
+  expect(shown({ proposedCount: 2 })).not.toMatch(/Keep all|Undo all|Approve/);
+  expect(shown({ madeCount: 1, proposedCount: 2 })).toMatch(/Keep all.*Undo all/);
 });
 
 test('while a turn is running, nothing can be decided for all', () => {
-  expect(shown({ made: 2, busy: true })).toMatch(/<button[^>]*disabled=""[^>]*>Keep all</);
-  expect(shown({ made: 2, busy: true })).toMatch(/<button[^>]*disabled=""[^>]*>Undo all</);
-  expect(shown({ made: 2 })).not.toContain('disabled');
+  expect(shown({ madeCount: 2, busy: true })).toMatch(/<button[^>]*disabled=""[^>]*>Keep all</);
+  expect(shown({ madeCount: 2, busy: true })).toMatch(/<button[^>]*disabled=""[^>]*>Undo all</);
+  expect(shown({ madeCount: 2 })).not.toContain('disabled');
 });

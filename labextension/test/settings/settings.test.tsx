@@ -29,11 +29,11 @@ import { Env, EnvProvider } from '../../src/view/common/env';
 import { TextWithCode } from '../../src/view/common/TextWithCode';
 import { JobCard } from '../../src/settings/Jobs';
 import { Step } from '../../src/view/first_run/Login';
-import { Provider } from '../../src/settings/Providers';
+import { ProviderCard } from '../../src/settings/Providers';
 import { DefaultList } from '../../src/settings/Defaults';
-import { findFile, NewRuleForm, readRule, RuleWords } from '../../src/settings/NewRuleForm';
+import { findFileOfRule, NewRuleForm, toRule, RuleDescription } from '../../src/settings/NewRuleForm';
 import { listTools, RuleList } from '../../src/settings/Rules';
-import { Server } from '../../src/settings/Server';
+import { ServerCard } from '../../src/settings/Server';
 import { readServer } from '../../src/settings/ServerForm';
 import { createLinks } from '../support/memory_link';
 
@@ -58,7 +58,7 @@ function card(more: Partial<ToolServerUpdatedParams>): string {
   const acts = { onStart: nothing, onStop: nothing, onEnable: nothing, onDisable: nothing };
   const signs = { onSignIn: nothing, onSignOut: nothing, onEdit: nothing, onRemove: later, onSwitch: later };
   const one = { type: 'mcp', name: 'docs', status: 'running', ...more } as const;
-  return shown(<Server server={one} {...acts} {...signs} readLog={() => Promise.resolve([])} />);
+  return shown(<ServerCard server={one} {...acts} {...signs} readLog={() => Promise.resolve([])} />);
 }
 
 test('the buttons of a server depend on its status', () => {
@@ -116,14 +116,14 @@ test('a provider shows where its key comes from, and only a key that was typed c
   const login = { methods: [{ key: 'manual', label: 'Type a key' }] };
   const one = (auth: ProviderStatus['auth']): string =>
     shown(
-      <Provider
+      <ProviderCard
         provider={{ id: 'a', configured: true, auth, login, models: [] }}
         onSignIn={nothing}
         onSignOut={nothing}
         onTry={() => Promise.resolve(undefined)}
       >
         {false}
-      </Provider>
+      </ProviderCard>
     );
   const env = one({ status: 'authenticated', source: 'env', envVar: 'A_KEY' });
   expect(env).toContain('key from A_KEY');
@@ -139,14 +139,14 @@ test('a provider shows where its key comes from, and only a key that was typed c
 test('only a key that has worked is green, a refused one is red, and an untried one says so', () => {
   const badges = (auth: ProviderStatus['auth']): string[][] => {
     const html = shown(
-      <Provider
+      <ProviderCard
         provider={{ id: 'a', configured: true, auth, models: [] }}
         onSignIn={nothing}
         onSignOut={nothing}
         onTry={() => Promise.resolve(undefined)}
       >
         {false}
-      </Provider>
+      </ProviderCard>
     );
     return [...html.matchAll(/<span class="eca-(?:Badge|Trial) eca-mod-([^"]*)">([^<]*)/g)].map(
       ([, ...found]) => found
@@ -192,7 +192,7 @@ const OWN: ApprovalRule = {
 test("rules are listed with their files, the strictest first, and only the user's own can be removed", () => {
   const built = { decision: 'allow', rule: 'grep', files: [], builtIn: true, own: false } as const;
   const deny = { ...built, decision: 'deny', rule: 'docs', builtIn: false, agent: 'plan' } as const;
-  const html = shown(<RuleList listed={{ rules: [built, OWN, deny], byDefault: 'ask' }} onRemove={later} />);
+  const html = shown(<RuleList rulesResult={{ rules: [built, OWN, deny], byDefault: 'ask' }} onRemove={later} />);
   expect(html.indexOf('docs')).toBeLessThan(html.indexOf('grep'));
   expect([...html.matchAll(/eca-Rules-from">([^<]*)/g)].map(([, from]) => from)).toEqual([
     'agent plan · set when the server was started',
@@ -269,7 +269,7 @@ test('a rule is written, exactly the call of that chat runs, and the rule can be
 test('only a running job can be stopped', () => {
   const job = { id: 'j', type: 'shell', label: 'sleep', summary: '', startedAt: '', elapsed: '1s' } as const;
   const html = (status: 'running' | 'killed'): string =>
-    shown(<JobCard job={{ ...job, status }} read={() => Promise.resolve(undefined)} onKill={nothing} />);
+    shown(<JobCard job={{ ...job, status }} readOutput={() => Promise.resolve(undefined)} onKill={nothing} />);
   expect(buttons(html('running'))).toEqual(['Output', 'Stop the job']);
   expect(buttons(html('killed'))).toEqual(['Output']);
 });
@@ -361,8 +361,8 @@ test('a new rule is complete when it names a tool, and an argument with its patt
     pattern: '',
     scope: 'global'
   } as const;
-  expect(readRule(draft)).toEqual({ decision: 'allow', rule: 'eca__shell_command', argsMatchers: {}, scope: 'global' });
-  const rule = readRule(draft);
+  expect(toRule(draft)).toEqual({ decision: 'allow', rule: 'eca__shell_command', argsMatchers: {}, scope: 'global' });
+  const rule = toRule(draft);
   const files = ['a.json', 'b.json'];
   const other = {
     decision: 'allow',
@@ -372,10 +372,10 @@ test('a new rule is complete when it names a tool, and an argument with its patt
     builtIn: false,
     own: true
   } as const;
-  expect(rule && findFile([other], rule)).toBe('b.json');
+  expect(rule && findFileOfRule([other], rule)).toBe('b.json');
   expect(
     rule &&
-      findFile(
+      findFileOfRule(
         [
           { ...other, own: false },
           { ...other, decision: 'deny' }
@@ -383,18 +383,20 @@ test('a new rule is complete when it names a tool, and an argument with its patt
         rule
       )
   ).toBeUndefined();
-  expect(readRule({ ...draft, argument: 'command' })).toBeUndefined();
-  expect(readRule({ ...draft, pattern: 'git .*' })).toBeUndefined();
-  expect(readRule({ ...draft, tool: ' ' })).toBeUndefined();
-  expect(readRule({ ...draft, argument: 'command', pattern: 'git .*' })?.argsMatchers).toEqual({ command: ['git .*'] });
+  expect(toRule({ ...draft, argument: 'command' })).toBeUndefined();
+  expect(toRule({ ...draft, pattern: 'git .*' })).toBeUndefined();
+  expect(toRule({ ...draft, tool: ' ' })).toBeUndefined();
+  expect(toRule({ ...draft, argument: 'command', pattern: 'git .*' })?.argsMatchers).toEqual({ command: ['git .*'] });
 });
 
 test('a new rule says in words what it will do', () => {
   const rule = { rule: 'eca__shell_command', argsMatchers: { command: ['git .*'] } };
-  expect(shown(<RuleWords rule={{ ...rule, decision: 'allow' }} />)).toBe(
+  expect(shown(<RuleDescription rule={{ ...rule, decision: 'allow' }} />)).toBe(
     'A call of eca__shell_command in which command matches git .* will run without asking, unless a rule that forbids it or asks comes first.'
   );
-  expect(shown(<RuleWords rule={{ rule: 'docs', decision: 'deny' }} />)).toBe('Every call of docs will be forbidden.');
+  expect(shown(<RuleDescription rule={{ rule: 'docs', decision: 'deny' }} />)).toBe(
+    'Every call of docs will be forbidden.'
+  );
   const html = shown(
     <NewRuleForm rules={[]} tools={{ docs__find: ['q'] }} onAdd={() => Promise.resolve('')} onCancel={nothing} />
   );
@@ -419,7 +421,9 @@ test('each default names the file that holds it', () => {
       { name: 'budget.perChat', choices: [], own: true }
     ]
   } as const;
-  const html = shown(<DefaultList listed={listed} models={['house/small']} onSave={() => Promise.resolve(true)} />);
+  const html = shown(
+    <DefaultList defaultsResult={listed} models={['house/small']} onSave={() => Promise.resolve(true)} />
+  );
   expect(html).toContain('Changes here are written to ~/.config/eca/config.json');
   expect(html).toContain('<option value="house/big" selected="">');
   expect(html).toContain('<option value="code" selected="">');
@@ -437,7 +441,9 @@ test('a default that the administrator has locked cannot be changed, and says wh
       { name: 'budget.perDay', dollars: 1, choices: [], own: true, limited: 'Not more than 2. Ask IT.' }
     ]
   } as const;
-  const html = shown(<DefaultList listed={listed} models={['house/small']} onSave={() => Promise.resolve(true)} />);
+  const html = shown(
+    <DefaultList defaultsResult={listed} models={['house/small']} onSave={() => Promise.resolve(true)} />
+  );
   expect(html.match(/<select[^>]*disabled=""/g)).toHaveLength(1);
   expect(html).toContain('Not allowed. Ask IT.');
   expect(html).toContain('Not more than 2. Ask IT.');
@@ -449,7 +455,7 @@ test('when one decides about edits is a choice in plain words', () => {
     file: 'config.json',
     defaults: [{ name: 'review', review: 'after', choices: [], own: true }]
   } as const;
-  const html = shown(<DefaultList listed={listed} models={[]} onSave={() => Promise.resolve(true)} />);
+  const html = shown(<DefaultList defaultsResult={listed} models={[]} onSave={() => Promise.resolve(true)} />);
   expect(html).toContain('Edits of cells and files');
   expect([...html.matchAll(/<option value="(\w+)"/g)].map(([, value]) => value)).toEqual(['before', 'after', 'never']);
   expect(html).toContain('<option value="after" selected="">Edit at once, I keep or undo</option>');

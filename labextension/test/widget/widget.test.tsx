@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { LinkError } from '../../src/wire/rpc';
 import { openChannel } from '../../src/widget/channel';
 import { WidgetModel } from '../../src/widget/anywidget_types';
-import { KernelGone } from '../../src/widget/WidgetPanel';
+import { KernelLostNote } from '../../src/widget/WidgetPanel';
 import { untranslated } from '../../src/widget/untranslated';
 
 /** A model that one or more pages show: what the kernel says, all of them hear. */
@@ -116,10 +116,10 @@ test('a silent kernel is reported, and may answer later', async () => {
 test('a panel without its kernel says that it is a record, and how to continue', () => {
   const code = { place: undefined };
   const env = { trans: untranslated, code, markdown: () => Promise.resolve(), openPath: nothing, showCell: nothing };
-  const record = renderToStaticMarkup(<KernelGone env={env} chat="abc" />);
+  const record = renderToStaticMarkup(<KernelLostNote env={env} chatId="abc" />);
   expect(record).toContain('this is a record');
   expect(record).toContain('<code>%load_ext jupyter_eca\n%eca panel abc</code>');
-  expect(renderToStaticMarkup(<KernelGone env={env} chat="" />)).not.toContain('record');
+  expect(renderToStaticMarkup(<KernelLostNote env={env} chatId="" />)).not.toContain('record');
 });
 
 test('untranslated words are filled in as Lab fills them in', () => {

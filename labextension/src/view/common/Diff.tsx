@@ -42,15 +42,15 @@ export const Diff = React.memo(function Diff({ diff, isNotebook = false }: Props
         <tbody>
           {lines.slice(0, isWhole ? undefined : MAX_LINES).map((line, index) => (
             <tr key={index} className={`eca-mod-${line.kind}`}>
-              <td className="eca-Diff-number">{line.old ?? ''}</td>
-              <td className="eca-Diff-number">{line.new ?? ''}</td>
+              <td className="eca-Diff-number">{line.oldNumber ?? ''}</td>
+              <td className="eca-Diff-number">{line.newNumber ?? ''}</td>
               <td className="eca-Diff-sign" aria-hidden="true">
                 {SIGNS[line.kind]}
               </td>
               <td className="eca-Diff-text">
                 <span className="eca-Hidden">{spokenSigns[line.kind]}</span>
                 {line.cell !== undefined ? (
-                  <CellHeading cell={line.cell} />
+                  <CellHeadingText cell={line.cell} />
                 ) : (
                   toExactText(isWhole ? line.text : line.text.slice(0, MAX_LINE_LENGTH))
                 )}
@@ -76,7 +76,7 @@ export const Diff = React.memo(function Diff({ diff, isNotebook = false }: Props
 });
 
 /** Draws the heading of a cell: its number and its type. */
-function CellHeading({ cell }: { readonly cell: NonNullable<DiffLine['cell']> }): React.ReactElement {
+function CellHeadingText({ cell }: { readonly cell: NonNullable<DiffLine['cell']> }): React.ReactElement {
   const { trans } = useEnv();
   const types: Readonly<Record<string, string>> = {
     code: trans.__('code'),

@@ -20,7 +20,8 @@ const FOCUSABLE = ':is(button, input, select, textarea):not(:disabled), summary,
  * When the focused element of `panel` is removed, give the focus to the card in which it was. If the card is gone, too,
  * give it to the prompt box or, where there is none, to what is next to the place of the removed element.
  *
- * When the focused element is disabled, give the focus to the form or group around it until the element is enabled again.
+ * When the focused element is disabled, give the focus to the form or group around it until the element is enabled
+ * again.
  */
 export function useFocusRestoration(panel: React.RefObject<HTMLElement>): void {
   React.useEffect(() => {
@@ -94,8 +95,8 @@ function holdFocus(element: Element): { readonly element: HTMLElement; readonly 
 }
 
 /**
- * Find what can have the focus at the place of a removed element: what stands there now, what is after it, before it, or
- * around it, within `node`. `records` are the mutations, of which one has removed the element.
+ * Find what can have the focus at the place of a removed element: what stands there now, what is after it, before it,
+ * or around it, within `node`. `records` are the mutations, of which one has removed the element.
  */
 function findNeighbour(records: readonly MutationRecord[], removed: Element, node: Element): HTMLElement | undefined {
   const record = records.find(({ removedNodes }) => [...removedNodes].some(other => other.contains(removed)));

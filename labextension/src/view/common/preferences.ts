@@ -95,9 +95,9 @@ export class PreferenceStore {
   };
 
   /**
-   * Read Lab's settings, and read them again whenever they change. `registry` contains them; it is null in a page without
-   * settings. `restored` resolves when Lab has put its panels where they were. `movePanel` is called with the side of the
-   * panel whenever it changes, and at the start if it is not the default.
+   * Read Lab's settings, and read them again whenever they change. `registry` contains them; it is null in a page
+   * without settings. `restored` resolves when Lab has put its panels where they were. `movePanel` is called with the
+   * side of the panel whenever it changes, and at the start if it is not the default.
    */
   async follow(
     registry: ISettingRegistry | null,

@@ -7,7 +7,9 @@ import * as React from 'react';
 
 import { ClientRights } from '../../wire/protocol';
 
-/** The rights of the user; undefined if the user may do everything. The server checks each request, whatever is shown. */
+/**
+ * The rights of the user; undefined if the user may do everything. The server checks each request, whatever is shown.
+ */
 export const Rights = React.createContext<ClientRights | undefined>(undefined);
 
 /** Whether the user may send messages. A user who may not sees no buttons that change a chat. */

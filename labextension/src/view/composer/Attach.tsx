@@ -1,5 +1,6 @@
 /**
- * Draws the button that attaches files to a message, and its menu: files of the server, or files of the user's computer.
+ * Draws the button that attaches files to a message, and its menu: files of the server, or files of the user's
+ * computer.
  *
  * This module knows no server: `Composer.tsx` passes the functions that receive the files.
  */

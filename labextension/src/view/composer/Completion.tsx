@@ -2,8 +2,8 @@
  * Requests suggestions for what is typed into the prompt box, and shows them as a list above the box. The keyboard
  * controls the list while the box keeps the focus.
  *
- * This module knows no session: the function `query` returns the suggestions. `mentions/completion_trigger.ts` finds the
- * sign in the text (`@`, `/` or `#`) that triggers them.
+ * This module knows no session: the function `query` returns the suggestions. `mentions/completion_trigger.ts` finds
+ * the sign in the text (`@`, `/` or `#`) that triggers them.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';

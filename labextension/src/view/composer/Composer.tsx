@@ -2,8 +2,8 @@
  * Draws the prompt box, and keeps its text, its contexts and the list of suggestions.
  *
  * A context is something that is sent with the message, such as a file or a cell. The text mentions some contexts (`@`
- * and a name). The others are shown as chips above the text. In this module, `unmentioned` are the contexts of the chips,
- * and `known` are the contexts that the text may mention.
+ * and a name). The others are shown as chips above the text. In this module, `unmentioned` are the contexts of the
+ * chips, and `known` are the contexts that the text may mention.
  *
  * Enter sends and Shift+Enter begins a new line, or the other way round if the user prefers that. While a turn runs, a
  * message steers the turn: the model reads it during the turn. With Alt+Enter, the message waits for the end of the
@@ -162,7 +162,9 @@ export function Composer(props: Props): React.ReactElement {
       context
     ]);
   };
-  /** Add the contexts of files when `request` has them. An error, such as a file that is too large, becomes a warning. */
+  /**
+   * Add the contexts of files when `request` has them. An error, such as a file that is too large, becomes a warning.
+   */
   const addFileContexts = (request: Promise<readonly ChatContext[]>): void => {
     void request.then(
       contexts => {

@@ -103,8 +103,8 @@ export class FirstSteps {
 }
 
 /**
- * Return the result for a request that failed. `outcome` is the outcome if the server has answered with an error. Without
- * a connection the outcome is `failed`, because nothing is known about the key.
+ * Return the result for a request that failed. `outcome` is the outcome if the server has answered with an error.
+ * Without a connection the outcome is `failed`, because nothing is known about the key.
  */
 function explainError(error: unknown, outcome: KeyResult['outcome']): KeyResult {
   // The panel shows by itself that there is no connection.

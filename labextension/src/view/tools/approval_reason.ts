@@ -11,8 +11,8 @@ import { ToolBlock } from '../../chat/blocks';
 import { toExactText } from '../../render/format';
 
 /**
- * Whether such a call needs an approval each time: no approval is remembered for it, and no rule can allow it. The causes
- * are those of a warning, a command line that could not be parsed, and a rule that always asks.
+ * Whether such a call needs an approval each time: no approval is remembered for it, and no rule can allow it. The
+ * causes are those of a warning, a command line that could not be parsed, and a rule that always asks.
  */
 export function needsApprovalEachTime(block: ToolBlock): boolean {
   return hasWarning(block) || block.cause?.kind === 'unparsed' || block.cause?.kind === 'always';

@@ -1,8 +1,8 @@
 /**
  * Defines the keys that approve and reject waiting tool calls, and finds the calls that a key decides about. Pure.
  *
- * A key decides only about a call that the user has seen: the call is approved by its id, and only if it has not changed
- * since it was shown. `App.tsx` listens for the keys, and `Approval.tsx` shows them on the buttons.
+ * A key decides only about a call that the user has seen: the call is approved by its id, and only if it has not
+ * changed since it was shown. `App.tsx` listens for the keys, and `Approval.tsx` shows them on the buttons.
  */
 
 import * as React from 'react';

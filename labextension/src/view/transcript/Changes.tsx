@@ -48,7 +48,8 @@ export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: P
     setDeciding(true);
     await act(chosen);
     setDeciding(false);
-    // The button that was pressed is not in the page any more. Without this the focus would go back to the top of the page.
+    // The button that was pressed is not in the page any more. Without this the focus would go back to the top of the
+    // page.
     head.current?.focus();
   };
   const disabled = busy || deciding;

@@ -1,9 +1,10 @@
 /**
  * Shows the blocks of a chat. While new text arrives, the view stays at the end, until the reader scrolls away from it.
  *
- * A block is one message, one answer or one tool call. Only a part of the blocks is in the page: the newest at first, and
- * others when the reader scrolls towards them. So a long chat opens quickly, and the page does not grow without limit.
- * This module knows no session: `App.tsx` passes the functions that the buttons call. `BlockView.tsx` draws one block.
+ * A block is one message, one answer or one tool call. Only a part of the blocks is in the page: the newest at first,
+ * and others when the reader scrolls towards them. So a long chat opens quickly, and the page does not grow without
+ * limit. This module knows no session: `App.tsx` passes the functions that the buttons call. `BlockView.tsx` draws one
+ * block.
  */
 
 import * as React from 'react';
@@ -297,8 +298,8 @@ function findFirstVisible(box: Element): Element | undefined {
 }
 
 /**
- * Draws a button in place of blocks that are not in the page. `onNear` is called when the reader scrolls near the button
- * or presses it.
+ * Draws a button in place of blocks that are not in the page. `onNear` is called when the reader scrolls near the
+ * button or presses it.
  */
 function LoadMore({
   frame,

@@ -1,6 +1,6 @@
 /**
- * Shows a message of the user, or of another person in the chat, with buttons that edit it, send it again or flag it, and
- * buttons that fork the chat or roll it back.
+ * Shows a message of the user, or of another person in the chat, with buttons that edit it, send it again or flag it,
+ * and buttons that fork the chat or roll it back.
  *
  * This module knows no session: `UserActions` has the functions that the buttons call.
  */
