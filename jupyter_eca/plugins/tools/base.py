@@ -207,6 +207,16 @@ class DefaultNotebook(Protocol):
 
 
 @runtime_checkable
+class _Runnable(Protocol):
+    """What every tool of a plug must have. A tool without the other fields of `Tool` may be an old one: its calls
+    fail, and the other tools still work."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult: ...
+
+
 class Tool(Protocol):
     """A tool: a native one (`@tool`), a custom one, one of an MCP server, or one that a client lends."""
 
@@ -308,7 +318,7 @@ def check_tools(plug: Any) -> None:
     wanted = "a tuple of tools, such as `TOOLS = (count_words,)`, whose functions are below `@tool`"
     check_plug(plug, (tuple, list), wanted)
     for tool in plug:
-        check_plug(tool, Tool, wanted)
+        check_plug(tool, _Runnable, wanted)
 
 
 def tool(
