@@ -100,7 +100,7 @@ def test_code_in_a_page_is_python_and_its_configuration_is_read(path: Path) -> N
 
 
 def test_each_command_option_and_word_is_in_the_reference() -> None:
-    assert list_missing_words() == []
+    assert list_missing_words() == [], "add a row for each to a table of notebooks/docs/reference.md"
 
 
 def test_a_command_that_a_module_brings_is_missed_in_the_reference(plug: Path) -> None:
@@ -108,13 +108,15 @@ def test_a_command_that_a_module_brings_is_missed_in_the_reference(plug: Path) -
         "from jupyter_eca.host.commands import NativeCommand\nCOMMANDS = {'greet': NativeCommand(print, 'Say hello')}\n"
     )
     install(plug, "commands", theirs="greeting_page:COMMANDS")
-    assert list_missing_words() == ["/greet"]
+    assert "/greet" in list_missing_words()
 
 
 def test_a_context_that_a_module_brings_is_missed_in_the_reference(plug: Path) -> None:
-    (plug / "clock_page.py").write_text("class Clock:\n    kind = 'clock'\nCONTEXT = Clock()\n")
+    (plug / "clock_page.py").write_text(
+        "class Clock:\n    kind = 'clock'\n    query = resolve = print\nCONTEXT = Clock()\n"
+    )
     install(plug, "contexts", theirs="clock_page:CONTEXT")
-    assert list_missing_words() == ["@clock"]
+    assert "@clock" in list_missing_words()
 
 
 def list_missing_words() -> list[str]:

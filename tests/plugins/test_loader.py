@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,15 +42,18 @@ def test_our_own_tools_are_found_and_their_names_are_unique() -> None:
     tools = [tool for module in loader.find("tools", "TOOLS").values() for tool in module]
     assert tools
     assert all(isinstance(tool, NativeTool) for tool in tools)
-    names = [tool.spec.name for tool in tools]
-    assert len(set(names)) == len(names)
-    assert all(tool.spec.description and tool.spec.summary for tool in tools)
+    counts = Counter(tool.spec.name for tool in tools)
+    assert [name for name, count in counts.items() if count > 1] == [], "give each tool a name of its own"
+    untold = [tool.spec.name for tool in tools if not (tool.spec.description and tool.spec.summary)]
+    assert untold == [], "write a docstring, which the model reads, and `@tool(summary=...)`, which the user sees"
 
 
 def test_each_argument_of_our_tools_that_names_a_file_is_declared_so_that_rules_about_paths_hold() -> None:
     tools = [tool for module in loader.find("tools", "TOOLS").values() for tool in module]
+    undeclared = {tool.spec.name: names for tool in tools if (names := find_undeclared(tool))}
     # The file of a skill is a path in the folder of the skill, and no rule about paths is about it.
-    assert {tool.spec.name: names for tool in tools if (names := find_undeclared(tool))} == {"skill": ["file"]}
+    assert undeclared.pop("skill") == ["file"]
+    assert undeclared == {}, "name these arguments in `@tool(paths=[...])`"
 
 
 def test_a_plug_of_somebody_else_is_found_by_its_entry_point(site: Path) -> None:
