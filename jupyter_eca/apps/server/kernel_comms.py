@@ -13,13 +13,11 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import zmq
-from jupyter_client.session import Session
-
+from jupyter_eca.apps.server.kernel_channels import ZmqChannels
 from jupyter_eca.apps.server.notebook_chats import NotebookChats
-from jupyter_eca.transport.comm import HELLO, TARGET, TOPIC, CommLink
+from jupyter_eca.transport.comm import HELLO, TARGET, CommLink
 
 if TYPE_CHECKING:
     from jupyter_eca.apps.server.eca_server import EcaServer
@@ -76,8 +74,9 @@ class KernelWatch:
         if kernel in self._comms or not hasattr(manager, "connect_iopub"):
             return
         comms = self._comms[kernel] = KernelComms(
-            manager, self._eca_server, partial(self._interrupt, kernel), kernel, partial(self._find_chats, kernel)
+            self._eca_server, partial(self._interrupt, kernel), kernel, partial(self._find_chats, kernel)
         )
+        comms.channels = ZmqChannels(manager, COMM_PREFIX, comms.receive)
         # A restart ends the process that holds the other end of the comms.
         for event in ("restart", "dead"):
             self._kernels.add_restart_callback(kernel, comms.close_all, event)
@@ -108,39 +107,37 @@ class _Comm:
     """Whether a session runs over it."""
 
 
+class Channels(Protocol):
+    """The connection to one kernel: `ZmqChannels`."""
+
+    def send(self, kind: str, content: dict[str, Any]) -> object:
+        """Send a message on the shell channel."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection."""
+        ...
+
+
 class KernelComms:
-    """All comms to one kernel.
+    """All comms to one kernel. `receive` is called with the messages that the kernel publishes on its iopub channel."""
 
-    They use two channels of the kernel: the server writes to its shell channel, and reads its iopub channel. On iopub
-    it subscribes to hello messages and to our comms only. Otherwise it would receive all outputs of cells a second
-    time.
-    """
+    channels: Channels
 
-    def __init__(self, manager: Any, eca_server: EcaServer, interrupt: Any, kernel: str, chats: Any) -> None:
-        """Subscribe to the kernel.
+    def __init__(self, eca_server: EcaServer, interrupt: Any, kernel: str, chats: Any) -> None:
+        """Set `channels` before the first message.
 
-        `manager` is Jupyter's manager of the kernel, and `kernel` its id. `interrupt()` interrupts it. `chats()`
-        returns the chats of its notebook, which all sessions of the kernel share.
+        `kernel` is the id of the kernel. `interrupt()` interrupts it. `chats()` returns the chats of its notebook,
+        which all sessions of the kernel share.
         """
         self._eca_server = eca_server
         self._interrupt = interrupt
         self._kernel = kernel
         self._find_chats = chats
-        # This session of the Jupyter protocol is our own. With a shared session, two readers would mistake each other's
-        # messages for replayed ones.
-        self._session: Any = Session(config=manager.session.config, key=manager.session.key)
-        self._shell = manager.connect_shell()
-        self._iopub = manager.connect_iopub()
-        self._iopub.socket.setsockopt(zmq.UNSUBSCRIBE, b"")
-        self._iopub.socket.setsockopt(zmq.SUBSCRIBE, TOPIC)
-        self._iopub.socket.setsockopt(zmq.SUBSCRIBE, f"comm-{COMM_PREFIX}".encode())
-        self._iopub.on_recv(self._receive_frames)
         self._comms: dict[str, _Comm] = {}  # by the id of the comm
 
-    def _receive_frames(self, frames: list[bytes]) -> None:
+    def receive(self, message: dict[str, Any]) -> None:
         """Receive a message of the iopub channel: a hello, a message of a comm, or the end of a comm."""
-        _, rest = self._session.feed_identities(frames)
-        message: dict[str, Any] = self._session.deserialize(rest)
         kind, content = message["header"]["msg_type"], message["content"]
         if kind == HELLO:
             self._open(content.get("from", ""), for_panel=content.get("beside") is True)
@@ -148,7 +145,7 @@ class KernelComms:
             if kind == "comm_close":
                 self._close_comm(content["comm_id"])
             else:
-                self._receive(comm, content.get("data"))
+                self._receive_data(comm, content.get("data"))
 
     def _open(self, caller: str, *, for_panel: bool) -> None:
         """Open a comm, unless this caller has one: a kernel repeats its hello, because the server may have missed the
@@ -166,9 +163,9 @@ class KernelComms:
         link = CommLink(partial(self._write, comm_id), partial(self._close_comm, comm_id), MESSAGE_PAUSE)
         self._comms[comm_id] = _Comm(caller, link, for_panel)
         data = {"for": caller, "folder": str(self._eca_server.folder)}
-        self._session.send(self._shell, "comm_open", {"comm_id": comm_id, "target_name": TARGET, "data": data})
+        self.channels.send("comm_open", {"comm_id": comm_id, "target_name": TARGET, "data": data})
 
-    def _receive(self, comm: _Comm, data: Any) -> None:
+    def _receive_data(self, comm: _Comm, data: Any) -> None:
         """Pass a message to the comm's session. The first message starts the session, so that a kernel which only loads
         the package costs nothing."""
         comm.link.receive(data)
@@ -181,8 +178,7 @@ class KernelComms:
 
     def _write(self, comm_id: str, data: dict[str, Any]) -> None:
         """Send a message on a comm to the kernel."""
-        if not self._shell.closed():
-            self._session.send(self._shell, "comm_msg", {"comm_id": comm_id, "data": data})
+        self.channels.send("comm_msg", {"comm_id": comm_id, "data": data})
 
     def _close_comm(self, comm_id: str) -> None:
         """Close a comm whose other end, or whose session, has ended."""
@@ -195,8 +191,6 @@ class KernelComms:
             self._close_comm(comm_id)
 
     def close(self) -> None:
-        """Close all comms and the channels to the kernel."""
+        """Close all comms and the connection to the kernel."""
         self.close_all()
-        for stream in (self._shell, self._iopub):
-            if not stream.closed():
-                stream.close(linger=0)
+        self.channels.close()
