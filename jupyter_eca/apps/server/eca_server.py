@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.lifecycle import InitializeParams
     from jupyter_eca.transport.link import Link
     from jupyter_eca.workspace.kernels.jupyter_server import ServerKernels
+    from jupyter_eca.workspace.kernels.remote import RemoteKernels
     from jupyter_eca.workspace.ports import Files, Notebooks
 
 # The path below `<base_url>` to which a sign-in page redirects the browser.
@@ -44,6 +45,8 @@ class EcaServer:
         self._serverapp = serverapp
         self._host: Host | None = None
         self._creating = asyncio.Lock()  # so that two first clients do not both start a host
+        self.remote: RemoteKernels | None = None
+        """Finds the kernels behind a gateway; None when all kernels are local. Set it before the first client."""
         self._kernels: ServerKernels | None = None
         self._host_task: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()  # the sessions, and other work that ends with the server
@@ -93,7 +96,9 @@ class EcaServer:
         read = partial(config.read_config, (folder,), trust=trusted)
         settings = await asyncio.to_thread(read, skip_broken_projects=True)
         app, files = self._serverapp, Files((folder,))
-        kernels = self._kernels = ServerKernels(app.kernel_manager, app.session_manager, self._find_prompting_kernel)
+        kernels = self._kernels = ServerKernels(
+            app.kernel_manager, app.session_manager, self._find_prompting_kernel, self.remote
+        )
         workspace = Workspace(files, ServerKernel(kernels), self._create_notebooks(files), kernels)
         host = Host(settings, workspace, find_database(), read, trusted)
         running = self._host_task = asyncio.get_running_loop().create_task(host.run())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_server.extension.application import ExtensionApp
 from traitlets import Bool, Unicode
@@ -20,6 +20,9 @@ from jupyter_eca.apps.server.file_events import declare_event
 from jupyter_eca.apps.server.kernel_comms import KernelWatch
 from jupyter_eca.apps.server.renamed_notebooks import RenamedNotebooks
 from jupyter_eca.apps.server.websockets import EcaWebSocket, FrontWebSocket
+
+if TYPE_CHECKING:
+    from jupyter_eca.apps.server.gateway.kernels import GatewayKernels
 
 # The same as `config.policy.sources.SERVER_VARIABLE`, whose import would take long.
 SERVER_POLICY_VARIABLE: Final = "JUPYTER_ECA_SERVER_POLICY"
@@ -53,7 +56,8 @@ class EcaApp(ExtensionApp):
             os.environ[SERVER_POLICY_VARIABLE] = self.policy if is_document else str(Path(self.policy).absolute())
         declare_event(self.serverapp)
         self.eca_server = EcaServer(self.serverapp)
-        self.watch = KernelWatch(self.serverapp, self.eca_server)
+        self.remote = self._find_remote_kernels()
+        self.watch = KernelWatch(self.serverapp, self.eca_server, self.remote)
         self.watch.start()
         self.renamed = RenamedNotebooks(self.serverapp, self.eca_server)
         self.renamed.start()
@@ -68,8 +72,23 @@ class EcaApp(ExtensionApp):
         ]
         self.handlers.extend(routes)  # pyright: ignore[reportUnknownMemberType]
 
+    def _find_remote_kernels(self) -> GatewayKernels | None:
+        """Return what finds the kernels of a gateway; None when the server uses none."""
+        if self.serverapp is None or not self.serverapp.gateway_config.gateway_enabled:
+            return None
+        from jupyter_eca.apps.server.gateway.kernels import GatewayKernels
+
+        remote = self.eca_server.remote = GatewayKernels(self.serverapp, self.eca_server.start_child)
+        remote.start()
+        return remote
+
     async def stop_extension(self) -> None:
         """End everything that was started. Called by Jupyter when the server ends."""
         self.watch.stop()
         self.renamed.stop()
-        await self.eca_server.close()
+        try:
+            await self.eca_server.close()
+        except Exception:  # Jupyter does not end when an extension fails
+            self.log.exception("the assistant could not be ended")
+        if self.remote is not None:
+            await self.remote.release()

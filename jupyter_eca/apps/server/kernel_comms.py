@@ -21,6 +21,7 @@ from jupyter_eca.transport.comm import HELLO, TARGET, CommLink
 
 if TYPE_CHECKING:
     from jupyter_eca.apps.server.eca_server import EcaServer
+    from jupyter_eca.apps.server.gateway.kernels import GatewayKernels
     from jupyter_eca.apps.server.notebook_chats import KernelChats
 
 # The event that Jupyter emits when a kernel has started, was restarted, or was shut down.
@@ -38,8 +39,10 @@ class KernelWatch:
     """Follows the kernels of the server. It makes the `KernelComms` of each kernel that starts, and closes those of
     each kernel that ends."""
 
-    def __init__(self, serverapp: Any, eca_server: EcaServer) -> None:
+    def __init__(self, serverapp: Any, eca_server: EcaServer, remote: GatewayKernels | None = None) -> None:
+        """`remote` finds the kernels behind a gateway."""
         self._serverapp = serverapp
+        self._remote = remote
         self._kernels = serverapp.kernel_manager
         self._eca_server = eca_server
         self._comms: dict[str, KernelComms] = {}  # by the id of the kernel
@@ -65,17 +68,27 @@ class KernelWatch:
             self._follow_kernel(kernel)
         elif data["action"] in {"restart", "shutdown"} and (comms := self._comms.get(kernel)):
             comms.close_all()
+            remote = self._remote.find(kernel) if self._remote is not None else None
+            if remote is not None and data["action"] == "restart":
+                remote.note_restart()
             if data["action"] == "shutdown":
                 self._comms.pop(kernel).close()
+                if self._remote is not None:
+                    self._remote.forget(kernel)
 
     def _follow_kernel(self, kernel: str) -> None:
         """Wait for hello messages of a kernel, unless that is done already or its manager has no iopub channel."""
         manager = self._kernels.get_kernel(kernel)
-        if kernel in self._comms or not hasattr(manager, "connect_iopub"):
+        remote = self._remote.find(kernel) if self._remote is not None else None
+        if kernel in self._comms or (remote is None and not hasattr(manager, "connect_iopub")):
             return
         comms = self._comms[kernel] = KernelComms(
             self._eca_server, partial(self._interrupt, kernel), kernel, partial(self._find_chats, kernel)
         )
+        if remote is not None:
+            remote.listener = comms
+            comms.channels = remote
+            return
         comms.channels = ZmqChannels(manager, COMM_PREFIX, comms.receive)
         # A restart ends the process that holds the other end of the comms.
         for event in ("restart", "dead"):
@@ -108,7 +121,7 @@ class _Comm:
 
 
 class Channels(Protocol):
-    """The connection to one kernel: `ZmqChannels`."""
+    """The connection to one kernel: `ZmqChannels` or `GatewayKernel`."""
 
     def send(self, kind: str, content: dict[str, Any]) -> object:
         """Send a message on the shell channel."""
@@ -135,6 +148,7 @@ class KernelComms:
         self._kernel = kernel
         self._find_chats = chats
         self._comms: dict[str, _Comm] = {}  # by the id of the comm
+        self._lost: list[str] = []  # the ids of comms that the kernel still has, and that a lost connection has ended
 
     def receive(self, message: dict[str, Any]) -> None:
         """Receive a message of the iopub channel: a hello, a message of a comm, or the end of a comm."""
@@ -187,8 +201,28 @@ class KernelComms:
 
     def close_all(self) -> None:
         """Close all comms, because the process of the kernel has ended."""
+        self._lost.clear()
         for comm_id in list(self._comms):
             self._close_comm(comm_id)
+
+    def lose(self) -> None:
+        """Close all comms, because the connection to the gateway was lost and messages may be missing. The kernel still
+        has them: `reconnect` closes them there."""
+        lost = [*self._lost, *self._comms]
+        self.close_all()
+        self._lost = lost
+
+    def reconnect(self) -> None:
+        """Close in the kernel what was lost, so that its cells ask for another comm."""
+        for comm_id in self._lost:
+            self.channels.send("comm_close", {"comm_id": comm_id, "data": {}})
+        self._lost.clear()
+
+    def hang_up(self) -> None:
+        """Close all comms here and in the kernel, because the connection is closed until somebody uses the kernel."""
+        for comm_id in list(self._comms):
+            self.channels.send("comm_close", {"comm_id": comm_id, "data": {}})
+        self.close_all()
 
     def close(self) -> None:
         """Close all comms and the connection to the kernel."""

@@ -182,10 +182,11 @@ class ClientKernel:
         if not progress.started.is_set() or work.done():
             return
         count = progress.message_count
-        await self._manager.interrupt_kernel()
-        _, waiting = await asyncio.wait((work,), timeout=INTERRUPT_AGAIN)
-        if waiting and progress.message_count == count:
+        with suppress(ToolError):  # the gateway of the kernel cannot be used: the turn is stopped in any case
             await self._manager.interrupt_kernel()
+            _, waiting = await asyncio.wait((work,), timeout=INTERRUPT_AGAIN)
+            if waiting and progress.message_count == count:
+                await self._manager.interrupt_kernel()
         await asyncio.wait((work,), timeout=INTERRUPT_GRACE - INTERRUPT_AGAIN)
 
     @property
@@ -347,7 +348,7 @@ class ClientKernel:
             self._exclusive.release()
 
     def _find_pid(self) -> int | None:
-        """Return the process id of the kernel; None where it is not a process of this machine."""
+        """Return the process id of the kernel, or what stands for it; None where nothing does."""
         return getattr(self._manager.provisioner, "pid", None)
 
     async def end(self) -> None:

@@ -2,12 +2,13 @@
 were not started from a notebook cell.
 
 `client.py` has the protocol with one kernel. This is the only module of the workspace that uses objects of a Jupyter
-server, and it must not import tornado.
+server, and it must not import tornado. `remote.py` has the interface of a kernel behind a gateway.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelState, KernelVariablesResult
+    from jupyter_eca.workspace.kernels.remote import RemoteKernel, RemoteKernels
     from jupyter_eca.workspace.kernels.run_history import KernelCount, KernelHistory
     from jupyter_eca.workspace.ports import RunObserver
 
+_log = logging.getLogger(__name__)
 
 # Commands in a kernel specification that jupyter_client replaces by the interpreter of the server.
 _OWN_PYTHON = ("python", f"python{sys.version_info[0]}", f"python{sys.version_info[0]}.{sys.version_info[1]}")
@@ -42,13 +45,21 @@ class ServerKernels:
     """Implements the interface `Kernels` of `workspace/ports.py` for a server.
 
     `kernels` is the kernel manager of the server, and `sessions` its session manager. `find_asking_kernel` returns the
-    id of the kernel whose running cell waits for the answer of a chat; None when no cell does.
+    id of the kernel whose running cell waits for the answer of a chat; None when no cell does. `remote` finds the
+    kernels behind a gateway.
     """
 
-    def __init__(self, kernels: Any, sessions: Any, find_asking_kernel: Callable[[str], str | None]) -> None:
+    def __init__(
+        self,
+        kernels: Any,
+        sessions: Any,
+        find_asking_kernel: Callable[[str], str | None],
+        remote: RemoteKernels | None = None,
+    ) -> None:
         self._kernels = kernels
         self._sessions = sessions
         self._find_asking_kernel = find_asking_kernel
+        self._remote = remote
         # Our open clients by the id of their kernel, each with the manager of the kernel that it was made for.
         self._open: dict[str, tuple[Any, ClientKernel]] = {}
         # Held while a kernel is started, so that two calls do not start two kernels for one notebook.
@@ -142,9 +153,19 @@ class ServerKernels:
         """Wait until a kernel is idle, and return it. Nothing is sent to a busy kernel: the request would wait inside
         of the kernel, and would run even after its turn was stopped."""
         kernel, manager = self._open_client(self.check_id(id))
-        while manager.execution_state == "busy":  # noqa: ASYNC110  # the manager has no event for it
-            await asyncio.sleep(IDLE_INTERVAL)
+        remote = self._find_remote(id)
+        if remote is not None:
+            await remote.wait_until_connected()
+        while manager.execution_state == "busy":
+            await asyncio.sleep(IDLE_INTERVAL)  # the manager has no event for it
+            if remote is not None:
+                self.check_id(id)  # a gateway ends kernels, too
+                await remote.wait_until_connected()
         return kernel
+
+    def _find_remote(self, id: str) -> RemoteKernel | None:
+        """Return the kernel with this id if it is behind a gateway; otherwise None."""
+        return self._remote.find(id) if self._remote is not None else None
 
     def check_id(self, id: str) -> str:
         """Return the id if the kernel exists.
@@ -156,27 +177,38 @@ class ServerKernels:
         return id
 
     def find_language(self, id: str) -> str:
-        """Return the language of a kernel in small letters.
+        """Return the language of a kernel in small letters. It is empty for a kernel behind a gateway that was not used
+        yet.
 
         Raises: ToolError when there is no such kernel.
         """
+        if (remote := self._find_remote(self.check_id(id))) is not None:
+            return remote.language
         return self._kernels.get_kernel(self.check_id(id)).kernel_spec.language.lower()
 
     def state(self, id: str) -> KernelState:
-        """Return the state of a kernel, with the path of its Python."""
+        """Return the state of a kernel, with the path of its Python if the kernel runs on this machine."""
         kernel, manager = self._open_client(id)
         state = kernel.state(manager.execution_state, self.find_language(id))
+        if self._find_remote(id) is not None:
+            return state
         python = find_python(manager.kernel_spec.argv) if state.language == "python" else ""
         return state.model_copy(update={"python": python})
 
     async def history(self, id: str) -> KernelHistory | KernelCount | None:
         """Return what ran in a kernel since its process started; None when it is unknown now."""
         kernel, manager = self._open_client(id)
+        if (remote := self._find_remote(id)) is not None:
+            await remote.wait_until_connected()  # then its language is known, and whether it is busy
         # Jupyter may have missed the first status of a kernel, which then counts as starting until it runs something.
         return await kernel.history(self.find_language(id), busy=manager.execution_state == "busy")
 
     async def interrupt(self, id: str) -> None:
-        await self._kernels.interrupt_kernel(id)
+        """Interrupt what runs in a kernel. Raises: ToolError when its gateway cannot be used."""
+        if (remote := self._find_remote(id)) is not None:
+            await remote.interrupt_kernel()
+        else:
+            await self._kernels.interrupt_kernel(id)
 
     async def restart(self, id: str) -> None:
         """Restart a kernel.
@@ -186,9 +218,11 @@ class ServerKernels:
         # If code runs now, nothing reports its end, and the first status of the new process may be missed. Without this
         # line, the kernel would then count as busy for ever.
         self._kernels.get_kernel(id).execution_state = "starting"
+        if (remote := self._find_remote(id)) is not None:
+            await remote.restart()
+            return
         try:
             # The server's own manager returns when the process has started, and returns a future of its first answer.
-            # The manager of a gateway returns None when the kernel has restarted.
             if (answer := await self._kernels.restart_kernel(id)) is not None:
                 await answer
         except (RuntimeError, TimeoutError, OSError) as error:
@@ -203,8 +237,10 @@ class ServerKernels:
         for closed_id in [
             kernel_id for kernel_id, (manager, _) in self._open.items() if kernels.get(kernel_id) is not manager
         ]:
-            self._open.pop(closed_id)[1].close()
+            _close(self._open.pop(closed_id)[1])
         manager = kernels[id]
+        if id not in self._open and (remote := self._find_remote(id)) is not None:
+            self._open[id] = (manager, ClientKernel(remote, remote))
         if id not in self._open:
             # Our client has its own session. Clients that share a session also share its address, and so receive each
             # other's replies.
@@ -216,8 +252,16 @@ class ServerKernels:
     def close(self) -> None:
         """Close all clients. The kernels go on."""
         for _, kernel in self._open.values():
-            kernel.close()
+            _close(kernel)
         self._open.clear()
+
+
+def _close(kernel: ClientKernel) -> None:
+    """Close a client, whatever it raises. Otherwise Jupyter could not end the server."""
+    try:
+        kernel.close()
+    except Exception:  # noqa: BLE001  # clients of other kinds of kernels may raise any error
+        _log.exception("a client of a kernel could not be closed")
 
 
 def find_python(command: list[str]) -> str | None:
