@@ -238,9 +238,9 @@ async def _connect_to_notebook(shell: Any, *, approves: bool) -> EcaClient:
     from jupyter_eca.apps.kernel.front_end import FrontEndKind, find_front_end
 
     load(shell)
-    client = await get_session(shell).connect(
-        unattended=not approves and find_front_end(shell) is FrontEndKind.UNATTENDED
-    )
+    session = get_session(shell)
+    client = await session.connect(unattended=not approves and find_front_end(shell) is FrontEndKind.UNATTENDED)
+    session.show_engine_notice()
     await client.setup.known.wait()
     return client
 

@@ -76,9 +76,17 @@ class CellSession:
 
         unattended = find_front_end(self.shell) is FrontEndKind.UNATTENDED
         try:
-            return await wait_with_heartbeat(asyncio.ensure_future(self.connect(unattended=unattended)))
+            client = await wait_with_heartbeat(asyncio.ensure_future(self.connect(unattended=unattended)))
         except EcaError as error:
             raise CellError(str(error)) from None
+        self.show_engine_notice()
+        return client
+
+    def show_engine_notice(self) -> None:
+        """Say once that an engine in this kernel answers, where the engine of a server was expected."""
+        if self.engine.notice:
+            self.say(self.engine.notice)
+            self.engine.notice = ""
 
     async def connect(self, *, unattended: bool) -> EcaClient:
         """Return the client of the engine, to code that is not a waiting cell: see `get_client`. `unattended`: nobody

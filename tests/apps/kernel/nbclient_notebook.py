@@ -33,7 +33,7 @@ def surround(patch: pytest.MonkeyPatch, folder: Path, config: dict[str, Any]) ->
     for name in ("JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
         patch.setenv(name, str(folder / name))
     patch.setenv("PYTHONPATH", str(Path(jupyter_eca.__file__).parents[1]))
-    for name in ("ANTHROPIC_API_KEY", "JPY_PARENT_PID", "JPY_SESSION_NAME"):
+    for name in ("ANTHROPIC_API_KEY", "JPY_PARENT_PID", "JPY_SESSION_NAME", "KERNEL_GATEWAY", "KERNEL_ID"):
         patch.delenv(name, raising=False)
 
 

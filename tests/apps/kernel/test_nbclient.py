@@ -152,6 +152,22 @@ async def test_a_program_that_approves_is_asked_and_the_cells_after_it_are_still
             assert (await book.run("'secret' in globals()")).displays == [{"text/plain": "False"}]
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("variable", ["JPY_SESSION_NAME", "KERNEL_GATEWAY"])
+async def test_where_the_engine_of_a_server_was_expected_a_cell_says_once_that_the_kernel_answers(
+    tmp_path: Path, variable: str
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        surround(patch, tmp_path, settings(tmp_path, RULES))
+        patch.setenv(variable, "1")
+        async with opened(tmp_path) as book:
+            await book.run(LOAD)
+            notice, answer = (await book.run("%eca hello")).displays
+            assert "runs in this kernel" in notice["text/markdown"]
+            assert "Hi **there**" in answer["text/markdown"]
+            assert len((await book.run("%eca hello")).displays) == 1
+
+
 async def test_a_function_of_a_cell_is_a_tool_of_the_questions_after_it(book: Book) -> None:
     await book.run(
         "import jupyter_eca\n\n@jupyter_eca.tool(reads=True)\n"

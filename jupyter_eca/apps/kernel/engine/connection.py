@@ -14,6 +14,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
+import platform
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +35,16 @@ _log = logging.getLogger(__name__)
 
 # The seconds to wait for the server's comm. After that, an engine is started in the kernel.
 COMM_SECONDS = 0.3
+
+# The same where a Jupyter server has started this kernel. A server may be busy, or far away behind a gateway. An engine
+# in the kernel has other keys and settings, so it must not answer just because the server is slow.
+SERVER_COMM_SECONDS = 5.0
+
+# The seconds after which the hello message is sent again. The connection of a server to a gateway may be open only now.
+HELLO_SECONDS = 0.5
+
+# Environment variables of kernels that a Jupyter server has started, here or through a gateway.
+_SERVER_VARIABLES = ("JPY_SESSION_NAME", "KERNEL_GATEWAY", "KERNEL_ID")
 
 # The seconds to wait for the first answer of an engine. On a busy machine, a server needs a few seconds for its
 # imports.
@@ -60,6 +72,8 @@ class EngineConnection:
         """The comms that were requested for panels, by the ids in their hello messages."""
         self.embedded = False
         """Whether the engine runs in this process."""
+        self.notice = ""
+        """Says that an engine in this process answers, where the engine of a server was expected; otherwise empty."""
         self.folder = ""
         """The engine's folder, to which paths in a message are relative. It is empty until the engine is found."""
         self.chat = ""
@@ -108,11 +122,19 @@ class EngineConnection:
         """Return the comm of the server; None if no server answers in time."""
         if self._server_link is None or self._server_link.closed:
             self._comm_opened = asyncio.Event()
-            self.announce()
             if get_kernel(self._shell) is not None and always_receives_clicks():
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._comm_opened.wait(), COMM_SECONDS)
+                    async with asyncio.timeout(SERVER_COMM_SECONDS if _has_server() else COMM_SECONDS):
+                        await self._repeat_hello(self._comm_opened)
         return None if self._server_link is None or self._server_link.closed else self._server_link
+
+    async def _repeat_hello(self, opened: asyncio.Event) -> None:
+        """Send hello messages until the server has opened a comm."""
+        while not opened.is_set():
+            self.announce()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(HELLO_SECONDS):
+                    await opened.wait()
 
     # -- the client
 
@@ -132,8 +154,11 @@ class EngineConnection:
 
         link: Link | None = await self._find_server()
         self.embedded = link is None
+        self.notice = ""
         if link is None:
             link = await self._embed()
+            if _has_server():
+                self.notice = _describe_embedded(self.folder)
         client = EcaClient(link, "jupyter_eca kernel", kernel, self._answer_questions, LENT_TOOLS)
         self._start_task(client.run())
         try:
@@ -208,3 +233,21 @@ class EngineConnection:
         for task in self._tasks:
             task.get_loop().call_soon_threadsafe(task.cancel)
         self._tasks.clear()
+
+
+def _has_server() -> bool:
+    """Return whether a Jupyter server has started this kernel, here or through a gateway."""
+    return any(name in os.environ for name in _SERVER_VARIABLES)
+
+
+def _describe_embedded(folder: str) -> str:
+    """Return the sentences that say which engine answers, and why it is not that of the server."""
+    reason = (
+        "The Jupyter server of this kernel does not have the assistant, or did not answer in time"
+        if always_receives_clicks()
+        else "The version of ipykernel in this kernel is too old for the assistant of the Jupyter server"
+    )
+    return (
+        f"{reason}. So the assistant runs in this kernel, with the keys and settings of its machine"
+        f" (`{platform.node()}`, folder `{folder}`)."
+    )
