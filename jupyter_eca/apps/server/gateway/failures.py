@@ -39,7 +39,7 @@ def name_gateway() -> str:
 
 
 @contextmanager
-def explained() -> Generator[None]:
+def explain_errors() -> Generator[None]:
     """Raise a ToolError for each error of a request to the gateway. Its text is one sentence about the gateway."""
     try:
         yield

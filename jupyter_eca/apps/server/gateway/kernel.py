@@ -29,7 +29,7 @@ from tornado.escape import url_escape
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, WebSocketClosedError, websocket_connect
 
-from jupyter_eca.apps.server.gateway.failures import KernelMissingError, explained
+from jupyter_eca.apps.server.gateway.failures import KernelMissingError, explain_errors
 from jupyter_eca.errors import ToolError
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class GatewayKernel:
         """Open the WebSocket. Raises: ToolError."""
         gateway = GatewayClient.instance()
         address = url_path_join(gateway.ws_url or "", gateway.kernels_endpoint, url_escape(self._id), "channels")
-        with explained():
+        with explain_errors():
             arguments: dict[str, Any] = gateway.load_connection_args()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # its arguments have no types
             for name in ("connect_timeout", "request_timeout"):
                 arguments[name] = min(arguments[name], CONNECT_SECONDS)
@@ -340,13 +340,13 @@ class GatewayKernel:
 
     async def interrupt_kernel(self) -> None:
         """Interrupt the kernel. Raises: ToolError."""
-        with explained():
+        with explain_errors():
             async with asyncio.timeout(INTERRUPT_SECONDS):
                 await self._kernels.interrupt_kernel(self._id)
 
     async def restart(self) -> None:
         """Restart the kernel. Raises: ToolError."""
-        with explained():
+        with explain_errors():
             await self._kernels.restart_kernel(self._id)
 
     # -- the interface of a client

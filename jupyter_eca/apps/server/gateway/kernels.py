@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_server.gateway.connections import GatewayWebSocketConnection
 from jupyter_server.gateway.managers import GatewayKernelManager
 
-from jupyter_eca.apps.server.gateway.failures import explained
+from jupyter_eca.apps.server.gateway.failures import explain_errors
 from jupyter_eca.apps.server.gateway.kernel import GatewayKernel
 from jupyter_eca.errors import ToolError
 
@@ -100,7 +100,7 @@ class GatewayKernels:
         if not isinstance(manager, GatewayKernelManager):
             return
         try:
-            with explained():
+            with explain_errors():
                 async with asyncio.timeout(RELEASE_SECONDS):
                     await manager.refresh_model()  # pyright: ignore[reportUnknownMemberType]  # without types
         except ToolError as error:

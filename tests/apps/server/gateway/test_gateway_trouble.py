@@ -140,7 +140,9 @@ async def test_cells_and_tools_work_with_a_gateway_that_takes_half_a_second(line
 
 
 @pytest.mark.nightly
-async def test_a_server_that_answers_after_two_seconds_still_answers_the_cells(line: Line, notebooks: Notebooks) -> None:
+async def test_a_server_that_answers_after_two_seconds_still_answers_the_cells(
+    line: Line, notebooks: Notebooks
+) -> None:
     async with notebooks.show("a.ipynb") as at:
         line.delay = 1.0
         await at.page("%load_ext jupyter_eca")
