@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.panel.widget import Panel
     from jupyter_eca.apps.python_tools import tool
 
-# Import paths of 0.1.0 that were documented; the next release drops the folder and this line.
+# Programs that were written for 0.1.0 import some modules by earlier paths. This line lets Python find them in
+# `apps/earlier_paths`. The next release drops the folder and this line.
 __path__.append(f"{__path__[0]}/apps/earlier_paths")
 
 __all__ = ["Chat", "Panel", "__version__", "connect", "tool"]

@@ -16,6 +16,7 @@ EcaError                    the root of the tree
 |   |-- SamplingRefusal     an MCP server must not send this request to a model
 |   `-- UnknownChat         the store has no chat with this id
 |-- RemoteError             the peer broke the protocol, answered with an error, or left
+|   |-- PeerLeft            the other side of a link has left
 |   |-- AgentError          an outside agent cannot be started, fails, or has left; the message is for the user
 |   `-- FrameError          the bytes are not a valid JSON-RPC frame
 |-- TurnError               a question from Python got no complete answer
@@ -23,6 +24,7 @@ EcaError                    the root of the tree
 |   |-- UnknownModel        no provider serves a model of this name
 |   `-- OverBudget          the request was not sent because it would cost more than the user allows
 `-- ToolError               goes back to the model, with a suggested fix
+    |-- StoppedRunError     the turn was stopped while a call waited for code
     `-- StaleSourceError    the model wants to replace a text that has changed since the model read it
 """
 

@@ -7,9 +7,10 @@ A secret is found in two ways. By value: it was registered, or it looks like a k
 command or an address where a secret belongs (`--token X`, `KEY=X`, `https://X@host/?key=X`). Code that shows the
 command or the address of a tool server must use `redact_arguments` or `redact_url`.
 
-Redaction is needed wherever text by others is shown or logged: errors from vendors and plugins, and log records.
-SDKs log their requests including the headers. Servers that reject a key often repeat it in the error message. An
-exception in a plugin can contain anything. A secret stays registered for ever: a replaced key may still be valid.
+Redaction is needed wherever text by others is shown or logged: errors from vendors and plugins, and log records. SDKs
+log their requests including the headers. Servers that reject a key often repeat it in the error message. An exception
+in a plugin can contain anything. A secret stays registered until the process ends, because a replaced key may still be
+valid.
 """
 
 from __future__ import annotations
@@ -165,7 +166,8 @@ def redact(text: str) -> str:
 def redact_keys(text: str) -> str:
     """Return a text that leaves this machine: without registered secrets, and without what looks like a vendor's key.
 
-    A key that the user has pasted into a question is registered nowhere. Only its prefix, such as `sk-`, tells it.
+    A key that the user has pasted into a question is registered nowhere. Only its prefix, such as `sk-`, shows
+    that it is a key.
     """
     return redact(_VENDOR_KEYS.sub(HIDDEN, text))
 

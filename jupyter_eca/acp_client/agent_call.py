@@ -1,8 +1,8 @@
-"""Owns `AgentCall`, a tool call of an outside agent, as it has been described so far. Pure.
+"""Owns `AgentCall`, a tool call of an outside agent, as far as the agent has described it. Pure.
 
 An agent describes a call piece by piece: `tool_call`, then `tool_call_update`, and the request for permission. Some
-agents begin with the request. So every description may create a call, and is merged into what is known of it. This
-module must not know our own tool calls: `host/outside/call_view.py` makes them.
+agents begin with the request. So every description may create a call, and is merged into what is known of the call.
+This module must not know our own tool calls: `host/outside/call_view.py` makes them.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class AgentCall:
         return ""
 
     def merge(self, fields: Json) -> AgentCall:
-        """Return the call with a further description. A field that is absent or null stays as it is. So do arguments
-        when the description has none, because some agents repeat them as an empty object."""
+        """Return the call with a further description. A field that is absent or null stays as it is. Empty arguments do
+        not replace the known ones, because some agents repeat the arguments as an empty object."""
         title = _get_text(fields, "title")
         raw_input = fields.get("rawInput")
         arguments = cast("Json", raw_input) if isinstance(raw_input, Mapping) and raw_input else self.raw_input
@@ -98,7 +98,7 @@ class AgentCall:
         """Return the result of the call as text."""
         texts = [_read_text(item) for item in self.content]
         text = "\n".join(filter(None, texts))
-        # Beside a diff, the form of the agent's own says nothing more.
+        # If there is a diff, a raw output that is not a text adds nothing.
         return text if text or (self.diffs and not isinstance(self.raw_output, str)) else _read_output(self.raw_output)
 
     def list_images(self) -> list[tuple[str, str]]:

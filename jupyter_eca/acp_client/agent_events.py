@@ -36,6 +36,7 @@ class ImageShown:
 
     media_type: str
     base64: str
+    """The data of the image, without a prefix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,9 @@ class PermissionAsked:
 
     call: AgentCall
     number: int
-    """The number of the request, by which it is answered."""
+    """The number of the request. `AgentSession.answer_permission` needs it."""
     options: tuple[PermissionOption, ...]
+    """The answers that the agent offers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class ModeChanged:
     """The session has another mode."""
 
     mode: str
+    """The name that the agent gives to the mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,7 @@ class PromptEnded:
     """The agent has answered the prompt. Nothing of its turn follows."""
 
     stop_reason: str
+    """Why the agent ended its turn, in a word of the protocol: `end_turn`, `cancelled` and others."""
 
 
 AgentEvent = (

@@ -25,8 +25,8 @@ OFF: Final = "false"
 
 
 def read_config_options(fields: Json) -> tuple[AgentOption, ...]:
-    """Return the options in the fields of a message of the agent: its answer when a session was opened or an option
-    chosen, or an update. The mode is left out, and so is an option that is malformed."""
+    """Return the options in the fields of a message of the agent. The message is an update, or the answer to a request
+    that opens a session or sets an option. The mode is left out, and so is an option that is malformed."""
     return tuple(filter(None, map(_read_option, list_objects(fields.get("configOptions")))))
 
 
@@ -54,7 +54,7 @@ def _read_option(fields: Json) -> AgentOption | None:
     )
 
 
-def name_value(option: AgentOption) -> str:
+def get_value_name(option: AgentOption) -> str:
     """Return the name of the present value for the user."""
     return next((known.name for known in option.values if known.value == option.value), option.value)
 
@@ -76,6 +76,6 @@ def list_values(options: Any) -> Iterator[Json]:
 
 
 def list_objects(value: Any) -> list[Json]:
-    """Return the objects of a list; an empty list for what is no list."""
+    """Return the objects of a list; an empty list for any other value."""
     items = cast("list[Any]", value) if isinstance(value, list) else []
     return [cast("Json", item) for item in items if isinstance(item, Mapping)]

@@ -2,7 +2,7 @@
 
 An approval is never answered with an option that rejects, nor a rejection with one that allows. An option is chosen by
 its kind and never by its place in the list. No answer allows more than the user has clicked: approvals that last for
-the session are remembered here and not by the agent, because agents keep them for other sessions too.
+the session are remembered by our server and not by the agent, because agents keep them for other sessions too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class PermissionOption:
 
 
 def read_options(value: Any) -> tuple[PermissionOption, ...]:
-    """Return the options of a request. One without an id is left out."""
+    """Return the options of a request. An option without an id is left out."""
     items = cast("list[Any]", value) if isinstance(value, list) else []
     objects = [cast("Json", item) for item in items if isinstance(item, Mapping)]
     return tuple(

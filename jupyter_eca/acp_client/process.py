@@ -101,8 +101,8 @@ class AgentProcess:
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
     async def wait_for_last_line(self) -> None:
-        """Wait until the program has exited and `last_error_line` is known. A program that lives on, or whose children
-        hold its stderr open, is waited for only a few seconds."""
+        """Wait until the program has exited and `last_error_line` is known. If the program does not exit, or if its
+        children hold its stderr open, the wait ends after a few seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self.exited.wait()
@@ -134,7 +134,7 @@ class AgentProcess:
 
     def _close_pipes(self) -> None:
         """Close the pipes that no thread uses any more. A process that has left the session of the program may hold
-        them open for ever. Blocks."""
+        them open forever. Blocks."""
         if self._process.stdin is not None:
             with suppress(OSError):
                 self._process.stdin.close()

@@ -60,7 +60,7 @@ WHAT_TO_CHECK: Final = (
     "Check whether `{command}` speaks the Agent Client Protocol (ACP) on its standard input and output. Some programs "
     "need an argument for it, such as `acp` or `--acp`."
 )
-JUNK: Final = "{title} wrote something that is no message of the protocol; it was ignored."
+INVALID_MESSAGE: Final = "{title} wrote something that is no message of the protocol; it was ignored."
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,8 @@ class ListedSession:
     """When it was last used, in ISO 8601; "" if the agent does not say it."""
 
 
-class AgentDesk(Protocol):
-    """Does for an outside agent what it asks of its client: reads and writes files, and asks the user."""
+class AgentRequestHandler(Protocol):
+    """Handles the requests of an outside agent to its client: it reads and writes files, and asks the user."""
 
     async def read(self, path: str, line: int | None, limit: int | None) -> str:
         """Return the text of a file, from `line` (from 1), `limit` lines at most. Raises: ToolError, RemoteError."""
@@ -117,7 +117,7 @@ class AgentDesk(Protocol):
 
 
 @dataclass
-class _Asked:
+class _PendingPermission:
     """A request for permission that waits for its answer."""
 
     options: tuple[PermissionOption, ...]
@@ -125,8 +125,8 @@ class _Asked:
 
 
 class _ObservedLink:
-    """The link to the agent. The session sees each message before the peer handles it, in the order of arrival. What is
-    no message goes to the session only."""
+    """The link to the agent. The session sees each message before the peer handles it, in the order of arrival. Lines
+    that are not messages of the protocol are passed to the session only."""
 
     def __init__(self, link: Link, session: AgentSession) -> None:
         self._link = link
@@ -135,10 +135,10 @@ class _ObservedLink:
     async def __aiter__(self) -> AsyncGenerator[Message | FrameError]:
         async for message in self._link:
             if isinstance(message, FrameError):
-                self._session.note_junk(message)
+                self._session.report_invalid_message(message)
                 continue
             if isinstance(message, Request) and message.method == _PERMISSION and not find_fault(message.params):
-                self._session.note_permission(message.params)
+                self._session.add_permission_request(message.params)
             yield message
 
     async def send(self, message: Message) -> None:
@@ -151,26 +151,33 @@ class _ObservedLink:
 class AgentSession:
     """A session with an outside agent. `run` must run as long as it is used."""
 
-    def __init__(self, launch: Launch, desk: AgentDesk) -> None:
+    def __init__(self, launch: Launch, request_handler: AgentRequestHandler) -> None:
         self.launch = launch
-        self._desk = desk
+        self._request_handler = request_handler
         self._process: AgentProcess | None = None
         self._peer: Peer | None = None
         self._started = asyncio.Event()
+        """Set when the program was started, or could not be started."""
         self._closing = asyncio.Event()
+        """Set when `close` was called."""
         self._events: asyncio.Queue[AgentEvent] = asyncio.Queue()
+        """The events that `prompt` has not yielded yet."""
         self._reader = UpdateReader()
-        self._arrived: deque[_Asked | None] = deque()
+        self._arrived: deque[_PendingPermission | None] = deque()
         """The requests for permission in the order of arrival, which the peer has not passed on yet. None for one that
         cannot be answered."""
-        self._asked: dict[int, _Asked] = {}
+        self._asked: dict[int, _PendingPermission] = {}
         """The requests for permission that wait for an answer, by their numbers."""
         self._questions: set[asyncio.Future[dict[str, Any]]] = set()
         """The questions of the agent that the user has not answered yet."""
         self._count = 0
+        """The number of the last request for permission."""
         self._prompting: asyncio.Future[None] | None = None
+        """The request `session/prompt` that was sent last."""
         self._failure = ""
-        self._junk = 0
+        """Why the program could not be started; "" if it was."""
+        self._invalid_messages = 0
+        """How many invalid messages the agent has sent."""
         self.id = ""
         """The agent's id of the session; "" before it is open."""
         self.mode = ""
@@ -193,7 +200,7 @@ class AgentSession:
         return self._reader.options
 
     @property
-    def can_see(self) -> bool:
+    def accepts_images(self) -> bool:
         """Whether the agent takes images."""
         found = self.capabilities.get("promptCapabilities")
         return isinstance(found, Mapping) and bool(cast("Json", found).get("image"))
@@ -201,8 +208,8 @@ class AgentSession:
     # -- the process
 
     async def run(self) -> None:
-        """Start the program and talk to it until it leaves, or until `close` is called. A failure is told to those who
-        use the session."""
+        """Start the program and talk to it until it leaves, or until `close` is called. After a failure, each
+        request of the session raises AgentError with the reason."""
         try:
             launch = self.launch
             process = await AgentProcess.start(launch.command, launch.environment, launch.folder, launch.chat)
@@ -240,7 +247,7 @@ class AgentSession:
         if self._process is not None:
             await self._process.kill()
 
-    def _explain(self, error: Exception) -> str:
+    def _explain_failure(self, error: Exception) -> str:
         """Return what the user is told when a request has failed, in one or two sentences."""
         title = self.launch.title
         if self._failure:
@@ -270,7 +277,7 @@ class AgentSession:
         except RemoteError as error:
             if isinstance(error, PeerLeft) and self._process is not None:
                 await self._process.wait_for_last_line()
-            raise AgentError(self._explain(error)) from error
+            raise AgentError(self._explain_failure(error)) from error
         return cast("Json", result) if isinstance(result, Mapping) else {}
 
     # -- the session
@@ -296,7 +303,7 @@ class AgentSession:
         self.capabilities = cast("Json", found) if isinstance(found, Mapping) else {}
 
     async def open(self, servers: list[dict[str, Any]], resumed: str = "") -> bool:
-        """Start the session, or go on with an earlier one where the agent can, and set its mode.
+        """Start a session, or continue the earlier session with the id `resumed` if the agent can, and set its mode.
 
         Return whether the earlier session was resumed. Raises: AgentError.
         """
@@ -313,7 +320,7 @@ class AgentSession:
         return was_resumed
 
     async def _resume(self, id: str, folder: Json) -> Json | None:
-        """Go on with an earlier session. Return None where the agent cannot, or does not know it any more."""
+        """Continue an earlier session. Return None if the agent cannot do that, or no longer knows the session."""
         if not self.can_continue:
             return None
         method = "session/resume" if self._has_session_capability("resume") else "session/load"
@@ -326,7 +333,7 @@ class AgentSession:
                 raise
             return None
         finally:
-            # What `session/load` repeats is in the chat already.
+            # `session/load` sends the earlier messages again, which are in our chat already.
             while not self._events.empty():
                 self._events.get_nowait()
             self._reader.calls.clear()
@@ -334,7 +341,7 @@ class AgentSession:
 
     @property
     def can_continue(self) -> bool:
-        """Whether the agent can go on with an earlier session."""
+        """Whether the agent can continue an earlier session."""
         return self._has_session_capability("resume") or bool(self.capabilities.get("loadSession"))
 
     def _has_session_capability(self, name: str) -> bool:
@@ -362,7 +369,8 @@ class AgentSession:
         return tuple(listed[:MAX_LISTED])
 
     async def _set_mode(self, opened: Json) -> None:
-        """Set the mode in which the agent asks, and check that it has it. Raises: AgentError when it has not."""
+        """Set the mode that `Launch.mode` names, and check that the session has it. Raises: AgentError when it has
+        not."""
         self.mode, modes, option = find_mode(opened)
         wanted = self.launch.mode
         if not wanted or wanted == self.mode or not modes:
@@ -410,7 +418,7 @@ class AgentSession:
     async def prompt(self, blocks: list[dict[str, Any]]) -> AsyncIterator[AgentEvent]:
         """Send a prompt, and yield the events up to its end. Raises: AgentError when the agent fails or leaves.
 
-        If the iteration is given up, call `cancel`.
+        If you leave the iteration early, call `cancel`.
         """
         self._reader.calls.clear()
         self.is_prompting = True
@@ -435,9 +443,10 @@ class AgentSession:
 
     async def cancel(self, handle: Callable[[AgentEvent], None]) -> None:
         """Cancel the prompt under way: refuse what the agent waits for, and wait until it has ended its turn. If it
-        does not end it, its process is killed. `handle` gets what the agent still says."""
+        does not end it, its process is killed. `handle` is called with each event that
+        still arrives."""
         for number in list(self._asked):
-            self._settle(number, CANCELLED)
+            self._answer_permission_request(number, CANCELLED)
         for question in self._questions:
             question.cancel()
         if not self.is_prompting or self._peer is None or self._prompting is None:
@@ -447,7 +456,7 @@ class AgentSession:
             async with asyncio.timeout(self.launch.cancel_seconds):
                 while not isinstance(event := await self._events.get(), PromptEnded):
                     if isinstance(event, PermissionAsked):
-                        self._settle(event.number, CANCELLED)
+                        self._answer_permission_request(event.number, CANCELLED)
                     handle(event)
         except TimeoutError:
             _log.warning("%s does not stop, so it is killed", self.launch.title)
@@ -457,21 +466,21 @@ class AgentSession:
     # -- what the agent asks
 
     def answer_permission(self, number: int, *, allow: bool) -> bool:
-        """Answer a request for permission. Return whether the answer says what was decided: an agent may offer no
+        """Answer a request for permission. Return whether the answer is exactly the decision: an agent may offer no
         option that allows just this call."""
         asked = self._asked.get(number)
         if asked is None:
             return False
         says_so = can_allow(asked.options) or not allow
-        self._settle(number, choose_answer(asked.options, allow=allow))
+        self._answer_permission_request(number, choose_answer(asked.options, allow=allow))
         return says_so
 
-    def _settle(self, number: int, answer: dict[str, Any]) -> None:
+    def _answer_permission_request(self, number: int, answer: dict[str, Any]) -> None:
         asked = self._asked.pop(number, None)
         if asked is not None and not asked.answer.done():
             asked.answer.set_result(answer)
 
-    def note_permission(self, params: Any) -> None:
+    def add_permission_request(self, params: Any) -> None:
         """Put a request for permission among the events, at the place where it arrived."""
         fields = _as_object(params)
         call = self._reader.describe_call(fields.get("toolCall"))
@@ -479,16 +488,17 @@ class AgentSession:
             self._arrived.append(None)
             return
         self._count += 1
-        asked = self._asked[self._count] = _Asked(read_options(fields.get("options")))
+        asked = self._asked[self._count] = _PendingPermission(read_options(fields.get("options")))
         self._arrived.append(asked)
         self._events.put_nowait(PermissionAsked(call, self._count, asked.options))
 
-    def note_junk(self, error: FrameError) -> None:
-        """Tell the user once a turn that the agent sends what is no message."""
+    def report_invalid_message(self, error: FrameError) -> None:
+        """Note that the agent has sent something that is no message of the protocol, and tell the user. Lines that are
+        not JSON are reported only once."""
         _log.warning("%s: %s", self.launch.title, error)
-        self._junk += 1
-        if self._junk == 1 or error.code == ErrorCode.INVALID_REQUEST:
-            self._events.put_nowait(Remarked(f"{JUNK.format(title=self.launch.title)} ({error})"))
+        self._invalid_messages += 1
+        if self._invalid_messages == 1 or error.code == ErrorCode.INVALID_REQUEST:
+            self._events.put_nowait(Remarked(f"{INVALID_MESSAGE.format(title=self.launch.title)} ({error})"))
 
     def _handle(self, method: str, params: Any) -> None:
         """Handle a notification. Unknown ones are ignored."""
@@ -507,7 +517,7 @@ class AgentSession:
                 return CANCELLED if asked is None else await asked.answer
             case "fs/read_text_file":
                 line, limit = fields.get("line"), fields.get("limit")
-                content = await self._desk.read(
+                content = await self._request_handler.read(
                     _require_path(fields),
                     line if isinstance(line, int) else None,
                     limit if isinstance(limit, int) else None,
@@ -519,7 +529,7 @@ class AgentSession:
                     raise RemoteError("the content is missing", ErrorCode.INVALID_PARAMS)
                 if not self.is_prompting or self.has_ended:
                     raise RemoteError("the turn has ended; nothing was written", ErrorCode.INVALID_PARAMS)
-                await self._desk.write(_require_path(fields), content)
+                await self._request_handler.write(_require_path(fields), content)
                 return {}
             case "elicitation/create":
                 return await self._ask_user(fields)
@@ -528,7 +538,7 @@ class AgentSession:
 
     async def _ask_user(self, params: Json) -> dict[str, Any]:
         """Let the user answer a question of the agent, unless the turn is stopped before."""
-        asking = asyncio.ensure_future(self._desk.ask_user(params))
+        asking = asyncio.ensure_future(self._request_handler.ask_user(params))
         self._questions.add(asking)
         try:
             await asyncio.wait((asking,))

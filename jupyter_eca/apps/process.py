@@ -261,7 +261,7 @@ async def connect(
             asyncio.TaskGroup() as tasks,
         ):
             tasks.create_task(EcaSession(server_link, door).run())
-            client = EcaClient(client_link, "jupyter_eca", answer_questions=answer_questions, lending=LENT_TOOLS)
+            client = EcaClient(client_link, "jupyter_eca", answer_questions=answer_questions, tool_lender=LENT_TOOLS)
             tasks.create_task(client.run())
             try:
                 await client.initialize(unattended=unattended, folders=(folder.as_uri(),))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EVERY_SECONDS = 3.0
 
 # The longest pause while the disk does not answer: each try leaves a thread behind that waits for the disk.
-LONGEST_PAUSE = 3600.0
+LONGEST_PAUSE_SECONDS = 3600.0
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -67,7 +67,7 @@ async def watch(
         except EcaError as error:
             if pause == every:
                 on_failure(str(error))
-            pause = min(pause * 10, LONGEST_PAUSE)
+            pause = min(pause * 10, LONGEST_PAUSE_SECONDS)
             continue
         pause = every
         if new_config is None:

@@ -44,10 +44,10 @@ async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
     """Return a section for each file that was read."""
     reader = _AgentsFileReader(context.files, context.config, context.warn)
     await run_read(reader.run)
-    return tuple(reader.found)
+    return tuple(reader.sections)
 
 
-def list_included(files: Files, config: Config) -> frozenset[Path]:
+def list_included_files(files: Files, config: Config) -> frozenset[Path]:
     """Return the real paths of the files that are read, and of the files that are mentioned but do not exist. This
     blocks."""
     reader = _AgentsFileReader(files, config, lambda _: None)
@@ -60,9 +60,11 @@ class _AgentsFileReader:
     """Reads the files of one turn."""
 
     files: Files
+    """The files of the workspace."""
     config: Config
     warn: Callable[[str], None]
-    found: list[Section] = field(default_factory=list[Section])
+    """Shows a warning to the user."""
+    sections: list[Section] = field(default_factory=list[Section])
     """The sections so far, one for each file."""
     seen: set[Path] = field(default_factory=set[Path])
     """The real paths of the files that were read. Each file is included once."""
@@ -72,7 +74,7 @@ class _AgentsFileReader:
     """The number of characters so far."""
 
     def run(self) -> None:
-        """Read all files, into `found`. This blocks."""
+        """Read all files, and store them in `sections`. This blocks."""
         roots = tuple(root.resolve() for root in self.files.roots)
         for root in roots:
             above = reversed(root.parents) if self.config.include_parent_agents_files else ()
@@ -111,7 +113,7 @@ class _AgentsFileReader:
         self.chars += len(text)
         shown = self.files.shorten(path)
         if text:
-            self.found.append(Section(shown, f'<agents-file path="{shown}">\n{text}\n</agents-file>'))
+            self.sections.append(Section(shown, f'<agents-file path="{shown}">\n{text}\n</agents-file>'))
         for number, mention, certain in _find_mentions(text):
             self._include_mention(
                 path, mention, f"{path}:{number}: @{mention}", allowed, (*chain, path), certain=certain

@@ -71,11 +71,11 @@ def _describe_machine(folder: Path) -> list[str]:
     if branch := find_branch(folder):
         lines.append(f"Git branch: {branch}")
     if interpreter := shutil.which("python3") or shutil.which("python"):
-        lines.append(f"Python of the shell: {interpreter}{_name_version(Path(interpreter))}")
+        lines.append(f"Python of the shell: {interpreter}{_describe_real_name(Path(interpreter))}")
     return lines
 
 
-def _name_version(interpreter: Path) -> str:
+def _describe_real_name(interpreter: Path) -> str:
     """Return the name that an interpreter has after all links, such as ` (python3.12)`; empty when that is the same
     name."""
     name = interpreter.resolve().name

@@ -53,7 +53,8 @@ class Interpreters:
     def __init__(self) -> None:
         # The facts, and when they were found (monotonic clock).
         self._known: dict[str, tuple[float, InterpreterFacts]] = {}
-        # Each is held while its interpreter is asked, so that it is asked once.
+        # A lock for each interpreter, which is held while the interpreter is asked. So several callers start only one
+        # process.
         self._asking: dict[str, asyncio.Lock] = {}
 
     async def find_facts(self, interpreter: str) -> InterpreterFacts:

@@ -37,9 +37,9 @@ FETCH: Final = "fetch_rule"
 CATALOGUE: Final = "Rules for paths"
 """The `source` of the section that lists the rules for certain paths."""
 
+# The values of `enforce`: what a model may do with a file only after it has fetched the rule.
 MODIFY: Final = "modify"
 READ: Final = "read"
-"""The values of `enforce`: what a model may do with a file only after it has fetched the rule."""
 
 _LEAD: Final = """The user's rules; follow them. Those of the project win over those that hold everywhere."""
 _CATALOGUE: Final = """Rules for some files only. Before you change (`modify`) or read (`read`) a file that one of \
@@ -57,6 +57,7 @@ class InstructionRule:
     root: Path | None
     """The folder of the workspace that the rule belongs to; None for a rule that applies to all folders."""
     text: str
+    """The text of the file below its front matter."""
     agents: tuple[str, ...] = ()
     """The agents that the rule applies to; empty for all."""
     models: tuple[str, ...] = ()

@@ -72,6 +72,7 @@ class SamplingResult:
     model: str
     """The full name of the model."""
     stop: StopReason
+    """Why the answer ended."""
 
 
 class ClientFeatures(Protocol):

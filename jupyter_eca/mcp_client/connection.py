@@ -104,7 +104,7 @@ def list_attempts(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tup
     """Return the two ways to connect, in the order in which they are tried. The second way is needed for older servers.
     A program may end when it receives a request of a modern version. A URL may speak only the older transport (SSE,
     server-sent events). `auth` signs in to a URL; None for no sign-in."""
-    config, refuse = settings.config, settings.refuse_url
+    config, refuse = settings.config, settings.find_url_refusal
     if config.url:
         return (
             ConnectionAttempt(

@@ -54,5 +54,5 @@ class ConnectionSettings:
     """The resources that chats have received. They are marked when they change."""
     get_environment: Callable[[], dict[str, str]]
     """Returns the environment variables that the program of a server inherits."""
-    refuse_url: Callable[[str], str] = lambda _: ""
+    find_url_refusal: Callable[[str], str] = lambda _: ""
     """Returns why the administrator's policy does not allow a request to an address; "" if it does."""

@@ -6,7 +6,8 @@ without secrets: with other settings it counts as another server. Secrets were r
 here (`connection.py`). A call waits until the server runs, and `plugins/tools/configured/mcp_tool.py` refuses it if
 the tool has changed.
 
-It must not import the SDK when it is imported itself: a manager without servers has one of these, too.
+It must not import the SDK (the package `mcp`) when it is imported itself, because a manager without servers imports it
+too.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ class KnownLists:
             if len(data) > _MAX_BYTES:
                 return
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Another server on the same store may write the same file: a reader sees the one or the other, whole.
+            # Another of our processes may write the same file. A reader gets one of the two versions, and never a
+            # mixture.
             descriptor, new = tempfile.mkstemp(dir=self.folder, suffix=".new")
             with os.fdopen(descriptor, "wb") as opened:
                 opened.write(data)

@@ -105,7 +105,7 @@ class McpManager:
         self._keep_trust = keep_trust
         self._client_features = client_features
         self._resources = AttachedResources()
-        self._credentials = SignIns(store, self._refuse_url)
+        self._credentials = SignIns(store, self._find_url_refusal)
         self._known_lists = KnownLists(lists_folder)
         self._start_queue = StartQueue()
         self._reserved = RESERVED
@@ -137,7 +137,7 @@ class McpManager:
                 self._credentials.close()
 
     async def end(self, within: float | None = None) -> None:
-        """End all servers for good. Return when all have ended, or after `within` seconds."""
+        """End all servers. They cannot be started again. Return when all have ended, or after `within` seconds."""
         for server in self._servers.values():
             server.retire()
         if self._unfinished:
@@ -436,7 +436,7 @@ class McpManager:
         command_line = (settings.command or "", *settings.args)
         return self._config.policy.find_mcp_server_refusal(command_line, settings.url, name, settings.env)
 
-    def _refuse_url(self, url: str) -> str:
+    def _find_url_refusal(self, url: str) -> str:
         """Return why the administrator's policy does not allow a request to an address; "" if it does."""
         return self._config.policy.find_url_refusal(url)
 
@@ -467,7 +467,7 @@ class McpManager:
             self._start_queue,
             self._is_reserved(name),
             self._find_refusal(name, settings),
-            self._refuse_url,
+            self._find_url_refusal,
         )
         self._servers[name] = server
         self._track(self._tasks.create_task(server.run(), name=f"mcp {name}"))
@@ -475,7 +475,7 @@ class McpManager:
         return server
 
     def _track(self, task: asyncio.Task[None]) -> None:
-        """Have `end` wait for a task."""
+        """Note a task, so that `end` waits for it."""
         self._unfinished.add(task)
         task.add_done_callback(self._unfinished.discard)
 

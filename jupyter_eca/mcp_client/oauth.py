@@ -55,7 +55,7 @@ class ServerSignIn:
     `stored` is what an earlier sign-in left. With an `attempt`, the user may be sent to a browser, once. Without an
     attempt, only the stored tokens are used. `stale` means that the stored tokens must be renewed before they are used.
     `wanted_scope` is the scope that was missing when the server refused a request; None when none was missing.
-    `refuse_url` returns why the administrator's policy does not allow an address, "" if it does.
+    `find_url_refusal` returns why the administrator's policy does not allow an address, "" if it does.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ServerSignIn:
         *,
         stale: bool = False,
         wanted_scope: str | None = None,
-        refuse_url: Callable[[str], str] = lambda _: "",
+        find_url_refusal: Callable[[str], str] = lambda _: "",
     ) -> None:
         self.url = settings.url or ""
         # The tokens; None until the user has signed in.
@@ -81,7 +81,7 @@ class ServerSignIn:
         self.dropped = False
         self._settings = settings
         self._store = store
-        self._refuse_url = refuse_url
+        self._find_url_refusal = find_url_refusal
         self._code = ""
         redirect_uri = attempt.landing.address if attempt else "http://127.0.0.1/callback"
         self._client = _make_configured_client(settings, redirect_uri) or self._find_client(stored)
@@ -205,7 +205,7 @@ class ServerSignIn:
             self._refuse(self.refusal or _SIGN_IN_AGAIN)
         if urlsplit(url).scheme not in {"http", "https"}:
             self._refuse(_NO_WEB_ADDRESS)
-        if refusal := self._refuse_url(url):
+        if refusal := self._find_url_refusal(url):
             self._refuse(refusal.rstrip("."))
         self._choose_client_authentication()
         self.attempt.send(url)

@@ -77,7 +77,7 @@ class McpServer:
     """Whether the name stands for other tools in rules. Then the server never runs, see `tool_names`."""
     refusal: str = ""
     """Why the administrator's policy does not allow the server; "" if it does. Then it never runs."""
-    refuse_url: Callable[[str], str] = lambda _: ""
+    find_url_refusal: Callable[[str], str] = lambda _: ""
     """Returns why the administrator's policy does not allow a request to an address; "" if it does."""
     status: ServerStatus = ServerStatus.STOPPED
     error: str | None = None
@@ -160,7 +160,7 @@ class McpServer:
             self.connection.announce_roots()
 
     def retire(self) -> None:
-        """Stop the server for good. `run` returns when it has ended."""
+        """Stop the server, so that it cannot be started again. `run` returns when the server has ended."""
         self._retired = True
         self.stop()
 
@@ -261,7 +261,7 @@ class McpServer:
             self.log,
             self.resources,
             self.get_environment,
-            self.refuse_url,
+            self.find_url_refusal,
         )
         if self.refusal:
             ending = SessionEnd(self.refusal)

@@ -2,7 +2,7 @@
 the user: a form, or a page to open. Sampling is a request to a model. The roots are the folders of the workspace.
 
 Elicitation and sampling are passed to the chat that uses the server at that moment. `active_calls.py` finds this chat.
-The module must not know how a chat asks its user or its model: the host implements `caller.ClientFeatures`.
+The module must not know how a chat asks its user or its model: the host implements `client_features.ClientFeatures`.
 """
 
 from __future__ import annotations
@@ -166,8 +166,8 @@ class QuestionDialogue:
     """Asks the user the questions of one elicitation."""
 
     def __init__(self, asker: QuestionAsker, chat: str, call: str, who: str) -> None:
-        """`chat` and `call` are the ids of the chat and of the tool call; "" for no call. `who` asks, for the user:
-        `The MCP server 'x'`."""
+        """`chat` and `call` are the ids of the chat and of the tool call; "" for no call. `who` is the name of the
+        asking server in a question: `The MCP server 'x'`."""
         self._asker = asker
         self._chat = chat
         self._call = call

@@ -91,6 +91,7 @@ class SignInAttempt:
     name: str
     """The name of the server, for the user."""
     landing: Landing
+    """The address that the browser comes back to."""
     say: Say
     """Shows a message to the user."""
     kind: str = "the MCP server "

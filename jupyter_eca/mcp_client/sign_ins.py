@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class SignIns:
-    """The sign-ins of this process. `store` is where keys are stored. `refuse_url` returns why the administrator's
-    policy does not allow an address."""
+    """The sign-ins of this process. `store` is where keys are stored. `find_url_refusal` returns why the
+    administrator's policy does not allow an address."""
 
-    def __init__(self, store: credentials.KeyStore, refuse_url: Callable[[str], str]) -> None:
+    def __init__(self, store: credentials.KeyStore, find_url_refusal: Callable[[str], str]) -> None:
         self._store = SignInStore(store)
-        self._refuse_url = refuse_url
+        self._find_url_refusal = find_url_refusal
         self._sign_ins: dict[str, ServerSignIn] = {}
         self._lock = asyncio.Lock()
 
@@ -66,7 +66,7 @@ class SignIns:
                 stored,
                 SignInAttempt(name, landing, say),
                 wanted_scope=wanted_scope,
-                refuse_url=self._refuse_url,
+                find_url_refusal=self._find_url_refusal,
             )
 
     def get_sign_in(self, name: str, settings: McpServerConfig) -> ServerSignIn | None:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from jupyter_eca.errors import IllegalSignal
-from jupyter_eca.protocol.mcp import ServerStatus as S
+from jupyter_eca.protocol.mcp import ServerStatus
 
 
 class Signal(StrEnum):
@@ -43,33 +43,33 @@ class Signal(StrEnum):
 #                status between two attempts to reconnect
 # requires-auth  the server wants credentials that we do not have
 # disabled       the configuration disables the server; a client can start it nevertheless, until our program ends
-TABLE: Final[dict[tuple[S, Signal], S]] = {
-    (S.STOPPED, Signal.START): S.STARTING,
-    (S.FAILED, Signal.START): S.STARTING,
-    (S.DISABLED, Signal.START): S.STARTING,
-    (S.REQUIRES_AUTH, Signal.START): S.STARTING,
-    (S.STARTING, Signal.UP): S.RUNNING,
-    (S.STARTING, Signal.STOP): S.STOPPING,
-    (S.STARTING, Signal.FAILED): S.FAILED,
-    (S.STARTING, Signal.REFUSED): S.REQUIRES_AUTH,
-    (S.RUNNING, Signal.STOP): S.STOPPING,
-    (S.RUNNING, Signal.FAILED): S.FAILED,
-    (S.RUNNING, Signal.REFUSED): S.REQUIRES_AUTH,
-    (S.STOPPING, Signal.STOP): S.STOPPING,
-    (S.STOPPING, Signal.UP): S.STOPPING,
-    (S.STOPPING, Signal.ENDED): S.STOPPED,
-    (S.STOPPING, Signal.FAILED): S.STOPPED,
-    (S.STOPPING, Signal.REFUSED): S.STOPPED,
-    (S.FAILED, Signal.STOP): S.STOPPED,
-    (S.REQUIRES_AUTH, Signal.STOP): S.STOPPED,
-    (S.STOPPED, Signal.STOP): S.STOPPED,
-    (S.DISABLED, Signal.STOP): S.DISABLED,
-    (S.STOPPED, Signal.DISABLE): S.DISABLED,
-    (S.DISABLED, Signal.ENABLE): S.STOPPED,
+TABLE: Final[dict[tuple[ServerStatus, Signal], ServerStatus]] = {
+    (ServerStatus.STOPPED, Signal.START): ServerStatus.STARTING,
+    (ServerStatus.FAILED, Signal.START): ServerStatus.STARTING,
+    (ServerStatus.DISABLED, Signal.START): ServerStatus.STARTING,
+    (ServerStatus.REQUIRES_AUTH, Signal.START): ServerStatus.STARTING,
+    (ServerStatus.STARTING, Signal.UP): ServerStatus.RUNNING,
+    (ServerStatus.STARTING, Signal.STOP): ServerStatus.STOPPING,
+    (ServerStatus.STARTING, Signal.FAILED): ServerStatus.FAILED,
+    (ServerStatus.STARTING, Signal.REFUSED): ServerStatus.REQUIRES_AUTH,
+    (ServerStatus.RUNNING, Signal.STOP): ServerStatus.STOPPING,
+    (ServerStatus.RUNNING, Signal.FAILED): ServerStatus.FAILED,
+    (ServerStatus.RUNNING, Signal.REFUSED): ServerStatus.REQUIRES_AUTH,
+    (ServerStatus.STOPPING, Signal.STOP): ServerStatus.STOPPING,
+    (ServerStatus.STOPPING, Signal.UP): ServerStatus.STOPPING,
+    (ServerStatus.STOPPING, Signal.ENDED): ServerStatus.STOPPED,
+    (ServerStatus.STOPPING, Signal.FAILED): ServerStatus.STOPPED,
+    (ServerStatus.STOPPING, Signal.REFUSED): ServerStatus.STOPPED,
+    (ServerStatus.FAILED, Signal.STOP): ServerStatus.STOPPED,
+    (ServerStatus.REQUIRES_AUTH, Signal.STOP): ServerStatus.STOPPED,
+    (ServerStatus.STOPPED, Signal.STOP): ServerStatus.STOPPED,
+    (ServerStatus.DISABLED, Signal.STOP): ServerStatus.DISABLED,
+    (ServerStatus.STOPPED, Signal.DISABLE): ServerStatus.DISABLED,
+    (ServerStatus.DISABLED, Signal.ENABLE): ServerStatus.STOPPED,
 }
 
 
-def next_status(status: S, signal: Signal) -> S:
+def next_status(status: ServerStatus, signal: Signal) -> ServerStatus:
     """Return the status after a signal.
 
     Raises: IllegalSignal when the table has no entry.

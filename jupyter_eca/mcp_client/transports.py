@@ -238,13 +238,13 @@ def _read_stderr(handle: int, watch: TransportWatch) -> None:
 
 @contextlib.asynccontextmanager
 async def open_http(
-    settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch, refuse_url: Callable[[str], str]
+    settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch, find_url_refusal: Callable[[str], str]
 ) -> AsyncGenerator[TransportStreams]:
-    """Connect to a URL by streamable HTTP. `refuse_url` returns why a request to an address is not allowed, "" if it
-    is. Raises: LocalError when the URL is not one of a server."""
+    """Connect to a URL by streamable HTTP. `find_url_refusal` returns why a request to an address is not allowed, "" if
+    it is. Raises: LocalError when the URL is not one of a server."""
     _check_url(settings.url)
     async with (
-        _make_client(settings, auth, watch, refuse_url) as client,
+        _make_client(settings, auth, watch, find_url_refusal) as client,
         watch_messages(streamable_http_client(settings.url or "", http_client=client), watch) as streams,
     ):
         yield streams
@@ -252,12 +252,12 @@ async def open_http(
 
 @contextlib.asynccontextmanager
 async def open_sse(
-    settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch, refuse_url: Callable[[str], str]
+    settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch, find_url_refusal: Callable[[str], str]
 ) -> AsyncGenerator[TransportStreams]:
     """Connect to a URL by SSE, the older transport."""
 
     def make_client(*_: Any, **__: Any) -> httpx2.AsyncClient:
-        return _make_client(settings, auth, watch, refuse_url)
+        return _make_client(settings, auth, watch, find_url_refusal)
 
     async with watch_messages(sse_client(settings.url or "", httpx_client_factory=make_client), watch) as streams:
         yield streams
@@ -300,13 +300,13 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
 
 def _make_client(
-    settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch, refuse_url: Callable[[str], str]
+    settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch, find_url_refusal: Callable[[str], str]
 ) -> httpx2.AsyncClient:
     """Return an HTTP client with the headers of the configuration. It limits answers, and notes error statuses. It
     sends no request to an address that is not allowed: the server chooses the addresses of a sign-in."""
 
     async def check_request(request: httpx2.Request) -> None:
-        if refusal := refuse_url(str(request.url)):
+        if refusal := find_url_refusal(str(request.url)):
             raise AddressRefusedError(refusal.rstrip("."))
 
     async def inspect_response(response: httpx2.Response) -> None:

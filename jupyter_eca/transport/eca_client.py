@@ -117,23 +117,23 @@ class EcaClient:
         name: str,
         kernel: LiveKernel | None = None,
         answer_questions: QuestionHandler | None = None,
-        lending: ToolLender | None = None,
+        tool_lender: ToolLender | None = None,
     ) -> None:
         """Make a client. `name` is the name of the program that uses it, which `initialize` sends to the server.
 
-        `kernel` answers the server's requests to a kernel. `lending` has the functions that the server may call as
+        `kernel` answers the server's requests to a kernel. `tool_lender` runs the functions that the server may call as
         tools. `answer_questions` is called for each question of the server, in a separate task. It is not cancelled
         when another client has answered the question. The chat shows that: the tool call or the turn that asked ends.
         """
         self.setup = ServerSetup()
         self.on_chat_opened: Callable[[str], None] | None = None
-        """Called with the chat's id when the server begins to send a chat from its start."""
+        """Called with the id of a chat when the server begins to send the whole chat again."""
         self.server_left = asyncio.Event()
         """Set when the server has left."""
         self._name = name
         self._kernel = kernel
         self._answer_questions = answer_questions
-        self._lending = lending
+        self._tool_lender = tool_lender
         self._lent_version = 0
         """The version of the functions that the server has."""
         self._peer = Peer(link, self._answer_request, self._handle_notification)
@@ -246,9 +246,9 @@ class EcaClient:
 
         Raises: RemoteError when the name of a function is already the name of another tool.
         """
-        if self._lending is not None and self._lending.version != self._lent_version:
-            version = self._lending.version
-            await self.request("tool/lend", tool.ToolLendParams(tools=self._lending.list_tools()), Done)
+        if self._tool_lender is not None and self._tool_lender.version != self._lent_version:
+            version = self._tool_lender.version
+            await self.request("tool/lend", tool.ToolLendParams(tools=self._tool_lender.list_tools()), Done)
             self._lent_version = version
 
     async def list_commands(self, chat_id: str, query: str) -> tuple[command.ChatCommand, ...]:
@@ -345,9 +345,9 @@ class EcaClient:
         if method == "chat/askQuestion" and self._answer_questions is not None:
             asking = question.ChatAskQuestionParams.model_validate(params)
             return (await self._answer_questions(asking)).wire()
-        if method == "tool/call" and self._lending is not None:
+        if method == "tool/call" and self._tool_lender is not None:
             call = tool.ToolCallParams.model_validate(params)
-            return (await self._lending.call(call.name, call.arguments)).wire()
+            return (await self._tool_lender.call(call.name, call.arguments)).wire()
         if self._kernel is None or method not in {"kernel/execute", "kernel/variables"}:
             raise RemoteError(f"this client does not answer the request {method!r}", ErrorCode.METHOD_NOT_FOUND)
         match METHODS[method].parse(params):

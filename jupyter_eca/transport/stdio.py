@@ -100,14 +100,14 @@ class StdioLink(Inbox):
                     # The reader of stdout has left. Its end of stdin closes too, and that ends the session.
                     has_reader = False
             with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(_settle, written)
+                self._loop.call_soon_threadsafe(_mark_written, written)
 
     async def close(self) -> None:
         self.end()
         self._outgoing.put(None)
 
 
-def _settle(written: asyncio.Future[None]) -> None:
+def _mark_written(written: asyncio.Future[None]) -> None:
     """Set a future, unless nobody waits for it any more."""
     if not written.done():
         written.set_result(None)

@@ -47,8 +47,9 @@ class OutsideAgent(Model):
 def combine_outside_agents(
     known: Mapping[str, OutsideAgent], configured: Mapping[str, AcpAgentConfig], policy: AppliedPolicy
 ) -> dict[str, OutsideAgent]:
-    """Return the outside agents by name: the known ones with the changes of the configuration, and those that only the
-    configuration names. An agent without a command is left out, and so is an agent that the policy refuses."""
+    """Return the outside agents by name: those that plugs define (`known`) with the changes of the configuration, and
+    those that only the configuration names (`configured`). An agent without a command is left out, and so is an agent
+    that the policy refuses."""
     agents = dict(known)
     for name, settings in configured.items():
         base = known.get(name)

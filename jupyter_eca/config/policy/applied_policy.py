@@ -183,7 +183,7 @@ class AppliedPolicy(Model):
 
     def _find_name_refusal(self, kind: str, names: Sequence[str], what: str) -> str:
         """Return why something cannot be used: one of its names is denied or not allowed. `kind` is a field of
-        `PatternLists`."""
+        `PatternLists`. `what` names the thing in the sentence for the user."""
         for document in self.documents:
             for name in names:
                 if _is_refused(document.allow, document.deny, kind, name):

@@ -1,4 +1,4 @@
-"""Owns the rule that a later layer never lifts a restriction: the rules of all layers count that deny or ask. Pure.
+"""Owns the rule that a later layer never lifts a restriction: the `deny` and `ask` rules of all layers count. Pure.
 
 A layer is the settings of one file: that of the user, that of a project, and so on. If two layers have a rule for the
 same tool, plain merging would keep only the later rule, which may be narrower. This module must not know how a rule is

@@ -51,7 +51,7 @@ class TrustedFolders:
 
     def has(self, folder: Path, place: Path, digest: str) -> bool:
         """Return whether the user trusts a content of a place in a folder. In a folder that the program was started
-        with, the first content of each place is trusted. This call notes it if it is the first one.
+        with, the first content of each place is trusted: the first call for a place stores its content as the first.
 
         `place` is the folder itself or a file in it. `digest` is the digest of its settings; "" if it has none.
         """

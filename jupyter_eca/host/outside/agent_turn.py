@@ -33,7 +33,7 @@ from jupyter_eca.acp_client.agent_events import (
     TextSaid,
     Thought,
 )
-from jupyter_eca.acp_client.config_options import name_value
+from jupyter_eca.acp_client.config_options import get_value_name
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.model.delta import Activity, ImageDelta, ReasoningDelta, Remark, TextDelta, UsageDelta
 from jupyter_eca.engine.turn import TurnStatus
@@ -231,7 +231,7 @@ class AgentTurn:
             case ModeChanged(mode=mode):
                 self._stream(Remark(f"{self._session.launch.title} now works in the mode {mode!r}."))
             case OptionsChanged(changed=changed) if changed:
-                chosen = ", ".join(f"{option.name}: {name_value(option)}" for option in changed)
+                chosen = ", ".join(f"{option.name}: {get_value_name(option)}" for option in changed)
                 self._stream(Remark(f"{self._session.launch.title} has chosen {chosen}."))
             case Remarked(text=text):
                 self._stream(Remark(text))

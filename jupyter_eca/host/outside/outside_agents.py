@@ -114,7 +114,8 @@ class LiveAgent:
 
 
 class _SessionDesk:
-    """Implements `acp_client.session.AgentDesk` for the session of one chat: the turn under way reads and writes."""
+    """Implements `acp_client.session.AgentRequestHandler` for the session of one chat: the turn under way reads and
+    writes."""
 
     def __init__(self, agents: OutsideAgents, chat: str) -> None:
         self._agents = agents
@@ -184,7 +185,7 @@ class OutsideAgents:
         """Send a prompt, and feed the events of the agent. Raises: AgentError."""
         session, history, id = live.session, effect.request.messages, chat.state.id
         begins = live.sent is None
-        blocks = make_blocks(history, live.sent, can_see=session.can_see)
+        blocks = make_blocks(history, live.sent, accepts_images=session.accepts_images)
         opened = await self._list_open_notebooks(chat)
         if begins and self.endpoint is not None:
             notebook = f" ({turn.notebook})" if turn.notebook else ""

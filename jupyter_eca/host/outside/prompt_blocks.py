@@ -30,12 +30,12 @@ def find_place(history: History) -> Place:
     return len(history), len(history[-1].parts) if history else 0
 
 
-def make_blocks(history: History, sent: Place | None, *, can_see: bool) -> list[dict[str, Any]]:
+def make_blocks(history: History, sent: Place | None, *, accepts_images: bool) -> list[dict[str, Any]]:
     """Return the blocks of the prompt. `sent` is the place up to which the agent knows the conversation; None when it
-    knows nothing of it. `can_see` is whether it takes images."""
+    knows nothing of it. `accepts_images` is whether it takes images."""
     is_known = sent is not None and sent <= find_place(history)
     parts = list(_list_new(history, sent)) if sent is not None and is_known else _list_last(history)
-    blocks = [block for part in parts if (block := _make_block(part, can_see=can_see)) is not None]
+    blocks = [block for part in parts if (block := _make_block(part, accepts_images=accepts_images)) is not None]
     if sent is None and (before := _describe(history[:-1])):
         blocks.insert(0, make_text(_HANDOVER.format(before)))
     return blocks
@@ -59,12 +59,12 @@ def _list_last(history: History) -> list[Part]:
     return list(history[-1].parts) if history and history[-1].role == "user" else []
 
 
-def _make_block(part: Part, *, can_see: bool) -> dict[str, Any] | None:
+def _make_block(part: Part, *, accepts_images: bool) -> dict[str, Any] | None:
     """Return the block of a part; None for one that has no place in a prompt."""
     match part:
         case TextPart(text=text):
             return make_text(text)
-        case ImagePart(media_type=media_type, base64=base64) if can_see:
+        case ImagePart(media_type=media_type, base64=base64) if accepts_images:
             return {"type": "image", "data": base64, "mimeType": media_type}
         case ImagePart():
             return make_text("(An image that this agent cannot see.)")

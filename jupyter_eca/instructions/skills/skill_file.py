@@ -89,8 +89,8 @@ class SkillFile:
 @lru_cache(maxsize=512)
 def read(path: Path, _state: FileState | None, within: tuple[Path, ...] | None) -> SkillFile | str:
     """Return the parsed file, or the reason why it is no skill. All files are checked before each turn, so the result
-    is cached. `_state` is that of `read_file_state`: when it changes, the file is parsed again. `within` are
-    the folders that the file must lie in; None for any.
+    is cached. `_state` is the result of `read_file_state`: when it changes, the file is parsed again. `within` are the
+    folders that the file must be in; None for any folder.
 
     Raises: OSError.
     """
