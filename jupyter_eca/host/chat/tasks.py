@@ -56,6 +56,8 @@ class ChatTasks:
     async def finish(self, chats: Iterable[LiveChat]) -> None:
         """Wait until all tasks of these chats have ended. Call this after the chats were stopped."""
         for chat in chats:
-            self.cancel(chat, "deny")
-            self.cancel(chat, "follow up")
-            await asyncio.gather(*tuple(chat.tasks.values()), return_exceptions=True)
+            # A client that leaves meanwhile starts the timer of the unattended calls again.
+            while tasks := [task for task in chat.tasks.values() if not task.done()]:
+                self.cancel(chat, "deny")
+                self.cancel(chat, "follow up")
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
