@@ -7,6 +7,7 @@ import sys
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.engine.model.budget import format_cost
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.host.store.usage_counts import count_usage
 from jupyter_eca.workspace.paths import find_database
@@ -36,7 +37,7 @@ def print_usage(options: argparse.Namespace) -> int:
             status = 1
             continue
         for row in rows:
-            used = (row.messages, row.requests, row.tokens_in, row.tokens_out, f"{row.cost:.4f}")
+            used = (row.messages, row.requests, row.tokens_in, row.tokens_out, format_cost(row.cost))
             table.writerow((store, row.day, row.person, *used))
     return status
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import tool_calls
+from jupyter_eca.engine.model.budget import format_cost
 from jupyter_eca.engine.model.compaction import WindowUsage
 from jupyter_eca.engine.model.context_window import break_down
 from jupyter_eca.engine.model.delta import (
@@ -112,7 +113,7 @@ def _add_to_chat_cost(builder: StepBuilder, cost: float | None) -> str | None:
     before = builder.state.cost
     total = None if cost is None or before is None else before + cost
     builder.update(cost=total)
-    return None if total is None else f"{total:.4f}"
+    return None if total is None else format_cost(total)
 
 
 def add_cost(builder: StepBuilder, spent: CostAdded) -> None:
@@ -122,7 +123,7 @@ def add_cost(builder: StepBuilder, spent: CostAdded) -> None:
     fields = {
         "message_input_tokens": spent.tokens_in,
         "message_output_tokens": spent.tokens_out,
-        "last_message_cost": None if spent.cost is None else f"{spent.cost:.4f}",
+        "last_message_cost": None if spent.cost is None else format_cost(spent.cost),
         "session_cost": _add_to_chat_cost(builder, spent.cost),
         "message_cached_tokens": None,
         "replayed": None,
@@ -141,7 +142,7 @@ def add_usage(builder: StepBuilder, usage: UsageDelta) -> None:
         message_input_tokens=tokens_in,
         message_output_tokens=usage.output_tokens,
         message_cached_tokens=usage.cache_read_tokens or None,
-        last_message_cost=None if usage.cost is None else f"{usage.cost:.4f}",
+        last_message_cost=None if usage.cost is None else format_cost(usage.cost),
         session_cost=_add_to_chat_cost(builder, usage.cost),
         limit=limit,
         auto_compact_percentage=builder.state.setup.compact_at or None,

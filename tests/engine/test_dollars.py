@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from jupyter_eca.engine.model.budget import format_dollars
+from jupyter_eca.engine.model.budget import format_cost, format_dollars
 
 # The same file is read by labextension/test/render/text.test.ts.
 CASES: Final[list[list[str]]] = json.loads(
@@ -19,3 +19,11 @@ CASES: Final[list[list[str]]] = json.loads(
 @pytest.mark.parametrize(("amount", "text"), CASES)
 def test_an_amount_has_two_digits_that_are_not_leading_zeros(amount: str, text: str) -> None:
     assert format_dollars(float(amount)) == text
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [(0.0, "0.0000"), (1.23456, "1.2346"), (0.0034, "0.0034"), (0.00034, "0.00034"), (0.0000123, "0.000012")],
+)
+def test_a_small_cost_is_not_sent_as_zero(amount: float, text: str) -> None:
+    assert format_cost(amount) == text

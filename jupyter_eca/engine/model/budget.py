@@ -134,5 +134,15 @@ def format_dollars(amount: float) -> str:
 
     `formatCost` in `labextension/src/render/format.ts` does the same; both are tested with the same amounts.
     """
-    digits = 2 if amount <= 0 or amount >= _TENTH else min(_MAX_DIGITS, 1 - math.floor(math.log10(amount)))
-    return f"{amount:.{digits}f} USD"
+    return f"{amount:.{_count_decimals(amount)}f} USD"
+
+
+def format_cost(amount: float) -> str:
+    """Return an amount in dollars as ECA sends it: a number with four decimal places. An amount below a tenth of a cent
+    has up to six, so that it is not shown as zero."""
+    return f"{amount:.{max(4, _count_decimals(amount))}f}"
+
+
+def _count_decimals(amount: float) -> int:
+    """Return how many decimal places show two digits that are not leading zeros, from two to `_MAX_DIGITS`."""
+    return 2 if amount <= 0 or amount >= _TENTH else min(_MAX_DIGITS, 1 - math.floor(math.log10(amount)))
