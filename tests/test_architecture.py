@@ -89,7 +89,8 @@ def test_the_package_has_twelve_rooms_and_five_modules() -> None:
 
 def test_a_room_imports_only_itself_and_the_rooms_before_it() -> None:
     ours = [found for found in imports() if found.imported_room is not None]
-    assert [str(found) for found in ours if found.imported_room not in allowed(found.room)] == []
+    wrong = [str(found) for found in ours if found.imported_room not in allowed(found.room)]
+    assert wrong == [], "a room imports itself and the rooms below it in ARCHITECTURE.md: move the code, or pass it in"
 
 
 def test_the_drawing_of_the_rooms_is_todays() -> None:
@@ -103,7 +104,7 @@ def test_no_modules_import_each_other_in_a_ring() -> None:
     for found in imports():
         if found.top == OURS and found.module != module_of(found.file):
             graph[module_of(found.file)].add(found.module)
-    assert ring(graph) == []
+    assert ring(graph) == [], "move what these modules share into a module that imports none of them"
 
 
 def test_no_modules_of_the_labextension_import_each_other_in_a_ring() -> None:
@@ -132,7 +133,8 @@ def test_a_public_class_name_is_used_once() -> None:
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
-    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+    twice = {name: found for name, found in places.items() if len(found) > 1}
+    assert twice == {}, "give each public class a name that no other has, so that a search finds one"
 
 
 def test_the_parts_of_the_host_do_not_name_it() -> None:
@@ -145,7 +147,7 @@ def test_the_parts_of_the_host_do_not_name_it() -> None:
         if (isinstance(node, ast.Name) and node.id == "Host")
         or (isinstance(node, ast.ImportFrom) and any(alias.name == "Host" for alias in node.names))
     ]
-    assert wrong == []
+    assert wrong == [], f"take the parts that you need and not the `Host`: only {KNOW_THE_HOST} know it"
 
 
 def test_no_function_is_named_by_a_participle() -> None:
@@ -156,12 +158,13 @@ def test_no_function_is_named_by_a_participle() -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if is_participle(node.name) and not is_property(node)
     ]
-    assert wrong == []
+    assert wrong == [], "begin the name of a function with a verb: `find_chats` and not `found_chats`"
 
 
 @pytest.mark.parametrize("room", ["protocol", "engine"])
 def test_the_core_is_pure(room: str) -> None:
-    assert [str(found) for found in imports() if found.room == room and found.top in IMPURE] == []
+    wrong = [str(found) for found in imports() if found.room == room and found.top in IMPURE]
+    assert wrong == [], f"code in {room}/ reads no clock, file or chance: let the caller pass in what it needs"
 
 
 @pytest.mark.parametrize("module", ONLY_IN)
@@ -172,14 +175,15 @@ def test_a_framework_stays_in_its_place(module: str) -> None:
         for found in imports()
         if found.top == module and not found.typing and not any(found.file.is_relative_to(place) for place in places)
     ]
-    assert wrong == []
+    assert wrong == [], f"{module} may be imported only in {ONLY_IN[module]}"
 
 
 @pytest.mark.parametrize("sdk", SDKS)
 def test_a_vendors_sdk_is_imported_on_first_use_by_one_provider_only(sdk: str) -> None:
     uses = [found for found in imports() if found.top == sdk and not found.typing]
     providers = ROOT / OURS / "plugins" / "providers"
-    assert [str(found) for found in uses if not found.lazy or not found.file.is_relative_to(providers)] == []
+    wrong = [str(found) for found in uses if not found.lazy or not found.file.is_relative_to(providers)]
+    assert wrong == [], f"import {sdk} inside a function, and only in plugins/providers"
     assert len({found.file for found in uses}) <= 1, [str(found) for found in uses]
 
 

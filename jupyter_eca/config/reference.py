@@ -270,7 +270,8 @@ def main(arguments: list[str]) -> int:
         return 0
     is_up_to_date = options.file.is_file() and options.file.read_text(encoding="utf-8") == render_page()
     if not is_up_to_date:
-        print(f"{options.file} is stale: run this command without --check to write it", file=sys.stderr)  # noqa: T201  # a command
+        command = f"{parser.prog} {options.file}"
+        print(f"{options.file} is stale: write it again with `{command}`", file=sys.stderr)  # noqa: T201  # a command
     return 0 if is_up_to_date else 1
 
 

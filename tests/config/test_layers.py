@@ -11,6 +11,7 @@ import pytest
 from jupyter_eca.config import Config, ProviderConfig, merge, read_config
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.errors import ConfigError
+from jupyter_eca.plugins import loader
 from tests.config.files import globally, locally, trusting, write
 
 if TYPE_CHECKING:
@@ -35,19 +36,11 @@ def test_without_any_file_what_only_looks_is_allowed_and_all_else_asks(home: Pat
     config = read_config((project,), home=home)
     assert config.sources == ()
     allowed = config.tool_call.approval.allow
-    looking = {
-        "read_file",
-        "directory_tree",
-        "grep",
-        "variables",
-        "preview_file_change",
-        "notebook_read",
-        "preview_notebook_change",
-    }
-    asking = {"editor_diagnostics", "editor_definition", "editor_references", "ask_user"}
-    looking |= {"inspect", "kernel_state", "preview_notebook_change"}
-    assert set(allowed) == looking | asking | {"task", "bg_job", "fetch_rule", "skill", "spawn_agent", "read_output"}
-    assert [name for name, rule in allowed.items() if not rule.selects_every_call] == ["bg_job"]
+    reading = {tool.spec.name for tools in loader.find("tools", "TOOLS").values() for tool in tools if tool.only_reads}
+    unasked = {name for name, rule in allowed.items() if rule.selects_every_call}
+    assert unasked >= {"read_file", "directory_tree", "grep", "variables", "notebook_read", "inspect", "ask_user"}
+    assert unasked - reading == set(), "a tool in _HARMLESS (config/layers.py) is no `@tool(reads=True)`"
+    assert allowed.keys() - unasked == {"bg_job"}
     assert allowed["bg_job"].args_matchers == {"action": ("list", "read_output", "wait")}
     assert config.tool_call.approval.by_default is Decision.ASK
 
