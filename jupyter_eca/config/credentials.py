@@ -232,9 +232,9 @@ class MemoryKeyStore(KeyStore):
     def load(self) -> None:
         pass
 
-    def store(self, provider: str, login: StoredKey) -> bool:
-        redaction.register_secret(login.key)
-        self._remember(provider, login)
+    def store(self, provider: str, stored_key: StoredKey) -> bool:
+        redaction.register_secret(stored_key.key)
+        self._remember(provider, stored_key)
         return False
 
     def forget(self, provider: str) -> None:

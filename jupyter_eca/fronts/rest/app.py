@@ -150,7 +150,7 @@ def list_operations(handlers: Handlers) -> Sequence[Operation]:
             "POST",
             "/connect/{server_id:path}",
             handlers.connect,
-            rest.ConnectResult,
+            rest.Connected,
             "Connect one tool server: the model gets its tools and no others. A new conversation begins.",
             errors={404: "There is no such server.", 502: "The server does not start; the one before stays connected."},
         ),

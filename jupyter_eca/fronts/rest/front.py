@@ -153,7 +153,7 @@ class RestFront:
             return rest.ConnectionStatus(connected=False, server_id=None, tools=())
         return rest.ConnectionStatus(connected=True, server_id=server.name, tools=self._list_tools(server))
 
-    async def connect(self, name: str) -> rest.ConnectResult:
+    async def connect(self, name: str) -> rest.Connected:
         """Start a server, and connect it in place of the current server. Clients that name no chat get a new one.
 
         Raises: UnknownServer, NotConnected.
@@ -172,7 +172,7 @@ class RestFront:
                 self._release_server()
                 self._started = was_stopped
             self._connected, self._chat = name, uuid.uuid4().hex
-            return rest.ConnectResult(server_id=name, server_name=name, tools=self._list_tools(server))
+            return rest.Connected(server_id=name, server_name=name, tools=self._list_tools(server))
 
     async def disconnect(self) -> None:
         """Disconnect the current server. The chats have no tools then."""
