@@ -36,8 +36,7 @@ from jupyter_eca.protocol.event import merge_pieces
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from jupyter_eca.protocol.content import Content
-    from jupyter_eca.protocol.event import Event
+    from jupyter_eca.protocol.event import Event, Person
 
 _HEADINGS = {Role.USER: "## You", Role.ASSISTANT: "## Assistant"}
 
@@ -90,18 +89,18 @@ def _split_blocks(title: str, events: Iterable[Event]) -> Iterator[tuple[Role, s
     """Yield the blocks of the document as Markdown, each with a role: ASSISTANT for the text of answers, SYSTEM for
     everything else."""
     yield Role.SYSTEM, f"# {' '.join(title.split())}"
-    speaker = Role.SYSTEM
+    speaker = ""
     merged = merge_pieces(events)
     runs: dict[str, ToolCallRunContent] = {}
     for event in merged:
         if isinstance(event.content, ToolCallRunContent):
             # If the call waits for one before it, it is sent again after the approval.
             runs.setdefault(event.content.id, event.content)
-        if not (text := _as_text(event.content, runs)):
+        if not (text := _as_text(event, runs)):
             continue
-        if event.role is not speaker and event.role in _HEADINGS:
-            speaker = event.role
-            yield Role.SYSTEM, _HEADINGS[speaker]
+        if (heading := _make_heading(event)) not in {"", speaker}:
+            speaker = heading
+            yield Role.SYSTEM, heading
         is_answer = event.role is Role.ASSISTANT and isinstance(event.content, TextContent)
         yield (Role.ASSISTANT if is_answer else Role.SYSTEM), _quote(text) if event.role is Role.SYSTEM else text
     if costs := _format_costs(merged):
@@ -120,17 +119,27 @@ def _format_costs(events: Iterable[Event]) -> str:
     return "\n".join(["---", "", *lines]) if lines else ""
 
 
-def _as_text(content: Content, runs: Mapping[str, ToolCallRunContent]) -> str:
-    """Return a content as Markdown; empty for a content that is not exported. `runs` has the calls so far by their
-    ids, as they were when their arguments were complete."""
+def _make_heading(event: Event) -> str:
+    """Return the heading of a person's messages or of the answers; empty for an event that belongs to what is above it.
+    Where the server tells its users apart, the messages of each have a heading of their own."""
+    if event.role is Role.USER and event.by is not None:
+        return f"## {_escape(event.by.name)}"
+    return _HEADINGS.get(event.role, "")
+
+
+def _as_text(event: Event, runs: Mapping[str, ToolCallRunContent]) -> str:
+    """Return the content of an event as Markdown; empty for a content that is not exported. `runs` has the calls so far
+    by their ids, as they were when their arguments were complete."""
+    content = event.content
     match content:
         case TextContent(text=text):
             return text.strip("\n")
         case ToolCalledContent(id=id, outputs=outputs):
             output = "\n".join(output.text for output in outputs).strip("\n")
-            return _format_call(content, _describe_run(content, runs.get(id)), output)
+            return _format_call(content, _describe_run(content, runs.get(id), event.by), output)
         case ToolCallRejectedContent(reason=reason):
-            return _format_call(content, _REASONS[reason])
+            by = f"rejected by {_escape(event.by.name)}, not run" if event.by and reason is RejectReason.USER else ""
+            return _format_call(content, by or _REASONS[reason])
         case ImageContent():
             return _format_image(content)
         case UrlContent(title=title, url=url):
@@ -141,11 +150,12 @@ def _as_text(content: Content, runs: Mapping[str, ToolCallRunContent]) -> str:
             return ""
 
 
-def _describe_run(call: ToolCalledContent, run: ToolCallRunContent | None) -> str:
-    """Return in words who has allowed a call that ran, and whether it failed."""
+def _describe_run(call: ToolCalledContent, run: ToolCallRunContent | None, by: Person | None) -> str:
+    """Return in words who has allowed a call that ran, and whether it failed. `by` is the person who has approved it.
+    It is None if the server does not tell its users apart."""
     cause = run.cause if run is not None else None
     if run is not None and run.manual_approval:
-        words = "approved"
+        words = f"approved by {_escape(by.name)}" if by else "approved"
     elif cause is not None and cause.kind == "unasked":
         words = f"{cause.agent or 'the agent'} did not ask"
     else:

@@ -89,6 +89,27 @@ async def test_a_panel_is_told_who_asked_and_who_decided(
         assert (named["user text"], named["toolCallRun"], named[ended]) == (BEN, None, ADA)
 
 
+@pytest.mark.parametrize("approved", [True, False])
+async def test_an_exported_chat_names_who_asked_and_who_decided(
+    jp_serverapp: Any, jp_ws_fetch: Fetch, jp_root_dir: Path, *, approved: bool
+) -> None:
+    async with connected(jp_ws_fetch, "ada", "ws") as ada, connected(jp_ws_fetch, "ben", "ws") as ben:
+        watcher = await Watcher.of(jp_serverapp)
+        for socket in (ada, ben):
+            assert "result" in await reply(socket, OURS)
+            await tell(socket, "initialized")
+        assert "result" in await reply(ben, prompt("write"))
+        method = "chat/toolCallApprove" if approved else "chat/toolCallReject"
+        await tell(ada, method, chatId="c", toolCallId=await waiting_call(watcher))
+        await watcher.ended()
+        watcher.events.clear()
+        assert "result" in await reply(ben, prompt("/export who.md"))
+        await watcher.ended()
+    text = (jp_root_dir / "who.md").read_text()
+    assert f"## {NAMES['ben']}\n\nwrite" in text
+    assert f"({'approved' if approved else 'rejected'} by {NAMES['ada']}" in text
+
+
 async def test_over_ahp_the_events_bear_the_names_and_the_actions_the_clients(
     jp_serverapp: Any, jp_ws_fetch: Fetch
 ) -> None:
