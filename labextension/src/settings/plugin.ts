@@ -61,9 +61,7 @@ function activate(
   app.commands.addCommand(OPEN_COMMAND, {
     label: ({ section }) =>
       (typeof section === 'string' ? sections[section] : undefined) ?? trans.__('Assistant Settings'),
-    caption: trans.__(
-      'Models and budget, MCP servers, providers, approval rules, background jobs, cost and doctor of the assistant'
-    ),
+    caption: trans.__('Models, tools, keys, approval rules, background jobs and costs of the assistant'),
     icon: assistantIcon,
     describedBy: {
       args: {

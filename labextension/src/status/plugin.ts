@@ -41,7 +41,7 @@ function activate(
   button.className = 'jp-StatusBar-TextItem eca-StatusItem';
   // The style is set here, because the style sheet is loaded later.
   button.style.cssText =
-    'background: none; block-size: 100%; border: none; color: inherit; cursor: pointer; font: inherit; padding: 0 6px';
+    'background:none;block-size:100%;border:none;color:inherit;cursor:pointer;font:inherit;padding:0 6px';
   button.addEventListener('click', () => void app.commands.execute('eca:open-panel'));
   const item = new Widget();
   item.addClass('jp-mod-highlighted');
