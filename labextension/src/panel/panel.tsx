@@ -1,7 +1,8 @@
 /**
  * Creates the panel in Lab: the session, and the environment (`Env`) through which the views use Lab.
  *
- * This module is loaded when the panel is first shown. It knows no menu and no command: those are in `plugin.ts`.
+ * This module is loaded when Lab is idle, or when the panel is first shown. It knows no menu and no command: those are
+ * in `plugin.ts`.
  * `widget/index.tsx` does the same for a panel in the output of a cell.
  */
 

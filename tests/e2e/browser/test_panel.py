@@ -288,7 +288,13 @@ def test_a_long_answer_does_not_hold_up_the_page(page: Page, lab: Lab) -> None:
     assert page.evaluate("window.longest") < 500
 
 
-def test_the_panel_is_loaded_when_it_is_first_shown(page: Page, lab: Lab) -> None:
+# Keeps what would be called when the browser has nothing else to do, until it is asked for.
+HOLD_IDLE = "() => { window.idle = []; window.requestIdleCallback = call => window.idle.push(call); }"
+
+
+def test_the_modules_of_the_panel_are_loaded_when_lab_is_idle_and_the_panel_when_it_is_shown(
+    page: Page, lab: Lab
+) -> None:
     loaded: list[Response] = []
 
     def on_response(response: Response) -> None:
@@ -299,10 +305,14 @@ def test_the_panel_is_loaded_when_it_is_first_shown(page: Page, lab: Lab) -> Non
         return sum(len(response.body()) for response in loaded)
 
     page.on("response", on_response)
+    page.add_init_script(f"({HOLD_IDLE})()")
     page.goto(lab.address(""))
     page.wait_for_function("() => window.jupyterapp?.commands?.hasCommand('eca:open-panel')", timeout=SECONDS * 1000)
     page.evaluate("() => window.jupyterapp.restored")
     before = count_bytes()
+    with page.expect_response("**/extensions/jupyter-eca/static/**"):
+        page.evaluate("() => window.idle.forEach(call => call({ didTimeout: false, timeRemaining: () => 50 }))")
+    expect(page.locator(".eca-Panel")).to_have_count(0)
     Panel.show(page)
     assert 0 < before <= 30 * 1024
     assert before < count_bytes() <= 400 * 1024
