@@ -156,7 +156,7 @@ class Host:
             store=keys,
             client_features=ChatClientFeatures(current, subscribers, catalog, chats, model_caller),
             lists_folder=places.tool_lists,
-            get_environment=lambda: catalog.without_keys(inherit_environment()),
+            get_environment=lambda: catalog.remove_keys(inherit_environment()),
         )
         self.mcp = self._make_manager(
             config,

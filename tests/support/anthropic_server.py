@@ -294,7 +294,7 @@ def _block(body: Json, index: int, part: ReplyPart) -> Json:
 
 
 def _pieces(part: ReplyPart, index: int) -> Iterator[Json]:
-    for delta in scripted.deltas(part, index):
+    for delta in scripted.make_deltas(part, index):
         match delta:
             case TextDelta(text=text):
                 yield {"type": "text_delta", "text": text.replace("{clock}", repr(time.monotonic()))}

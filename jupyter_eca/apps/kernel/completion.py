@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Seconds that Tab waits for an answer. After a longer wait the user would think that Tab is broken. In this time the
 # engine can build its index of files.
-PATIENCE: Final = 1.0
+ANSWER_SECONDS: Final = 1.0
 
 # A cell, or a line, that asks the assistant. `%eca?` asks IPython for help instead.
 _CELL = re.compile(r"\s*%%eca(?![\w?])")
@@ -108,7 +108,7 @@ class Completion:
             reply = self._original_do_complete(code, cursor_pos)
             return await reply if inspect.isawaitable(reply) else reply
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(ANSWER_SECONDS):
                 names = await self._request_names(await self._wait_for_client(), word)
         except (EcaError, TimeoutError):
             names = []
@@ -142,7 +142,7 @@ class Completion:
         """In a terminal, request the names that Tab shows until the next question."""
         if get_kernel(self._shell) is None:
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(ANSWER_SECONDS):
                     for mark in "/@":
                         self._suggestions[mark] = await self._request_names(client, TypedWord(mark, "", 0))
             except (EcaError, TimeoutError):

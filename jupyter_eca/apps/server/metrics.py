@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.costs.ledger import Bill
     from jupyter_eca.host.host import Host
     from jupyter_eca.host.subscribers import Again, Notice
-    from jupyter_eca.plugins.providers.catalog import Chosen
+    from jupyter_eca.plugins.providers.catalog import ChosenModel
     from jupyter_eca.protocol.event import Event
 
 _TURNS: Final = Counter("jupyter_eca_turns", "Turns that have ended, by outcome.", ["outcome"])
@@ -49,7 +49,7 @@ class MetricsCounter(SilentSubscriber):
         """Subscribe to the host."""
         host.connect(self)
 
-        def count_request(bill: Bill, chosen: Chosen, outcome: str) -> None:
+        def count_request(bill: Bill, chosen: ChosenModel, outcome: str) -> None:
             name = bill.model.partition("/")[0]
             entry = host.services.catalog.entries().get(name)
             # The user may have given a provider any name, so that of its plug stands for it.

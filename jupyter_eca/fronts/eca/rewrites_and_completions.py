@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.model.request import ModelRequest
     from jupyter_eca.host.host import Host
-    from jupyter_eca.plugins.providers.catalog import Chosen
+    from jupyter_eca.plugins.providers.catalog import ChosenModel
     from jupyter_eca.protocol.base import Model
 
 _log = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ class CursorHelp:
     async def _rewrite(
         self,
         params: wire.RewritePromptParams,
-        chosen: Chosen,
+        chosen: ChosenModel,
         request: ModelRequest,
         earlier: asyncio.Task[None] | None,
     ) -> None:
@@ -131,7 +131,7 @@ class CursorHelp:
             took = round((time.monotonic() - began) * 1000)
             await self._notify(params.id, wire.RewriteFinished(total_time_ms=took))
 
-    async def _stream(self, params: wire.RewritePromptParams, chosen: Chosen, request: ModelRequest) -> None:
+    async def _stream(self, params: wire.RewritePromptParams, chosen: ChosenModel, request: ModelRequest) -> None:
         """Send the model's answer piece by piece.
 
         Raises: ProviderError, also for an empty or unfinished answer: the editor must not replace the selection by it.
@@ -212,12 +212,12 @@ class CursorHelp:
         self._newer = asyncio.get_running_loop().create_future()
         return self._newer
 
-    async def _complete_text(self, chosen: Chosen, request: ModelRequest) -> str:
+    async def _complete_text(self, chosen: ChosenModel, request: ModelRequest) -> str:
         """Return the whole answer of the model."""
         async with aclosing(self._session.host.model_caller.stream(Bill(request.model), chosen, request)) as deltas:
             return "".join([delta.text async for delta in deltas if isinstance(delta, TextDelta)])
 
-    def _choose(self, model: str) -> Chosen:
+    def _choose(self, model: str) -> ChosenModel:
         """Return the model with this full name, and its provider. Raises: RemoteError when there is no such model."""
         try:
             return self._session.host.catalog.choose(model)

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from jupyter_eca.host.costs.budgets import Budgets
     from jupyter_eca.host.costs.ledger import Bill, Ledger
     from jupyter_eca.host.services import Current
-    from jupyter_eca.plugins.providers.catalog import Chosen
+    from jupyter_eca.plugins.providers.catalog import ChosenModel
 
 
-def _ignore(bill: Bill, chosen: Chosen, outcome: str) -> None:
+def _ignore(bill: Bill, chosen: ChosenModel, outcome: str) -> None:
     """Do nothing with the end of a request."""
 
 
@@ -35,10 +35,10 @@ class ModelCaller:
         self._current = current
         self._ledger = ledger
         self._budgets = budgets
-        self.on_end: Callable[[Bill, Chosen, str], None] = _ignore
+        self.on_end: Callable[[Bill, ChosenModel, str], None] = _ignore
         """Called when a request has ended: `completed`, `stopped`, or the `FailureKind` of its failure."""
 
-    async def stream(self, bill: Bill, chosen: Chosen, request: ModelRequest) -> AsyncGenerator[Delta]:
+    async def stream(self, bill: Bill, chosen: ChosenModel, request: ModelRequest) -> AsyncGenerator[Delta]:
         """Yield the deltas (pieces) of an answer, and record its cost. `bill` says who pays, and `chosen` which model
         of which provider answers.
 

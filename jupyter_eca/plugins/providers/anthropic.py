@@ -1,7 +1,7 @@
 """The provider of Claude, and of every server that speaks the Anthropic Messages API, with the official SDK.
 
-It owns the connection: keys, clients, timeouts, and the errors of the SDK. It must not know the messages of the API:
-`messages/` does. The SDK is imported in a thread on first use, because this takes seconds.
+It owns the connection: keys, clients, timeouts, and the errors of the SDK. It must not know the form of the API's
+messages: `messages/` does. The SDK is imported in a thread on first use, because this takes seconds.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from jupyter_eca.plugins.providers.connection.sdk_clients import (
     CHECK_SECONDS,
     DIRECT,
     NO_KEY,
-    PATIENCE,
+    TIME_LIMITS,
     UNCOMPRESSED,
-    Patience,
+    TimeLimits,
     check_target,
     explain_connection_error,
     get_client,
@@ -53,12 +53,14 @@ MODELS = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5", "claude-fa
 
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
 
+# The host of Anthropic's own server.
 _VENDOR_HOST = "api.anthropic.com"
 
-_CHECK_PATIENCE = Patience(CHECK_SECONDS, CHECK_SECONDS)
+_CHECK_LIMITS = TimeLimits(CHECK_SECONDS, CHECK_SECONDS)
 
 
 def _make_client(sdk: Any, target: RequestTarget, options: dict[str, Any]) -> Any:
+    """Create the SDK's client for Anthropic's own API. See `AnthropicProvider.make_client`."""
     return sdk.AsyncAnthropic(api_key=target.key or NO_KEY, **options)
 
 
@@ -70,9 +72,9 @@ class AnthropicProvider:
     label: str = "Anthropic"
     key_variable: str = KEY_VARIABLE
     rank: int | None = 10
-    patience: Patience = PATIENCE
+    time_limits: TimeLimits = TIME_LIMITS
     priced_as: str = "anthropic"
-    """The name of the price list, "" for none."""
+    """The provider whose prices count, by its name in the table of prices; "" for none."""
     make_client: Callable[[Any, RequestTarget, dict[str, Any]], Any] = _make_client
     """Creates a client of the SDK, with the options that all clients get. The SDK has another class of clients for each
     cloud. This function is called in a thread."""
@@ -91,17 +93,17 @@ class AnthropicProvider:
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
         """Return the JSON that `stream` sends."""
-        chosen = settings.models.get(model, ModelConfig())
-        model_id = chosen.model_name or model
+        model_config = settings.models.get(model, ModelConfig())
+        model_id = model_config.model_name or model
         # Other servers that speak this API have no web search.
         searches = self.name == "anthropic" and settings.can_search_web(model)
-        adapted_request = adapt_to(request, find_modalities(model_id, chosen))
+        adapted_request = adapt_to(request, find_modalities(model_id, model_config))
         return build_body(
             model_id,
             adapted_request,
             settings.get_payload(model),
             searches=searches,
-            output_limit=chosen.output_limit,
+            output_limit=model_config.output_limit,
             # Other servers that speak this API may refuse a mark that they do not know.
             offers_hour=self.name == "anthropic" and _is_of_vendor(_find_url(settings)),
         )
@@ -109,14 +111,14 @@ class AnthropicProvider:
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         """Send a request, and yield the pieces of the answer, and its usage last. Raises: ProviderError."""
         provider = request.model.partition("/")[0]
-        chosen = settings.models.get(model, ModelConfig())
-        model_id = chosen.model_name or model
+        model_config = settings.models.get(model, ModelConfig())
+        model_id = model_config.model_name or model
         target = RequestTarget(provider, model_id, _find_url(settings), _find_key(settings, provider))
         target = check_target(target, needs_key=not settings.url, vendor=self.label)
-        patience = self.patience.configure(settings)
+        time_limits = self.time_limits.configure(settings)
         request_json = self.request_body(model, request, settings)
         reader = MessagesReader(request.model)
-        client = await get_client(self.name, target, patience, self._create_client)
+        client = await get_client(self.name, target, time_limits, self._create_client)
         import httpx2
         from anthropic import AnthropicError, AsyncStream
 
@@ -139,11 +141,11 @@ class AnthropicProvider:
                         yield delta
                 content_type = stream.response.headers.get("content-type", "")
         except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, json.JSONDecodeError) as error:
-            if not reader.complete:
+            if not reader.is_complete:
                 # `from None`, because a server may have repeated the key in its error, and a log would show the chain.
-                raise _explain(error, target, patience) from None
+                raise _explain(error, target, time_limits) from None
         else:
-            if not reader.complete:
+            if not reader.is_complete:
                 raise (
                     failures.explain_disconnect(target)
                     if "event-stream" in content_type or "eventstream" in content_type  # the second is Amazon's
@@ -157,24 +159,26 @@ class AnthropicProvider:
         target = RequestTarget(self.name, "", _find_url(settings), _find_key(settings, self.name))
         target = check_target(target, needs_key=not settings.url, vendor=self.label)
         # The client is not cached, because the key may be wrong.
-        client = await asyncio.to_thread(self._create_client, target, _CHECK_PATIENCE)
+        client = await asyncio.to_thread(self._create_client, target, _CHECK_LIMITS)
         async with client:
-            await _check_key(client, target, _CHECK_PATIENCE, settings)
+            await _check_key(client, target, _CHECK_LIMITS, settings)
 
     async def warm(self, provider: str, settings: ProviderConfig) -> None:
         """Import the SDK and open a connection, so that the first request need not wait. Raises: ProviderError."""
         target = RequestTarget(provider, "", _find_url(settings), _find_key(settings, provider))
         target = check_target(target, needs_key=not settings.url, vendor=self.label)
-        patience = self.patience.configure(settings)
+        time_limits = self.time_limits.configure(settings)
         # The request of the check opens the connection, which is kept for the first question.
-        client = await get_client(self.name, target, patience, self._create_client)
-        await _check_key(client, target, patience, settings)
+        client = await get_client(self.name, target, time_limits, self._create_client)
+        await _check_key(client, target, time_limits, settings)
 
-    def _create_client(self, target: RequestTarget, patience: Patience) -> AsyncAnthropic:
+    def _create_client(self, target: RequestTarget, time_limits: TimeLimits) -> AsyncAnthropic:
         """Create a client of the SDK for a server. Blocks: the first import takes seconds."""
         sdk = importlib.import_module("anthropic")
         redaction.install_log_filter()
-        timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
+        timeout = sdk.Timeout(
+            time_limits.idle_seconds, connect=time_limits.connect_seconds, pool=time_limits.connect_seconds
+        )
         http = sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=DIRECT) if is_on_this_machine(target.url) else None
         options = {
             "base_url": target.url,
@@ -187,20 +191,20 @@ class AnthropicProvider:
 
 
 async def _check_key(
-    client: AsyncAnthropic, target: RequestTarget, patience: Patience, settings: ProviderConfig
+    client: AsyncAnthropic, target: RequestTarget, time_limits: TimeLimits, settings: ProviderConfig
 ) -> None:
     """Check the key with the cheapest request. Its answer is not read. Raises: ProviderError."""
     import httpx2
     from anthropic import AnthropicError
 
-    options: Any = {"params": {"limit": 1}, "headers": settings.get_headers(""), "timeout": _CHECK_PATIENCE.idle}
+    options: Any = {"params": {"limit": 1}, "headers": settings.get_headers(""), "timeout": _CHECK_LIMITS.idle_seconds}
     try:
         await client.get("/v1/models", cast_to=object, options=options)
     except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, json.JSONDecodeError) as error:
-        raise _explain(error, target, patience) from None
+        raise _explain(error, target, time_limits) from None
 
 
-def _explain(error: Exception, target: RequestTarget, patience: Patience) -> ProviderError:
+def _explain(error: Exception, target: RequestTarget, time_limits: TimeLimits) -> ProviderError:
     """Return the error to show for an error of the SDK."""
     from anthropic import APIConnectionError, APIStatusError
 
@@ -208,7 +212,7 @@ def _explain(error: Exception, target: RequestTarget, patience: Patience) -> Pro
     return (
         _explain_status(cause, target)
         if isinstance(cause, APIStatusError)
-        else explain_connection_error(cause, target, patience)
+        else explain_connection_error(cause, target, time_limits)
     )
 
 
@@ -224,7 +228,7 @@ def _explain_status(error: APIStatusError, target: RequestTarget) -> ProviderErr
 
 
 def _find_key(settings: ProviderConfig, provider: str) -> str:
-    """Return the configured key, else the one of the environment; "" for none."""
+    """Return the configured key, or else the key in the environment; "" for none."""
     configured = settings.read_key()
     if configured or settings.foreign_address or (settings.url and provider != "anthropic"):
         return configured  # the key for Anthropic is not sent to other servers
@@ -237,7 +241,7 @@ def _find_url(settings: ProviderConfig) -> str:
 
 
 def _is_of_vendor(url: str) -> bool:
-    """Return whether a URL is of Anthropic itself, rather than of another server that speaks its API."""
+    """Return whether a URL leads to Anthropic itself, and not to another server that speaks its API."""
     try:
         return urlsplit(url).hostname == _VENDOR_HOST
     except ValueError:  # no URL: the request will fail, and say so

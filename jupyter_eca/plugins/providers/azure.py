@@ -1,7 +1,7 @@
 """The provider of OpenAI's models at Azure, with their Responses API.
 
-It owns the credentials: a key, or without one the account of Microsoft Entra that the Azure tools are signed in with
-(the extra `azure`). The URL is that of the user's own resource. `openai` has the connection.
+It owns the credentials: a key, or without a key the account of Microsoft Entra with which the user is signed in to the
+Azure tools (this needs the extra `azure`). The URL is that of the user's own resource. `openai` has the connection.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ModelRequest
     from jupyter_eca.plugins.providers.connection.failures import RequestTarget
 
+# What a token of the account must allow.
 _SCOPE: Final = "https://cognitiveservices.azure.com/.default"
 
 _NO_CREDENTIALS: Final = (

@@ -2,7 +2,8 @@
 request is neutral if it is the same for all vendors, and a delta is a piece of an answer: of its text, its thoughts or
 a tool call, or what the answer has used.
 
-The other protocols here are optional abilities. It must not know a provider: `catalog` finds the plugs.
+The other protocols in this module are optional abilities of a provider. This module must not know a provider: `catalog`
+finds the plugs.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """The name that users write before the model: `echo` in `echo/parrot`. In the configuration,
-        `providers.NAME.api` with this name makes a provider of another name that this plug serves."""
+        """The name that users write before the model: `echo` in `echo/parrot`. The configuration can add a provider
+        with another name NAME that this plug serves, too: `providers.NAME.api` is then the name of this plug."""
         ...
 
     @property
@@ -36,13 +37,14 @@ class Provider(Protocol):
         ...
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
-        """Return the models that could answer now, the best first; none when this provider cannot be used here (no key,
-        no server, not installed). It asks no host but loopback, takes at most half a second, and never raises."""
+        """Return the models that could answer now, the best first. Return none when this provider cannot be used here:
+        there is no key or no server, or a package is not installed. This sends requests only to this machine, takes at
+        most half a second, and never raises an error."""
         ...
 
     def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
-        """Send a request and yield its answer. `model` is the name without the provider. Closing the generator ends the
-        request. It retries nothing: the engine does.
+        """Send a request and yield its answer. `model` is the name without the provider. When the generator is closed,
+        the request ends. A provider sends a request only once: the engine repeats it.
 
         Raises: ProviderError, whose message says what happened and what to do, never the key.
         """
@@ -82,10 +84,12 @@ class Keyed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A provider that is known by name."""
+    """A provider that is known by name, so that a user only has to enter a key."""
 
     label: str
+    """The name that people know."""
     settings: ProviderConfig
+    """Its URL, its models and other settings. The user's own settings override them."""
     variable: str = ""
     """The environment variable where the vendor's own tools look for a key, if it is not named after the provider."""
     free: bool = False
@@ -130,7 +134,7 @@ class SignsInByDevice(Protocol):
 @runtime_checkable
 class Serves(Protocol):
     """A plug that serves several known providers, because their servers speak the same API. For example, the plug
-    `openai-chat` serves `groq` and `mistral`. The name of the plug is that of the API, so it is no provider itself."""
+    `openai-chat` serves `google` and `mistral`. Its own name is the name of the API, and not of a provider."""
 
     @property
     def presets(self) -> Mapping[str, Preset]:
@@ -155,7 +159,7 @@ class MayLackTools(Protocol):
     """A provider some of whose models cannot call tools."""
 
     def calls_tools(self, model: str, settings: ProviderConfig) -> bool:
-        """Return whether the model can call tools. It reads files and never raises."""
+        """Return whether the model can call tools. This reads files, and never raises an error."""
         ...
 
 
@@ -164,7 +168,7 @@ class Bundles(Protocol):
     """A provider with a small model that runs inside this process, so that a user without a key can try it."""
 
     def describe_bundled(self) -> BundledModel:
-        """Describe the small model. It reads no file and imports nothing."""
+        """Describe the small model. This reads no file and imports nothing."""
         ...
 
 
@@ -180,8 +184,8 @@ class MayCostNothing(Protocol):
 
 @runtime_checkable
 class StandsIn(Protocol):
-    """A provider whose answers say nothing about what a real model can do. While it has the default model, `doctor`
-    tells the user how to get a real one."""
+    """A provider that only stands in for a real model. While the default model is one of this provider, the report
+    `doctor` tells the user how to get a real model."""
 
     @property
     def stand_in(self) -> str:

@@ -1,4 +1,5 @@
-"""The provider of Claude at Amazon Bedrock, with the client of Anthropic's SDK for it (the extra `bedrock`).
+"""The provider of Claude at Amazon Bedrock. It uses the client that Anthropic's SDK has for Bedrock, and needs the
+extra `bedrock`.
 
 It owns the region and the credentials of AWS: a key of Bedrock, or what the AWS tools use (variables, profiles, roles).
 The models are those of the configuration, because an account must enable each one. Everything else is the Messages API:
@@ -54,7 +55,7 @@ class BedrockProvider:
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
         """Return the JSON that `stream` sends."""
-        return _MESSAGES.request_body(model, request, settings)
+        return _MESSAGES_PROVIDER.request_body(model, request, settings)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         """Stream as `AnthropicProvider` does, and explain errors of the credentials. Raises: ProviderError."""
@@ -62,14 +63,14 @@ class BedrockProvider:
         credential_error: type[Exception] = importlib.import_module("botocore.exceptions").BotoCoreError
 
         try:
-            async with aclosing(_MESSAGES.stream(model, request, settings)) as deltas:
+            async with aclosing(_MESSAGES_PROVIDER.stream(model, request, settings)) as deltas:
                 async for delta in deltas:
                     yield delta
         except credential_error as error:
             raise _explain_credentials(type(error).__name__) from None
 
     async def check(self, settings: ProviderConfig) -> None:
-        """Raises: ProviderError in any case, because Bedrock has no request that only checks the key."""
+        """Raise ProviderError in any case, because Bedrock has no request that only checks the key."""
         await asyncio.to_thread(_add_url, settings)
         raise ProviderError(_UNTRIED)
 
@@ -103,7 +104,7 @@ def _explain_credentials(reason: str) -> ProviderError:
 
 
 def _make_client(sdk: Any, target: RequestTarget, options: dict[str, Any]) -> Any:
-    """Make the client. Credentials are looked up first, because without any the SDK raises a bare RuntimeError."""
+    """Create the client. Credentials are looked up first, because without them the SDK only raises a RuntimeError."""
     if not target.key and importlib.import_module("boto3").Session().get_credentials() is None:
         raise _explain_credentials("none were found")
     found = _REGION.search(target.url)
@@ -114,6 +115,6 @@ def _make_client(sdk: Any, target: RequestTarget, options: dict[str, Any]) -> An
     )
 
 
-_MESSAGES: Final = AnthropicProvider(name="bedrock", label=_LABEL, priced_as="aws", make_client=_make_client)
+_MESSAGES_PROVIDER: Final = AnthropicProvider(name="bedrock", label=_LABEL, priced_as="aws", make_client=_make_client)
 
 PROVIDER = BedrockProvider()

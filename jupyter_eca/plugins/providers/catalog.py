@@ -23,7 +23,12 @@ from jupyter_eca.plugins.providers import prices
 from jupyter_eca.plugins.providers.base import HasAddress, Keyed, MayCostNothing, Provider, Serves
 from jupyter_eca.plugins.providers.credentials import api_keys
 from jupyter_eca.plugins.providers.credentials.api_keys import KeyOutcomes
-from jupyter_eca.plugins.providers.variants import ASKED_TO_THINK, find_default_thinking, merge_payloads, variants
+from jupyter_eca.plugins.providers.variants import (
+    PLUGS_WITH_DEFAULT_THINKING,
+    find_default_thinking,
+    find_variants,
+    merge_payloads,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -46,10 +51,11 @@ def find_plugs() -> dict[str, Provider]:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """The chosen provider of a model: `provider.stream(model, request, settings)` sends a request."""
+class ChosenModel:
+    """A model with its provider and settings: `provider.stream(model, request, settings)` sends a request to it."""
 
     provider: Provider
+    """The plug that sends the requests."""
     model: str
     """The name of the model, without the provider."""
     settings: ProviderConfig
@@ -57,7 +63,7 @@ class Chosen:
     free: bool = False
     """Whether the model costs nothing."""
     key_outcomes: KeyOutcomes = field(default_factory=KeyOutcomes)
-    """Gets what the request shows about the key."""
+    """Stores what the request shows about the key, for example that it is refused."""
 
     def bill(self, usage: UsageDelta) -> UsageDelta:
         """Return the usage that the provider reports, with the user's own rates if there are any."""
@@ -76,7 +82,7 @@ class CatalogEntry:
     label: str | None = None
     """The name for users. None if the provider is not known."""
     priced_as: str = ""
-    """The name of its price list, "" for none."""
+    """The provider whose prices count, by its name in the table of prices; "" for none."""
     has_address: bool = False
     """Whether its URL is known without a configuration."""
     free: bool = False
@@ -105,14 +111,16 @@ class Catalog:
     def configure(self, config: Config) -> None:
         """Use a configuration from now on. Requests under way are not changed."""
         self._config = config
-        # Why the administrator's policy does not allow some providers, by their names.
+        # The providers that the administrator's policy does not allow, each with the reason.
         self._refused: dict[str, str] = {}
         self._offers = self._resolve_offers()
-        # The places where the keys of the entries were looked up, as they were then, and the entries.
-        self._found: tuple[object, Mapping[str, CatalogEntry]] = None, {}
+        # The entries, and before them the typed keys and the environment variables with which they were made. If these
+        # have changed, the entries are made again.
+        self._cached_entries: tuple[object, Mapping[str, CatalogEntry]] = None, {}
 
     @property
     def config(self) -> Config:
+        """The configuration that is used now."""
         return self._config
 
     @property
@@ -130,12 +138,13 @@ class Catalog:
 
         A user may type in a key or set a variable at any time. Then the keys are looked up again.
         """
-        places = self._credentials and self._credentials.revision, dict(os.environ)
-        if self._found[0] != places:
-            self._found = places, {name: self._make_entry(name, *offer) for name, offer in self._offers.items()}
-        return self._found[1]
+        key_sources = self._credentials and self._credentials.revision, dict(os.environ)
+        if self._cached_entries[0] != key_sources:
+            entries = {name: self._make_entry(name, *offer) for name, offer in self._offers.items()}
+            self._cached_entries = key_sources, entries
+        return self._cached_entries[1]
 
-    def without_keys(self, environment: Mapping[str, str]) -> dict[str, str]:
+    def remove_keys(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Return the environment variables without the keys of providers, which no other program needs. A key is found
         by the name of the variable, and by its value, since a configuration may read a key from any variable."""
         names = {plug.key_variable for plug in self._plugs.values() if isinstance(plug, Keyed)}
@@ -150,8 +159,8 @@ class Catalog:
     def _resolve_offers(self) -> dict[str, tuple[Provider, Preset | None, ProviderConfig]]:
         """Return the plug, the preset and the settings of each provider. They follow from the configuration alone.
 
-        A provider is a plug itself, a preset (a server that is known by name), or one of the configuration. The key
-        `api` of the configuration names the plug; without it, the plug is that of the preset.
+        A provider is a plug itself, a preset (a server that is known by name), or an entry of the configuration. The
+        key `api` of the configuration names the plug. Without this key, the preset has the plug.
         """
         presets = {
             name: (plug, preset)
@@ -218,7 +227,8 @@ class Catalog:
         return tuple(name for name in names if not self._config.policy.find_model_refusal(name))
 
     async def default(self) -> str:
-        """Return the configured model, else the best model of the first provider that is usable here, else ""."""
+        """Return the configured model, or else the best model of the first provider that is usable here; "" if there is
+        none."""
         policy = self._config.policy
         configured = self._config.default_model
         if configured and not (policy.documents and policy.find_model_refusal(configured)):
@@ -257,8 +267,8 @@ class Catalog:
 
     def _find_variants(self, name: str, entry: CatalogEntry, model: str) -> dict[str, dict[str, Any]]:
         """Return the variants of a model by name: what each adds to a request."""
-        chosen = entry.settings.models.get(model, ModelConfig())
-        return variants(name, entry.plug.name, model, chosen, self._config)
+        model_config = entry.settings.models.get(model, ModelConfig())
+        return find_variants(name, entry.plug.name, model, model_config, self._config)
 
     def has(self, full_name: str) -> bool:
         """Return whether the provider of a full name exists. Only the provider itself knows whether it has the
@@ -272,17 +282,17 @@ class Catalog:
         entry = self.entries().get(name)
         if entry is None:
             return usage
-        chosen = entry.settings.models.get(model, ModelConfig())
+        model_config = entry.settings.models.get(model, ModelConfig())
         if entry.priced_as:
-            usage = await prices.add_price(entry.priced_as, chosen.model_name or model, usage)
+            usage = await prices.add_price(entry.priced_as, model_config.model_name or model, usage)
         elif entry.free and not model.endswith(("-cloud", ":cloud")):  # Ollama's models that do not run here
             usage = replace(usage, cost=0.0)
-        return prices.apply_own_rates(usage, chosen)
+        return prices.apply_own_rates(usage, model_config)
 
-    def choose(self, full_name: str, variant: str = "", *, thinks: bool = False) -> Chosen:
+    def choose(self, full_name: str, variant: str = "", *, thinks: bool = False) -> ChosenModel:
         """Choose the provider of a model. A variant that the model does not have is ignored, as in ECA: an agent names
-        a variant for all models that it may be used with. With `thinks` the model is asked to think also without a
-        variant. Only chats do this: nobody waits for thoughts before a completion.
+        a variant for all models that it may be used with. With `thinks`, the model is asked to think even without a
+        variant. Only chats do this, because a user who waits for a completion does not want to wait for thoughts.
 
         Raises: UnknownModel for a name that no provider serves; ProviderError for no name, and for a model that the
         administrator's policy does not allow.
@@ -301,7 +311,7 @@ class Catalog:
         entry = entries[provider]
         settings = self._add_time_limits(entry.settings)
         payload = self._find_variant(provider, entry, model, variant) if variant else None
-        if payload is None and thinks and entry.plug.name in ASKED_TO_THINK:
+        if payload is None and thinks and entry.plug.name in PLUGS_WITH_DEFAULT_THINKING:
             vendors_name = settings.models.get(model, ModelConfig()).model_name or model
             payload = find_default_thinking(entry.plug.name, vendors_name, settings.get_payload(model))
         if payload:
@@ -310,7 +320,7 @@ class Catalog:
             for vendors_name in _list_vendors_names(settings, model):
                 if refusal := self._config.policy.find_vendors_model_refusal(full_name, vendors_name):
                     raise ProviderError(refusal, kind=FailureKind.SETUP)
-        return Chosen(entry.plug, model, settings, entry.free, self.key_outcomes)
+        return ChosenModel(entry.plug, model, settings, entry.free, self.key_outcomes)
 
     def _refuse(self, full_name: str) -> str:
         """Return why the administrator's policy does not allow a model, its provider or its address; "" if it does."""
@@ -349,13 +359,13 @@ def _list_vendors_names(settings: ProviderConfig, model: str) -> Iterator[str]:
 
 def _add_payload(settings: ProviderConfig, model: str, payload: Payload) -> ProviderConfig:
     """Return the settings with a payload merged into that of a model."""
-    chosen = settings.models.get(model, ModelConfig())
-    merged = chosen.model_copy(update={"extra_payload": merge_payloads(chosen.extra_payload, payload)})
+    model_config = settings.models.get(model, ModelConfig())
+    merged = model_config.model_copy(update={"extra_payload": merge_payloads(model_config.extra_payload, payload)})
     return settings.model_copy(update={"models": {**settings.models, model: merged}})
 
 
 def _merge_settings(preset: ProviderConfig, own: ProviderConfig) -> ProviderConfig:
-    """Return our settings of a known provider with the user's settings on top. The models of both are kept."""
+    """Return our settings of a known provider, overridden by the user's settings. The models of both are kept."""
     configured = {name: getattr(own, name) for name in own.model_fields_set if name != "models"}
     return preset.model_copy(update={**configured, "models": {**own.models, **_find_missing_models(preset, own)}})
 

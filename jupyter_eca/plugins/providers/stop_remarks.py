@@ -1,4 +1,4 @@
-"""Owns the remarks to the user about an answer that ended early. All providers use the same ones."""
+"""Owns the remarks to the user about an answer that ended early. All providers use the same remarks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ FULL: Final = (
 DECLINED: Final = (
     "The model declined to answer{why}. Ask in other words, or start a new chat: this one may stay declined."
 )
+"""`{why}` is replaced by a colon and the model's own explanation, or by nothing."""
 
 
 def describe_refusal(why: str = "") -> str:

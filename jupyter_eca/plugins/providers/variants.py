@@ -8,7 +8,7 @@ Without a variant, a chat asks a Claude model to think and to show its thoughts.
 it thinks; an older model gets the smallest of our budgets. Models of other vendors think without being asked. `presets`
 has what Google's models need to show their thoughts.
 
-It must not know who has chosen a variant: `catalog` applies it.
+This module must not know who has chosen a variant: `catalog` applies it.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ if TYPE_CHECKING:
     from jupyter_eca.config.provider_schema import Payload
 
 Variants = dict[str, dict[str, Any]]
+"""What each variant adds to a request, by the name of the variant."""
 
 
-def _efforts(*names: str, **thinking: str) -> Variants:
+def _make_effort_variants(*names: str, **thinking: str) -> Variants:
     """Return a variant of Claude for each effort. `thinking` are further fields of the object `thinking`."""
     return {name: {"output_config": {"effort": name}, "thinking": {"type": "adaptive", **thinking}} for name in names}
 
 
-def _budgets(**tokens: int) -> Variants:
+def _make_budget_variants(**tokens: int) -> Variants:
     """Return a variant of Claude for each budget. The keywords are the names of the variants."""
     return {name: {"thinking": {"type": "enabled", "budget_tokens": count}} for name, count in tokens.items()}
 
 
-def _fill_efforts(**payload: Any) -> Variants:
+def _make_variants(**payload: Any) -> Variants:
     """Return a variant for each effort: the payload, with the name of the effort in place of `...`. For example
     `reasoning_effort=...` gives `{"low": {"reasoning_effort": "low"}, "medium": ..., "high": ...}`."""
 
@@ -51,7 +52,7 @@ def _fill_efforts(**payload: Any) -> Variants:
 _GOOGLE = {"google": {"thinking_config": {"thinking_level": ..., "include_thoughts": True}}}
 
 # The names of OpenAI's models that think.
-_THINKS = r"^(?:openai/)?(?:o\d|gpt-(?:[5-9]|oss)(?!.*-chat))"
+_THINKING_MODELS = r"^(?:openai/)?(?:o\d|gpt-(?:[5-9]|oss)(?!.*-chat))"
 
 # The names of Claude models, by what they accept: Opus 4.7 and all newer models, the models 4.6, and the models 4.0 to
 # 4.5. In a name, `.` and `_` count as `-`.
@@ -62,12 +63,12 @@ _CLAUDE_4 = r"(?:opus|sonnet|haiku)-4-5|opus-4-1|(?:opus|sonnet)-4(?:-0|-20\d{6}
 # For each row: the API, a pattern in the model's name, and the variants. The budgets are below the 32,000 tokens that
 # an answer may have (`messages/request.py`), so that there is room for the answer.
 _BUILT_IN: tuple[tuple[str, str, Variants], ...] = (
-    ("anthropic", _FROM_OPUS_4_7, _efforts("low", "medium", "high", "xhigh", "max", display="summarized")),
-    ("anthropic", _CLAUDE_4_6, _efforts("low", "medium", "high", "max")),
-    ("anthropic", _CLAUDE_4, _budgets(low=4_000, medium=10_000, high=20_000)),
-    ("openai-responses", _THINKS, _fill_efforts(reasoning={"effort": ..., "summary": "auto"})),
-    ("openai-chat", _THINKS, _fill_efforts(reasoning_effort=...)),
-    ("openai-chat", r"^(?:models/)?gemini-(?:[3-9]|\d\d)-", _fill_efforts(extra_body=_GOOGLE)),
+    ("anthropic", _FROM_OPUS_4_7, _make_effort_variants("low", "medium", "high", "xhigh", "max", display="summarized")),
+    ("anthropic", _CLAUDE_4_6, _make_effort_variants("low", "medium", "high", "max")),
+    ("anthropic", _CLAUDE_4, _make_budget_variants(low=4_000, medium=10_000, high=20_000)),
+    ("openai-responses", _THINKING_MODELS, _make_variants(reasoning={"effort": ..., "summary": "auto"})),
+    ("openai-chat", _THINKING_MODELS, _make_variants(reasoning_effort=...)),
+    ("openai-chat", r"^(?:models/)?gemini-(?:[3-9]|\d\d)-", _make_variants(extra_body=_GOOGLE)),
 )
 
 # For each row: the API, a pattern in the model's name, and what a chat sends without a variant. OpenAI's models think
@@ -85,14 +86,14 @@ _CLOUDS = {"azure": "openai-responses", "bedrock": "anthropic", "vertex": "anthr
 # The names of the plugs whose models may have a row in `_DEFAULTS`: those of the APIs in it, and those of the clouds
 # that accept the same requests. For all other plugs, `find_default_thinking` need not be called.
 _ASKED_APIS = {api for api, _, _ in _DEFAULTS}
-ASKED_TO_THINK = frozenset(_ASKED_APIS | {cloud for cloud, api in _CLOUDS.items() if api in _ASKED_APIS})
+PLUGS_WITH_DEFAULT_THINKING = frozenset(_ASKED_APIS | {cloud for cloud, api in _CLOUDS.items() if api in _ASKED_APIS})
 
 # Fields of a request that Anthropic refuses together with thinking. A configuration that sets one of them turns
 # thinking off.
 _REFUSED_WITH_THINKING = frozenset({"temperature", "top_k", "top_p", "tool_choice"})
 
 
-def variants(provider: str, api: str, model: str, settings: ModelConfig, config: Config) -> Variants:
+def find_variants(provider: str, api: str, model: str, settings: ModelConfig, config: Config) -> Variants:
     """Return the variants of a model by name. `settings` is the configuration of the model.
 
     Later variants replace earlier ones of the same name: first the built-in variants, then those of the key
@@ -126,8 +127,8 @@ def _find_vendors_api(api: str) -> str:
 
 
 def merge_payloads(payload: Mapping[str, Any], over: Mapping[str, Any]) -> Payload:
-    """Return a payload with the fields of `over` on top. Objects are merged. Only an object with a `type` replaces the
-    old one as a whole, because a server would refuse a mixture of two types."""
+    """Return a payload that is overridden by the fields of `over`. Objects are merged. Only an object with a `type`
+    replaces the old one as a whole, because a server would refuse a mixture of two types."""
     merged = dict(payload)
     for name, value in over.items():
         old = merged.get(name)

@@ -1,4 +1,5 @@
-"""The provider of Claude at Google Vertex AI, with the client of Anthropic's SDK for it (the extra `vertex`).
+"""The provider of Claude at Google Vertex AI. It uses the client that Anthropic's SDK has for Vertex AI, and needs the
+extra `vertex`.
 
 It owns the project, the region and the credentials of Google: what Google's own tools use ("application default
 credentials"), or an access token as the key. The models are those of the configuration, because a project must enable
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.providers.connection.failures import RequestTarget
 
 _LABEL: Final = "Google Vertex AI"
+# What the credentials must allow.
 _SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
 
 _NO_CREDENTIALS: Final = (
@@ -53,7 +55,7 @@ class VertexProvider:
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
         """Return the JSON that `stream` sends."""
-        return _MESSAGES.request_body(model, request, settings)
+        return _MESSAGES_PROVIDER.request_body(model, request, settings)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         """Stream as `AnthropicProvider` does, and explain errors of the credentials. Raises: ProviderError."""
@@ -61,14 +63,14 @@ class VertexProvider:
         credential_error: type[Exception] = importlib.import_module("google.auth.exceptions").GoogleAuthError
 
         try:
-            async with aclosing(_MESSAGES.stream(model, request, settings)) as deltas:
+            async with aclosing(_MESSAGES_PROVIDER.stream(model, request, settings)) as deltas:
                 async for delta in deltas:
                     yield delta
         except credential_error as error:
             raise ProviderError(_NO_CREDENTIALS.format(reason=type(error).__name__), kind=FailureKind.AUTH) from None
 
     async def check(self, settings: ProviderConfig) -> None:
-        """Raises: ProviderError in any case, because Vertex AI has no request that only checks the access token."""
+        """Raise ProviderError in any case, because Vertex AI has no request that only checks the access token."""
         await asyncio.to_thread(_add_url, settings)
         raise ProviderError(_UNTRIED)
 
@@ -114,6 +116,6 @@ def _make_client(sdk: Any, target: RequestTarget, options: dict[str, Any]) -> An
     )
 
 
-_MESSAGES: Final = AnthropicProvider(name="vertex", label=_LABEL, priced_as="google", make_client=_make_client)
+_MESSAGES_PROVIDER: Final = AnthropicProvider(name="vertex", label=_LABEL, priced_as="google", make_client=_make_client)
 
 PROVIDER = VertexProvider()

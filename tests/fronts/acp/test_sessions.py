@@ -106,7 +106,7 @@ async def test_prompts_modes_and_options_need_an_open_session(tmp_path: Path) ->
 async def test_sessions_are_listed_by_folder_in_pages_the_last_used_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_requests, "PAGE", 2)
+    monkeypatch.setattr(session_requests, "PAGE_SIZE", 2)
     (tmp_path / "inside").mkdir()
     async with chatting_with(tmp_path, RULES) as client:
         sessions: list[str] = []

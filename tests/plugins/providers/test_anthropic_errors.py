@@ -15,7 +15,7 @@ from jupyter_eca.config import ProviderConfig
 from jupyter_eca.errors import FailureKind, ProviderError
 from jupyter_eca.plugins.providers.anthropic import PROVIDER, AnthropicProvider
 from jupyter_eca.plugins.providers.connection import failures
-from jupyter_eca.plugins.providers.connection.sdk_clients import Patience
+from jupyter_eca.plugins.providers.connection.sdk_clients import TimeLimits
 from tests.plugins.providers.ask import KEY, answer, at, says, script, text_of
 from tests.support.anthropic_server import Fault, LoopbackAnthropic
 
@@ -199,7 +199,7 @@ async def test_an_address_that_is_none_is_refused(url: str) -> None:
 @pytest.mark.asyncio
 async def test_a_server_that_never_accepts_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.create_connection(full.getsockname()):
-        impatient = AnthropicProvider(patience=Patience(connect=0.2))
+        impatient = AnthropicProvider(time_limits=TimeLimits(connect_seconds=0.2))
         error = await failure_at(f"http://127.0.0.1:{full.getsockname()[1]}", impatient)
     assert "could not be reached in 0.2 s" in str(error)
     assert error.retryable
@@ -208,7 +208,7 @@ async def test_a_server_that_never_accepts_is_given_up() -> None:
 @pytest.mark.parametrize("stall", [0, 600])
 @pytest.mark.asyncio
 async def test_a_stream_that_falls_silent_is_given_up(stall: int) -> None:
-    error = await failure_of(Fault(stall=stall), AnthropicProvider(patience=Patience(idle=0.2)))
+    error = await failure_of(Fault(stall=stall), AnthropicProvider(time_limits=TimeLimits(idle_seconds=0.2)))
     assert "said nothing for 0.2 s" in str(error)
     assert error.retryable
 

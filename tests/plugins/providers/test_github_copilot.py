@@ -77,7 +77,7 @@ class LoopbackCopilot(LoopbackOpenAI):
 def plug(server: LoopbackOpenAI) -> CopilotProvider:
     made = PROVIDER
     return CopilotProvider(
-        made.name, made.api, made.presets, made.rank, made.label, github=server.url, exchange=server.url
+        made.name, made.api, made.presets, made.rank, made.label, github_url=server.url, exchange_url=server.url
     )
 
 

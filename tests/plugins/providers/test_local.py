@@ -24,10 +24,10 @@ from jupyter_eca.plugins.providers.local import (
     PROMPT_TOKENS,
     PROVIDER,
     LocalProvider,
-    deltas,
     find_bundled_weights,
     generate,
     load,
+    make_deltas,
 )
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def test_what_is_kept_of_a_history_fits_or_is_one_message(sizes: list[int], room
 def test_a_thinking_model_is_heard_thinking() -> None:
     thought = {"choices": [{"delta": {"reasoning_content": "Hm."}, "finish_reason": None}]}
     spoken = {"choices": [{"delta": {"content": "Yes."}, "finish_reason": None}]}
-    assert [*deltas(thought), *deltas(spoken, thinking=True)] == [
+    assert [*make_deltas(thought), *make_deltas(spoken, thinking=True)] == [
         ReasoningDelta("Hm."),
         ReasoningEnd(),
         TextDelta("Yes."),
@@ -127,7 +127,7 @@ def test_a_thinking_model_is_heard_thinking() -> None:
 
 
 def test_an_answer_cut_off_at_its_limit_says_so() -> None:
-    (remark,) = deltas({"choices": [{"delta": {}, "finish_reason": "length"}]})
+    (remark,) = make_deltas({"choices": [{"delta": {}, "finish_reason": "length"}]})
     assert isinstance(remark, Remark)
 
 

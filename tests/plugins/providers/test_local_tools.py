@@ -26,10 +26,10 @@ from jupyter_eca.plugins.providers.local import (
     TOOLS_CONTEXT_TOKENS,
     LocalProvider,
     RunOptions,
-    deltas,
     find_bundled_weights,
     generate,
     load,
+    make_deltas,
 )
 from jupyter_eca.protocol.content import Origin
 
@@ -181,7 +181,7 @@ def end(reason: str) -> dict[str, Any]:
 
 def heard(*chunks: dict[str, Any]) -> list[Delta]:
     reading = StreamedCalls()
-    return [delta for chunk in chunks for delta in deltas(chunk, calls=reading)]
+    return [delta for chunk in chunks for delta in make_deltas(chunk, calls=reading)]
 
 
 def test_a_call_is_handed_on_when_it_is_whole() -> None:
@@ -241,7 +241,7 @@ def test_every_tool_of_ours_makes_a_grammar_and_nothing_is_written_to_a_notebook
     assert len(ours) > 20
     file = find_bundled_weights()
     assert file is not None
-    how = RunOptions(tools=True, template=TEMPLATE.read_text())
+    how = RunOptions(gets_tools=True, template=TEMPLATE.read_text())
     said = build_messages(talk(), 2000, tiny=True, tools=True)
     assert generate(load(file, how), said, lambda _: True, as_functions(ours, all_schemas=False)) is None
     assert capfd.readouterr().err == ""

@@ -2,8 +2,9 @@
 of a chunk are ignored.
 
 Servers differ in this API. A new call begins with another index or another id, or with a name after complete arguments:
-some servers give all calls of a reply the same index, and some send no ids. It must not know a connection:
-`providers.openai` does. `request` builds the request.
+some servers give all calls of a reply the same index, and some send no ids.
+
+This module must not know a connection: `providers.openai` does. `request` builds the request.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.delta import ReasoningDelta, ReasoningEnd, Remark, ToolCallDelta, UsageDelta
-from jupyter_eca.plugins.providers.completions.thinking_tags import Tags
+from jupyter_eca.plugins.providers.completions.thinking_tags import ThinkingTags
 from jupyter_eca.plugins.providers.messages.request import seal
 from jupyter_eca.plugins.providers.stop_remarks import TOO_LONG, describe_refusal
 
@@ -32,6 +33,7 @@ class _Call:
     """A tool call, while it is streamed."""
 
     id: str
+    """The server's id of the call, "" for none."""
     arguments: str = ""
     """The JSON of its arguments so far."""
 
@@ -51,24 +53,26 @@ class CompletionsReader:
     model: str
     """The full name of the model."""
     settings: ProviderConfig
-    complete: bool = False
+    """The settings of the provider, which may name the tags of thoughts."""
+    is_complete: bool = False
     """Whether the server has sent the end of the answer."""
-    failed: tuple[str, str] | None = None
+    error: tuple[str, str] | None = None
     """Always None: the SDK recognizes the errors of this API."""
     _calls: list[_Call] = field(default_factory=list[_Call])
     """The calls so far, in their order."""
     _call_indexes: dict[int | str, int] = field(default_factory=dict["int | str", int])
     """The place in `_calls` of the newest call, by the server's index, or by its id if the server sends no index."""
     _thought_field: str = ""
-    """The field in which the server sends the thought that goes on now; "" when there is none."""
+    """The field in which the server sends the thought that is not complete yet; "" when there is none."""
     _refusal: str = ""
     """The model's explanation why it refuses to answer."""
     _usage: dict[str, Any] | None = None
-    _tags: Tags = field(init=False)
+    """The tokens that the server has counted, None before that."""
+    _tags: ThinkingTags = field(init=False)
     """Finds thoughts that the model writes into its text between tags."""
 
     def __post_init__(self) -> None:
-        self._tags = Tags(self.settings.think_tag_start, self.settings.think_tag_end)
+        self._tags = ThinkingTags(self.settings.think_tag_start, self.settings.think_tag_end)
 
     def take(self, event: Any) -> Iterable[Delta]:
         """Return the deltas of a chunk."""
@@ -138,13 +142,13 @@ class CompletionsReader:
             yield from self._tags.take(text)
 
     def _read_thought(self, name: str, thought: str) -> Iterator[Delta]:
-        """Read a piece of a thought. `name` is its field; for "" a space is noted, which is no field but not empty."""
+        """Read a piece of a thought. `name` is its field, "" for a thought that has no field of its own."""
         if thought:
-            self._thought_field = name or " "
+            self._thought_field = name or " "  # not empty, so that `_end_thoughts` knows that there is a thought
             yield ReasoningDelta(thought)
 
     def _end_thoughts(self) -> Iterator[Delta]:
-        """End the thought that goes on now. Its signature is the field in which the thought is sent back."""
+        """End the thought that is not complete yet. Its signature is the field in which the thought is sent back."""
         if self._thought_field:
             yield ReasoningEnd(seal(self.model, self._thought_field.strip()))
             self._thought_field = ""
@@ -172,9 +176,9 @@ class CompletionsReader:
         return seal(self.model, json.dumps(content)) if isinstance(content, dict) and content else ""
 
     def _read_end(self, reason: str) -> Iterator[Delta]:
-        """Read why the answer ended. Only `length` and `content_filter` are reliable, because servers often send a
-        wrong reason. With any other reason, the engine decides by the deltas alone."""
-        self.complete = True
+        """Read the reason why the answer ended. Only `length` and `content_filter` are reliable, because servers often
+        send a wrong reason. For any other reason, the engine decides by the deltas alone."""
+        self.is_complete = True
         yield from self._end_thoughts()
         yield from self._tags.finish()
         if reason == "length":

@@ -1,11 +1,11 @@
 """Builds the JSON of a request to OpenAI's Chat Completions API from a neutral request, which is the same for all
 vendors. Pure.
 
-It has only what all servers understand, because each server refuses something else, and would refuse every later
+A request has only what all servers understand, because each server refuses something else, and would refuse every later
 request of the chat. So a message with nothing but text is a string, each call is answered in the next messages, and ids
 are as short as the strictest server needs them (Mistral: nine letters and digits).
 
-It must not know a connection: `providers.openai` does. `events` reads the answer.
+This module must not know a connection: `providers.openai` does. `events` reads the answer.
 """
 
 from __future__ import annotations
@@ -40,28 +40,33 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, ToolSpec
 
 Block = dict[str, Any]
+"""A JSON object of the API: a message, or a part of one."""
 
+# The characters that the name of a tool must not have, and the form of an id that all servers accept.
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 _ID = re.compile(r"[a-zA-Z0-9]{9}")
 
 # The names of OpenAI's models that think.
-THINKS = re.compile(r"(?:^|/)(?:o\d|gpt-(?:[5-9]|\d\d)(?!.*-chat))")
+THINKING_MODELS = re.compile(r"(?:^|/)(?:o\d|gpt-(?:[5-9]|\d\d)(?!.*-chat))")
 
-# The names of Google's models at Google's own endpoint, and Google's signature for a call that another model made.
-_SIGNS = re.compile(r"(?:models/)?gemini-(?:[3-9]|\d\d)")
+# The names of Google's models at Google's own endpoint, which sign their calls, and Google's signature for a call that
+# another model made.
+_SIGNING_MODELS = re.compile(r"(?:models/)?gemini-(?:[3-9]|\d\d)")
 UNSIGNED = "skip_thought_signature_validator"
 
 
-def build_body(model_id: str, request: ModelRequest, extra: Payload, chosen: ModelConfig) -> Block:
+def build_body(model_id: str, request: ModelRequest, extra: Payload, model_config: ModelConfig) -> Block:
     """Return the JSON of `POST /v1/chat/completions`. `extra` is the `extraPayload`: its keys override the others, and
     null removes a key."""
-    payload: Block = {"model": model_id, "messages": _make_messages(request, chosen.reasoning_history, model_id)}
+    payload: Block = {"model": model_id, "messages": _make_messages(request, model_config.reasoning_history, model_id)}
     if request.tools:
         payload["tools"] = [_make_tool(tool) for tool in request.tools]
     payload["stream_options"] = {"include_usage": True}
-    if chosen.output_limit and not extra.keys() & {"max_tokens", "max_completion_tokens"}:
+    if model_config.output_limit and not extra.keys() & {"max_tokens", "max_completion_tokens"}:
         # OpenAI's models that think refuse `max_tokens`, and many other servers know nothing else.
-        payload["max_completion_tokens" if THINKS.search(model_id) else "max_tokens"] = chosen.output_limit
+        payload["max_completion_tokens" if THINKING_MODELS.search(model_id) else "max_tokens"] = (
+            model_config.output_limit
+        )
     return {name: value for name, value in {**payload, **extra}.items() if value is not None} | {"stream": True}
 
 
@@ -161,8 +166,8 @@ def _from_user(message: ChatMessage) -> Iterator[Block]:
 
 
 def _from_assistant(message: ChatMessage, model: str, signed: Mapping[str, Block]) -> Iterator[Block]:
-    """Yield the messages for one of the assistant. `model` is the model that gets its thoughts back, in the field in
-    which it sent them; "" for no thoughts. `signed` are the signatures of calls, by the call's id."""
+    """Yield the messages for one message of the assistant. `model` is the model that gets its thoughts back, in the
+    field in which it sent them; "" for no thoughts. `signed` are the signatures of calls, by the call's id."""
     calls = [
         {
             "id": _make_id(part.id),
@@ -192,7 +197,7 @@ def _find_signatures(message: ChatMessage, model: str, model_id: str) -> dict[st
     has a special signature for calls that another model made."""
     calls = [part for part in message.parts if isinstance(part, ToolUsePart)]
     found = {part.id: json.loads(content) for part in calls if (content := unseal(model, part.signature))}
-    if calls and not found and _SIGNS.match(model_id):
+    if calls and not found and _SIGNING_MODELS.match(model_id):
         found[calls[0].id] = {"google": {"thought_signature": UNSIGNED}}
     return {id: {"extra_content": content} for id, content in found.items()}
 

@@ -1,7 +1,7 @@
 """Splits the thoughts that a model writes between tags, such as `<think>`, from its answer. Pure.
 
-The text comes in pieces, and a piece may end in the middle of a tag. It must not know an API: `completions.events` uses
-it.
+The text comes in pieces, and a piece may end in the middle of a tag. This module must not know an API:
+`completions.events` uses it.
 """
 
 from __future__ import annotations
@@ -30,12 +30,16 @@ class _Place(Enum):
 
 
 @dataclass(slots=True)
-class Tags:
-    """The tags of one answer. They count only at the very beginning of an answer: later ones are a part of it."""
+class ThinkingTags:
+    """Finds the tags in one answer. Tags count only at the very beginning of an answer. Later tags are a part of the
+    answer."""
 
     start: str
+    """The tag before the thoughts, "" if the model writes no tags."""
     end: str
+    """The tag after the thoughts."""
     _place: _Place = _Place.START
+    """Where the next text belongs."""
     _held: str = ""
     """Text that may be a part of a tag, and waits for the next piece."""
 
@@ -44,9 +48,9 @@ class Tags:
         self._held += text
         deltas: list[Delta] = []
         if self._place is _Place.START:
-            self._begin()
+            self._look_for_start()
         if self._place is _Place.INSIDE:
-            deltas += self._think()
+            deltas += self._read_thoughts()
         if self._place is _Place.AFTER and self._held.strip():
             self._held, self._place = self._held.lstrip(), _Place.ANSWER
         if self._place is _Place.ANSWER and self._held:
@@ -61,7 +65,7 @@ class Tags:
             return []
         return [ReasoningDelta(held) if self._place is _Place.INSIDE else TextDelta(held)]
 
-    def _begin(self) -> None:
+    def _look_for_start(self) -> None:
         """Decide whether the answer begins with the start tag, as soon as enough text is there."""
         text = self._held.lstrip()
         if self.start and self.end and text.startswith(self.start):
@@ -69,7 +73,7 @@ class Tags:
         elif not (self.start and self.end and self.start.startswith(text)):
             self._place = _Place.ANSWER
 
-    def _think(self) -> list[Delta]:
+    def _read_thoughts(self) -> list[Delta]:
         """Return the thoughts up to the end tag. Characters at the end that may begin this tag are held back."""
         thought, tag, rest = self._held.partition(self.end)
         if tag:

@@ -4,8 +4,8 @@ Each error is a `ProviderError` with a kind, and with a message that says what h
 status 402 gives the kind QUOTA and the message "https://… wants to be paid. Add credit to the account, or choose
 another model."
 
-It must not know an SDK: each provider, and `sdk_clients` for connections, calls a function here for an error of its
-SDK.
+This module must not know an SDK. Each provider calls a function of this module for an error of its SDK, and
+`sdk_clients` for errors of connections.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ _KIND_BY_STATUS = {
     529: FailureKind.OVERLOADED,
 }
 
-# The seconds from which the message names the time to wait.
-_MIN_NAMED_WAIT = 60
+# If the time to wait is longer than this, the message names it.
+_MIN_NAMED_WAIT_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +153,8 @@ def explain_refusal(
 ) -> ProviderError:
     """Return the error for a request that the server refused.
 
-    `kind` is the API's error type, "" if something else than the API has answered. `temporary` is whether the server
-    says that a retry is useful, None if it says nothing. `retry_after` are the seconds to wait.
+    `kind` is the API's error type, "" if something else than the API has answered. `temporary` says whether the server
+    considers a retry useful, None if it does not say. `retry_after` are the seconds to wait.
     """
     if kind == _QUOTA_USED_UP or (status == 400 and _NO_CREDIT.search(server_message)):
         status = 402  # OpenAI sends 429, but a retry does not help
@@ -167,7 +167,7 @@ def explain_refusal(
     message = target.fill_in(
         _TOO_LONG if failure is FailureKind.CONTEXT else _choose_sentence(target, status, kind), status, server_message
     )
-    if retry_after is not None and retry_after > _MIN_NAMED_WAIT:
+    if retry_after is not None and retry_after > _MIN_NAMED_WAIT_SECONDS:
         message += _WAIT_SENTENCE.format(retry_after / 60)
     retryable = is_temporary if temporary is None else temporary
     return ProviderError(message, status=status, kind=failure, retryable=retryable, retry_after=retry_after)

@@ -1,4 +1,5 @@
-"""Reads from the headers of an answer when a server that takes no more requests can be asked again. Pure.
+"""Finds out from the headers of an answer how long to wait before a server that takes no more requests is asked again.
+Pure.
 
 It must not wait or retry: the engine does.
 """
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The headers that say when a limit is reset, and the end of the header that says how much of the limit is left.
+# The headers that say when a limit is reset. For the end of such a header, the end of the header that says how much of
+# the limit is left.
 _RESET = re.compile(r"anthropic-ratelimit-[\w-]+-reset|x-ratelimit-reset(?:-requests|-tokens)?", re.IGNORECASE)
 _LEFT = {"-reset-requests": "-remaining-requests", "-reset-tokens": "-remaining-tokens", "-reset": "-remaining"}
 
@@ -21,7 +23,7 @@ _LEFT = {"-reset-requests": "-remaining-requests", "-reset-tokens": "-remaining-
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
-# Larger numbers are a time since the epoch and not a span: this one is in the year 2001.
+# A larger number is a time since the epoch (1970), and not a span. This number is a moment in the year 2001.
 _EPOCH = 1e9
 
 

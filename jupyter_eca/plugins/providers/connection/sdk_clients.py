@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from jupyter_eca.config import ProviderConfig
     from jupyter_eca.plugins.providers.connection.failures import RequestTarget
 
-# The seconds to wait for a connection, which could otherwise hang for minutes, and for the next data. Both are the same
-# in ECA 3.12. The APIs send a ping every few seconds, so after such a long silence the server is gone.
+# The seconds to wait for a connection, which could otherwise hang for minutes, and the seconds to wait for the next
+# data. Both are the same in ECA 3.12. The APIs send a ping every few seconds, so a server that is silent for such a
+# long time does not answer any more.
 CONNECT_SECONDS = 15.0
 IDLE_SECONDS = 120.0
 
@@ -55,32 +56,35 @@ _FOREIGN = (
 )
 
 
-class Closing(Protocol):
+class ClosableClient(Protocol):
     """A client that can be closed."""
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Close all connections."""
+        ...
 
 
-Client = TypeVar("Client", bound=Closing)
+Client = TypeVar("Client", bound=ClosableClient)
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """The time limits of a client, in seconds."""
+class TimeLimits:
+    """The time limits of a client."""
 
-    connect: float = CONNECT_SECONDS
+    connect_seconds: float = CONNECT_SECONDS
     """How long to wait for a connection."""
-    idle: float = IDLE_SECONDS
+    idle_seconds: float = IDLE_SECONDS
     """How long to wait for the next data."""
 
-    def configure(self, settings: ProviderConfig) -> Patience:
+    def configure(self, settings: ProviderConfig) -> TimeLimits:
         """Return the limits of the configuration, with these as defaults."""
-        return Patience(
-            settings.connect_timeout_seconds or self.connect, settings.stream_idle_timeout_seconds or self.idle
+        return TimeLimits(
+            settings.connect_timeout_seconds or self.connect_seconds,
+            settings.stream_idle_timeout_seconds or self.idle_seconds,
         )
 
 
-PATIENCE = Patience()
+TIME_LIMITS = TimeLimits()
 
 
 def check_target(target: RequestTarget, *, needs_key: bool, vendor: str) -> RequestTarget:
@@ -121,15 +125,17 @@ def check_own_address(settings: ProviderConfig, vendor: str) -> None:
         raise ProviderError(_FOREIGN.format(vendor=vendor), kind=failures.classify_status(401)[0])
 
 
-def explain_connection_error(cause: BaseException | None, target: RequestTarget, patience: Patience) -> ProviderError:
+def explain_connection_error(
+    cause: BaseException | None, target: RequestTarget, time_limits: TimeLimits
+) -> ProviderError:
     """Return the error to show for an error of the connection."""
     import httpx2
 
     match cause:
         case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
-            return failures.explain_connect_timeout(target, patience.connect)
+            return failures.explain_connect_timeout(target, time_limits.connect_seconds)
         case httpx2.TimeoutException():
-            return failures.explain_stall(target, patience.idle)
+            return failures.explain_stall(target, time_limits.idle_seconds)
         case httpx2.ConnectError() | httpx2.ProxyError():
             return failures.explain_unreachable(target, cause)
         case httpx2.HTTPError() | httpx2.StreamError():
@@ -140,18 +146,18 @@ def explain_connection_error(cause: BaseException | None, target: RequestTarget,
 
 # The cached clients, so that a turn with many requests makes one connection. The event loop is a part of the key,
 # because a connection belongs to one loop. Each client is stored with the generator that closes it.
-_ClientKey = tuple[asyncio.AbstractEventLoop, str, str, str, Patience]
-_clients: dict[_ClientKey, tuple[Closing, AsyncGenerator[None]]] = {}
+_ClientKey = tuple[asyncio.AbstractEventLoop, str, str, str, TimeLimits]
+_clients: dict[_ClientKey, tuple[ClosableClient, AsyncGenerator[None]]] = {}
 
 
 async def get_client(
-    sdk: str, target: RequestTarget, patience: Patience, make: Callable[[RequestTarget, Patience], Client]
+    sdk: str, target: RequestTarget, time_limits: TimeLimits, make: Callable[[RequestTarget, TimeLimits], Client]
 ) -> Client:
     """Return the cached client, or make one. `make` runs in a thread, because the first import of an SDK takes
     seconds."""
-    key = (asyncio.get_running_loop(), sdk, target.url, target.key, patience)
+    key = (asyncio.get_running_loop(), sdk, target.url, target.key, time_limits)
     if key not in _clients:
-        new_client = await asyncio.to_thread(make, target, patience)
+        new_client = await asyncio.to_thread(make, target, time_limits)
         if key in _clients:
             await new_client.close()  # another request was quicker
         else:

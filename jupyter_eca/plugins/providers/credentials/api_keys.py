@@ -1,5 +1,5 @@
-"""Decides which key a provider gets: first the one of the configuration, then the one that the user has signed in with,
-then the one of the environment. `KeyOutcomes` remembers, in memory only, what requests have shown about each key.
+"""Decides which key a provider gets: the key in the configuration, or else the key with which the user has signed in,
+or else the key in the environment. `KeyOutcomes` remembers, in memory only, what requests have shown about each key.
 
 It must not store a key: `config.credentials` does. `catalog` asks for the keys.
 """
@@ -78,12 +78,13 @@ def _with_key(settings: ProviderConfig, key: str, url: str | None) -> ProviderCo
     return settings.model_copy(update={"key": SecretStr(key), "url": url})
 
 
-# Other failures, such as a lost connection, show nothing about the key.
+# What a failed request shows about the key. Other failures, such as a lost connection, show nothing about it.
 _FAILURES = {FailureKind.AUTH: TrialOutcome.REFUSED, FailureKind.QUOTA: TrialOutcome.NO_CREDIT}
 
 
 class KeyOutcomes:
-    """The outcomes of one host. Another key or another URL of a provider has an outcome of its own."""
+    """What requests of one host have shown about keys: whether they work, are refused, or have no credit. Each key and
+    URL of a provider has an outcome of its own."""
 
     def __init__(self) -> None:
         # By URL and key.

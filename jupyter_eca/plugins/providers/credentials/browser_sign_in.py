@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
     from jupyter_eca.mcp_client.sign_in import Browser, SignInAttempt
 
-# The seconds to wait for the user to come back. A port may be open meanwhile.
+# The seconds to wait until the browser comes back. A port may be open meanwhile.
 AWAY_SECONDS: Final = 600.0
+# The seconds that the provider has to exchange the code for a key.
 _EXCHANGE_SECONDS: Final = 15.0
 # The characters of a provider's refusal that are shown.
 _MAX_REASON_CHARS: Final = 200
@@ -86,7 +87,7 @@ class BrowserSignIn:
         of our own is named `localhost`. A page of Jupyter keeps its name, because the login cookie belongs to that
         name.
         """
-        landing = self.attempt.landing
+        landing = self.attempt.landing  # the page to which the browser comes back
         back = landing.address
         if landing.needs_no_cookie:
             back = back.replace("://127.0.0.1:", "://localhost:", 1)
@@ -100,7 +101,7 @@ class BrowserSignIn:
         return urlsplit(self.url)._replace(path="/auth", query=urlencode(query), fragment="").geturl()
 
     async def run(self, user: User, keep: Callable[[str], Awaitable[str | None]]) -> None:
-        """Run the sign-in to its end. `keep` stores the key, and returns a remark for the user, None for none."""
+        """Run the sign-in to its end. `keep` stores the key, and returns a remark for the user; None for no remark."""
         why: str | None = OVER
         try:
             remark = await keep(await self._get_key())

@@ -1,7 +1,7 @@
 """Signs users in to providers: it lists the providers with their status, has the steps of a sign-in, and stores keys.
 
-It must not know the clients, and never returns a key. `api_keys` decides which key is used, and `browser_sign_in` has
-the sign-in with a browser.
+This module must not know the clients, and never returns a key. `api_keys` decides which key is used, and
+`browser_sign_in` has the sign-in with a browser.
 """
 
 from __future__ import annotations
@@ -80,17 +80,17 @@ class Logins:
         self,
         catalog: Catalog,
         credentials: KeyStore,
-        changed: Callable[[wire.ProviderStatus, str | None], Awaitable[None]],
+        on_change: Callable[[wire.ProviderStatus, str | None], Awaitable[None]],
     ) -> None:
-        """`changed` is called after a sign-in or sign-out, with the new status, and with the default model if there was
-        none before."""
+        """`on_change` is called after a sign-in or sign-out, with the new status, and with the default model if there
+        was none before."""
         self._catalog = catalog
         self._credentials = credentials
-        self._changed = changed
-        # The sign-ins that go on now, by provider. A sign-in with a code has no `BrowserSignIn`.
+        self._on_change = on_change
+        # The sign-ins that are not complete yet, by provider. A sign-in with a code has no `BrowserSignIn`.
         self._running: dict[str, tuple[BrowserSignIn | None, asyncio.Task[None]]] = {}
         self.until = "this server ends"
-        """When a key is gone that is kept in memory only, as a part of a sentence."""
+        """Says until when a key is kept that is only in memory, as a part of a sentence."""
 
     async def list(self) -> tuple[wire.ProviderStatus, ...]:
         """Return the status of all providers that can be used here. A provider that needs a configuration, such as
@@ -184,7 +184,7 @@ class Logins:
             self._cancel_sign_in(name)
 
     def _cancel_sign_in(self, name: str) -> None:
-        """Cancel the sign-in to a provider, if one goes on."""
+        """Cancel the sign-in to a provider, if there is one."""
         if (running := self._running.pop(name, None)) is not None:
             sign_in, task = running
             if sign_in is not None:
@@ -217,8 +217,8 @@ class Logins:
         return _MEMORY_ONLY.format(until=self.until)
 
     def _explain_persistence(self, name: str, entry: CatalogEntry) -> str:
-        """Explain how a key can be kept: in a keyring, or in a variable. A variable is no help if the URL of the
-        provider is not known."""
+        """Explain how a key can be kept: in a keyring, or in an environment variable. A variable alone is not enough if
+        the URL of the provider is not known."""
         variable, configured = entry.key.variable, self._catalog.config.providers.get(name)
         has_url = entry.has_address or (configured is not None and configured.url is not None)
         set_too = _OR_SET.format(variable=variable) if variable else ""
@@ -246,9 +246,9 @@ class Logins:
             raise LocalError(_NOT_KEPT.format(reason=error.strerror)) from error
 
     async def _announce(self, name: str, before: str) -> None:
-        """Call `changed`. `before` is the default model before the change, "" for none."""
+        """Call `on_change`. `before` is the default model before the change, "" for none."""
         default = None if before else await self._catalog.default() or None
-        await self._changed(await self.status(name), default)
+        await self._on_change(await self.status(name), default)
 
     def _find_entry(self, name: str) -> CatalogEntry:
         """Return a provider. Raises: LocalError when there is none of this name."""
@@ -290,9 +290,9 @@ class Logins:
         self, name: str, entry: CatalogEntry, models: tuple[str, ...]
     ) -> tuple[wire.ProviderModel, ...]:
         """Return the models of a provider with their abilities and prices."""
-        chosen = entry.settings.models
+        model_configs = entry.settings.models
         # The vendor's name of each model.
-        vendors = {model: (model in chosen and chosen[model].model_name) or model for model in models}
+        vendors = {model: (model in model_configs and model_configs[model].model_name) or model for model in models}
         rates = await prices.list_rates(entry.priced_as, vendors.values()) if entry.priced_as and models else {}
         toolless = await asyncio.to_thread(_find_toolless, entry, models)
         return tuple(
@@ -304,16 +304,16 @@ class Logins:
                     tools=model not in toolless,
                     web_search=entry.plug.name in _SEARCHING_PLUGS and entry.settings.can_search_web(model),
                 ),
-                cost=_choose_cost(chosen.get(model), rates.get(vendor)),
+                cost=_choose_cost(model_configs.get(model), rates.get(vendor)),
             )
             for model, vendor in vendors.items()
         )
 
 
-def _choose_cost(chosen: ModelConfig | None, listed: tuple[float, float] | None) -> wire.ModelCost | None:
+def _choose_cost(model_config: ModelConfig | None, listed: tuple[float, float] | None) -> wire.ModelCost | None:
     """Return the user's own rates, or those of the price list if there are none."""
-    if chosen is not None and chosen.cost is not None:
-        listed = chosen.cost.input, chosen.cost.output
+    if model_config is not None and model_config.cost is not None:
+        listed = model_config.cost.input, model_config.cost.output
     return None if listed is None else wire.ModelCost(input=listed[0], output=listed[1])
 
 
@@ -326,8 +326,8 @@ def _find_toolless(entry: CatalogEntry, models: tuple[str, ...]) -> frozenset[st
 
 
 def _describe_auth(entry: CatalogEntry, trial: wire.TrialOutcome | None, *, usable: bool) -> wire.ProviderAuth:
-    """Return whether the user is signed in to a provider, and where the key is from. `trial` is what is known of the
-    key, and `usable` is whether the provider has models now."""
+    """Return whether the user is signed in to a provider, and where the key is from. `trial` is what requests have
+    shown about the key. `usable` says whether the provider has models now."""
     key = entry.key
     if key.source is not None and isinstance(entry.plug, Keyed):
         variable = key.variable if key.source == "env" else None
@@ -347,7 +347,7 @@ def _describe_login(name: str, entry: CatalogEntry) -> wire.ProviderLogin:
 
 
 def _list_methods(name: str, entry: CatalogEntry, *, browser: bool = True) -> tuple[wire.LoginMethod, ...]:
-    """Return the methods of signing in. `browser` is whether the user has a browser."""
+    """Return the methods of signing in. `browser` says whether the user has a browser."""
     is_vendor = name == "openai" or (name == entry.plug.name and not isinstance(entry.plug, Serves))
     typed = wire.LoginMethod(key=MANUAL if is_vendor else API_KEY, label=_LABEL)
     if browser and isinstance(entry.plug, SignsInByDevice):

@@ -1,3 +1,3 @@
-"""Owns the requests to models inside this process as plain data: the messages, the tools, and the calls that come back.
-It must not load a model: `providers.local` does.
+"""Owns the form of requests to models that run inside this process, and of their answers: the messages, the tools, and
+the calls of tools. It must not load a model: `providers.local` does.
 """

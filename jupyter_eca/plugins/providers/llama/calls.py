@@ -5,7 +5,7 @@ to follow a grammar, which is made from the tools' schemas: the name of an exist
 reply has at most one call. The answer may still end in the middle of a call, so a call is only returned when it is
 complete.
 
-It must not cut the history: `prompt` does.
+This module must not cut the history: `prompt` does.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.delta import Delta
     from jupyter_eca.engine.model.request import ChatMessage, ToolSpec
 
+# The remark for a call that is not complete.
 _LOST = "The call of {name} was cut off at the limit of the answer and did not run. Ask for a shorter one."
 # The fields of a JSON schema whose keys are names that the schema's author has chosen. So `pattern` may be such a name.
 _FIELDS_WITH_NAMES: Final = ("properties", "patternProperties", "$defs", "definitions")
@@ -33,14 +34,14 @@ _ANY: Final = {"type": "object"}
 
 def as_functions(tools: tuple[ToolSpec, ...], *, all_schemas: bool) -> list[dict[str, Any]]:
     """Return the `tools` of a request. Without `all_schemas`, only our own tools have their schemas, and all other
-    tools accept any arguments: one schema that llama.cpp cannot turn into a grammar would fail every request."""
+    tools accept any arguments. If llama.cpp cannot make a grammar of one schema, it refuses the whole request."""
     return [
         {
             "type": "function",
             "function": {
                 "name": tool.name,
                 "description": tool.description,
-                "parameters": _without_patterns(tool.parameters)
+                "parameters": _remove_patterns(tool.parameters)
                 if all_schemas or tool.origin is Origin.NATIVE
                 else _ANY,
             },
@@ -49,17 +50,17 @@ def as_functions(tools: tuple[ToolSpec, ...], *, all_schemas: bool) -> list[dict
     ]
 
 
-def _without_patterns(schema: Any) -> Any:
+def _remove_patterns(schema: Any) -> Any:
     """Return a schema without the patterns of strings. llama.cpp knows few patterns. For each unknown one it writes to
     the standard error, which a notebook shows."""
     if isinstance(schema, list):
-        return [_without_patterns(item) for item in cast("list[Any]", schema)]
+        return [_remove_patterns(item) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
     return {
-        name: {key: _without_patterns(item) for key, item in cast("dict[str, Any]", value).items()}
+        name: {key: _remove_patterns(item) for key, item in cast("dict[str, Any]", value).items()}
         if name in _FIELDS_WITH_NAMES and isinstance(value, dict)
-        else _without_patterns(value)
+        else _remove_patterns(value)
         for name, value in cast("dict[str, Any]", schema).items()
         if not (name == "pattern" and isinstance(value, str))
     }
@@ -98,6 +99,7 @@ class StreamedCalls:
         """Add the pieces of a chunk. Yield the complete calls at the end of the answer."""
         for piece in choice["delta"].get("tool_calls") or ():
             index: int = piece["index"]
+            # The call as far as it had arrived before this piece.
             before, function = self._open.get(index, ToolCallDelta(index)), cast("dict[str, str]", piece["function"])
             self._open[index] = ToolCallDelta(
                 index,

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, Part
 
-# The bytes of a token. English text has about 4 and code 3. In other scripts there are only 1 or 2: then the server
-# refuses the prompt before it computes anything, and a shorter one is tried.
+# How many bytes a token has: about 4 in English text, and 3 in code. In other scripts it has only 1 or 2, so a prompt
+# may be longer than estimated. Then the server refuses it before it computes anything, and a shorter one is tried.
 BYTES_PER_TOKEN = 3
-# The tokens that a chat template puts around a message.
+# The tokens that a chat template (it makes the model's prompt of the messages) adds to each message.
 TOKENS_PER_MESSAGE = 8
+# The system prompt for a model that is too small for long instructions, and the sentence for a model without tools.
 SHORT_SYSTEM = "You are a small, friendly assistant inside a Jupyter notebook. Keep answers short."
 NO_TOOLS = "You have no tools here: answer from this conversation alone."
 
@@ -66,10 +67,11 @@ def find_first_kept(sizes: Sequence[int], room: int) -> int:
 
 
 def build_messages(request: ModelRequest, room: int, *, tiny: bool, tools: bool = False) -> list[dict[str, Any]]:
-    """Return the messages of a request in OpenAI's format. The oldest ones are left out, so that they have about `room`
-    tokens. After the system prompt comes a message of the user.
+    """Return the messages of a request in OpenAI's format. The oldest messages are left out, so that all have about
+    `room` tokens. After the system prompt comes a message of the user.
 
-    A `tiny` model gets a short system prompt. With `tools` the calls and their results are sent as such, else as text.
+    A `tiny` model gets a short system prompt. With `tools`, calls of tools and their results are messages of their own.
+    Otherwise they are parts of the text.
     """
     whole_system = request.system if tools else f"{request.system}\n\n{NO_TOOLS}"
     system = SHORT_SYSTEM if tiny or estimate_tokens(whole_system) > room // 4 else whole_system

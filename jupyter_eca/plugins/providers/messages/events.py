@@ -4,7 +4,7 @@ blocks are ignored.
 An answer consists of numbered blocks: texts, thoughts, tool calls and web searches. Each block has an event for its
 start, events for its pieces, and one for its end.
 
-The events are plain JSON, not the SDK's models, which would double the time for each event. It must not know a
+The events are plain JSON, not the SDK's models, which would double the time for each event. This module must not know a
 connection: `providers.anthropic` does. `request` builds the request.
 """
 
@@ -24,7 +24,7 @@ from jupyter_eca.engine.model.delta import (
     UsageDelta,
 )
 from jupyter_eca.plugins.providers.messages.citations import describe_source
-from jupyter_eca.plugins.providers.messages.request import SEARCHED, seal
+from jupyter_eca.plugins.providers.messages.request import SEARCH_PREFIX, seal
 from jupyter_eca.plugins.providers.stop_remarks import DECLINED, FULL, TOO_LONG
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class _Block:
     """The arguments of a call, if the server sends them whole at the start."""
     signature: str = ""
     """The vendor's proof that it has made a thought."""
-    pieces: bool = False
+    has_arguments: bool = False
     """Whether arguments of a tool call have arrived."""
     id: str = ""
     """The id of a call or a search."""
@@ -67,7 +67,7 @@ class MessagesReader:
 
     model: str
     """The full name of the model."""
-    complete: bool = False
+    is_complete: bool = False
     """Whether the server has sent the end of the answer."""
     _blocks: dict[int, _Block] = field(default_factory=dict[int, _Block])
     """The blocks by their number."""
@@ -93,7 +93,7 @@ class MessagesReader:
                 self._add_counts(event.get("usage"))
                 return self._end(delta)
             case {"type": "message_stop"}:
-                self.complete = True
+                self.is_complete = True
             case _:
                 pass
         return ()
@@ -111,7 +111,7 @@ class MessagesReader:
         )
 
     def _start_block(self, index: int, kind: str, block: dict[str, Any]) -> tuple[Delta, ...]:
-        """Note a block that begins, and return the deltas of what it has at its start."""
+        """Store a block that begins, and return the deltas of its content at the start."""
         new_block = _Block(kind, block.get("input"), str(block.get("signature") or ""), content=block.get("content"))
         new_block.id = str(block.get("tool_use_id") or block.get("id") or "")
         self._blocks[index] = new_block
@@ -130,11 +130,11 @@ class MessagesReader:
                 return ()
 
     def _read_piece(self, index: int, kind: str, delta: dict[str, Any]) -> tuple[Delta, ...]:
-        """Return the deltas of a piece of a block, or note the piece until the block ends."""
+        """Return the deltas of a piece of a block, or store the piece until the block ends."""
         block = self._blocks.get(index)
         match kind, delta:
             case "input_json_delta", {"partial_json": str(text)} if text and block and block.kind == "tool_use":
-                block.pieces = True
+                block.has_arguments = True
                 return (ToolCallDelta(index, arguments_text=text),)
             case "input_json_delta", {"partial_json": str(text)} if block:
                 block.text += text
@@ -150,7 +150,8 @@ class MessagesReader:
         return ()
 
     def _end_block(self, index: int, block: _Block) -> tuple[Delta, ...]:
-        """Return the deltas of what is only known when a block has ended: its signature, its sources, its search."""
+        """Return the deltas of the parts that are complete only when the block has ended: its signature, its sources,
+        its search."""
         if block.kind == "thinking":
             return (ReasoningEnd(seal(self.model, block.signature)),)
         if block.kind == "text" and block.sources:
@@ -159,8 +160,10 @@ class MessagesReader:
             return self._begin_search(block)
         if block.kind == "web_search_tool_result":
             return self._end_search(block)
-        if block.kind == "tool_use" and block.input and not block.pieces:  # some servers send it whole at the start
-            block.pieces = True
+        if (
+            block.kind == "tool_use" and block.input and not block.has_arguments
+        ):  # some servers send it whole at the start
+            block.has_arguments = True
             return (ToolCallDelta(index, arguments_text=json.dumps(block.input)),)
         return ()
 
@@ -180,16 +183,16 @@ class MessagesReader:
         second block: the answer before the pause has the first one."""
         result = {"type": "web_search_tool_result", "tool_use_id": block.id, "content": block.content}
         use = self._searches.pop(block.id, None)
-        signature = seal(self.model, SEARCHED + json.dumps([use, result] if use else [result]))
+        signature = seal(self.model, SEARCH_PREFIX + json.dumps([use, result] if use else [result]))
         return (ReasoningDelta("\n".join(_list_findings(block.content)) + "\n"), ReasoningEnd(signature))
 
     def _end_open_searches(self) -> tuple[Delta, ...]:
         """Store the searches that are under way at a pause. Their results come after the pause."""
         uses, self._searches = list(self._searches.values()), {}
-        return (ReasoningEnd(seal(self.model, SEARCHED + json.dumps(uses))),) if uses else ()
+        return (ReasoningEnd(seal(self.model, SEARCH_PREFIX + json.dumps(uses))),) if uses else ()
 
     def _end(self, delta: dict[str, Any]) -> tuple[Delta, ...]:
-        """Return a remark if the answer ended too early, or `Paused` if the vendor goes on with it later."""
+        """Return a remark if the answer ended too early, or `Paused` if the vendor continues it later."""
         match delta:
             case {"stop_reason": "pause_turn"}:
                 return (*self._end_open_searches(), Paused())
@@ -201,14 +204,14 @@ class MessagesReader:
                 explanation = ""
             case _:
                 return ()
-        return (*self._spoil_cut_call(), Remark(_CUT[reason].format(why=explanation)))
+        return (*self._invalidate_cut_call(), Remark(_CUT[reason].format(why=explanation)))
 
-    def _spoil_cut_call(self) -> tuple[Delta, ...]:
+    def _invalidate_cut_call(self) -> tuple[Delta, ...]:
         """Make a call that was cut off before its first argument invalid. It would look like a call without arguments,
         and would be run."""
         last = max(self._blocks, default=-1)
         block = self._blocks.get(last)
-        was_cut = block is not None and block.kind == "tool_use" and not block.pieces
+        was_cut = block is not None and block.kind == "tool_use" and not block.has_arguments
         return (ToolCallDelta(last, arguments_text="{"),) if was_cut else ()
 
     def _add_counts(self, usage: Any) -> None:

@@ -1,11 +1,11 @@
 """Builds the JSON of a request to the Anthropic Messages API from a neutral request, which is the same for all vendors.
 Pure.
 
-The API would refuse every later request of a chat that has one invalid block in its history. So this module makes sure
-of this: roles alternate, and no text is blank. Each tool call is answered in the next message. Ids have only valid
-characters. Thoughts are only sent to the model that has signed them.
+The API would refuse every later request of a chat that has one invalid block in its history. So this module ensures the
+following rules: roles alternate, and no text is blank. Each tool call is answered in the next message. Ids have only
+valid characters. Thoughts are only sent to the model that has signed them.
 
-It must not know a connection: `providers.anthropic` does. `events` reads the answer.
+This module must not know a connection: `providers.anthropic` does. `events` reads the answer.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, ToolSpec
 
 Block = dict[str, Any]
+"""A JSON object of the API: a message, or a block of its content."""
 
 # The tokens that an answer may have. This is the smallest limit of all current models (Claude Opus 4.1), and far more
 # than an answer in a notebook needs. Only written tokens cost money. `limit.output` of a model overrides it, and
@@ -36,32 +37,35 @@ Block = dict[str, Any]
 MAX_TOKENS = 32_000
 
 # The smallest budget for thinking that the API accepts.
-MIN_BUDGET = 1_024
+MIN_BUDGET_TOKENS = 1_024
 
 # The mark for the cache. Everything before a mark is read from the cache, at a tenth of the price or less. The API
 # takes four marks. We set them at the end of the tools, of the system prompt, and of the chat. The fourth is where the
 # chat ended at the last request, because the API looks for an old mark only in the last twenty blocks.
 _MARK: Block = {"cache_control": {"type": "ephemeral"}}
 
-# The mark for an hour. All marks of a request are of one kind, because the API takes no long one behind a short one.
+# The mark that keeps the cache for an hour. All marks of a request are of one kind, because the API refuses a long mark
+# after a short one.
 _HOUR_MARK: Block = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 
+# The characters that ids and names of tools must not have.
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 
-# The images that the API accepts. One that it refuses would fail every later request of the chat (ECA 6.1, class 11).
+# The images that the API accepts. With one image that it refuses, every later request of the chat would fail (ECA 6.1).
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 MAX_IMAGE_CHARS = 5 * 1024 * 1024 * 4 // 3
 
 # The web search of the API. The number of searches in an answer is limited, because each costs money.
 SEARCH: Block = {"type": "web_search_20250305", "name": "web_search", "max_uses": 5}
 # The beginning of a signature that has both blocks of a search. The API refuses one block without the other (ECA 5, 9).
-SEARCHED = "searched:"
+SEARCH_PREFIX = "searched:"
 # The kinds of blocks that a message must not end with, because something must follow them.
 _NEEDS_MORE = frozenset({"thinking", "server_tool_use", "web_search_tool_result"})
 
-# The characters of the title of a document.
-MAX_TITLE = 200
+# How many characters the title of a document may have.
+MAX_TITLE_CHARACTERS = 200
 
+# The texts in place of an image that the API would refuse, of an empty output, and of a missing result.
 NO_IMAGE = "(An image stood here that cannot be sent to you: its kind or its size is not one you read.)"
 NO_OUTPUT = "(no output)"
 NO_RESULT = "This call has no result: it did not finish."
@@ -78,9 +82,10 @@ def build_body(
 ) -> dict[str, Any]:
     """Return the JSON of `POST /v1/messages`.
 
-    `extra` is the `extraPayload`: its keys override the others, and null removes a key. Only if the model `searches`
-    the web, the results of earlier searches are sent to it. `output_limit` is the longest answer of the model in
-    tokens, 0 if it is not known. `offers_hour` is whether the server can keep its cache for an hour.
+    `extra` is the `extraPayload`: its keys override the others, and null removes a key. `searches` says whether the
+    model can search the web: only then are the results of earlier searches sent to it. `output_limit` is the longest
+    answer of the model in tokens, 0 if it is not known. `offers_hour` says whether the server can keep its cache for an
+    hour.
     """
     mark = _HOUR_MARK if offers_hour and request.cached_for_hour else _MARK
     payload: dict[str, Any] = {
@@ -101,13 +106,13 @@ def build_body(
 
 
 def _fit_thinking(payload: Block) -> Block:
-    """Make the budget for thinking valid: it must be below the limit of the answer, and at least `MIN_BUDGET`. A budget
-    that is too large becomes half of the limit. If that is impossible, thinking is switched off."""
+    """Make the budget for thinking valid: it must be below the limit of the answer, and at least `MIN_BUDGET_TOKENS`. A
+    budget that is too large becomes half of the limit. If that is impossible, thinking is switched off."""
     thinking: Any = payload.get("thinking")
     budget: Any = cast("Block", thinking).get("budget_tokens") if isinstance(thinking, dict) else None
     if not isinstance(budget, int) or budget < payload["max_tokens"]:
         return payload
-    room = max(payload["max_tokens"] // 2, MIN_BUDGET)
+    room = max(payload["max_tokens"] // 2, MIN_BUDGET_TOKENS)
     if room < payload["max_tokens"]:
         return payload | {"thinking": cast("Block", thinking) | {"budget_tokens": room}}
     return {name: value for name, value in payload.items() if name != "thinking"}
@@ -176,7 +181,7 @@ def _from_user(message: ChatMessage) -> list[Block]:
                 source = {"type": "base64", "media_type": "application/pdf", "data": data}
                 # All documents of a request must have citations, or none: the API refuses a mixture.
                 cited = {"citations": {"enabled": True}}
-                blocks.append({"type": "document", "source": source, "title": name[:MAX_TITLE]} | cited)
+                blocks.append({"type": "document", "source": source, "title": name[:MAX_TITLE_CHARACTERS]} | cited)
             case _:
                 pass
     return blocks
@@ -212,7 +217,7 @@ def _drop_incomplete_searches(blocks: list[Block], *, paused: bool) -> list[Bloc
     """Drop searches without a result, and blocks at the end after which something must follow.
 
     A search has no result if the vendor paused the answer after its first block, and the user then stopped the turn. A
-    `paused` answer is sent back as it came, because the vendor goes on with it.
+    `paused` answer is sent back as it came, because the vendor continues it.
     """
     begun = {block["id"] for block in blocks if block["type"] == "server_tool_use"}
     ended = {block["tool_use_id"] for block in blocks if block["type"] == "web_search_tool_result"}
@@ -231,8 +236,8 @@ def _get_search_id(block: Block) -> str:
 
 def _make_thinking(text: str, signature: str, searches: bool) -> list[Block]:
     """Return the block of a thought, or the blocks of a search that its signature has."""
-    if signature.startswith(SEARCHED):
-        return json.loads(signature.removeprefix(SEARCHED)) if searches else []
+    if signature.startswith(SEARCH_PREFIX):
+        return json.loads(signature.removeprefix(SEARCH_PREFIX)) if searches else []
     return [{"type": "thinking", "thinking": text, "signature": signature}]
 
 

@@ -4,7 +4,7 @@ items are ignored.
 An answer consists of numbered items: messages, thoughts, tool calls and web searches. Each item has an event when it is
 added, events for its pieces, and one when it is done.
 
-It must not know a connection: `providers.openai` does. `request` builds the request.
+This module must not know a connection: `providers.openai` does. `request` builds the request.
 """
 
 from __future__ import annotations
@@ -32,15 +32,17 @@ class ResponsesReader:
     model: str
     """The full name of the model."""
     settings: ProviderConfig
-    complete: bool = False
+    """The settings of the provider. They are not used, but all readers are made with them."""
+    is_complete: bool = False
     """Whether the server has sent the end of the answer."""
-    failed: tuple[str, str] | None = None
+    error: tuple[str, str] | None = None
     """The code and the text of an error that the server has sent, None for none."""
     _streamed_items: set[int] = field(default_factory=set[int])
     """The numbers of the messages whose text has arrived in pieces."""
     _calls: dict[int, bool] = field(default_factory=dict[int, bool])
     """Whether arguments of a call have arrived, by the number of its item."""
     _usage: dict[str, Any] | None = None
+    """The tokens that the server has counted, None before that."""
     _text: str = ""
     """The text of the answer so far."""
     _searches: int = 0
@@ -75,9 +77,9 @@ class ResponsesReader:
             case {"type": "response.completed" | "response.incomplete", "response": {} as response}:
                 return self._end(response)
             case {"type": "response.failed", "response": {} as response}:
-                self._fail(response.get("error"))
+                self._store_error(response.get("error"))
             case {"type": "error"}:
-                self._fail(event)
+                self._store_error(event)
             case _:
                 pass
         return ()
@@ -150,39 +152,39 @@ class ResponsesReader:
             self._cite(source)
 
     def _cite(self, source: dict[str, Any]) -> None:
-        """Note a source, unless the text has it already. Models mostly write their sources into the text."""
+        """Store a source, unless the text has it already. Models mostly write their sources into the text."""
         url = source.get("url")
         if isinstance(url, str) and url not in self._text and (description := describe_source(source)):
             self._sources[url] = description
 
     def _end(self, response: dict[str, Any]) -> tuple[Delta, ...]:
-        """Note the end of the answer and its usage. Return a remark if it ended too early."""
-        self.complete = True
+        """Store the usage, and that the answer has ended. Return a remark if it ended too early."""
+        self.is_complete = True
         if isinstance(response.get("usage"), dict):
             self._usage = response["usage"]
         match response.get("incomplete_details"):
             case {"reason": "content_filter"}:
                 return (Remark(describe_refusal()),)
             case {"reason": str(reason)} if reason:
-                return (*self._spoil_cut_call(), Remark(TOO_LONG))
+                return (*self._invalidate_cut_call(), Remark(TOO_LONG))
             case _:
                 return ()
 
-    def _spoil_cut_call(self) -> tuple[Delta, ...]:
+    def _invalidate_cut_call(self) -> tuple[Delta, ...]:
         """Make a call that was cut off before its first argument invalid. It would look like a call without arguments,
         and would be run."""
         last = max(self._calls, default=-1)
         return (ToolCallDelta(last, arguments_text="{"),) if last >= 0 and not self._calls[last] else ()
 
-    def _fail(self, error: Any) -> None:
-        """Note an error that the server has sent. Servers send it in different forms."""
+    def _store_error(self, error: Any) -> None:
+        """Store an error that the server has sent. Servers send it in different forms."""
         match error:
             case {"error": {} as inner}:
-                self._fail(inner)
+                self._store_error(inner)
             case {"message": str(message)}:
-                self.failed = (str(error.get("code") or ""), message)
+                self.error = (str(error.get("code") or ""), message)
             case _:
-                self.failed = ("", "")
+                self.error = ("", "")
 
 
 def _read_search(item: dict[str, Any], model: str) -> Iterator[Delta]:

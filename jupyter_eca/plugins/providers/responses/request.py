@@ -1,8 +1,8 @@
 """Builds the JSON of a request to OpenAI's Responses API from a neutral request, which is the same for all vendors.
 Pure.
 
-The vendor stores nothing: the whole chat is sent each time, and with it the encrypted thoughts of the same model. It
-must not know a connection: `providers.openai` does. `events` reads the answer.
+The vendor stores nothing: the whole chat is sent each time, and with it the encrypted thoughts of the same model. This
+module must not know a connection: `providers.openai` does. `events` reads the answer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jupyter_eca.engine.model.request import (
     ToolUsePart,
 )
 from jupyter_eca.plugins.providers.completions.request import (
-    THINKS,
+    THINKING_MODELS,
     find_last_prompt,
     get_file_name,
     get_result_text,
@@ -39,28 +39,31 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, ToolSpec
 
 Block = dict[str, Any]
+"""A JSON object of the API: an item of the chat, or a part of one."""
 
+# The form of an id that the API accepts.
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
+# The vendor's own web search.
 _SEARCH: Block = {"type": "web_search"}
 
 # The types of items that the API refuses at the end of a message, because something must follow them.
 _NEEDS_MORE = frozenset({"reasoning", "web_search_call"})
 
 
-def build_body(model_id: str, request: ModelRequest, extra: Payload, chosen: ModelConfig) -> Block:
+def build_body(model_id: str, request: ModelRequest, extra: Payload, model_config: ModelConfig) -> Block:
     """Return the JSON of `POST /v1/responses`. `extra` is the `extraPayload`: its keys override the others, and null
     removes a key."""
-    payload: Block = {"model": model_id, "input": list(_make_items(request, chosen)), "store": False}
+    payload: Block = {"model": model_id, "input": list(_make_items(request, model_config)), "store": False}
     if request.system.strip():
         payload["instructions"] = request.system
     if request.tools:
         payload["tools"] = [_make_tool(tool) for tool in request.tools]
-    if chosen.web_search:
+    if model_config.web_search:
         payload["tools"] = [_SEARCH, *payload.get("tools", ())]
-    if chosen.output_limit:
-        payload["max_output_tokens"] = chosen.output_limit
-    if THINKS.search(model_id):  # the others refuse a request for their thoughts
+    if model_config.output_limit:
+        payload["max_output_tokens"] = model_config.output_limit
+    if THINKING_MODELS.search(model_id):  # the others refuse a request for their thoughts
         payload["include"] = ["reasoning.encrypted_content"]
     payload["prompt_cache_key"] = _make_cache_key(request)
     return {name: value for name, value in {**payload, **extra}.items() if value is not None} | {"stream": True}
@@ -85,10 +88,10 @@ def _make_tool(tool: ToolSpec) -> Block:
     }
 
 
-def _make_items(request: ModelRequest, chosen: ModelConfig) -> Iterator[Block]:
-    """Yield the items of the chat, each call followed by its result. `chosen.reasoning_history` says which thoughts are
-    sent back: `all`, those of this `turn`, or none."""
-    reasoning_history = chosen.reasoning_history
+def _make_items(request: ModelRequest, model_config: ModelConfig) -> Iterator[Block]:
+    """Yield the items of the chat, each call followed by its result. `model_config.reasoning_history` says which
+    thoughts are sent back: `all`, those of this `turn`, or none."""
+    reasoning_history = model_config.reasoning_history
     parts = (part for message in request.messages for part in message.parts)
     results = {part.id: part for part in parts if isinstance(part, ToolResultPart)}
     last_prompt = find_last_prompt(request)
@@ -97,7 +100,9 @@ def _make_items(request: ModelRequest, chosen: ModelConfig) -> Iterator[Block]:
             yield from _from_user(message)
             continue
         sends_thoughts = reasoning_history == "all" or (reasoning_history == "turn" and index > last_prompt)
-        yield from _from_assistant(message, request.model if sends_thoughts else "", searches=bool(chosen.web_search))
+        yield from _from_assistant(
+            message, request.model if sends_thoughts else "", searches=bool(model_config.web_search)
+        )
         for part in message.parts:
             if isinstance(part, ToolUsePart):
                 output = _make_output(results.get(part.id))

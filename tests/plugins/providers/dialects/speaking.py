@@ -163,7 +163,7 @@ def _completions(body: Json, reply: Iterable[ReplyPart], share: Share, mark: str
     for part in reply:
         if part.reasoning is not None:
             yield from _sse(_chunk({"reasoning_content": mark}))
-        for delta in scripted.deltas(part, calls):
+        for delta in scripted.make_deltas(part, calls):
             match delta:
                 case TextDelta(text=text):
                     yield from _sse(_chunk({"content": text}))
@@ -194,7 +194,7 @@ def _responses(body: Json, reply: Iterable[ReplyPart], share: Share, mark: str) 
     for index, part in enumerate(reply):
         item = _begun(part, f"{turn}_{index}", mark)
         yield from _sse({"type": "response.output_item.added", "output_index": index, "item": item})
-        for delta in scripted.deltas(part, index):
+        for delta in scripted.make_deltas(part, index):
             at: Json = {"output_index": index, "item_id": item["id"]}
             match delta:
                 case TextDelta(text=text):
