@@ -36,7 +36,10 @@ const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)$/;
  */
 const HEADING = /^# %% (?:cell (\d+)|new cell) \[[^\]]*\] (code|markdown|raw)$/;
 
-/** Return the lines of a diff. The head of each hunk becomes a line of the kind `gap`. */
+/**
+ * Return the lines of a diff. The head of each hunk becomes a line of the kind `gap`, unless the hunk begins with the
+ * first line of the file: then nothing is left out before it.
+ */
 export function parseDiff(diff: string): readonly DiffLine[] {
   const lines: DiffLine[] = [];
   // The numbers of the next line before and after the change.
@@ -47,7 +50,9 @@ export function parseDiff(diff: string): readonly DiffLine[] {
     const hunk = HUNK.exec(line);
     if (hunk !== null) {
       [before, after, isInHunk] = [Number(hunk[1]), Number(hunk[2]), true];
-      lines.push({ kind: 'gap', text: hunk[3] ?? '' });
+      if (Math.max(before, after) > 1) {
+        lines.push({ kind: 'gap', text: hunk[3] ?? '' });
+      }
     } else if (!isInHunk || line.startsWith('\\')) {
       // A line with a backslash says that the file has no line break at its end.
       continue;

@@ -21,7 +21,6 @@ const DIFF = `--- a/a.ipynb
 
 test('the lines of a cell are numbered from 1, and a hunk that begins inside of a cell has no numbers', () => {
   expect(parseCellDiff(DIFF)).toEqual([
-    { kind: 'gap', text: '' },
     { kind: 'same', text: '# %% cell 1 [c1] code', cell: { number: 1, type: 'code' } },
     { kind: 'remove', text: 'a = 1', oldNumber: 1 },
     { kind: 'add', text: 'a = 2', newNumber: 1 },
@@ -37,7 +36,13 @@ test('the lines of a cell are numbered from 1, and a hunk that begins inside of 
 
 test('in the diff of a file, a line that looks like the heading of a cell is a line', () => {
   expect(parseDiff('@@ -1 +1 @@\n-# %% cell 1 [c1] code\n')).toEqual([
-    { kind: 'gap', text: '' },
     { kind: 'remove', text: '# %% cell 1 [c1] code', oldNumber: 1 }
   ]);
+});
+
+test('a gap is shown before a part in the middle of a file, and none before its first line or in a new file', () => {
+  const kinds = (diff: string): readonly string[] => parseDiff(diff).map(({ kind }) => kind);
+  expect(kinds('@@ -0,0 +1,2 @@\n+a\n+b\n')).toEqual(['add', 'add']);
+  expect(kinds('@@ -1,2 +0,0 @@\n-a\n-b\n')).toEqual(['remove', 'remove']);
+  expect(kinds('@@ -1,1 +1,2 @@\n a\n+b\n@@ -9,1 +10,0 @@\n-c\n')).toEqual(['same', 'add', 'gap', 'remove']);
 });
