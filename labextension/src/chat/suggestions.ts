@@ -99,7 +99,8 @@ function toCommand({ name, description, type, arguments: declared }: ChatCommand
 }
 
 /**
- * Return the suggestion for a context. Cells are listed by their heading or first line, because a number says little.
+ * Return the suggestion for a context. Cells are listed by their heading or first line, because a number says little. An
+ * empty cell has only its number.
  *
  * The address of an MCP resource may be a template such as `docs://{page}`. It becomes a context only when the user has
  * typed the page. So the suggestion inserts the part before the `{`, and the user types the rest.
@@ -111,7 +112,9 @@ function toSuggestion(context: ChatContext): Suggestion {
   if (uri.includes('{')) {
     return { ...found, label, detail, insert: `@${readField(context, 'server')}:${uri.slice(0, uri.indexOf('{'))}` };
   }
-  return context.type === 'cell' && detail !== ''
-    ? { ...found, label: detail.replace(/^#+\s+/, ''), detail: label, context }
-    : { ...found, label, detail, context };
+  if (context.type !== 'cell') {
+    return { ...found, label, detail, context };
+  }
+  const firstLine = readField(context, 'description').replace(/^#+\s+/, '');
+  return { ...found, label: firstLine || label, detail: firstLine && label, context };
 }

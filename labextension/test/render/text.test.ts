@@ -148,6 +148,13 @@ test('the sign of the trigger decides which suggestions are requested', async ()
   expect(file?.insert).toBe('a/b ');
 });
 
+test('an empty cell is listed by its number, and not by the name of its notebook', async () => {
+  const empty = { type: 'cell', cell: 'x', label: 'cell:3', description: '', path: 'sales.ipynb' };
+  const ask = (): Promise<never> => Promise.resolve({ contexts: [empty] } as never);
+  const { items } = await listSuggestions({ kind: '@', start: 0, query: '' }, 'a', [], ask);
+  expect(items.map(({ label, detail }) => [label, detail])).toEqual([['cell:3', '']]);
+});
+
 test('a cell is listed by its heading, and an address with a gap is typed on where the gap begins', async () => {
   const cell = { type: 'cell', cell: 'x', label: 'cell:3', description: '## Load the data' };
   const page = { type: 'mcpResource', server: 'docs', uri: 'docs://{page}', name: 'page' };
