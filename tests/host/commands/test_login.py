@@ -99,7 +99,7 @@ async def test_a_sign_in_can_be_given_up_at_any_step(
 async def test_a_wrong_key_and_a_wrong_provider_are_told(tmp_path: Path, vendor: LoopbackAnthropic) -> None:
     made, _ = await dialogue(tmp_path, vendor, "/login anthropic", "sk-ant-wrong")
     assert isinstance(made, CommandAnswer)
-    assert made.text.startswith("anthropic did not take this key")
+    assert made.text.startswith("Anthropic did not take this key")
     made, _ = await dialogue(tmp_path, vendor, "/login nobody")
     assert isinstance(made, CommandAnswer)
     assert made.text.startswith("There is no provider 'nobody'.")

@@ -118,7 +118,7 @@ async def test_a_wrong_key_ends_the_sign_in_and_says_why(tmp_path: Path, vendor:
     async with seed_client(tmp_path, vendor) as (_, at):
         await say(at, "/login anthropic")
         status, text = await say(at, "sk-ant-wrong")
-        assert (status, text.startswith("anthropic did not take this key")) == ("login", True)
+        assert (status, text.startswith("Anthropic did not take this key")) == ("login", True)
         assert await say(at, "hi") == ("prompting", "Hello")
 
 

@@ -61,7 +61,7 @@ _NO_METHOD = "{name} has no way to sign in called {method!r}. There is {known}."
 _NOTHING_TYPED = "No key was typed in. Paste the whole key."
 _ODD_KEY = "That is no key: it has characters no key has. Copy it again."
 _NO_URL = "That is no address: it must start with https:// or http://."
-_REJECTED = "{name} did not take this key, and it was not kept. Is it mistyped or expired?"
+_REJECTED = "{label} did not take this key, and it was not kept. Is it mistyped or expired?"
 _NOT_KEPT = "The key cannot be kept: {reason}."
 _UNCHECKED = "The key was kept. It could not be tried yet: {reason}"
 _CONFIGURED = "The key was kept, but `providers.{name}.key` of the configuration comes first. Remove that to use it."
@@ -200,7 +200,7 @@ class Logins:
         if _asks_for_url(entry):
             url = _parse_url(data) or url
         settings = entry.settings.model_copy(update={"key": SecretStr(key), "url": url})
-        remark = await _try_key(name, plug, settings)
+        remark = await _try_key(entry.label or name, plug, settings)
         if entry.key.source == "config":
             remark = _CONFIGURED.format(name=name)
         before = await self._catalog.default()
@@ -381,13 +381,13 @@ def _parse_url(data: Mapping[str, str]) -> str | None:
     return url or None
 
 
-async def _try_key(name: str, plug: Keyed, settings: ProviderConfig) -> str | None:
+async def _try_key(label: str, plug: Keyed, settings: ProviderConfig) -> str | None:
     """Try a key. Return a remark for the user if it could not be tried. Raises: LocalError when the server rejects
     it."""
     try:
         await plug.check(settings)
     except ProviderError as error:
         if error.status == 401:
-            raise LocalError(_REJECTED.format(name=name)) from None
+            raise LocalError(_REJECTED.format(label=label)) from None
         return _UNCHECKED.format(reason=redaction.redact(str(error)))
     return None
