@@ -29,7 +29,7 @@ ActiveSummary = Annotated[str, Field(description="With start: what you do now, i
 _STATUS_OF: Final = {"start": TaskStatus.IN_PROGRESS, "complete": TaskStatus.DONE}
 
 
-@tool(reads=True, needs=[Need.PLAN], summary="Plan: {op}", runs_on_replay=True)
+@tool(reads=True, needs=[Need.PLAN], summary="Updating the plan", runs_on_replay=True)
 async def task(
     context: ToolContext,
     op: Op,
