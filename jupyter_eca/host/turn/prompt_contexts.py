@@ -77,7 +77,8 @@ class PromptContexts:
         may_mention = any(sign in message for sign in SIGNS)
         # A command's own text may name files, too, but those are not what the user asks about. An outside agent reads
         # files on its own.
-        names_files = message == prompt.message and not chat.state.setup.outside and bool(find_named_paths(message))
+        is_own = message == prompt.message and not chat.state.setup.outside
+        names_files = is_own and "." in message and bool(find_named_paths(message))
         if not (prompt.contexts or changed or tells_place or may_mention or names_files):
             return PromptMaterials()
         surroundings = self._contexts.build_surroundings(prompt.chat, chat.kernel, chat.asked_notebook, chat.known)
