@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import sys
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -109,11 +110,23 @@ class EcaServer:
 
         FileEventEmitter(app.event_logger).follow(host)
         MetricsCounter().follow(host)
+        self._record_traces(host)
         self.start_child(report_activity(host, app.web_app.settings["last_activity_times"]))
         self.agents = host.outside_agents.endpoint = AgentEndpoint(host, self._find_agent_address, self.start_child)
         if self.on_host is not None:
             await self.on_host(host)
         return host
+
+    @staticmethod
+    def _record_traces(host: Host) -> None:
+        """Report what happens to OpenTelemetry, if the administrator has set it up."""
+        # Without its SDK nothing is reported, and importing our module is not worth its time.
+        if "opentelemetry.sdk.trace" not in sys.modules:
+            return
+        from jupyter_eca.apps.server.traces import TraceRecorder, is_recording
+
+        if is_recording():
+            TraceRecorder().follow(host)
 
     def _create_notebooks(self, files: Files) -> Notebooks:
         """Return the notebooks of the workspace: shared documents if jupyter-collaboration is loaded, otherwise

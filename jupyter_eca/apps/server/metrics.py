@@ -15,10 +15,9 @@ from jupyter_eca.apps.server.silent_subscriber import SilentSubscriber
 from jupyter_eca.protocol.content import ToolCallRejectedContent, ToolCallRunContent, ToolCallRunningContent
 
 if TYPE_CHECKING:
-    from jupyter_eca.host.costs.ledger import Bill
+    from jupyter_eca.host.costs.model_caller import EndedRequest
     from jupyter_eca.host.host import Host
     from jupyter_eca.host.subscribers import Again, Notice
-    from jupyter_eca.plugins.providers.catalog import ChosenModel
     from jupyter_eca.protocol.event import Event
 
 _TURNS: Final = Counter("jupyter_eca_turns", "Turns that have ended, by outcome.", ["outcome"])
@@ -32,6 +31,15 @@ _CALLS: Final = Counter(
     "Tool calls, by decision: allowed by a rule, approved by a user, or the reason why they did not run.",
     ["decision"],
 )
+
+
+def find_provider_name(host: Host, request: EndedRequest) -> str:
+    """Return the name of a request's provider. The user may have given a provider any name, so that of its plug stands
+    for it."""
+    name = request.bill.model.partition("/")[0]
+    entry = host.services.catalog.entries().get(name)
+    known = entry is not None and entry.label is not None
+    return name if known else request.chosen.provider.name
 
 
 class MetricsCounter(SilentSubscriber):
@@ -49,14 +57,10 @@ class MetricsCounter(SilentSubscriber):
         """Subscribe to the host."""
         host.connect(self)
 
-        def count_request(bill: Bill, chosen: ChosenModel, outcome: str) -> None:
-            name = bill.model.partition("/")[0]
-            entry = host.services.catalog.entries().get(name)
-            # The user may have given a provider any name, so that of its plug stands for it.
-            known = entry is not None and entry.label is not None
-            _REQUESTS.labels(name if known else chosen.provider.name, outcome).inc()
+        def count_request(request: EndedRequest) -> None:
+            _REQUESTS.labels(find_provider_name(host, request), request.outcome).inc()
 
-        host.model_caller.on_end = count_request
+        host.model_caller.watchers.append(count_request)
 
     def show(self, events: list[Event]) -> None:
         """Count turns that have ended, and calls that have begun to run or were rejected."""

@@ -6,7 +6,9 @@ It must not know chats or turns, only the `Bill`. `costs.budgets` checks, and `c
 
 from __future__ import annotations
 
+import time
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.model.context_window import break_down
@@ -24,8 +26,20 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.providers.catalog import ChosenModel
 
 
-def _ignore(bill: Bill, chosen: ChosenModel, outcome: str) -> None:
-    """Do nothing with the end of a request."""
+@dataclass(frozen=True, slots=True)
+class EndedRequest:
+    """A request to a model that has ended."""
+
+    bill: Bill
+    """Who pays for it."""
+    chosen: ChosenModel
+    """The model and its provider."""
+    outcome: str
+    """`completed`, `stopped`, or the `FailureKind` of its failure."""
+    began_at: int
+    """When it began, in nanoseconds since the epoch."""
+    usage: UsageDelta | None
+    """The tokens as the vendor has counted them; None when it has not said them."""
 
 
 class ModelCaller:
@@ -35,8 +49,8 @@ class ModelCaller:
         self._current = current
         self._ledger = ledger
         self._budgets = budgets
-        self.on_end: Callable[[Bill, ChosenModel, str], None] = _ignore
-        """Called when a request has ended: `completed`, `stopped`, or the `FailureKind` of its failure."""
+        self.watchers: list[Callable[[EndedRequest], None]] = []
+        """Called when a request has ended."""
 
     async def stream(self, bill: Bill, chosen: ChosenModel, request: ModelRequest) -> AsyncGenerator[Delta]:
         """Yield the deltas (pieces) of an answer, and record its cost. `bill` says who pays, and `chosen` which model
@@ -46,7 +60,7 @@ class ModelCaller:
         """
         if self._current.resolved.limits:
             await self._budgets.allow(bill, request)
-        has_begun = counted = False
+        has_begun, usage, began_at = False, None, time.time_ns()
         outcome = "stopped"
         try:
             async with aclosing(chosen.provider.stream(chosen.model, request, chosen.settings)) as deltas:
@@ -56,7 +70,7 @@ class ModelCaller:
                         if chosen.settings.key is not None:
                             chosen.key_outcomes.note_answer(chosen.settings)
                     if isinstance(delta, UsageDelta):
-                        counted, delta = True, chosen.bill(delta)
+                        usage = delta = chosen.bill(delta)
                         self._ledger.count(bill, request, delta)
                     yield delta
             outcome = "completed"
@@ -65,7 +79,8 @@ class ModelCaller:
             outcome = error.kind.value
             raise
         finally:
-            self.on_end(bill, chosen, outcome)
+            for watch in self.watchers:
+                watch(EndedRequest(bill, chosen, outcome, began_at, usage))
             # An answer that was broken off costs money too, but the vendor has not said how much.
-            if has_begun and not counted and not chosen.free:
+            if has_begun and usage is None and not chosen.free:
                 self._ledger.record(bill, UsageDelta(break_down(request).used_tokens, 0))
