@@ -208,6 +208,15 @@ test('a name hides no character', () => {
   expect(shared({ kind: 'user', key: 'b0', text: 'Hi', images: [], by })).toContain('A\\u202eda</div>');
 });
 
+test('a hook that has failed says why in its line, and one that has run only that it did', () => {
+  const hook = { kind: 'hook', key: 'b0', id: 'h', name: 'guard', output: ' No shell here.\nSee the rules.' } as const;
+  const line = (status: number, output: string): string =>
+    block({ ...hook, status, output }).replace(/^.*<\/span>(.*)<\/summary>.*$/s, '$1');
+  expect(line(2, hook.output)).toBe('Hook guard ended with 2: No shell here.');
+  expect(line(2, '')).toBe('Hook guard ended with 2');
+  expect(line(0, hook.output)).toBe('Hook guard has run');
+});
+
 test('who may only read has no buttons at a message', () => {
   const message: Block = { kind: 'user', key: 'b0', text: 'Hi', images: [], contentId: 'm' };
   const rights: ClientRights = { asks: false, approves: false, reason: '' };

@@ -37,6 +37,9 @@ type Props = BlockActions & {
   readonly onAskAgain?: (() => void) | undefined;
 };
 
+/** The most characters that are read of a hook's output to show its first line. */
+const MAX_REASON_LENGTH = 200;
+
 /** Draws a block. If that fails, a note takes its place. */
 export const BlockView = React.memo(function BlockView(props: Props): React.ReactElement {
   const { trans } = useEnv();
@@ -173,9 +176,14 @@ function Source({ title, url }: { readonly title: string; readonly url: string }
   );
 }
 
-/** Draws a run of a hook with its output. A hook is a command that the user has set in the configuration. */
+/**
+ * Draws a run of a hook with its output. A hook is a command that the user has set in the configuration. If it has failed
+ * or has forbidden something, the first line of its output says why, so that line is not folded away.
+ */
 function Hook({ block }: { readonly block: HookBlock }): React.ReactElement {
   const { trans } = useEnv();
+  const name = toPlainText(block.name);
+  const [firstLine = ''] = toPlainText(block.output.slice(0, MAX_REASON_LENGTH)).trim().split('\n');
   return (
     <details className="eca-Reason">
       <summary>
@@ -183,8 +191,12 @@ function Hook({ block }: { readonly block: HookBlock }): React.ReactElement {
           <Icon name="fold" />
         </span>
         {block.status === undefined
-          ? trans.__('Hook %1 is running', toPlainText(block.name))
-          : trans.__('Hook %1 ended with %2', toPlainText(block.name), block.status)}
+          ? trans.__('Hook %1 is running', name)
+          : block.status === 0
+            ? trans.__('Hook %1 has run', name)
+            : firstLine === ''
+              ? trans.__('Hook %1 ended with %2', name, block.status)
+              : trans.__('Hook %1 ended with %2: %3', name, block.status, firstLine)}
       </summary>
       {block.output !== '' && <LongText text={block.output} />}
     </details>
