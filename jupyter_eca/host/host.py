@@ -58,7 +58,7 @@ from jupyter_eca.host.turn.warmup import Warmup
 from jupyter_eca.instructions import Interpreters
 from jupyter_eca.mcp_client import McpManager
 from jupyter_eca.plugins import loader
-from jupyter_eca.plugins.contexts.reading.recent_look import Glances
+from jupyter_eca.plugins.contexts.reading.recent_look import RecentLooks
 from jupyter_eca.plugins.providers.catalog import Catalog, find_plugs
 from jupyter_eca.plugins.providers.credentials.sign_in import Logins
 from jupyter_eca.protocol.job import JobsListResult
@@ -179,7 +179,7 @@ class Host:
             jobs=self.jobs,
             index=self.index,
             notebook_ids=self.notebook_ids,
-            glances=Glances(),
+            recent_looks=RecentLooks(),
             interpreters=Interpreters(),
             clock=clock,
         )

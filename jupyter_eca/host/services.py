@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.tools.registry import ToolRegistry
     from jupyter_eca.instructions import Interpreters
     from jupyter_eca.mcp_client import McpManager
-    from jupyter_eca.plugins.contexts.reading.recent_look import Glances
+    from jupyter_eca.plugins.contexts.reading.recent_look import RecentLooks
     from jupyter_eca.plugins.providers.catalog import Catalog
     from jupyter_eca.workspace.files.index import FileIndex
     from jupyter_eca.workspace.jobs.background import BackgroundJobs
@@ -85,7 +85,7 @@ class Services:
     """The names of the files of the workspace, for searching."""
     notebook_ids: NotebookIds
     """The ids of the notebooks in which chats began."""
-    glances: Glances
+    recent_looks: RecentLooks
     """The notebooks that contexts have read within the last seconds."""
     interpreters: Interpreters
     """The versions and packages of the Python interpreters of kernels."""

@@ -10,7 +10,7 @@ from time import process_time
 from typing import TYPE_CHECKING
 
 from jupyter_eca.host.tools.progress import Reporter
-from jupyter_eca.plugins.tools.waited_code import EVERY, RunWatch
+from jupyter_eca.plugins.tools.waited_code import REPORT_SECONDS, RunWatch
 from jupyter_eca.workspace.kernels.local import LocalKernel
 from jupyter_eca.workspace.kernels.tail import Tail
 from tests.bench.figure import Figure, list_of, ratios
@@ -66,7 +66,7 @@ async def _watched(kernel: LocalKernel, notices: list[Notice]) -> float:
 
     async def report() -> None:
         while True:
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(REPORT_SECONDS)
             reporter.report(watch.report(background=True))
 
     reporting = asyncio.ensure_future(report())

@@ -17,7 +17,7 @@ from jupyter_eca.mcp_client import McpManager
 from jupyter_eca.mcp_client.client_features import SamplingRequest, SamplingResult, StopReason
 from jupyter_eca.mcp_client.connection_settings import ConnectionTiming
 from jupyter_eca.plugins.tools.base import Tool, ToolContext
-from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import make_mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus, ToolServerUpdatedParams
 from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 from jupyter_eca.workspace.ports import Files
@@ -129,7 +129,7 @@ class House:
         """Wait until a server has accepted the subscription to its changes, and has sent all its lists. These are
         requests with the token as well: a token that is taken back before would end the session for one of them, and
         not for the call of a test."""
-        tool = next(tool for tool in mcp_tools(self.manager) if tool.server.name == name)
+        tool = next(tool for tool in make_mcp_tools(self.manager) if tool.server.name == name)
         async with asyncio.timeout(PATIENCE):
             await self.until(lambda: tool.server.connection is not None and not tool.server.connection.has_ended)
             connection = tool.server.connection
@@ -139,7 +139,7 @@ class House:
                 await connection.await_list(name)
 
     def tool(self, name: str) -> Tool:
-        return next(tool for tool in mcp_tools(self.manager) if tool.spec.name == name)
+        return next(tool for tool in make_mcp_tools(self.manager) if tool.spec.name == name)
 
     async def call(self, name: str, /, _chat: str = "chat", **arguments: Any) -> ToolResult:
         async with asyncio.timeout(PATIENCE * 2):

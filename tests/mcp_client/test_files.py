@@ -12,7 +12,7 @@ from jupyter_eca import config
 from jupyter_eca.config import Config
 from jupyter_eca.config.jsonc import parse
 from jupyter_eca.errors import ConfigError, McpRefusal
-from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import make_mcp_tools
 from jupyter_eca.protocol.mcp import McpAddServerParams, McpUpdateServerParams, ServerStatus
 from tests.mcp_client.house import House, house, raw
 
@@ -108,7 +108,7 @@ async def test_a_removed_server_is_gone_from_the_screen_and_from_all_files(tmp_p
         await at.running("one")
         await at.manager.remove("one")
         assert at.gone == ["one"]
-        assert mcp_tools(at.manager) == []
+        assert make_mcp_tools(at.manager) == []
         assert [list(parse(one.read_text())["mcpServers"]) for one in (file, shared)] == [["two"], ["two"]]
         with pytest.raises(McpRefusal, match="no server 'one'"):
             await at.manager.remove("one")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import make_mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus
 from tests.mcp_client.house import QUICK, house
 from tests.mcp_client.web import find_free_port, web
@@ -84,14 +84,14 @@ async def test_a_server_that_dropped_keeps_its_tools_and_a_call_connects_again_a
             at.manager.start("far")
             await at.running("far")
         await at.come("far", ServerStatus.FAILED)
-        assert "far__add" in [tool.spec.name for tool in mcp_tools(at.manager)]
+        assert "far__add" in [tool.spec.name for tool in make_mcp_tools(at.manager)]
         assert at.manager.list_instructions() == {"far": "Be kind to me."}
         with pytest.raises(ToolError, match="'far' failed: it is failed"):
             await at.call("far__add", a=1, b=1)
         async with web(legacy=True, port=port):
             assert (await at.call("far__add", a=20, b=22)).text == "42"
         at.manager.stop("far")
-        assert mcp_tools(at.manager) == []
+        assert make_mcp_tools(at.manager) == []
 
 
 async def test_a_forgotten_session_is_renewed_and_the_call_made_again_once(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ async def test_a_server_that_goes_away_ends_what_waits_for_it(tmp_path: Path) ->
             await at.manager.add(McpAddServerParams(name="far", url=site.url))
             await at.running("far")
             waiting = asyncio.create_task(at.call("far__wait", seconds=60))
-            await at.until(lambda: bool(mcp_tools(at.manager)))
+            await at.until(lambda: bool(make_mcp_tools(at.manager)))
         with pytest.raises(ToolError):
             await waiting
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import make_mcp_tools
 from jupyter_eca.protocol.content import JsonOutputsDetails, Origin
 from jupyter_eca.protocol.mcp import ServerStatus
 from tests.mcp_client.house import PATIENCE, QUICK, house, raw, sdk
@@ -97,7 +97,7 @@ async def test_a_server_is_stopped_and_its_process_with_it_and_started_again(tmp
         stopped = await at.come("tour", ServerStatus.STOPPED)
         assert stopped.error is None
         assert at.statuses("tour")[-2:] == ["stopping", "stopped"]
-        assert mcp_tools(at.manager) == []
+        assert make_mcp_tools(at.manager) == []
         with pytest.raises(ProcessLookupError):
             os.kill(first, 0)
         at.manager.start("tour")
@@ -122,7 +122,7 @@ async def test_tools_of_two_servers_with_equal_names_go_each_to_its_own(tmp_path
     async with house(tmp_path, {name: raw("good", log) for name, log in logs.items()}) as at:
         for name in logs:
             await at.running(name)
-        tools = {tool.spec.server: tool.spec.name for tool in mcp_tools(at.manager)}
+        tools = {tool.spec.server: tool.spec.name for tool in make_mcp_tools(at.manager)}
         assert tools["a"] == "a__work"
         assert len(set(tools.values())) == 2
         await at.call(tools["a_"])
@@ -134,14 +134,14 @@ async def test_a_tool_that_a_call_made_appear_is_there_when_its_result_is(tmp_pa
     async with house(tmp_path, {"one": raw("changes its list")}) as at:
         await at.running("one")
         await at.call("one__work")
-        assert [tool.spec.name for tool in mcp_tools(at.manager)] == ["one__worked"]
+        assert [tool.spec.name for tool in make_mcp_tools(at.manager)] == ["one__worked"]
         await at.until(lambda: [tool.name for tool in at.told[-1].tools or ()] == ["worked"])
 
 
 async def test_servers_start_side_by_side_past_one_that_never_answers(tmp_path: Path) -> None:
     servers = {f"s{i}": raw("good") for i in range(9)} | {"mute": raw("never shakes hands")}
     async with house(tmp_path, servers, QUICK) as at:
-        await at.until(lambda: len(mcp_tools(at.manager)) == 9)
+        await at.until(lambda: len(make_mcp_tools(at.manager)) == 9)
         assert at.shown("mute").status is ServerStatus.STARTING
 
 
@@ -152,13 +152,13 @@ from pathlib import Path
 from jupyter_eca.config import Config
 from jupyter_eca.config.credentials import KeyStore
 from jupyter_eca.mcp_client import McpManager
-from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import make_mcp_tools
 async def main():
     folder = Path({str(tmp_path)!r})
     manager = McpManager(Config(), (folder,), print, print, KeyStore(folder / "auth.json"), None, folder)
     running = asyncio.ensure_future(manager.run())
     await asyncio.wait_for(manager.servers_known.wait(), {PATIENCE})
-    assert mcp_tools(manager) == [] and manager.list_servers() == ()
+    assert make_mcp_tools(manager) == [] and manager.list_servers() == ()
     running.cancel()
 asyncio.run(main())
 assert not {{"mcp", "mcp_types"}} & set(sys.modules)

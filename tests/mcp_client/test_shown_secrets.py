@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import make_mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus
 from tests.mcp_client.house import house, raw
 
@@ -61,7 +61,7 @@ async def test_a_server_that_repeats_its_secret_tells_it_neither_the_reader_nor_
     async with house(tmp_path, {"chatty": server}) as at:
         shown = await at.running("chatty")
         words = at.manager.list_instructions()["chatty"]
-        (tool,) = mcp_tools(at.manager)
+        (tool,) = make_mcp_tools(at.manager)
     assert secret not in shown.model_dump_json()
     assert secret not in words + tool.spec.description
     assert "readonly" in words

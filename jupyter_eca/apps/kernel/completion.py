@@ -122,7 +122,7 @@ class Completion:
 
     async def _wait_for_client(self) -> EcaClient:
         """Return the client, and connect it to the engine if needed. If Tab does not wait any longer, the connecting
-        goes on, so that the next Tab can use the connection."""
+        continues, so that the next Tab can use the connection."""
         if self._connecting is None or self._connecting.done():
             self._connecting = asyncio.ensure_future(self._session.connect(unattended=False))
         return await asyncio.shield(self._connecting)

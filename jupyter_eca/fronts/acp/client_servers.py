@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config import McpServerConfig
-from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import make_mcp_tools
 from jupyter_eca.protocol.acp.requests import StdioServer
 from jupyter_eca.protocol.mcp import ServerStatus
 
@@ -62,7 +62,7 @@ class ClientServers:
         """Offer the tools that the servers have now to the model."""
         if self._is_closed:
             return
-        tools = [tool for tool in mcp_tools(self._manager) if tool.spec.server in self._names]
+        tools = [tool for tool in make_mcp_tools(self._manager) if tool.spec.server in self._names]
         self._host.toolbox.lend(self._chat, tools, self)
 
     def _note_change(self, server: ToolServerUpdatedParams) -> None:

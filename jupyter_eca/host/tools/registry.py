@@ -12,7 +12,7 @@ from jupyter_eca import redaction
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.tools.base import check_tools
 from jupyter_eca.plugins.tools.configured import custom
-from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import make_mcp_tools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,7 +67,7 @@ class ToolRegistry:
 
     def _combine(self) -> None:
         """Put the tools of all chats together. Native tools replace custom ones of the same name."""
-        from_servers = {tool.spec.name: tool for tool in mcp_tools(self._servers)}
+        from_servers = {tool.spec.name: tool for tool in make_mcp_tools(self._servers)}
         self._common = {**self._custom, **self._native, **from_servers}
 
     def get(self, name: str, chat: str = "") -> Tool | None:

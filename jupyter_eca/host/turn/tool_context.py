@@ -170,7 +170,7 @@ class ToolContexts:
             kernel or self._find_kernel(files),
             services.mcp,
             self.find_notebooks(chat),
-            services.glances,
+            services.recent_looks,
             services.config.notebook.variables,
             workspace.kernels if kernel is None else None,
             workspace.notebooks if isinstance(workspace.notebooks, Executed) else None,

@@ -1,5 +1,5 @@
 """Owns the protocol of a context plug: it offers contexts while the user types, and reads the one that the user
-chooses. It must not know a kind of context: `resolve` finds the plugs and calls them.
+chooses. This module must not know a kind of context: `resolve` finds the plugs and calls them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from jupyter_eca.config.policy.applied_policy import AppliedPolicy
 from jupyter_eca.config.schema import VariablesConfig
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins import loader
-from jupyter_eca.plugins.contexts.reading.recent_look import Glances
+from jupyter_eca.plugins.contexts.reading.recent_look import RecentLooks
 from jupyter_eca.workspace.known_versions import KnownVersions
 
 if TYPE_CHECKING:
@@ -57,12 +57,13 @@ class Surroundings:
     """The MCP servers, whose resources can be contexts."""
     notebooks: OpenNotebooks | None = None
     """The notebooks that are open in the user's clients."""
-    glances: Glances = field(default_factory=Glances)
-    """What was seen of the open notebooks a moment ago. It is kept between the letters that the user types."""
+    recent_looks: RecentLooks = field(default_factory=RecentLooks)
+    """What was read of the open notebooks a moment ago. It is used again while the user types more letters."""
     variables_config: VariablesConfig = field(default_factory=VariablesConfig)
     """The setting that limits how much a model learns about a variable."""
     kernels: Kernels | None = None
-    """The kernels of notebooks. None when a cell asks: then its own kernel is meant."""
+    """The kernels of notebooks. None if the user asks in a cell, with `%%eca`. Then the kernel of that cell is
+    meant."""
     ran: Executed | None = None
     """The cells and errors that this process has run; present if the engine runs in the kernel."""
     notebook: str = ""
@@ -72,10 +73,10 @@ class Surroundings:
     policy: AppliedPolicy = field(default_factory=AppliedPolicy)
     """The administrator's policy."""
     run_histories: Kernels | None = None
-    """The kernels of notebooks, to find out what has run in them. Unlike `kernels` it is also present when a cell
-    asks."""
+    """The kernels of notebooks, to find out what has run in them. Unlike `kernels` it is also present if the user asks
+    in a cell."""
     history: History = ()
-    """The conversation so far. What is in it need not be told again."""
+    """The conversation so far. The model has read it, so a context may leave out what is already in it."""
     check_reading: ReadingCheck = allow_reading
     """Checks whether the model may read a notebook."""
     check_reading_file: ReadingCheck = refuse_reading
@@ -91,8 +92,11 @@ class Material:
     label: str
     """The name of the context in the prompt and in error messages; empty for a line that needs no name."""
     text: str = ""
+    """The text that is put into the prompt, "" for none."""
     images: tuple[ImagePart, ...] = ()
+    """The images that are sent with the prompt."""
     documents: tuple[DocumentPart, ...] = ()
+    """The PDF files that are sent with the prompt."""
     readable: bool = True
     """False if `text` only says why the context cannot be read."""
 

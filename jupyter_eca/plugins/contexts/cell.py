@@ -17,30 +17,32 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
 
 # The characters of the outputs. It is more than for a whole notebook, because the user has chosen this cell.
-MAX_OUTPUT: Final = 20_000
+MAX_OUTPUT_CHARACTERS: Final = 20_000
 
 # The contexts that are offered. Nobody reads a longer list.
 MAX_OFFERED: Final = 50
 
 
 class CellPlug:
+    """The plug: `query` offers the cells, and `resolve` reads the chosen one. See `base.Context`."""
+
     kind = "cell"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[CellContext]:
         """Offer the active cell first, the others in their order."""
-        seen = await surroundings.glances.notebook(surroundings)
+        seen = await surroundings.recent_looks.read_notebooks(surroundings)
         cells = {f"cell:{cell.number}": cell for cell in sorted(seen.cells, key=lambda cell: cell.id != seen.active)}
         found = find_best(cells, query, MAX_OFFERED)
-        found += [cell for cell in cells.values() if query.lower() in cell.first.lower() and cell not in found]
+        found += [cell for cell in cells.values() if query.lower() in cell.first_line.lower() and cell not in found]
         return [
-            CellContext(label=f"cell:{cell.number}", description=cell.first, path=seen.paths[0], cell=cell.id)
+            CellContext(label=f"cell:{cell.number}", description=cell.first_line, path=seen.paths[0], cell=cell.id)
             for cell in found[:MAX_OFFERED]
         ]
 
     async def resolve(self, surroundings: Surroundings, context: CellContext) -> Material:
-        document = await open_notebook.document(surroundings, context.path)
+        document = await open_notebook.read_document(surroundings, context.path)
         number, cell = open_notebook.find_cell(document, context.cell)
-        text = truncate(render_cells(document, {cell.id}, output=MAX_OUTPUT))
+        text = truncate(render_cells(document, {cell.id}, output=MAX_OUTPUT_CHARACTERS))
         if cell.source in text:
             surroundings.known.learn_cells(document.path, (cell,))
         return Material(f"{document.path} cell {number}", text, load_pictures(cell))

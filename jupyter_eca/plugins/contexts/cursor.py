@@ -1,5 +1,5 @@
 """The context of the user's cursor: in a file with the lines around it, in a notebook with its cell
-(`reading/place.py`). It must not know whether the cursor in a file has moved since the last turn:
+(`reading/place.py`). This module must not know whether the cursor in a file has moved since the last turn:
 `host/turn/effect_runner.py` does.
 """
 
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.context import CursorContext, Range
 
 # The lines before and after the cursor. They usually contain the whole function.
-AROUND = 20
+LINES_AROUND = 20
 
 
 class CursorPlug:
+    """The plug: `query` offers nothing, and `resolve` reads the place of a cursor. See `base.Context`."""
+
     kind = "cursor"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[CursorContext]:
@@ -33,8 +35,8 @@ class CursorPlug:
         if surroundings.notebooks is not None and context.path.lower().endswith(".ipynb"):
             return await place.read_cursor_place(surroundings, context)
         start, end = context.position.start, context.position.end
-        first = max(1, start.line + 1 - AROUND)
-        lines_around = LinesRange(start=first, end=end.line + 1 + AROUND)
+        first = max(1, start.line + 1 - LINES_AROUND)
+        lines_around = LinesRange(start=first, end=end.line + 1 + LINES_AROUND)
         material = await run_read(file.read_file, surroundings.files, context.path, lines_around)
         return Material(
             f"cursor in {context.path}",
@@ -47,6 +49,7 @@ CONTEXT = CursorPlug()
 
 
 def _describe_place(position: Range) -> str:
+    """Return the line and the column of a cursor, or of the beginning and the end of a selection."""
     start, end = position.start, position.end
     words = f"line {start.line + 1}, column {start.character + 1}"
     if start != end:

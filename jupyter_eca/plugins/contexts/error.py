@@ -1,7 +1,7 @@
 """The context of the last error of the notebook: its traceback, and the cells that the traceback names.
 
-If no page has a notebook open (nbclient, papermill, plain IPython), it is the last error of the kernel that asks. It
-must not search for other problems: `workspace/diagnostics` does.
+If no page has a notebook open (nbclient, papermill, plain IPython), it is the last error of the kernel in which the
+user asks. This module must not search for other problems: `workspace/diagnostics` does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Executed
 
 # The characters of the traceback. An endless recursion has thousands of lines, of which the first and last are enough.
-MAX_TRACEBACK: Final = 10_000
+MAX_TRACEBACK_CHARACTERS: Final = 10_000
 
 
 class ErrorPlug:
@@ -38,20 +38,20 @@ class ErrorPlug:
     kind = "error"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[ErrorContext]:
-        error = (await surroundings.glances.notebook(surroundings)).error
+        error = (await surroundings.recent_looks.read_notebooks(surroundings)).error
         if error is None or rate_fit(query, "error") is None:
             return []
-        return [ErrorContext(label="error", description=f"{error.failed} (cell {error.number})")]
+        return [ErrorContext(label="error", description=f"{error.error_line} (cell {error.number})")]
 
     async def resolve(self, surroundings: Surroundings, context: ErrorContext) -> Material:
         if surroundings.ran is not None and not (surroundings.notebooks and await surroundings.notebooks.list()):
             return _read_kernel_error(surroundings.ran)
-        document = await open_notebook.document(surroundings)
+        document = await open_notebook.read_document(surroundings)
         last = find_last_failed(document)
         if last is None:
             raise ToolError(f"No cell of {document.path} ended with an error.")
         number, _ = open_notebook.find_cell(document, last.id)
-        traceback = render_outputs(shorten_errors(list_errors(last)), MAX_TRACEBACK)
+        traceback = render_outputs(shorten_errors(list_errors(last)), MAX_TRACEBACK_CHARACTERS)
         text = truncate(f"{traceback}\n\n{_render_passed_cells(document, last, traceback)}")
         if last.source in text:
             surroundings.known.learn_cells(document.path, (last,))
@@ -65,7 +65,8 @@ def _read_kernel_error(kernel: Executed) -> Material:
     """Return the last error of the kernel. Raises: ToolError when there is none."""
     if (lines := kernel.last_error()) is None:
         raise ToolError("Nothing that ran in this kernel ended with an error.")
-    traceback = render_outputs(shorten_errors([{"output_type": "error", "traceback": lines}]), MAX_TRACEBACK)
+    errors = shorten_errors([{"output_type": "error", "traceback": lines}])
+    traceback = render_outputs(errors, MAX_TRACEBACK_CHARACTERS)
     counts = sorted(find_counts(traceback))
     cells = [f"[execution {count}]\n{source}" for count in counts if (source := kernel.source(count))]
     passed = "\n\n".join(["", "The cells it passed through, as they were run:", *cells]) if cells else ""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Files
 
 # The bytes of a file that are read. The model gets only a part of a long text anyway.
-MAX_READ = 20_000_000
+MAX_READ_BYTES = 20_000_000
 
 
 class FilePlug:
@@ -66,7 +66,7 @@ def read_file(files: Files, path: str, lines: LinesRange | None, known: KnownVer
         if real.suffix.lower() == pdf.EXTENSION:
             return Material(path, documents=(pdf.load_file(real, path),))
         with open_resolved(real) as file:
-            data, size = file.read(MAX_READ), get_size(file)
+            data, size = file.read(MAX_READ_BYTES), get_size(file)
         text = decode(data)
     if text is None:
         return Material(path, f"[a binary file of {size} bytes, not shown]")
@@ -77,7 +77,7 @@ def read_file(files: Files, path: str, lines: LinesRange | None, known: KnownVer
     shown = _cut_lines(text, lines, path)
     if known is not None and len(data) == size:
         known.learn_lines(key, text, shown.lines, shown.total)
-    cut = f"\n[only the first {MAX_READ} of {size} bytes were read]" if size > MAX_READ else ""
+    cut = f"\n[only the first {MAX_READ_BYTES} of {size} bytes were read]" if size > MAX_READ_BYTES else ""
     return Material(path, shown.text + cut)
 
 
@@ -87,9 +87,9 @@ async def _find_cells(surroundings: Surroundings, path: str) -> NotebookDocument
     if surroundings.notebooks is None or not path.lower().endswith(".ipynb"):
         return None
     if (name := await open_notebook.find_open_path(surroundings, path)) is not None:
-        return await open_notebook.document(surroundings, name)
+        return await open_notebook.read_document(surroundings, name)
     with suppress(ToolError):
-        return await open_notebook.document(surroundings, await run_read(_make_contents_path, surroundings, path))
+        return await open_notebook.read_document(surroundings, await run_read(_make_contents_path, surroundings, path))
     return None
 
 

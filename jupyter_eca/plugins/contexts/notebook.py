@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 
 class NotebookPlug:
+    """The plug: `query` offers the open notebooks, and `resolve` reads the chosen one. See `base.Context`."""
+
     kind = "notebook"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[NotebookContext]:
-        paths = (await surroundings.glances.notebook(surroundings)).paths
+        paths = (await surroundings.recent_looks.read_notebooks(surroundings)).paths
         found = [
             NotebookContext(label=f"notebook:{path}" if place else "notebook", description=path, path=path)
             for place, path in enumerate(paths)
@@ -31,7 +33,7 @@ class NotebookPlug:
     async def resolve(self, surroundings: Surroundings, context: NotebookContext) -> Material:
         if surroundings.notebooks is None and context.path:
             return await run_read(file.read_file, surroundings.files, context.path, None)
-        document = await open_notebook.document(surroundings, context.path)
+        document = await open_notebook.read_document(surroundings, context.path)
         return await asyncio.to_thread(open_notebook.render_whole, document, surroundings.known)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_eca.plugins.contexts.base import Material
-from jupyter_eca.plugins.contexts.cell import MAX_OFFERED, MAX_OUTPUT
+from jupyter_eca.plugins.contexts.cell import MAX_OFFERED, MAX_OUTPUT_CHARACTERS
 from jupyter_eca.plugins.contexts.reading import open_notebook
 from jupyter_eca.plugins.contexts.reading.recent_look import find_best
 from jupyter_eca.protocol.context import OutputContext
@@ -25,17 +25,17 @@ class OutputPlug:
         """Offer outputs only if the user has typed something, because each cell is offered too."""
         if not query:
             return []
-        seen = await surroundings.glances.notebook(surroundings)
+        seen = await surroundings.recent_looks.read_notebooks(surroundings)
         cells = {f"output:{cell.number}": cell for cell in seen.cells if cell.has_output}
         return [
-            OutputContext(label=f"output:{cell.number}", description=cell.first, path=seen.paths[0], cell=cell.id)
+            OutputContext(label=f"output:{cell.number}", description=cell.first_line, path=seen.paths[0], cell=cell.id)
             for cell in find_best(cells, query, MAX_OFFERED)
         ]
 
     async def resolve(self, surroundings: Surroundings, context: OutputContext) -> Material:
-        document = await open_notebook.document(surroundings, context.path)
+        document = await open_notebook.read_document(surroundings, context.path)
         number, cell = open_notebook.find_cell(document, context.cell)
-        text = truncate(render_outputs(cell.outputs, MAX_OUTPUT)) or "(it put out nothing)"
+        text = truncate(render_outputs(cell.outputs, MAX_OUTPUT_CHARACTERS)) or "(it put out nothing)"
         return Material(f"{document.path} output of cell {number}", text, load_pictures(cell))
 
 

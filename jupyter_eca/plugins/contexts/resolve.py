@@ -1,5 +1,5 @@
 """Uses all context plugs: it lists the contexts to offer while the user types, finds those that a message mentions, and
-reads those that the model gets. It must not read a context itself: each kind is a module beside it.
+reads those that the model gets. This module must not read a context itself: each kind is a module beside it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# The types of the protocol.
+# The types of contexts that the protocol knows.
 TYPES: Final = {model.model_fields["type"].default for model in get_args(get_args(ChatContext)[0])}
 
 # The contexts of a live notebook, by the word that names them in a message.
@@ -66,16 +66,17 @@ LIVE: Final[Mapping[str, Callable[[str], LiveContext]]] = {
 # The contexts that are offered. Nobody reads more than a screen while typing.
 MAX_OFFERED: Final = 50
 
-# The seconds that a plug may take to offer contexts, which is mostly the first walk through the folders, and to read
-# one.
-_QUERY_S: Final = FIRST_WAIT + 0.5
-_RESOLVE_S: Final = 30.0
+# The seconds that a plug may take to offer contexts. The first time, most of them are for the walk through the folders.
+_QUERY_SECONDS: Final = FIRST_WAIT + 0.5
 
-# The seconds to find out where a cell stands that asks. The answer of a page comes within hundredths of a second. The
-# question of the user must not wait long for a page that does not answer.
-_PLACE_S: Final = 3.0
+# The seconds that a plug may take to read one context.
+_RESOLVE_SECONDS: Final = 30.0
 
-# The mentions of a message that are looked up. Each costs a look at the disk, and a pasted log may have many `@`.
+# The seconds to find out where the cell is in which the user asks. The answer of a page comes within hundredths of a
+# second. The question of the user must not wait long for a page that does not answer.
+_PLACE_SECONDS: Final = 3.0
+
+# The mentions of a message that are looked up. For each, the disk is read, and a pasted log may have many `@`.
 _MAX_MENTIONS: Final = 100
 
 
@@ -93,8 +94,8 @@ async def list_offers(
     them."""
     found = await asyncio.gather(*(_query_plug(plug, surroundings, query) for plug in find_plugs().values()))
     known = {_make_identity(context) for context in added}
-    failed = live and (await surroundings.glances.notebook(surroundings)).ended_with_error
-    # What comes first: a better fit, then an error that has just happened, then the order of the plug.
+    failed = live and (await surroundings.recent_looks.read_notebooks(surroundings)).ended_with_error
+    # Sorted by the fit, then an error that has just happened comes first, then in the order of the plug.
     rated = [
         (_rate_fit(surroundings, query, context), not (failed and isinstance(context, ErrorContext)), place, context)
         for contexts in found
@@ -146,11 +147,11 @@ async def read_materials(surroundings: Surroundings, contexts: Iterable[ChatCont
 async def read_asking_place(
     surroundings: Surroundings, cell: str, contexts: Iterable[ChatContext] = ()
 ) -> Material | None:
-    """Return where the cell stands that asks, and what ran before it; None if that cannot be found out soon. `contexts`
-    are those of the same message."""
+    """Return where the cell is in which the user asks, and what ran before it; None if that cannot be found out soon.
+    `contexts` are those of the same message."""
     shows_error = any(isinstance(context, ErrorContext) for context in contexts)
     try:
-        async with asyncio.timeout(_PLACE_S):
+        async with asyncio.timeout(_PLACE_SECONDS):
             return await place.read_asking_place(replace(surroundings, shows_error=shows_error), cell)
     except (ToolError, TimeoutError):
         return None
@@ -162,9 +163,10 @@ async def read_asking_place(
 def as_model_input(
     found: Iterable[Material], model_message: str = ""
 ) -> tuple[str, tuple[ImagePart, ...], tuple[DocumentPart, ...]]:
-    """Return the materials as they stand in the model's prompt: the text, the images and the documents.
+    """Return what the materials add to the model's prompt: the text, the images and the documents.
 
-    `model_message` is the message that a command stands for, "" for none. The text begins with it.
+    `model_message` is the message that the model gets instead of a command such as `/init`, "" for none. The text
+    begins with it.
     """
     text = f"\n\n{model_message}" if model_message else ""
     found = list(found)
@@ -187,7 +189,7 @@ def _read_once(surroundings: Surroundings) -> Surroundings:
 async def _query_plug(plug: Context, surroundings: Surroundings, query: str) -> Sequence[ChatContext]:
     """Return what a plug offers; nothing if it fails or takes too long."""
     try:
-        async with asyncio.timeout(_QUERY_S):
+        async with asyncio.timeout(_QUERY_SECONDS):
             return await plug.query(surroundings, query)
     except Exception:  # noqa: BLE001  # the boundary to plugs: the other plugs still offer contexts
         _log.exception("the context plug %s failed to offer anything", plug.kind)
@@ -198,12 +200,12 @@ async def _read_material(surroundings: Surroundings, context: ChatContext) -> Ma
     """Read a context with its plug. If it cannot be read, the text of the material is the reason."""
     label = _make_label(context)
     try:
-        async with asyncio.timeout(_RESOLVE_S):
+        async with asyncio.timeout(_RESOLVE_SECONDS):
             return await _find_plug(context).resolve(surroundings, context)
     except ToolError as error:
         return Material(label, f"(not readable: {error})", readable=False)
     except TimeoutError:
-        return Material(label, f"(not readable: it took more than {_RESOLVE_S:g} s)", readable=False)
+        return Material(label, f"(not readable: it took more than {_RESOLVE_SECONDS:g} s)", readable=False)
     except Exception as error:  # noqa: BLE001  # the boundary to plugs: the prompt must not be lost
         _log.exception("the context %s cannot be read", label)
         return Material(label, f"(not readable: {error!r})", readable=False)

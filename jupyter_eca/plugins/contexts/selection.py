@@ -23,12 +23,12 @@ class SelectionPlug:
     kind = "selection"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[SelectionContext]:
-        selected = (await surroundings.glances.notebook(surroundings)).selected
+        selected = (await surroundings.recent_looks.read_notebooks(surroundings)).selected
         offered = selected and rate_fit(query, "selection") is not None
         return [SelectionContext(label="selection", description=selected)] if offered else []
 
     async def resolve(self, surroundings: Surroundings, context: SelectionContext) -> Material:
-        document = await open_notebook.document(surroundings)
+        document = await open_notebook.read_document(surroundings)
         selection = document.selection
         if selection is None or not selection.text:
             raise ToolError(f"Nothing is selected in {document.path}.")

@@ -14,7 +14,7 @@ from jupyter_eca.config.schema import VariableDetail
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.cell import MAX_OFFERED
 from jupyter_eca.plugins.contexts.reading.kernel_variables import read_variables, render_variable
-from jupyter_eca.plugins.contexts.reading.recent_look import find_best, first_line
+from jupyter_eca.plugins.contexts.reading.recent_look import find_best, get_first_line
 from jupyter_eca.protocol.context import TableContext
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ class TablePlug:
     kind = "table"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[TableContext]:
-        tables = _list_tables(await surroundings.glances.databases(surroundings, patient=query.startswith(WORD)))
+        tables = _list_tables(
+            await surroundings.recent_looks.read_databases(surroundings, patient=query.startswith(WORD))
+        )
         found = find_best(tables, query, MAX_OFFERED)
         if query.startswith(WORD) or WORD.startswith(query):
             found += [table for table in find_best(tables, query[len(WORD) :], MAX_OFFERED) if table not in found]
@@ -72,7 +74,7 @@ def _list_tables(databases: Sequence[Variable]) -> dict[str, TableContext]:
                 continue
             columns = ", ".join(column.name for column in table.columns)
             kind = f"{'view' if table.is_view else 'table'} of {database.name}"
-            description = first_line(f"{kind}: {columns}" if columns else kind)
+            description = get_first_line(f"{kind}: {columns}" if columns else kind)
             tables[name] = TableContext(label=f"{WORD}{name}", description=description, name=name)
     return tables
 

@@ -19,11 +19,13 @@ WORD: Final = "var:"
 
 
 class VariablePlug:
+    """The plug: `query` offers the variables of the kernel, and `resolve` reads the chosen one. See `base.Context`."""
+
     kind = "variable"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[VariableContext]:
         """Offer the variables with their types, but without their values, because the user has not chosen one yet."""
-        names = {variable.name: variable for variable in await surroundings.glances.variables(surroundings)}
+        names = {variable.name: variable for variable in await surroundings.recent_looks.read_variables(surroundings)}
         found = find_best(names, query, MAX_OFFERED)
         if query.startswith(WORD) or WORD.startswith(query):
             found += [

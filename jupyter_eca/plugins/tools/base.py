@@ -1,5 +1,6 @@
 """Owns the protocol of a tool, and `@tool`, which makes a tool of an async function: the types of its parameters are
-the schema, and its docstring is the prompt. It must not know a tool: each subject has a module beside it.
+the schema, and its docstring is the text that explains the tool to the model. This module must not know a tool: each
+subject has a module beside it.
 `workspace/tool_result.py` has the result of a tool.
 """
 
@@ -63,8 +64,11 @@ class Need(StrEnum):
     QUESTIONS = "questions"
     EDITOR = "editor"
     DIAGNOSTICS = "notebooks|editor.diagnostics"
+    """Live notebooks, or an editor that can report problems."""
     DEFINITION = "editor.definition"
+    """An editor that can find where a name is defined."""
     REFERENCES = "editor.references"
+    """An editor that can find where a name is used."""
     JOBS = "jobs"
     PLAN = "plan"
     RULES = "rules"
@@ -88,7 +92,7 @@ class Spawner(Protocol):
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool may use while it runs. An optional field is None if the chat has no such thing. A tool names such a
-    field in its `needs`, and is then only offered where it is present."""
+    field in its `needs`, and is then only offered in chats that have it."""
 
     chat: str
     """The id of the chat."""
@@ -106,8 +110,8 @@ class ToolContext:
     """The path of the notebook in which the user asked, "" for none. It stays the same for the whole turn, even if the
     user looks at another notebook. Tools of notebooks and kernels use it when the call has no path."""
     direct: bool = False
-    """Whether a program calls the tool, and no user has asked in a notebook. `notebook` is then the one that is active
-    at the moment of the call."""
+    """Whether a program calls the tool, for example over MCP, so that no user has asked in a notebook. `notebook` is
+    then the one that is active at the moment of the call."""
     questions: QuestionAsker | None = None
     """Asks the user; present when a client of the chat can answer."""
     editor: Editor | None = None
@@ -115,7 +119,8 @@ class ToolContext:
     jobs: Jobs | None = None
     """Commands that run in the background."""
     keeper: Checkpointer | None = None
-    """Keeps files and cells, so that a change can be undone. It must be called before a file is changed."""
+    """Makes checkpoints: copies of files and cells with which a change can be undone. It must be called before a file
+    is changed."""
     plan: Plan | None = None
     """The chat's list of tasks."""
     rules: PathRules | None = None
@@ -129,7 +134,7 @@ class ToolContext:
     outputs: StoredOutputs | None = None
     """Outputs of tools of this chat that were too long for the model."""
     previews: ShownPreviews | None = None
-    """What was shown in plan mode, by the ids that the model was told."""
+    """The changes that were shown in plan mode. The model names one by its id."""
     remembered: frozenset[ApprovalScope] = frozenset()
     """The approvals of the user for the session."""
     announced: ToolCallDetails | None = None
@@ -137,7 +142,7 @@ class ToolContext:
     earlier: tuple[ToolCallDetails, ...] = ()
     """For a preview: the details of the calls before this one in the same answer."""
     from_cell: bool = False
-    """Whether a cell of the kernel waits for the answer."""
+    """Whether a cell of the kernel waits for the answer, because the user has asked in it with `%%eca`."""
     is_unattended: bool = False
     """Whether a program such as nbclient runs the notebook. It has the notebook in memory, so no tool of live notebooks
     is offered."""
@@ -151,7 +156,7 @@ class ToolContext:
     report: Callable[[Report], None] = ignore_report
     """Shows the progress of the call. It can be called often: it never waits and never raises."""
     away: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the user moves the call to the background, because they do not want to wait."""
+    """Set when the user moves the call to the background."""
     steered: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while a message of the user waits until the model can read it, which is after this call."""
     sandbox: Sandbox | None = None
@@ -174,17 +179,19 @@ class ToolContext:
 
 
 class ShownPreviews(Protocol):
-    """What the chat has shown in plan mode."""
+    """The changes that the chat has shown in plan mode."""
 
     async def find(self, id: str) -> FileChangeDetails | None:
-        """Return what was shown under this id; None for an unknown one."""
+        """Return the changes that were shown under this id; None for an unknown one."""
         ...
 
 
 class ToolFunction(Protocol):
     """The function of a native tool."""
 
-    def __call__(self, context: ToolContext, /, *args: Any, **kwargs: Any) -> Awaitable[str | ToolResult]: ...
+    def __call__(self, context: ToolContext, /, *args: Any, **kwargs: Any) -> Awaitable[str | ToolResult]:
+        """Run a call with the arguments that the model has written. A text is a result that only has this text."""
+        ...
 
 
 class Preview(Protocol):
@@ -199,7 +206,8 @@ class Preview(Protocol):
 
 
 class DefaultNotebook(Protocol):
-    """Finds the notebook that a call means which names none, so that approval rules can be decided by it."""
+    """Finds the notebook that is meant by a call without a path, so that the rules for approvals can be decided by this
+    notebook."""
 
     def __call__(self, context: ToolContext, /) -> Awaitable[str]:
         """Return its path; "" when there is none."""
@@ -227,7 +235,7 @@ class Tool(Protocol):
 
     @property
     def only_reads(self) -> bool:
-        """Whether it changes nothing. Plan mode has only such tools."""
+        """Whether the tool only reads, and so changes nothing. Plan mode has only such tools."""
         ...
 
     @property
@@ -242,7 +250,7 @@ class Tool(Protocol):
 
     @property
     def makes_checkpoints(self) -> bool:
-        """Whether it checkpoints files before it changes them, so that its changes can be undone."""
+        """Whether it makes checkpoints of files or cells before it changes them, so that its changes can be undone."""
         ...
 
     @property
@@ -268,8 +276,8 @@ class Tool(Protocol):
 
 
 class Plain:
-    """The base class of tools that are not native, with the defaults: it needs nothing, all agents may use it, it may
-    change things, and makes no checkpoints."""
+    """The base class of tools that are not native, with the defaults: such a tool needs nothing, all agents may use it,
+    it may change things, and it makes no checkpoints. See `Tool` for the fields."""
 
     __slots__ = ()
     only_reads: bool = False
@@ -280,10 +288,12 @@ class Plain:
 
     @property
     def preview(self) -> Preview | None:
+        """None: there is no preview."""
         return None
 
     @property
     def default_notebook(self) -> DefaultNotebook | None:
+        """None: no notebook is meant if the call names none."""
         return None
 
 
@@ -342,11 +352,11 @@ def tool(
     """Make a tool of `async def name(context: ToolContext, argument: Annotated[str, Field(description=...)])`.
 
     `summary` is the line that clients show for a call; `{argument}` in it is replaced by the value of an argument.
-    `paths` are the arguments that name files or folders, and `code` those with source that a kernel runs. Where the
-    argument `path` may be left out, `default_notebook` finds the notebook that is meant then. Rules of approval use
-    them: see `engine/approval/call_targets.py`. `revertible` is for a tool that only edits cells or text files, so that
-    the user may review its changes afterwards. `parts`, `replaced_by` and `about_sandbox` are those of `ToolSpec`. See
-    `Tool` for the others.
+    `paths` are the arguments that name files or folders, and `code` those with source that a kernel runs. If the
+    argument `path` may be left out, `default_notebook` finds the notebook that is meant then. The rules for approvals
+    use all three: see `engine/approval/call_targets.py`. `revertible` is for a tool that only edits cells or
+    text files, so that the user may review its changes afterwards. `parts`, `replaced_by` and `about_sandbox` are those
+    of `ToolSpec`. See `Tool` for the others.
 
     Raises: LocalError when the function is not `async`, or the summary has another placeholder than a plain
     `{argument}` of this tool.
@@ -401,8 +411,8 @@ def _make_checked_preview(model: type[BaseModel], preview: Preview | None) -> Pr
 
 
 def make_arguments_model(function: Callable[..., Any], *, skip: int = 1) -> type[BaseModel]:
-    """Return a pydantic model of the parameters of a function, without the first `skip` ones, whose types need not
-    exist at run time."""
+    """Return a pydantic model of the parameters of a function. The first `skip` parameters are left out, so their types
+    may be imported for type checkers only."""
     parameters = list(inspect.signature(function).parameters.values())[skip:]
     # A copy of the function with only these annotations, so that `get_type_hints` does not evaluate the others.
     bare = FunctionType(function.__code__, function.__globals__, closure=function.__closure__)
@@ -417,7 +427,7 @@ def make_arguments_model(function: Callable[..., Any], *, skip: int = 1) -> type
 
 def make_schema(arguments: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON schema of the arguments. Each request to a model has it, so it is short: it has no titles, which
-    only repeat the names, no empty defaults, and the schemas of nested models stand where they are used."""
+    only repeat the names, and no empty defaults. The schemas of nested models are written where they are used."""
     schema = arguments.model_json_schema()
     definitions: dict[str, Any] = schema.pop("$defs", {})
     if any(_is_recursive(name, definitions) for name in definitions):
@@ -430,7 +440,7 @@ def _is_recursive(name: str, definitions: Mapping[str, Any]) -> bool:
     reached: set[str] = set()
     new = {name}
     while new:
-        found = {match for one in new for match in _REFERENCE.findall(json.dumps(definitions[one]))}
+        found = {match for other in new for match in _REFERENCE.findall(json.dumps(definitions[other]))}
         reached, new = reached | found, found - reached
     return name in reached
 
@@ -444,19 +454,19 @@ def _shorten_schema(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -
     short: dict[str, Any] = {}
     for key, value in schema.items():
         match key, value:
-            # 0 is False, too. That a text must not be empty is said by its being required.
+            # The pattern 0 matches False too. `minLength` 1 is left out, because the argument is required anyway.
             case ("title", str()) | ("default", None | "" | 0 | []) | ("minLength", 1):
                 pass
             case "anyOf", list() if is_null_by_default:
-                kept = [one for one in cast("list[dict[str, Any]]", value) if one != {"type": "null"}]
+                kept = [choice for choice in cast("list[dict[str, Any]]", value) if choice != {"type": "null"}]
                 short |= _shorten_schema(kept[0] if len(kept) == 1 else {"anyOf": kept}, definitions)
             case "properties", dict():
                 properties = cast("dict[str, dict[str, Any]]", value)
-                short[key] = {name: _shorten_schema(one, definitions) for name, one in properties.items()}
+                short[key] = {name: _shorten_schema(nested, definitions) for name, nested in properties.items()}
             case (("items" | "additionalProperties"), dict()):
                 short[key] = _shorten_schema(cast("dict[str, Any]", value), definitions)
             case (("anyOf" | "oneOf" | "allOf" | "prefixItems"), list()):
-                short[key] = [_shorten_schema(one, definitions) for one in cast("list[dict[str, Any]]", value)]
+                short[key] = [_shorten_schema(nested, definitions) for nested in cast("list[dict[str, Any]]", value)]
             case _:
                 short[key] = value
     return short
@@ -467,7 +477,9 @@ def validate(model: type[BaseModel], arguments: dict[str, Any]) -> dict[str, Any
     try:
         parsed = model.model_validate(arguments)
     except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False))
+        problems = "; ".join(
+            f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors(include_url=False)
+        )
         names = ", ".join(model.model_fields) or "none"
         raise ToolError(
             f"The arguments do not fit: {problems}.", f"Call the tool again with arguments of its schema: {names}."
@@ -476,7 +488,7 @@ def validate(model: type[BaseModel], arguments: dict[str, Any]) -> dict[str, Any
 
 
 def _find_other_names(model: type[BaseModel]) -> dict[str, tuple[str, ...]]:
-    """Return the names that arguments have besides their own."""
+    """Return the other names that arguments may have, because models write those too. The keys are the own names."""
     return {
         name: tuple(str(other) for other in field.validation_alias.choices if other != name)
         for name, field in model.model_fields.items()

@@ -3,8 +3,8 @@
 `notebook_change` has replaced these tools. They still work, for chats that know them and over MCP.
 
 The user sees a change before it is approved. A checkpoint is made before the change, so that it can be undone, and the
-notebook is read back after it, so that the model learns what is really there. It must not compute what a change makes
-of a notebook: `workspace/notebooks/cell_changes.py` does. `cell_preview` is for plan mode.
+notebook is read back after it, so that the model learns what is really there. This module must not compute the notebook
+after a change: `workspace/notebooks/cell_changes.py` does. `cell_preview` is for plan mode.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from jupyter_eca.plugins.tools.notebook import (
     apply_earlier,
     check_loaded,
     find_default_notebook,
-    notebooks,
+    get_notebooks,
     read_notebook,
 )
 from jupyter_eca.protocol.content import FileChangeDetails
@@ -62,19 +62,23 @@ New = Annotated[str, Field(description="The text to put in its place; empty to d
 Place = Annotated[int, Field(ge=1, description="The number that the cell is to have then.")]
 
 
-async def _insert_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+async def _preview_insert(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    """Return what `notebook_insert_cell` would change, which the user sees before the approval."""
     return await _preview(context, plan_insert, notebook_insert_cell, arguments)
 
 
-async def _edit_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+async def _preview_edit(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    """Return what `notebook_edit_cell` would change."""
     return await _preview(context, plan_edit, notebook_edit_cell, arguments)
 
 
-async def _delete_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+async def _preview_delete(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    """Return what `notebook_delete_cell` would change."""
     return await _preview(context, plan_delete, notebook_delete_cell, arguments)
 
 
-async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+async def _preview_move(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    """Return what `notebook_move_cell` would change."""
     return await _preview(context, plan_move, notebook_move_cell, arguments)
 
 
@@ -83,7 +87,7 @@ async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> File
     revertible=True,
     needs=[Need.NOTEBOOKS],
     summary="Inserting a cell",
-    preview=_insert_preview,
+    preview=_preview_insert,
     approval_covers=ApprovalCoverage.NOTEBOOK,
     paths=["path"],
     default_notebook=find_default_notebook,
@@ -105,7 +109,7 @@ async def notebook_insert_cell(
     revertible=True,
     needs=[Need.NOTEBOOKS],
     summary="Editing cell {cell}",
-    preview=_edit_preview,
+    preview=_preview_edit,
     approval_covers=ApprovalCoverage.NOTEBOOK,
     paths=["path"],
     default_notebook=find_default_notebook,
@@ -133,7 +137,7 @@ async def notebook_edit_cell(
     makes_checkpoints=True,
     needs=[Need.NOTEBOOKS],
     summary="Deleting cell {cell}",
-    preview=_delete_preview,
+    preview=_preview_delete,
     approval_covers=ApprovalCoverage.NOTEBOOK,
     paths=["path"],
     default_notebook=find_default_notebook,
@@ -149,7 +153,7 @@ async def notebook_delete_cell(context: ToolContext, cell: Cell, path: NotebookP
     revertible=True,
     needs=[Need.NOTEBOOKS],
     summary="Moving cell {cell} to {index}",
-    preview=_move_preview,
+    preview=_preview_move,
     approval_covers=ApprovalCoverage.NOTEBOOK,
     paths=["path"],
     default_notebook=find_default_notebook,
@@ -178,7 +182,8 @@ def plan_insert(
     id = cell_changes.make_cell_id(document, f"{context.chat}:{context.call}")
     if cell_type is CellType.CODE:
         source = as_code(source, choose_default_kind(document.language))
-    return InsertCell(index=index, cell=NewCell(id=id, cell_type=cell_type, source=_plain(source)), after=anchor)
+    new_cell = NewCell(id=id, cell_type=cell_type, source=_normalize_line_ends(source))
+    return InsertCell(index=index, cell=new_cell, after=anchor)
 
 
 def plan_edit(
@@ -208,9 +213,10 @@ def plan_edit(
     kinds = choose_default_kind(document.language)
     if current.cell_type is CellType.CODE and not is_prompt(current.source, kinds):
         expected = as_code(expected, kinds)
-    if _plain(expected) == current.source:
+    expected = _normalize_line_ends(expected)
+    if expected == current.source:
         raise ToolError("That is the source of the cell already; nothing was changed.")
-    return EditCell(cell_id=current.id, was=current.source, source=_plain(expected))
+    return EditCell(cell_id=current.id, was=current.source, source=expected)
 
 
 def plan_delete(context: ToolContext, document: NotebookDocument, *, cell: int | str) -> cell_changes.Change:  # noqa: ARG001
@@ -229,7 +235,7 @@ def plan_move(context: ToolContext, document: NotebookDocument, *, cell: int | s
     return MoveCell(cell_id=current.id, index=place - 1, after=others[place - 2] if place > 1 else "")
 
 
-def _plain(source: str) -> str:
+def _normalize_line_ends(source: str) -> str:
     """Return a source with the line ends of notebooks."""
     return source.replace("\r\n", "\n")
 
@@ -240,6 +246,7 @@ def _plain(source: str) -> str:
 async def _preview(
     context: ToolContext, plan: Planner, tool: NativeTool, arguments: dict[str, Any]
 ) -> FileChangeDetails:
+    """Return the change that a call of `tool` would make. `plan` computes it. Raises: ToolError."""
     try:
         model = tool.arguments.model_validate(arguments)
     except ValidationError as error:
@@ -258,6 +265,8 @@ async def _preview(
 
 
 async def _apply(context: ToolContext, plan: Planner, path: str, **arguments: Any) -> ToolResult:
+    """Make the change of a call, and return its result. If there are checkpoints, only one call of the chat at a time
+    may change cells. Raises: ToolError."""
     if context.keeper is None:
         return await _make_checked(context, plan, path, arguments)
     async with context.keeper.cell_lock:
@@ -270,7 +279,7 @@ async def _make_checked(context: ToolContext, plan: Planner, path: str, argument
     A change that nobody had to approve is computed now."""
     announced = context.announced
     if isinstance(announced, FileChangeDetails) and announced.cells:
-        document = await notebooks(context).read(announced.path)
+        document = await get_notebooks(context).read(announced.path)
         (change,) = announced.cells
         if not isinstance(change, cell_changes.Change):
             raise ToolError("What was announced is no change that this tool makes.")
@@ -356,10 +365,10 @@ async def checkpoint_and_apply(
             undo, sources = (cell_changes.invert(before, change),), cell_changes.get_sources(expected, id)
             checkpoints.append((await keeper.keep_cells(path, undo, sources, order), id))
     try:
-        after = await notebooks(context).edit(context.chat, path, changes)
+        after = await get_notebooks(context).edit(context.chat, path, changes)
     except ToolError as error:
         # After an error nothing should be changed. But the answer may only have been late or lost, so it is checked.
-        after = await notebooks(context).read(path)
+        after = await get_notebooks(context).read(path)
         # If some cells are as wanted and the user has typed in another, the changes were made, and can be undone.
         if not any(is_applied(after, expected, change) for change in changes):
             if keeper is not None:

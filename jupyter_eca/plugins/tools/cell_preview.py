@@ -1,5 +1,5 @@
 """Owns `Step`, one change in the list of changes that a model writes for a notebook, and the tool with which plan mode
-shows such a list without making it. It shows them in the same form as `notebook_change`, which makes them.
+shows such a list without making the changes. It shows them in the same form as `notebook_change`, which makes them.
 """
 
 from __future__ import annotations
@@ -90,6 +90,7 @@ def name_cells(context: ToolContext, document: NotebookDocument, steps: Sequence
 
 
 def _plan_step(context: ToolContext, document: NotebookDocument, step: Step) -> cell_changes.Change:
+    """Return the change that a step makes. Raises: ToolError when its fields do not fit."""
     match step.do:
         case Do.INSERT:
             if step.original_content or step.new_content:
@@ -109,6 +110,7 @@ def _plan_step(context: ToolContext, document: NotebookDocument, step: Step) -> 
 
 
 def _check_index(step: Step) -> int:
+    """Return the index of a step that moves a cell. Raises: ToolError for one that is too small."""
     if step.index < 1:
         raise ToolError("index must be at least 1; nothing was changed.")
     return step.index
@@ -119,6 +121,7 @@ _SHOWN: Final = """Shown to the user; nothing was changed. notebook_change with 
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    """Return the changes of a call as one diff, which the user sees."""
     values = validate(preview_notebook_change.arguments, arguments)
     return await _as_details(context, values["changes"], values["path"])
 

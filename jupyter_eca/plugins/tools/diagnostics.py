@@ -1,5 +1,5 @@
-"""The tool that reports problems of a notebook or a file. It must not search for problems: `workspace/diagnostics`
-does, and asks the user's editor too.
+"""The tool that reports problems of a notebook or a file. This module must not search for problems:
+`workspace/diagnostics` does, and asks the user's editor too.
 """
 
 from __future__ import annotations

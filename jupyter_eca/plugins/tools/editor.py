@@ -34,7 +34,7 @@ POLL_SECONDS: Final = 2.0
 
 # The places that a result has, and the characters of each line. More places of a common name would not help.
 _MAX_SHOWN: Final = 200
-_MAX_LINE: Final = 200
+_MAX_LINE_CHARACTERS: Final = 200
 
 FilePath = Annotated[str, Field(description="The file, relative to the workspace or absolute.")]
 Line = Annotated[int, Field(ge=1, description="The line that the name stands in; the first one is 1.")]
@@ -80,7 +80,9 @@ class _Spot:
     """A place in a file."""
 
     uri: str
+    """The URI of the file."""
     position: Position
+    """The line and the column, both counted from 1."""
 
 
 def _get_able_editor(context: ToolContext, ability: str) -> Editor:
@@ -140,6 +142,7 @@ def _find_spot(files: Files, path: str, line: int, symbol: str, character: int) 
 
 
 def _count_utf16_units(text: str) -> int:
+    """Return the length of a text in UTF-16 units. Characters such as emojis count as two."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -153,7 +156,7 @@ def _describe_locations(files: Files, locations: Sequence[Location]) -> list[str
         if real is not None and real not in texts:
             texts[real] = _read_lines(real, path)
         text = (texts.get(real) if real else None) or []
-        line = text[start.line - 1].strip()[:_MAX_LINE] if 0 < start.line <= len(text) else ""
+        line = text[start.line - 1].strip()[:_MAX_LINE_CHARACTERS] if 0 < start.line <= len(text) else ""
         entries.append(f"{path}:{start.line}:{start.character}{f': {line}' if line else ''}")
     return entries
 

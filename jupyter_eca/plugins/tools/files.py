@@ -1,5 +1,5 @@
 """The tools that read and change text files: read, write, edit and move. `preview_file_change` shows a change in plan
-mode without making it. They must not decide where a path may lead: `Files.resolve` does.
+mode without making it. This module must not decide where a path may lead: `Files.resolve` does.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _change_lock = threading.Lock()
 
 # The files of a moved folder that get a checkpoint. Each of them is copied, and the folder of a data set has
 # many more files.
-MAX_KEPT = 1000
+MAX_CHECKPOINT_FILES = 1000
 
 # The characters of a file that an error shows if it was changed since the model read it. The model must read a longer
 # file itself.
@@ -105,12 +105,14 @@ class _Change:
 
 
 async def _preview_write(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    """Return what `write_file` would change."""
     return await run_read(
         _preview_change, context.files, _plan_write_if_known, arguments["path"], arguments["content"], context.known
     )
 
 
 async def _preview_edit(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    """Return what `edit_file` would change."""
     edit = validate(edit_file.arguments, arguments)  # parsed as for the call itself: "true" is True
     return await run_read(
         _preview_change, context.files, _plan_edit, edit["path"], *(edit[name] for name in _EDIT_ARGUMENTS)
@@ -118,12 +120,14 @@ async def _preview_edit(context: ToolContext, arguments: dict[str, Any]) -> File
 
 
 async def _preview_proposal(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    """Return the change that `preview_file_change` shows."""
     edit = validate(preview_file_change.arguments, arguments)
     original, new, everywhere = (edit[name] for name in _EDIT_ARGUMENTS)
     return await run_read(_propose_edit, context.files, edit["path"], original, new, everywhere=everywhere)
 
 
 async def _preview_move(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    """Return what `move_file` would change."""
     return (await run_read(_plan_move, context.files, arguments["source"], arguments["destination"])).details
 
 
@@ -145,7 +149,7 @@ async def write_file(context: ToolContext, path: FilePath, content: Content) -> 
     """
     real = context.files.resolve(path)
     check_loaded(context, await asyncio.to_thread(_find_loaded, real, content))
-    await _keep(context, real)
+    await _make_checkpoints(context, real)
     return await run_to_end(asyncio.to_thread(_write_and_report, context.files, context.known, path, content))
 
 
@@ -169,7 +173,7 @@ async def edit_file(
     Read the file first. original_content must occur exactly once: add lines around it until it is unique. Does not edit
     notebooks.
     """
-    await _keep(context, context.files.resolve(path))
+    await _make_checkpoints(context, context.files.resolve(path))
     return await run_to_end(
         asyncio.to_thread(_edit_and_report, context, path, original_content, new_content, all_occurrences)
     )
@@ -210,14 +214,14 @@ async def preview_file_change(
 )
 async def move_file(context: ToolContext, source: Source, destination: Destination) -> ToolResult:
     """Move or rename a file or folder. Never overwrites. Missing folders are made."""
-    await _keep(context, *await run_read(_list_moved, context.files, source, destination))
+    await _make_checkpoints(context, *await run_read(_list_moved, context.files, source, destination))
     return await run_to_end(asyncio.to_thread(_move_and_report, context, source, destination))
 
 
 TOOLS = (read_file, write_file, edit_file, preview_file_change, move_file)
 
 
-async def _keep(context: ToolContext, *paths: Path) -> None:
+async def _make_checkpoints(context: ToolContext, *paths: Path) -> None:
     """Make a checkpoint of these files, so that the change can be undone."""
     if context.keeper is not None:
         for path in paths:
@@ -232,10 +236,10 @@ def _list_moved(files: Files, source: str, destination: str) -> list[Path]:
             move = _plan_move(files, source, destination)
             if not move.old.is_dir():
                 return [move.old, move.new]
-            found = list(islice((path for path in move.old.rglob("*") if _is_file(path)), MAX_KEPT + 1))
+            found = list(islice((path for path in move.old.rglob("*") if _is_file(path)), MAX_CHECKPOINT_FILES + 1))
     except ToolError:
         return []
-    if len(found) > MAX_KEPT:
+    if len(found) > MAX_CHECKPOINT_FILES:
         return [move.old]
     return [kept for path in found for kept in (path, move.new / path.relative_to(move.old))]
 
@@ -246,7 +250,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _read_lines(files: Files, known: KnownVersions, path: str, offset: int, limit: int) -> str:
-    """Return some lines of a file as `read_file` does, and note in `known` that the model reads them."""
+    """Return some lines of a file as `read_file` does. `known` remembers that the model has read them."""
     with text_file.report_os_errors(path):
         real = terminal_transcript.find_kept_file(path) or files.resolve(path)
         text = text_file.read(real, path)
@@ -400,6 +404,7 @@ def _replace(files: Files, change: _Change) -> ToolResult:
 
 
 def _is_notebook(real: Path) -> bool:
+    """Return whether a file is a notebook, by its name."""
     return real.suffix.lower() == ".ipynb"
 
 
@@ -436,8 +441,11 @@ class _Move:
     """A move that was checked, but not made yet."""
 
     old: Path
+    """The real path of the file or folder now."""
     new: Path
+    """Its real path afterwards."""
     details: FileChangeDetails
+    """What the user sees of the move."""
 
 
 def _plan_move(files: Files, source: str, destination: str) -> _Move:

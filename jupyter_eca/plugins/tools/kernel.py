@@ -132,7 +132,7 @@ async def variables(
     kernel = await find_free_kernel(context, path)
     found = await kernel.variables(context.chat, tuple(names))
     variables_config = context.variables_config
-    described = [describe(one, variables_config) for one in found.variables]
+    described = [describe(variable, variables_config) for variable in found.variables]
     is_brief = not names and len(described) > MAX_DETAILED
     lines = [line[0] for line in described] if is_brief else [_indent(line) for line in described]
     if is_brief:
@@ -140,17 +140,17 @@ async def variables(
     lines += [f"{name}: no such variable" for name in found.missing]
     if found.left_out:
         lines.append(f"[{found.left_out} more; name those that matter]")
-    if any(choose_disclosure(one, variables_config) is not VariableDetail.FULL for one in found.variables):
+    if any(choose_disclosure(variable, variables_config) is not VariableDetail.FULL for variable in found.variables):
         lines.append(VALUES_WITHHELD)
-    pictures = [picture for one in found.variables for picture in load_picture(one, variables_config)]
+    pictures = [picture for variable in found.variables for picture in load_picture(variable, variables_config)]
     text = add_kernel_name(context, kernel, "\n".join(lines) or "The user has no variables yet.")
     return ToolResult(text, images=tuple(pictures[:MAX_PICTURES]))
 
 
 async def find_kernel(context: ToolContext, path: str) -> Kernel:
-    """Return the kernel that a call means: the one of the notebook that the model names, else of the cell that asks,
-    else of the notebook in which the user asked. A program that calls a tool directly has asked nowhere, so it gets a
-    kernel only if exactly one runs. Raises: ToolError when there is no such kernel."""
+    """Return the kernel that a call means: the one of the notebook that the model names, else of the cell in which the
+    user asked, else of the notebook in which the user asked. A program that calls a tool directly has asked in no
+    notebook, so it gets a kernel only if exactly one runs. Raises: ToolError when there is no such kernel."""
     notebook = "" if context.direct else context.notebook
     named = await find_path(context, path) if path.strip() else ""
     if context.from_cell and named in {"", notebook}:
@@ -170,8 +170,8 @@ async def find_free_kernel(context: ToolContext, path: str) -> Kernel:
 
 
 def add_kernel_name(context: ToolContext, kernel: Kernel, text: str) -> str:
-    """Return a result with the name of the kernel's notebook before it. The kernel of the cell that asks is not named,
-    because a locked answer must stay the same when its notebook is renamed."""
+    """Return a result with the name of the kernel's notebook before it. The kernel of the cell in which the user asked
+    is not named, because a locked answer must stay the same when its notebook is renamed."""
     own = context.from_cell and kernel is context.kernel
     return f"In the kernel of {kernel.notebook}:\n{text}" if kernel.notebook and not own else text
 
@@ -201,6 +201,7 @@ def _describe_ending(done: KernelExecuteResult) -> JobEnding:
 
 
 def _indent(lines: list[str]) -> str:
+    """Return the lines as one text, with all lines after the first one indented."""
     return "\n  ".join(line.replace("\n", "\n  ") for line in lines)
 
 

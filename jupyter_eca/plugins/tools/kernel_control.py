@@ -1,5 +1,5 @@
-"""The tools that show the state of the live kernel, interrupt and restart it, and look up a name in it. It must not run
-code: `kernel` does.
+"""The tools that show the state of the live kernel, interrupt and restart it, and look up a name in it. This module
+must not run code: `kernel` does.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import KernelState
     from jupyter_eca.workspace.ports import Kernel
 
-# The characters of what is told of a name. The signature and the beginning of the docstring are first; the examples and
-# the source of a large function fill pages.
-MAX_INSPECTION = 4_000
+# The characters of the text about a name. The signature and the beginning of the docstring are first. The examples and
+# the source of a large function, which come after them, fill pages.
+MAX_INSPECTION_CHARACTERS = 4_000
 
 OtherKernel = Annotated[str, Field(description="As in run_code.")]
 Name = Annotated[str, Field(min_length=1, description="A name as code writes it: `df`, `np.linalg.norm`.")]
@@ -46,9 +46,10 @@ async def inspect(context: ToolContext, name: Name, path: OtherKernel = "") -> s
     if not found.found:
         raise ToolError(f"The kernel knows no {name}.", "It must have been imported or defined there first.")
     text = found.text
-    if len(text) > MAX_INSPECTION:
-        left_out = len(text) - MAX_INSPECTION
-        text = f"{text[:MAX_INSPECTION]}\n[{left_out} more characters: inspect a name inside of it, or read its file]"
+    if len(text) > MAX_INSPECTION_CHARACTERS:
+        left_out = len(text) - MAX_INSPECTION_CHARACTERS
+        beginning = text[:MAX_INSPECTION_CHARACTERS]
+        text = f"{beginning}\n[{left_out} more characters: inspect a name inside of it, or read its file]"
     return add_kernel_name(context, kernel, text)
 
 

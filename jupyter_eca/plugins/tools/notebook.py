@@ -1,5 +1,5 @@
-"""The tools that read a live notebook and run its cells. It must not change cells: `cell_edits` does. `notebook_create`
-makes a new notebook.
+"""The tools that read a live notebook and run its cells. This module must not change cells: `cell_edits` does.
+`notebook_create` makes a new notebook.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _HEADER_CHARS = 500
 
 # The characters of each cell's outputs. The first number with which all cells fit is used, because the sources are more
 # important than long outputs.
-_OUTPUTS = (MAX_OUTPUT, 1000, 300, 100, 0)
+_OUTPUT_LIMITS = (MAX_OUTPUT, 1000, 300, 100, 0)
 
 NotebookPath = Annotated[str, Field(description="By default the notebook you were asked in.")]
 
@@ -89,7 +89,7 @@ ToRun = Annotated[
 
 
 async def find_default_notebook(context: ToolContext) -> str:
-    """Return the path of the notebook that was asked in, else of the only open one; "" for none."""
+    """Return the path of the notebook in which the user asked, else of the only open one; "" for none."""
     if context.notebook or context.notebooks is None:
         return context.notebook
     opened = await context.notebooks.list()
@@ -121,6 +121,8 @@ async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Wh
 
 
 async def _preview_run(context: ToolContext, arguments: dict[str, Any]) -> RunCellsDetails:
+    """Return the cells that a call would run, which the user sees before the approval. Raises: ToolError when they
+    cannot run."""
     values = validate(notebook_run_cells.arguments, arguments)
     document = await read_notebook(context, values["path"])
     check_kernel(context, document)
@@ -179,10 +181,10 @@ async def run_cells(
     watch = RunWatch(ids, [str(cell_changes.find_number(document, id)) for id in ids], context.clock)
     label = f"{_name_cells(document, chosen)} of {document.path}"
     about = NewJob(context.chat, label, label, context.call, CELLS, document.kernel_id, document.path)
-    run = notebooks(context).run(context.chat, document.path, ids, watch)
+    run = get_notebooks(context).run(context.chat, document.path, ids, watch)
     done = await wait_or_detach(context, run, watch, about, _describe_ending, background=background)
     if isinstance(done, Job):
-        return ToolResult(f"{_capital(label)}: {describe_job(done, watch, background=background)}")
+        return ToolResult(f"{_capitalize(label)}: {describe_job(done, watch, background=background)}")
     return await _cells_after_run(context, document, chosen, done.ran, done.status, sources=sources)
 
 
@@ -192,7 +194,7 @@ TOOLS = (notebook_read, notebook_run_cells)
 def check_kernel(context: ToolContext, document: NotebookDocument, nothing: str = "nothing was run") -> None:
     """Check that the notebook's kernel can run cells now. `nothing` says what has not happened. Raises: ToolError."""
     check_kernel_free(context, document.kernel_id, document.path)
-    if context.from_cell and _waits(context, document):
+    if context.from_cell and _waits_for_answer(context, document):
         raise ToolError(
             f"A cell of this notebook waits for your answer, and others would only run after it; {nothing}.",
             "Use run_code for their code, or ask the user to run them.",
@@ -228,7 +230,7 @@ async def _find_shown(
         named = _find_to_run(document, cells)
         _require_known(context, document, [cell.id for cell in named])
         return document, named
-    document = await notebooks(context).read(announced.path)
+    document = await get_notebooks(context).read(announced.path)
     chosen: list[NotebookCell] = []
     for shown_cell in announced.cells:
         cell = cell_changes.find_cell(document, shown_cell.id)
@@ -262,7 +264,7 @@ def _make_stale(context: ToolContext, document: NotebookDocument, cell: Notebook
     )
 
 
-def notebooks(context: ToolContext) -> Notebooks:
+def get_notebooks(context: ToolContext) -> Notebooks:
     """Return the notebooks of the chat. Raises: ToolError when it has none."""
     if context.notebooks is None:
         raise ToolError("There are no notebooks here.")
@@ -283,10 +285,10 @@ async def read_notebook(context: ToolContext, path: str) -> NotebookDocument:
     """Return the current state of a notebook. Without a path it is the one in which the user asked, or the only open
     one. Raises: ToolError."""
     if path.strip():
-        return await notebooks(context).read(await find_path(context, path))
+        return await get_notebooks(context).read(await find_path(context, path))
     if default := await find_default_notebook(context):
-        return await notebooks(context).read(default)
-    names = ", ".join(info.path for info in await notebooks(context).list())
+        return await get_notebooks(context).read(default)
+    names = ", ".join(info.path for info in await get_notebooks(context).list())
     raise ToolError(
         "You were not asked in a notebook.",
         f"Give the path of one. Open are: {names}." if names else "Give the path of one.",
@@ -306,9 +308,9 @@ async def find_path(context: ToolContext, path: str) -> str:
     return context.files.contents_path(context.files.resolve(path))
 
 
-def _waits(context: ToolContext, document: NotebookDocument) -> bool:
-    """Return whether the notebook's kernel waits for this answer, because a cell of it has asked. If the ids of kernels
-    are not known, it is assumed that it does when a cell is running."""
+def _waits_for_answer(context: ToolContext, document: NotebookDocument) -> bool:
+    """Return whether the notebook's kernel waits for this answer, because the user asked in one of its cells. If the
+    ids of kernels are not known, the kernel counts as waiting while a cell is running."""
     asking = context.kernel.id if context.kernel else None
     if asking is not None and document.kernel_id is not None:
         return asking == document.kernel_id
@@ -324,11 +326,13 @@ def _name_cells(document: NotebookDocument, chosen: Sequence[NotebookCell]) -> s
     return f"cell{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
 
 
-def _capital(text: str) -> str:
+def _capitalize(text: str) -> str:
+    """Return a text that begins with a capital letter. Unlike `str.capitalize`, the other letters stay as they are."""
     return text[:1].upper() + text[1:]
 
 
 def _describe_ending(done: NotebookRunResult) -> JobEnding:
+    """Return how a run has ended that was moved to the background: whether it failed, and with which error."""
     errors = [output for cell in done.ran for output in cell.outputs if output.get("output_type") == "error"]
     note = f"{errors[-1].get('ename')}: {errors[-1].get('evalue')}" if errors else ""
     match done.status:
@@ -346,12 +350,12 @@ def _fit_cells(context: ToolContext, document: NotebookDocument, chosen: tuple[N
     ids = [cell.id for cell in chosen]
     room = MAX_RESULT_CHARS - _HEADER_CHARS
     text = ""
-    for most in _OUTPUTS:
-        text = render_cells(document, set(ids), output=most)
+    for limit in _OUTPUT_LIMITS:
+        text = render_cells(document, set(ids), output=limit)
         if len(text) <= room:
             context.known.learn_cells(document.path, chosen)
-            cut = f"cut to {most} characters a cell" if most else "left out"
-            return text if most == MAX_OUTPUT else f"[outputs are {cut}]\n\n{text}"
+            cut = f"cut to {limit} characters a cell" if limit else "left out"
+            return text if limit == MAX_OUTPUT else f"[outputs are {cut}]\n\n{text}"
     parts: list[str] = []
     for cell in chosen:
         part = render_cells(document, {cell.id}, output=0)

@@ -5,7 +5,7 @@ cells that run afterwards. For example, the model writes an insertion and an edi
 changes and the two sources that will run. The user approves one diff. The call then makes exactly these changes, all or
 none, with a checkpoint for each. It reads the notebook back, and runs the two cells if they are as they were shown.
 
-It must not compute a change: `cell_preview` and `cell_edits` do. `notebook` runs the cells.
+This module must not compute a change: `cell_preview` and `cell_edits` do. `notebook` runs the cells.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from jupyter_eca.plugins.tools.notebook import (
     check_kernel,
     check_loaded,
     find_default_notebook,
+    get_notebooks,
     notebook_run_cells,
-    notebooks,
     read_notebook,
     run_cells,
 )
@@ -62,6 +62,8 @@ PreviewId = Annotated[str, Field(description="Instead of changes: the id of a pr
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    """Return the changes that a call would make, and the cells that it would run, which the user sees before the
+    approval. Raises: ToolError."""
     values = validate(notebook_change.arguments, arguments)
     document = await read_notebook(context, values["path"])
     before = apply_earlier(context, document)
@@ -213,7 +215,7 @@ async def _find_approved(
     may now mean another cell. A change that nobody was shown is computed now. Raises: ToolError."""
     announced = context.announced
     if isinstance(announced, FileChangeDetails) and announced.cells:
-        return await notebooks(context).read(announced.path), announced
+        return await get_notebooks(context).read(announced.path), announced
     if preview.strip():
         # The rules were decided without knowing what the preview contains.
         raise ToolError("What this preview contains was not shown; nothing was changed.", "Make the call again, alone.")
@@ -228,13 +230,13 @@ async def _make(
     changes = [change for change in details.cells or () if isinstance(change, cell_changes.Change)]
     if details.left_out:
         # The changes that remain are not those of the steps. An edit of which a part remains is a partial one.
-        partly = {at for at, change in enumerate(changes) if isinstance(change, EditCell)}
+        partly = {index for index, change in enumerate(changes) if isinstance(change, EditCell)}
     else:
-        partly = {at for at, step in enumerate(steps) if step.is_partial} if steps else set(range(len(changes)))
+        partly = {index for index, step in enumerate(steps) if step.is_partial} if steps else set(range(len(changes)))
     touched: set[str] = set()
-    for at, change in enumerate(changes):
+    for index, change in enumerate(changes):
         if (cell := cell_changes.get_cell_id(change)) not in touched:
-            require_known(context, document, change, partly=at in partly)
+            require_known(context, document, change, partly=index in partly)
         touched.add(cell)
     placed, expected = _apply_all(document, changes)
     check_loaded(context, cell_changes.find_loaded_content(document, expected))
@@ -254,6 +256,7 @@ async def _make(
 
 
 def _changes_source(change: cell_changes.Change, id: str) -> bool:
+    """Return whether a change sets the source of the cell with this id."""
     return isinstance(change, InsertCell | EditCell) and cell_changes.get_cell_id(change) == id
 
 

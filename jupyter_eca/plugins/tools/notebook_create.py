@@ -13,7 +13,7 @@ from jupyter_eca.config.disk.regular_file import read_regular
 from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
-from jupyter_eca.plugins.tools.notebook import check_loaded, notebooks
+from jupyter_eca.plugins.tools.notebook import check_loaded, get_notebooks
 from jupyter_eca.protocol.notebook import CellType, format_cell
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.files.read_threads import run_read
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.content import FileChangeDetails
     from jupyter_eca.workspace.ports import Files
 
+# The kernelspec of a new notebook if no other notebook says which kernel the user wants.
 PYTHON: Final = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
 
 # The notebooks of the same folder that are read to find out their kernel, and the bytes of the largest one.
@@ -96,7 +97,7 @@ async def notebook_create(
     written_cells = await run_to_end(asyncio.to_thread(_write, real, display_path, new_cells, spec))
     for number, (_, source) in enumerate(written_cells, 1):
         context.known.learn_own(make_cell_key(display_path, f"cell-{number}"), source)
-    await notebooks(context).show(display_path)
+    await get_notebooks(context).show(display_path)
     text = (
         f"Created {display_path}: {len(written_cells)} {'cell' if len(written_cells) == 1 else 'cells'}, "
         f"kernel {spec['name']}."
@@ -162,7 +163,7 @@ def _as_stored(number: int, cell: InitialCell) -> dict[str, Any]:
 
 async def _choose_kernelspec(context: ToolContext, real: Path) -> dict[str, str]:
     """Return the kernelspec for a new notebook at this path."""
-    opened = [info.path for info in await notebooks(context).list()]
+    opened = [info.path for info in await get_notebooks(context).list()]
     return await run_read(_find_kernelspec, context.files, real, opened)
 
 

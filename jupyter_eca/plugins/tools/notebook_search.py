@@ -1,7 +1,8 @@
 """Searches in the sources of notebooks, for the tool `grep`. The file of a notebook also has outputs and pictures, and
 a line of it does not say which cell it belongs to.
 
-It must not match a pattern itself: it writes the sources to a folder, where `search` runs the program that searches.
+This module must not match a pattern itself: it writes the sources to a folder, and `search` runs the program that
+searches there.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 # The notebooks that one search reads, and the bytes of the largest one.
 MAX_NOTEBOOKS: Final = 300
-MAX_BYTES: Final = 50_000_000
+MAX_NOTEBOOK_BYTES: Final = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class SourceMatch:
     """A line of a cell that matches."""
 
     path: str
-    """The path of the notebook, as the model is told."""
+    """The path of the notebook, as the model gets it."""
     number: int
     """The number of the cell."""
     id: str
@@ -42,12 +43,17 @@ class SourceMatch:
     line: int
     """The number of the line in the cell, from 1."""
     text: str
+    """The text of the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
+    """A cell in whose source is searched."""
+
     id: str
+    """The id of the cell, "" for none."""
     source: str
+    """The source of the cell."""
 
 
 async def search_notebooks(
@@ -89,19 +95,21 @@ def _read_file(path: Path) -> tuple[_Cell, ...]:
     """Return the cells of a file. Blocks."""
     try:
         # A link that was put on the path since it was checked is not followed.
-        cells: Any = as_object(json.loads(regular_file.read_resolved(path, MAX_BYTES))).get("cells")
+        cells: Any = as_object(json.loads(regular_file.read_resolved(path, MAX_NOTEBOOK_BYTES))).get("cells")
     except (OSError, ValueError, RecursionError):
         return ()
     return tuple(_parse_cell(cell) for cell in cells) if isinstance(cells, list) else ()  # pyright: ignore[reportUnknownVariableType]  # raw JSON
 
 
 def _parse_cell(cell: Any) -> _Cell:
+    """Return a cell from the JSON of a notebook file. What is missing is empty, because the file may be damaged."""
     fields = as_object(cell)
     source: Any = fields.get("source", "")
     return _Cell(str(fields.get("id", "")), source if isinstance(source, str) else "".join(map(str, source)))
 
 
 def _name_file(place: int) -> str:
+    """Return the name of the file with the sources of a notebook. `place` is its place in the list of notebooks."""
     return f"{place}.txt"
 
 

@@ -13,17 +13,19 @@ from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import FoundLines
 
+# The bytes that one call returns at most.
+MAX_LIMIT_BYTES = 40_000
+
 Id = Annotated[str, Field(description="The id that the shortened output names.")]
-MAX_LIMIT = 40_000
 
 
 def _clamp(value: Any) -> Any:
     """Return a limit that is too large as the largest one."""
-    return min(value, MAX_LIMIT) if isinstance(value, int) else value
+    return min(value, MAX_LIMIT_BYTES) if isinstance(value, int) else value
 
 
 Offset = Annotated[int, Field(description="The byte to begin at; a negative one counts from the end.")]
-Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="How many bytes at most."), BeforeValidator(_clamp)]
+Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT_BYTES, description="How many bytes at most."), BeforeValidator(_clamp)]
 Contains = Annotated[str, Field(description="Return only the lines with this text, each with its byte.")]
 
 
@@ -50,6 +52,7 @@ TOOLS = (read_output,)
 
 
 def _format_found(text: str, found: FoundLines) -> str:
+    """Return the lines that have a text, each with the byte at which it begins."""
     if not found.lines:
         return f"No line of the {found.total} bytes has {text!r}."
     lines = [f"byte {offset}: {line}" for offset, line in found.lines]

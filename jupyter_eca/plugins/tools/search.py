@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Files
 
 # The characters of a line that are shown. Longer lines are minified code or data.
-_MAX_LINE = 300
+_MAX_LINE_CHARACTERS = 300
 
 Mode = Literal["content", "files_with_matches", "count"]
 Where = Annotated[str, Field(description="The file or folder to search.")]
@@ -105,12 +105,13 @@ def _make_search(files: Files, path: str, pattern: str, include: str, mode: Mode
     raise ToolError(f"{path} is neither a folder nor a regular file.", "Use directory_tree to see what there is.")
 
 
-async def _search_notebooks(context: ToolContext, search: _Search, most: int) -> list[str]:
-    """Return the matches in the sources of notebooks, as lines for the model."""
+async def _search_notebooks(context: ToolContext, search: _Search, limit: int) -> list[str]:
+    """Return the matches in the sources of notebooks, as lines for the model. In sources, at most `limit` lines are
+    searched for."""
 
     async def find(folder: Path) -> list[tuple[str, int, str]]:
         in_sources = _Search(folder, ".", search.pattern, (), "content")
-        found = await _run_search(in_sources, await _choose_command(in_sources), most)
+        found = await _run_search(in_sources, await _choose_command(in_sources), limit)
         return [_parse_match(record) for record in found]
 
     paths = await run_read(_resolve_notebooks, context.files, search, await _list_notebooks(search))
@@ -120,13 +121,14 @@ async def _search_notebooks(context: ToolContext, search: _Search, most: int) ->
     match search.mode:
         case "content":
             return [
-                f"{one.path} cell {one.number}{f' [{one.id}]' if one.id else ''} line {one.line}: {_cut(one.text)}"
-                for one in matches
+                f"{match.path} cell {match.number}{f' [{match.id}]' if match.id else ''} line {match.line}: "
+                f"{_cut(match.text)}"
+                for match in matches
             ]
         case "files_with_matches":
-            return list(dict.fromkeys(one.path for one in matches))
+            return list(dict.fromkeys(match.path for match in matches))
         case "count":
-            return [f"{path}:{count}" for path, count in Counter(one.path for one in matches).items()]
+            return [f"{path}:{count}" for path, count in Counter(match.path for match in matches).items()]
 
 
 async def _list_notebooks(search: _Search) -> list[bytes]:
@@ -148,6 +150,7 @@ def _resolve_notebooks(files: Files, search: _Search, names: list[bytes]) -> lis
 
 
 def _is_notebook(name: str) -> bool:
+    """Return whether a file is a notebook, by its name."""
     return name.lower().endswith(".ipynb")
 
 
@@ -293,4 +296,5 @@ def _format_match(rest: bytes, mode: Mode) -> str:
 
 
 def _cut(line: str) -> str:
-    return line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]} [...]"
+    """Return a line, cut to `_MAX_LINE_CHARACTERS`."""
+    return line if len(line) <= _MAX_LINE_CHARACTERS else f"{line[:_MAX_LINE_CHARACTERS]} [...]"

@@ -1,5 +1,5 @@
-"""The tools for shell commands: one runs a command, and one looks after background jobs. It must not manage processes:
-`workspace/jobs` does.
+"""The tools for shell commands: one runs a command, and one lists, reads, awaits and ends background jobs. This module
+must not manage processes: `workspace/jobs` does.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.errors import StoppedRunError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.terminal_transcript import TerminalTranscript
-from jupyter_eca.plugins.tools.waited_code import EVERY, STARTED, RunWatch, as_last_lines, describe_job, wait_or_detach
+from jupyter_eca.plugins.tools.waited_code import (
+    JOB_STARTED,
+    REPORT_SECONDS,
+    RunWatch,
+    as_last_lines,
+    describe_job,
+    wait_or_detach,
+)
 from jupyter_eca.protocol.content import SandboxState, ShellCommandDetails, ShellCommandPart
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.workspace.files.read_threads import run_read
@@ -35,7 +42,8 @@ if TYPE_CHECKING:
 # The seconds that a command may run. A longer one must be a background job.
 MAX_SECONDS: Final = 600
 
-_CHUNK: Final = 65_536
+# The bytes of the output that are read at once.
+_CHUNK_BYTES: Final = 65_536
 
 # The last lines of a running command that are shown.
 _WATCHED_LINES: Final = 200
@@ -73,9 +81,9 @@ def _choose_sandbox_state(context: ToolContext, *, outside: bool) -> SandboxStat
 
 
 async def find_sandbox(context: ToolContext, *, outside: bool = False) -> tuple[SandboxState | None, SandboxRun | None]:
-    """Return whether a command runs in the sandbox, and how it is started there; None for a start without it. It runs
-    as the user was shown it, also if the settings have changed since then. Raises: ToolError when it cannot run so any
-    more."""
+    """Return whether a command runs in the sandbox, and how it is started there; None for a start without it. The
+    command runs as it was shown to the user, also if the settings have changed since then. Raises: ToolError when that
+    is no longer possible."""
     announced = context.announced
     if isinstance(announced, ShellCommandDetails):
         state = announced.sandbox
@@ -133,7 +141,7 @@ async def shell_command(
     details = _make_details(context, command, background=background, sandbox=state)
     if background:
         job = await _get_jobs(context).start(context.chat, command, folder, _make_label(command), context.call, sandbox)
-        return ToolResult(STARTED.format(job.id), details=details)
+        return ToolResult(JOB_STARTED.format(job.id), details=details)
     run = ShellCommandRun(command, folder, min(timeout, MAX_SECONDS), context.chat, sandbox)
     watch = RunWatch(clock=context.clock)
     watch("", run.read_end)
@@ -194,8 +202,10 @@ async def bg_job(context: ToolContext, action: Action, job_id: JobId = "") -> To
 
 TOOLS = (shell_command, bg_job)
 
+# The last line of a result if the user has stopped the command.
 _BY_USER: Final = "[ended by the user]"
 
+# The last line of a result if a command has failed in the sandbox.
 _IN_SANDBOX: Final = (
     "[It ran in the sandbox: it can change only the workspace without .git, and /tmp, sees no keys, and may have no "
     "network. If that is why it failed, `outside` runs it outside, which the user must approve.]"
@@ -265,7 +275,7 @@ class ShellCommandRun:
         changes = "" if self._sandbox is None else await run_read(self._sandbox.describe_changes)
         code = process.code
         ending = note if note.startswith("[ended") else _describe_exit(code)
-        parts = (transcript.text().rstrip("\n"), "" if note == ending else note, changes, ending)
+        parts = (transcript.as_text().rstrip("\n"), "" if note == ending else note, changes, ending)
         return ShellRun("\n".join(part for part in parts if part) or "(no output)", error=ending != "")
 
 
@@ -300,7 +310,7 @@ def _describe_exit(code: int | None) -> str:
 
 async def _feed_output(stream: asyncio.StreamReader, transcript: TerminalTranscript) -> None:
     """Read a stream to its end, and add what is read to the transcript."""
-    while data := await stream.read(_CHUNK):
+    while data := await stream.read(_CHUNK_BYTES):
         await asyncio.to_thread(transcript.feed, data)
     await asyncio.to_thread(transcript.feed, b"", final=True)
 
@@ -342,7 +352,7 @@ async def _wait_for_end(context: ToolContext, id: str) -> str:
     ending, message = asyncio.ensure_future(jobs.wait(id)), asyncio.ensure_future(context.steered.wait())
     try:
         while not (ending.done() or message.done()):
-            await asyncio.wait((ending, message), timeout=EVERY, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((ending, message), timeout=REPORT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             context.report(Report("\n".join(line.text for line in jobs.read(id).lines[-_WATCHED_LINES:])))
         job = _describe_job(_find_job(context, id))
         return job if ending.done() else f"{job}\n{as_last_lines(jobs.read(id).lines)}".rstrip()

@@ -26,7 +26,7 @@ Ids = list[str]
 ActiveSummary = Annotated[str, Field(description="With start: what you do now, in a few words.")]
 
 # The status that a task gets from an operation.
-_STATUS_OF: Final = {"start": TaskStatus.IN_PROGRESS, "complete": TaskStatus.DONE}
+_OPERATION_STATUS: Final = {"start": TaskStatus.IN_PROGRESS, "complete": TaskStatus.DONE}
 
 
 @tool(reads=True, needs=[Need.PLAN], summary="Updating the plan", runs_on_replay=True)
@@ -66,4 +66,4 @@ def _apply(tasks: Tasks, op: str, subjects: tuple[str, ...], ids: frozenset[str]
         raise ToolError(f"{op} needs `ids` of the list; not in it: {', '.join(sorted(unknown)) or 'none given'}.")
     if op == "delete":
         return tuple(task for task in tasks if task.id not in ids)
-    return plans.mark_tasks(tasks, ids, _STATUS_OF[op])
+    return plans.mark_tasks(tasks, ids, _OPERATION_STATUS[op])

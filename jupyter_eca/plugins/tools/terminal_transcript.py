@@ -1,5 +1,5 @@
 """Collects the output of a program for a model: the beginning and the end. A long output is kept as a whole in a file,
-which the model can read. It must not start a program: `shell` does.
+which the model can read. This module must not start a program: `shell` does.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _MAX_CHARS: Final = MAX_RESULT_CHARS - 1_000
 _MAX_LINES: Final = 2_000
 
-# The characters that are kept. `read_file` can still read so many, and a program that prints without end must not fill
-# the disk.
-_MAX_KEPT: Final = 16_000_000
+# The characters that the file has at most. `read_file` can still read so many, and a program that prints without end
+# must not fill the disk.
+_MAX_FILE_CHARACTERS: Final = 16_000_000
 
 # Colours, cursor movements and other control characters. They are useless for a model, and do harm in a terminal.
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\^_])")
@@ -54,8 +54,9 @@ class TerminalTranscript:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         # The beginning and the end of the output.
         self._head = self._tail = ""
-        # The characters and lines of the whole output, and the characters of it that are in the file.
-        self._size = self._lines = self._kept = 0
+        self._size = 0  # the characters of the whole output
+        self._lines = 0  # its lines
+        self._kept = 0  # the characters of it that are in the file
         self._file: TextIO | None = None
         self.path: Path | None = None
         """The file with the whole output, None for a short output."""
@@ -83,12 +84,12 @@ class TerminalTranscript:
     def read_end(self, lines: int) -> str:
         """Return the last lines of the output so far. Unlike all other methods, it may be called while another thread
         feeds the transcript."""
-        return "\n".join(_plain(self._head + self._tail).rstrip("\n").split("\n")[-lines:])
+        return "\n".join(_as_shown(self._head + self._tail).rstrip("\n").split("\n")[-lines:])
 
-    def text(self) -> str:
-        """Return the text for the model."""
+    def as_text(self) -> str:
+        """Return the output as a text for the model, without the middle of a long one."""
         if self.path is None:
-            return _plain(self._head + self._tail)
+            return _as_shown(self._head + self._tail)
         half = _MAX_LINES // 2
         head = "".join(self._head.splitlines(keepends=True)[:half])
         tail = "".join(self._tail.splitlines(keepends=True)[-half:])
@@ -96,17 +97,17 @@ class TerminalTranscript:
             f"{'all of it is' if self._kept == self._size else f'its first {self._kept} characters are'} in {self.path}"
         )
         size = f"{self._lines} lines, {self._size} characters"
-        return f"{_plain(head)}\n[... the output has {size}; {file_note}: use read_file ...]\n{_plain(tail)}"
+        return f"{_as_shown(head)}\n[... the output has {size}; {file_note}: use read_file ...]\n{_as_shown(tail)}"
 
     def _keep(self, text: str) -> None:
         """Write a text to the file, up to the limit."""
-        part = text[: _MAX_KEPT - self._kept]
+        part = text[: _MAX_FILE_CHARACTERS - self._kept]
         self._kept += len(part)
         if self._file is not None and part:
             self._file.write(part)
 
 
-def _plain(text: str) -> str:
+def _as_shown(text: str) -> str:
     """Return the text as a terminal shows it: without colours, and without text that was overwritten after a carriage
     return."""
     lines = _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")

@@ -1,11 +1,11 @@
-"""Waits for code in a kernel or for a command, or lets it go on as a background job. In both cases it reports the
+"""Waits for code in a kernel or for a command, or lets it continue as a background job. In both cases it reports the
 progress.
 
 A call that waits ends early in three cases, and says how far the code is: the user moves it to the background, or sends
-a message to the model while the code has been running for long, or stops the turn. In the first two cases the code goes
-on as a job.
+a message to the model while the code has been running for long, or stops the turn. In the first two cases the code
+continues as a job.
 
-It must not run code: the tools in `kernel`, `notebook` and `shell` do. `workspace/jobs` has the jobs.
+This module must not run code: the tools in `kernel`, `notebook` and `shell` do. `workspace/jobs` has the jobs.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ InBackground = Annotated[
     Field(description="Do not wait: you are told of the end. Until then the kernel is busy."),
 ]
 
-STARTED: Final = (
+# The result of a call whose code has become the job `{}`, for the model.
+JOB_STARTED: Final = (
     "Started as {}. You will be told when it ends. Use bg_job to read its output, to wait for its end or to kill it."
 )
 
 # The seconds between two reports. The output is not looked at more often, however much is printed.
-EVERY: Final = 0.2
+REPORT_SECONDS: Final = 0.2
 
 # The seconds that code runs before a message of the user ends the waiting. Code that is faster has soon ended anyway,
 # and then the model reads its whole result together with the message.
@@ -49,6 +50,7 @@ LONG_SECONDS: Final = 20.0
 # The newest lines of the output that the model gets when a call ends before the code does.
 MAX_LINES: Final = 20
 
+# What the progress says before the first cell runs.
 _WAITS: Final = "waiting for the kernel"
 
 
@@ -62,49 +64,50 @@ class RunWatch:
     """The numbers of these cells for the user."""
     clock: Callable[[], float] = monotonic
     """The clock in seconds."""
-    began: float = field(init=False)
-    """When the run began, on this clock."""
-    now: str | None = None
-    """The id of the cell that runs now, None before the first one."""
+    started_at: float = field(init=False)
+    """The time on this clock at which the run began."""
+    current_cell: str | None = None
+    """The id of the cell that runs now, "" for code that is in no cell, None before the code runs."""
     _tails: dict[str, Callable[[], str]] = field(default_factory=dict[str, "Callable[[], str]"])
     """Functions that return the end of each cell's output."""
 
     def __post_init__(self) -> None:
-        self.began = self.clock()
+        self.started_at = self.clock()
 
     @property
     def seconds(self) -> float:
         """How long the code has been running."""
-        return self.clock() - self.began
+        return self.clock() - self.started_at
 
     def __call__(self, cell: str, tail: Callable[[], str], /) -> None:
-        """Note that a cell runs. `tail` returns the end of its output. Called by the kernel."""
-        self.now = cell
+        """Remember that a cell runs now. `tail` returns the end of its output. The kernel calls this."""
+        self.current_cell = cell
         self._tails[cell] = tail
 
     def report(self, *, background: bool) -> Report:
-        """Return the progress now. `background` is whether the call can go on in the background."""
-        if self.now is None:
+        """Return the progress now. `background` is whether the call can continue in the background."""
+        if self.current_cell is None:
             return Report(self._describe_place(), background=background)
-        text = f"{self._describe_place()}\n{self._tails[self.now]()}"
-        if self.now not in self.cells:
+        text = f"{self._describe_place()}\n{self._tails[self.current_cell]()}"
+        if self.current_cell not in self.cells:
             return Report(text, background=background)
-        return Report(text, self.cells.index(self.now), len(self.cells), background)
+        return Report(text, self.cells.index(self.current_cell), len(self.cells), background)
 
     def describe(self) -> str:
         """Return how far the code is, for the model: `cell 3 (1 of 2), 31s`, and the last lines of its output."""
-        return f"{self._describe_place()}. {as_last_lines(self.lines()) or 'It has printed nothing so far.'}"
+        return f"{self._describe_place()}. {as_last_lines(self.list_lines()) or 'It has printed nothing so far.'}"
 
     def _describe_place(self) -> str:
+        """Return which cell runs, and for how long the code has been running: `cell 3 (1 of 2), 31s`."""
         took = format_elapsed(self.seconds)
-        if self.now is None:
+        if self.current_cell is None:
             return f"{_WAITS}, {took}"
-        if self.now not in self.cells:
+        if self.current_cell not in self.cells:
             return took
-        at = self.cells.index(self.now)
-        return f"cell {self.numbers[at]} ({at + 1} of {len(self.cells)}), {took}"
+        index = self.cells.index(self.current_cell)
+        return f"cell {self.numbers[index]} ({index + 1} of {len(self.cells)}), {took}"
 
-    def lines(self) -> tuple[JobLine, ...]:
+    def list_lines(self) -> tuple[JobLine, ...]:
         """Return the end of the outputs so far, as lines of a job."""
         texts = [text for tail in self._tails.values() if (text := tail())]
         return tuple(JobLine(text=line, stream="stdout") for text in texts for line in text.split("\n"))
@@ -117,9 +120,9 @@ def as_last_lines(lines: Sequence[JobLine]) -> str:
 
 
 def describe_job(job: Job, watch: RunWatch, *, background: bool) -> str:
-    """Return what the model is told of code that goes on as a job. `background` is whether the model has asked for
+    """Return the text for the model about code that continues as a job. `background` is whether the model has asked for
     that: then the code has only just begun."""
-    started = STARTED.format(job.id)
+    started = JOB_STARTED.format(job.id)
     return started if background else f"{started}\nStill running: {watch.describe()}"
 
 
@@ -143,8 +146,9 @@ async def wait_or_detach(
     *,
     background: bool,
 ) -> T | Job:
-    """Wait for the work and return its result, or let it go on as a background job and return the job. It becomes a job
-    at once with `background`, when the user wants that, or when a message of the user would have to wait for too long.
+    """Wait for the work and return its result, or let it continue as a background job and return the job. With
+    `background` it becomes a job at once. Otherwise it becomes one when the user wants that, or when a message of the
+    user would have to wait for too long.
 
     `ending` turns the result of the work into the end of the job. Raises: ToolError, also when jobs are not possible;
     StoppedRunError when the turn is stopped.
@@ -163,7 +167,10 @@ async def wait_or_detach(
             try:
                 job = (
                     jobs.adopt(
-                        replace(new_job, began=watch.began), future, lambda: ending(future.result()), watch.lines
+                        replace(new_job, began=watch.started_at),
+                        future,
+                        lambda: ending(future.result()),
+                        watch.list_lines,
                     )
                     if jobs
                     else None
@@ -193,11 +200,11 @@ async def _wait_until_done(
     context: ToolContext, future: asyncio.Future[Any], watch: RunWatch, *, background: bool
 ) -> None:
     """Wait until the work has ended, the user moves it to the background, or a message of the user has to wait for too
-    long. Meanwhile report the progress. `background` is whether the work can go on in the background."""
+    long. Meanwhile report the progress. `background` is whether the work can continue in the background."""
     away = asyncio.ensure_future(context.away.wait())
     try:
         while not (future.done() or away.done() or (background and _keeps_user_waiting(context, watch))):
-            await asyncio.wait((future, away), timeout=EVERY, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((future, away), timeout=REPORT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             context.report(watch.report(background=background))
     finally:
         away.cancel()

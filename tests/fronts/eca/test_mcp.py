@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.plugins.tools.base import ToolContext
-from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import make_mcp_tools
 from jupyter_eca.protocol.content import Origin, ToolCalledContent
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.transport.eca_client import CallDecision
@@ -165,7 +165,7 @@ async def test_a_server_has_our_environment_without_our_keys_and_tokens(
     tour = sdk(env={"ADDED": "yes", "HOUSE_API_KEY": "given"})
     async with desk(tmp_path, [], mcpServers={"tour": tour}, providers=providers) as at:
         await at.host.mcp.await_started(PATIENCE * 2)
-        tool = next(tool for tool in mcp_tools(at.host.mcp) if tool.name == "environment")
+        tool = next(tool for tool in make_mcp_tools(at.host.mcp) if tool.name == "environment")
         context = ToolContext("chat", Files((tmp_path,)), "call")
         found = {
             name: (await tool.run(context, {"name": name})).text

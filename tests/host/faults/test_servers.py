@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.configured.mcp_tool import mcp_tools
+from jupyter_eca.plugins.tools.configured.mcp_tool import make_mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus
 from tests.mcp_client.house import QUICK, house, puppet, raw, sdk
 from tests.mcp_client.web import web
@@ -46,7 +46,7 @@ async def test_a_server_that_is_killed_from_outside_is_started_again(tmp_path: P
     async with house(tmp_path, {"tour": sdk(str(pid))}) as at:
         await at.running("tour")
         waiting = asyncio.create_task(at.call("tour__wait", seconds=60))
-        await at.until(lambda: bool(mcp_tools(at.manager)))
+        await at.until(lambda: bool(make_mcp_tools(at.manager)))
         first = int(await asyncio.to_thread(pid.read_text))
         os.kill(first, signal.SIGKILL)
         with pytest.raises(ToolError, match="it ended during the call"):
@@ -94,12 +94,12 @@ async def test_of_twenty_servers_one_that_never_answers_holds_up_none(tmp_path: 
     servers = {"mute": raw("never shakes hands"), **{name: raw("good", log) for name, log in logs.items()}}
     alone = tmp_path / "alone.log"
     async with house(tmp_path, {"s": raw("good", alone)}) as at:
-        await at.until(lambda: bool(mcp_tools(at.manager)))
+        await at.until(lambda: bool(make_mcp_tools(at.manager)))
         control = time.time() - await asyncio.to_thread(_born, alone)
     async with house(tmp_path, servers, replace(QUICK, timeout=30)) as at:
 
         def all_up() -> bool:
-            for tool in mcp_tools(at.manager):
+            for tool in make_mcp_tools(at.manager):
                 up.setdefault(tool.spec.server, time.time())
             return len(up) == len(names)
 

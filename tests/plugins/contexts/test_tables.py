@@ -53,10 +53,10 @@ def have_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Raise the limits, because the machine may be busy."""
     monkeypatch.setattr(database, "LIMIT_S", 60)
     monkeypatch.setattr(introspect, "TOTAL_S", 60)
-    for pace in ("DATABASES", "PATIENT"):
+    for pace in ("DATABASE_PACE", "PATIENT_PACE"):
         monkeypatch.setattr(recent_look, pace, recent_look.Pace(60, 60, 60))
-    monkeypatch.setattr(resolve, "_QUERY_S", 60)
-    monkeypatch.setattr(kernel_variables, "PATIENCE", 60)
+    monkeypatch.setattr(resolve, "_QUERY_SECONDS", 60)
+    monkeypatch.setattr(kernel_variables, "ANSWER_SECONDS", 60)
 
 
 @pytest.fixture

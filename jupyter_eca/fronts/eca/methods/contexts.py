@@ -24,7 +24,7 @@ async def query_contexts(session: EcaSession, params: context.ChatQueryContextPa
     live = session.capabilities.notebook or session.capabilities.kernel
     surroundings = _build_surroundings(session, params.chat_id)
     offers = await list_offers(surroundings, params.query, params.contexts, live=live)
-    lacks_variables = live and surroundings.glances.lacks_variables(surroundings)
+    lacks_variables = live and surroundings.recent_looks.lacks_variables(surroundings)
     return context.ChatQueryContextResult(
         contexts=tuple(offers), chat_id=params.chat_id, lacks_variables=lacks_variables or None
     )

@@ -1,6 +1,6 @@
 """Reads variables of the kernel in which the user asked, and renders one of them for a model.
 
-It must not choose which variables are meant: `variable.py` and `table.py`, which own the contexts, do.
+This module must not choose which variables are meant: `variable.py` and `table.py`, which own the contexts, do.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import Variable
 
 # The seconds to wait for the kernel. It answers within a fifth of a second, unless it is busy with something else.
-PATIENCE: Final = 5.0
+ANSWER_SECONDS: Final = 5.0
 
 
 async def read_variables(surroundings: Surroundings, *names: str) -> tuple[Variable, ...]:
@@ -38,18 +38,19 @@ async def read_variables(surroundings: Surroundings, *names: str) -> tuple[Varia
     if kernel is None:
         raise ToolError("There is no live kernel.", "Open a notebook, and run a cell of it.")
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(ANSWER_SECONDS):
             return (await kernel.variables(surroundings.chat, names)).variables
     except TimeoutError:
-        raise ToolError(f"The kernel did not answer in {PATIENCE:g} seconds: it is busy.") from None
+        raise ToolError(f"The kernel did not answer in {ANSWER_SECONDS:g} seconds: it is busy.") from None
 
 
 async def render_variable(variable: Variable, variables_config: VariablesConfig) -> Material:
     """Return a variable as the model gets it, with as much of its value as the configuration allows."""
-    return await asyncio.to_thread(_as_material, variable, variables_config)
+    return await asyncio.to_thread(_make_material, variable, variables_config)
 
 
-def _as_material(variable: Variable, variables_config: VariablesConfig) -> Material:
+def _make_material(variable: Variable, variables_config: VariablesConfig) -> Material:
+    """Do the work of `render_variable`. Blocks, because a picture may have to be made smaller."""
     lines = describe(variable, variables_config)
     if choose_disclosure(variable, variables_config) is not VariableDetail.FULL:
         lines.append(VALUES_WITHHELD)

@@ -1,5 +1,5 @@
-"""Finds the open notebook and the cell that a context means, and cuts a notebook so that it fits into a prompt. It must
-not offer contexts: `recent_look` does.
+"""Finds the open notebook and the cell that a context means, and cuts a notebook so that it fits into a prompt. This
+module must not read for the list of offers: `recent_look` does.
 """
 
 from __future__ import annotations
@@ -64,23 +64,23 @@ async def find_open_path(surroundings: Surroundings, path: str) -> str | None:
     return await run_read(_match_path, surroundings.files, path, names) if names else None
 
 
-async def document(surroundings: Surroundings, path: str = "") -> NotebookDocument:
+async def read_document(surroundings: Surroundings, path: str = "") -> NotebookDocument:
     """Return a notebook, with the states of its cells in its kernel. Without a path it is the one in which the user
     asked, else the active one. Raises: ToolError."""
-    document = await _read(surroundings, path)
+    document = await _read_from_page(surroundings, path)
     return (await mark_run_states(document, surroundings.run_histories))[0]
 
 
-async def document_with_history(
+async def read_document_with_history(
     surroundings: Surroundings, path: str
 ) -> tuple[NotebookDocument, KernelHistory | KernelCount | None]:
-    """Return a notebook as `document` does, and what has run in its kernel, as far as that is known. Raises:
+    """Return a notebook as `read_document` does, and what has run in its kernel, as far as that is known. Raises:
     ToolError."""
-    return await mark_run_states(await _read(surroundings, path), surroundings.run_histories)
+    return await mark_run_states(await _read_from_page(surroundings, path), surroundings.run_histories)
 
 
-async def _read(surroundings: Surroundings, path: str) -> NotebookDocument:
-    """Return a notebook as it is in the page, without the states of its cells. See `document`."""
+async def _read_from_page(surroundings: Surroundings, path: str) -> NotebookDocument:
+    """Return a notebook as it is in the page, without the states of its cells. See `read_document`."""
     if surroundings.notebooks is None:
         raise ToolError("No notebook is open.", "Open it in JupyterLab.")
     if path:

@@ -1,7 +1,7 @@
-"""Reads where the user is: the active cell of a notebook, or the cell that asks with `%%eca`. `place_text` writes what
-the model is told of it.
+"""Reads where the user is: the active cell of a notebook, or the cell in which the user asks with `%%eca`. `place_text`
+writes the text about it for the model.
 
-It must not know whether a prompt has such a place: `cursor` is called for a cursor that a client sent, and
+This module must not know whether a prompt has such a place: `cursor` is called for a cursor that a client sent, and
 `host/turn/effect_runner.py` asks for the place of a cell.
 """
 
@@ -40,7 +40,7 @@ async def read_cursor_place(surroundings: Surroundings, context: CursorContext) 
         path = surroundings.files.contents_path(surroundings.files.resolve(context.path))
     if (refusal := await _find_refusal(surroundings, path)) is not None:
         return refusal
-    document, history = await open_notebook.document_with_history(surroundings, path)
+    document, history = await open_notebook.read_document_with_history(surroundings, path)
     cell, position, selection = context.cell, context.position, document.selection
     if not cell and selection is not None:
         # Only the page knows in which cell the cursor is.
@@ -51,8 +51,8 @@ async def read_cursor_place(surroundings: Surroundings, context: CursorContext) 
 
 
 async def read_asking_place(surroundings: Surroundings, cell: str) -> Material | None:
-    """Return the place of the cell that asks; None if it is not known. `cell` is its id, empty if the page did not send
-    it. Raises: ToolError.
+    """Return the place of the cell in which the user asks; None if it is not known. `cell` is its id, empty if the page
+    did not send it. Raises: ToolError.
 
     If the engine runs in the kernel and no page has a notebook open, the place is what ran in the kernel: the file of
     the notebook is older than that.
@@ -66,7 +66,7 @@ async def read_asking_place(surroundings: Surroundings, cell: str) -> Material |
         return None
     if (refusal := await _find_refusal(surroundings, path)) is not None:
         return refusal
-    document, history = await open_notebook.document_with_history(surroundings, path)
+    document, history = await open_notebook.read_document_with_history(surroundings, path)
     if document.find_cell(cell) is None:
         # A cell that asks several questions has the number of the question behind its id.
         known = document.find_cell(cell.rpartition(".")[0])
@@ -76,7 +76,7 @@ async def read_asking_place(surroundings: Surroundings, cell: str) -> Material |
 
 
 async def _find_refusal(surroundings: Surroundings, path: str) -> Material | None:
-    """Return what the model is told of a notebook that it may not read; None if it may."""
+    """Return the text for the model about a notebook that it may not read; None if it may read it."""
     try:
         await surroundings.check_reading(path)
     except ToolError as error:
@@ -101,8 +101,8 @@ def _read_selected(document: NotebookDocument, id: str, position: Range) -> str:
 
 
 async def _convert_place(surroundings: Surroundings, place: Place) -> Material:
-    """Return what the model is told of a place. If this has the whole source of a cell, `surroundings.known` learns
-    that the model knows the cell."""
+    """Return the text for the model about a place. If it has the whole source of a cell, `surroundings.known` remembers
+    that the model has read the cell."""
     told = read_told(surroundings.history)
     if not told.has_outline(place.document.path):
         place = replace(place, modules=await _read_modules(surroundings, place.document))

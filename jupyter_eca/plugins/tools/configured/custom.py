@@ -1,7 +1,7 @@
 """The user's custom tools: command lines in the configuration (ECA's key `customTools`), whose arguments a model fills
 in. For example, the command `git log -n {{count}}` has the argument `count`.
 
-It must not parse a command line: `engine.text.shell_template` does. `shell` runs the command.
+This module must not parse a command line: `engine.text.shell_template` does. `shell` runs the command.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 # The bytes of a command line. Linux allows 128 KiB for one argument of a program. The line is one argument, and quoting
 # makes it longer.
-_MAX_LINE: Final = 60_000
+_MAX_LINE_BYTES: Final = 60_000
 
+# The Python types of each type of a JSON schema.
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),
     "number": (int, float),
@@ -75,19 +76,23 @@ class CustomTool(Plain):
     """A custom tool. Implements `Tool`. Nobody knows what it does, so it counts as a tool that changes things."""
 
     spec: ToolSpec
+    """The tool as the model knows it."""
     config: CustomToolConfig
+    """The tool as the user has configured it."""
 
     @property
     def preview(self) -> Preview:
+        """The function that returns the command line, which the user sees before the approval."""
         return self._preview
 
     async def _preview(self, context: ToolContext, arguments: dict[str, Any]) -> ShellCommandDetails:
+        """Return the command line of a call, and whether it would run in the sandbox."""
         state, _ = await find_sandbox(replace(context, announced=None))
         return _make_details(self._build_line(arguments), state)
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
-        """Run the command line with bash, for which users write such lines, in the first folder of the workspace.
-        Raises: ToolError."""
+        """Run the command line in the first folder of the workspace. It runs with bash, because users write such lines
+        for bash. Raises: ToolError."""
         line = self._build_line(arguments)
         folder = await run_read(context.files.resolve, ".")
         bash = shutil.which("bash")
@@ -108,7 +113,7 @@ class CustomTool(Plain):
             line = shell_template.fill(shell_template.parse(self.config.command, names), arguments)
         except ValueError as error:
             raise ToolError(f"The arguments do not fit: {error}.", "Call the tool again without that.") from error
-        if len(line.encode(errors="replace")) > _MAX_LINE:
+        if len(line.encode(errors="replace")) > _MAX_LINE_BYTES:
             raise ToolError("The arguments are too long for a command line.", "Write them to a file, and name that.")
         return line
 

@@ -1,6 +1,5 @@
-"""Makes tools of ours from the tools of MCP servers (Model Context Protocol). It must not start a server: `mcp_client`
-does.
-`host/tools/registry.py` lists them together with the native tools.
+"""Makes tools of ours from the tools of MCP servers (Model Context Protocol). This module must not start a server:
+`mcp_client` does. `host/tools/registry.py` lists the tools together with the native ones.
 """
 
 from __future__ import annotations
@@ -34,9 +33,11 @@ class McpTool(Plain):
     """A tool of an MCP server."""
 
     server: McpServer
+    """The server that has the tool."""
     name: str
     """The name of the tool at its server."""
     spec: ToolSpec
+    """The tool as the model knows it."""
     only_reads: bool
     """Whether the server says that the tool changes nothing. This counts for plan mode, but not for approvals."""
 
@@ -70,7 +71,7 @@ class McpTool(Plain):
             )
 
 
-def mcp_tools(servers: McpManager) -> list[McpTool]:
+def make_mcp_tools(servers: McpManager) -> list[McpTool]:
     """Return the tools of all running servers. If two servers have the same name for a tool, the first one is
     returned."""
     found: dict[str, McpTool] = {}
