@@ -1,8 +1,8 @@
 """Owns the assistant's interface for Python code: `async with jupyter_eca.connect() as eca: print(await eca.ask("…"))`.
 
-The engine is the program that calls the model and runs tools. In a notebook, `connect` uses the engine that `%%eca`
-asks, with the live kernel. In a script, it starts an engine of its own for the folder. This module must not know how an
-engine is found or started: `kernel/engine/connection.py` and `process.py` know that.
+The engine is the program that calls the model and runs tools. In a notebook, `connect` uses the same engine and kernel
+as `%%eca`. In a script, it starts an engine of its own for the folder. This module must not know how an engine is found
+or started: `kernel/engine/connection.py` and `process.py` know that.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     """Decides about a tool call that needs approval."""
 
 # Seconds that the engine gets to end a turn after the program has stopped it.
-_STOP_PATIENCE: Final = 5.0
+_STOP_SECONDS: Final = 5.0
 
-_NO_APPROVE: Final = "The program that asked approves nothing: it was connected without `approve`."
+_NO_APPROVE_REASON: Final = "The program that asked approves nothing: it was connected without `approve`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Reply:
         """Stop the turn and wait for its end, so that the chat is idle when the next question comes."""
         await self._chat.stop()
         with suppress(TimeoutError):
-            async with asyncio.timeout(_STOP_PATIENCE):
+            async with asyncio.timeout(_STOP_SECONDS):
                 async for event in events:
                     self._transcript.add(event)
 
@@ -168,7 +168,7 @@ class Chat:
     async def decide(self, call: TranscriptCall) -> CallDecision:
         """Let the program's `approve` decide about a tool call. Without `approve`, reject it."""
         if self._approve is None:
-            return CallDecision(False, reason=_NO_APPROVE)
+            return CallDecision(False, reason=_NO_APPROVE_REASON)
         decision = self._approve(call)
         decision = await decision if inspect.isawaitable(decision) else decision
         return decision if isinstance(decision, CallDecision) else CallDecision(decision)
@@ -231,7 +231,7 @@ async def _connect_to_notebook(shell: Any, *, approves: bool) -> EcaClient:
     """Return the client of this kernel, which its cells use too.
 
     `approves`: the program itself decides about tool calls. If it does not, and no user watches the cells, the engine
-    is told that nobody can approve calls. Only the first connection tells it.
+    learns that nobody can approve calls. Only the first connection of the kernel sends this.
     """
     from jupyter_eca.apps.kernel.cell_session import get_session
     from jupyter_eca.apps.kernel.extension import load

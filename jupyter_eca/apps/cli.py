@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # The origin from which a frontend of the chat API is usually served on the developer's machine.
-_FRONTEND = "http://localhost:3000"
+_FRONTEND_ORIGIN = "http://localhost:3000"
 
 # The levels of the log, by their names in `--log-level`.
 _LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return asyncio.run(_run(options))
     except EcaError as error:
-        print(error, file=sys.stderr)  # noqa: T201  # a command line's way of speaking
+        print(error, file=sys.stderr)  # noqa: T201  # the output of a command
         return 1
     except KeyboardInterrupt:
         return 130
@@ -73,14 +73,14 @@ async def _run(options: argparse.Namespace) -> int:
 
 
 async def _run_engine(options: argparse.Namespace, folder: Path) -> int:
-    """Run a command that is no front. Return its exit status."""
+    """Run a command that needs an engine or reads a notebook, and starts no front. Return its exit status."""
     from jupyter_eca.apps import process
 
     match options.command:
         case "to-python":
-            from jupyter_eca.apps.kernel.to_python import write
+            from jupyter_eca.apps.kernel.to_python import write_python
 
-            print(await asyncio.to_thread(write, options.notebook, options.output))  # noqa: T201  # a command line's way of speaking
+            print(await asyncio.to_thread(write_python, options.notebook, options.output))  # noqa: T201  # the output of a command
             return 0
         case "server":
             return await process.serve(folder, options.config_file, trust_folder=options.trust_folder)
@@ -139,8 +139,8 @@ def build_parser() -> argparse.ArgumentParser:
         commands.add_parser("export", parents=[shared], help="write all that is kept about a chat, or you, to a .zip"),
         commands.add_parser("purge", parents=[shared], help="delete all that is kept about a chat, a project or you"),
     )
-    told = "print how much was used by day and person, and nothing of what was said"
-    _add_usage(commands.add_parser("usage", parents=[shared], help=told))
+    usage_help = "print how much was used by day and person, and nothing of what was said"
+    _add_usage(commands.add_parser("usage", parents=[shared], help=usage_help))
     commands.add_parser(
         "doctor", parents=[shared], help="show a report: what is set up, what is missing, and what to do about it"
     )
@@ -148,7 +148,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _add_kept_data(export: argparse.ArgumentParser, purge: argparse.ArgumentParser) -> None:
-    """Add the descriptions and the options of the commands about all that is kept. Exactly one scope must be given."""
+    """Add the descriptions and the options of `export` and `purge`. Exactly one scope must be given: a chat, a project
+    or everything."""
     export.description = (
         "Write all that is kept about a chat, a project or you into one archive: each chat as Markdown and as JSON, "
         "costs, approvals, changes and rules. manifest.json in it says what each file is. Keys are not in it."
@@ -224,9 +225,9 @@ def _add_rest(rest: argparse.ArgumentParser) -> None:
     rest.add_argument(
         "--cors-origin",
         nargs="+",
-        default=[_FRONTEND],
+        default=[_FRONTEND_ORIGIN],
         metavar="ORIGIN",
-        help=f"origins of pages that may connect (default: {_FRONTEND})",
+        help=f"origins of pages that may connect (default: {_FRONTEND_ORIGIN})",
     )
     rest.add_argument(
         "--approve",

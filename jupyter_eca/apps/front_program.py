@@ -1,7 +1,8 @@
 """Owns the commands that run a front as a program. A front is a protocol in which other programs are served, such as
 MCP.
 
-It must not import the host at once: that takes a second, and a client of some fronts waits for their first answer.
+It must not import the host when it is imported itself: that takes a second, and clients of some fronts wait for the
+first answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Owns the commands `jupyter-eca export` and `jupyter-eca purge`: what is meant, the question, and what is printed.
+"""Owns the commands `jupyter-eca export` and `jupyter-eca purge`, which write or delete the stored data of a chat, a
+project or the user. It finds the scope, asks the user before a deletion, and prints the result.
 
-They work on the files of the store without a host, so they start no MCP server and call no model. It must not know what
-is kept: `host/kept_data` does.
+The commands work on the files of the store without a host, so they start no MCP server and call no model. This module
+must not know what is stored: `host/kept_data` does.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
 
     from jupyter_eca.host.store.kept_rows import DataScope, KeptRows
 
-# How many chats an error lists that names an unknown one.
-_MAX_LISTED: Final = 10
+# The most chats that are listed in the error about an unknown chat.
+_MAX_LISTED_CHATS: Final = 10
 
-_STAYS: Final = (
+_NOT_DELETED: Final = (
     "Not deleted, because they are files of yours: rules, configuration, lock files beside notebooks, chats that you "
     "have exported."
 )
@@ -40,7 +41,7 @@ _STAYS: Final = (
 
 def export(options: argparse.Namespace) -> int:
     """Write the archive. Return the exit status. Raises: ConfigError, UnknownChat."""
-    database = _find_existing()
+    database = _find_database()
     scope, name = _find_scope(database, options)
     target: Path = options.output or Path(f"jupyter-eca-{datetime.now():%Y-%m-%d}.zip")  # noqa: DTZ005  # a name, in the user's time
     with read_rows(database, scope) as rows:
@@ -49,22 +50,22 @@ def export(options: argparse.Namespace) -> int:
             raise ConfigError(f"There is nothing to export of {name}.")
         _register_secrets(database, rows, options.config_file)
         counts = write_archive(target.absolute(), name, rows, files)
-    _print(f"{target} has {name}:\n{_list(counts)}\nmanifest.json in it says what each file is.")
+    _print(f"{target} has {name}:\n{_format_counts(counts)}\nmanifest.json in it says what each file is.")
     return 0
 
 
 def delete(options: argparse.Namespace) -> int:
-    """Delete, after a question. Return the exit status: 1 if the user does not agree.
+    """Delete the data, after the user has confirmed it. Return the exit status: 1 if the user does not agree.
 
     Raises: BusyError, ConfigError, UnknownChat.
     """
-    database = _find_existing()
+    database = _find_database()
     scope, name = _find_scope(database, options)
     files = KeptFiles(database, scope)
     counts = count_alone(files)
     if not counts:
         raise ConfigError(f"Nothing is kept about {name}.")
-    _print(f"This deletes {name}, and cannot be undone:\n{_list(counts)}\n{_STAYS}")
+    _print(f"This deletes {name}, and cannot be undone:\n{_format_counts(counts)}\n{_NOT_DELETED}")
     if not options.everything and (others := files.list_other_databases()):
         _print(f"Not deleted either: {', '.join(map(str, others))}. They may have its chats: delete them yourself.")
     if not options.yes:
@@ -78,8 +79,9 @@ def delete(options: argparse.Namespace) -> int:
     return 0
 
 
-def _find_existing() -> Path:
-    """Return the database. Raises: ConfigError when there is none: it must not be made by these commands."""
+def _find_database() -> Path:
+    """Return the path of the database. Raises: ConfigError when there is none, because these commands must not create
+    it."""
     database = find_database()
     if not database.exists():
         raise ConfigError(f"Nothing is kept: there is no {database}. JUPYTER_DATA_DIR names another folder.")
@@ -87,7 +89,7 @@ def _find_existing() -> Path:
 
 
 def _find_scope(database: Path, options: argparse.Namespace) -> tuple[DataScope, str]:
-    """Return what the options mean, and its name in words. Raises: ConfigError, UnknownChat."""
+    """Return the scope that the options choose, and its name in words. Raises: ConfigError, UnknownChat."""
     if options.everything:
         return UserScope(), "everything that is kept for you"
     with read_rows(database, ChatScope(options.chat or "")) as rows:
@@ -109,15 +111,15 @@ def _list_newest(database: Path) -> str:
     """Return the newest chats in words, with their ids."""
     with read_rows(database, UserScope()) as rows:
         chats = [row for row in rows.list_chats() if row.parent is None]
-    newest = sorted(chats, key=lambda row: row.updated, reverse=True)[:_MAX_LISTED]
+    newest = sorted(chats, key=lambda row: row.updated, reverse=True)[:_MAX_LISTED_CHATS]
     if not newest:
         return "There are no chats."
     return "The newest are:\n" + "\n".join(f"  {row.id}  {row.title or 'without a title'}" for row in newest)
 
 
 def _register_secrets(database: Path, rows: KeptRows, config_file: Path | None) -> None:
-    """Register all keys that this machine knows, so that none comes into the archive: those of the configurations of
-    all workspaces, those that were typed in, and those of the environment."""
+    """Register all keys on this machine as secrets, so that none is written into the archive: the keys in the
+    configurations of all workspaces, the keys that the user has typed in, and those in the environment."""
     keys = open_key_store(database)
     keys.load()
     trusted = open_trusted_folders(database)
@@ -130,10 +132,11 @@ def _register_secrets(database: Path, rows: KeptRows, config_file: Path | None) 
         redaction.register_named_secret(name, value)
 
 
-def _list(counts: dict[str, int]) -> str:
-    """Return what there is as lines."""
+def _format_counts(counts: dict[str, int]) -> str:
+    """Return the counts as lines, for example `chats: 3`."""
     return "\n".join(f"  {name}: {count:,}" for name, count in counts.items())
 
 
 def _print(text: str) -> None:
+    """Print a text without secrets."""
     sys.stdout.write(f"{redaction.redact(text)}\n")

@@ -54,7 +54,7 @@ PARENT_CHECK_INTERVAL = 2.0
 # The text of an empty chat, unless the configuration has another. The default text is about notebooks.
 _WELCOME = "Ask about this project, its code or its data."
 
-# Completes the sentence that tells the user how long a key is remembered which only this process has, in memory.
+# Completes a sentence for the user: until when a key is remembered that is only in the memory of this process.
 _UNTIL_COMMAND_ENDS = "this command ends, and the next one does not know it"
 
 
@@ -109,7 +109,7 @@ async def run_host(
 
 
 class ProcessDoor:
-    """Implements `Door` for a process with one client: it gives the host to the client's session, and says what the
+    """Implements `Door` for a process with one client: it gives the host to the client's session, and decides what the
     client may do. The host is made when the client sends `initialize`, for the folders and options in that request. The
     attributes are explained in `fronts/eca/door.py`."""
 
@@ -145,7 +145,7 @@ class ProcessDoor:
                 trusted = open_trusted_folders(find_database(), folders if self._trust_folder else ())
                 # An editor that cannot ask the user gets ECA's own behaviour, which trusts all folders. Our own
                 # programs can tell the user about `--trust-folder`.
-                trusted.trusts_all = not self._until and not _can_ask(params)
+                trusted.trusts_all = not self._until and not _can_ask_for_trust(params)
                 options = {"welcomeMessage": _WELCOME, **(params.initialization_options or {})}
                 async with run_host(folders, self._config_file, options, trusted) as host:
                     host.logins.until = self._until or host.logins.until
@@ -174,7 +174,7 @@ class ProcessDoor:
         """Do nothing: the client is no kernel."""
 
 
-def _can_ask(params: InitializeParams) -> bool:
+def _can_ask_for_trust(params: InitializeParams) -> bool:
     """Return whether the client can ask the user to trust a folder."""
     capabilities = params.capabilities.code_assistant
     return capabilities.trust or capabilities.chat_capabilities.ask_question
@@ -288,9 +288,13 @@ async def ask(
     from jupyter_eca.apps.kernel.answer.terminal_question import ask_question
     from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
     from jupyter_eca.apps.kernel.choice_check import check_choice
-    from jupyter_eca.apps.kernel.options import Ask
+    from jupyter_eca.apps.kernel.options import CellQuestion
 
-    chat, screen, transcript = chat or uuid.uuid4().hex, TerminalScreen(), CellTranscript(Ask(question).command)
+    chat, screen, transcript = (
+        chat or uuid.uuid4().hex,
+        TerminalScreen(),
+        CellTranscript(CellQuestion(question).command),
+    )
     decided: set[str] = set()
 
     async def answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:

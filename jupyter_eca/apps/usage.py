@@ -1,4 +1,5 @@
-"""Owns the command `jupyter-eca usage`: it prints how much was used by day and person, and nothing of what was said."""
+"""Owns the command `jupyter-eca usage`: it prints the messages, requests, tokens and costs by day and person. It reads
+no contents of chats."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ _COLUMNS: Final = ("store", "day", "person", "messages", "requests", "tokens in"
 
 
 def print_usage(options: argparse.Namespace) -> int:
-    """Print the usage of the stores as CSV. Return the exit status: 1 if one of them cannot be read; the others are
-    printed. Raises: ConfigError for a day that is none."""
+    """Print the usage in all stores (databases of chats) as CSV. Return the exit status: 1 if a store cannot be read;
+    the others are still printed. Raises: ConfigError if `--since` is not a date."""
     try:
         since = date.fromisoformat(options.since).isoformat() if options.since else ""
     except ValueError as error:
@@ -37,8 +38,8 @@ def print_usage(options: argparse.Namespace) -> int:
             status = 1
             continue
         for row in rows:
-            used = (row.messages, row.requests, row.tokens_in, row.tokens_out, format_cost(row.cost))
-            table.writerow((store, row.day, row.person, *used))
+            amounts = (row.messages, row.requests, row.tokens_in, row.tokens_out, format_cost(row.cost))
+            table.writerow((store, row.day, row.person, *amounts))
     return status
 
 

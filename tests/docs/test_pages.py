@@ -91,7 +91,7 @@ def test_code_in_a_page_is_python_and_its_configuration_is_read(path: Path) -> N
     for _, body in blocks(path.read_text(), "python"):
         line, _, below = body.partition("\n")
         if (magic := re.match(r"(%{1,2})eca ?(.*)", line)) is not None:
-            assert isinstance(options.parse(magic[2], below if magic[1] == "%%" else None), options.Ask), line
+            assert isinstance(options.parse(magic[2], below if magic[1] == "%%" else None), options.CellQuestion), line
         elif not line.startswith("%"):
             compile(body, path.name, "exec", flags=PyCF_ALLOW_TOP_LEVEL_AWAIT)
     for _, body in blocks(path.read_text(), "jsonc"):

@@ -116,7 +116,7 @@ class CellSession:
         self.engine.new_chat()
         self.usage = None
 
-    def say(self, markdown: str, plain: str = "") -> None:
+    def show_text(self, markdown: str, plain: str = "") -> None:
         """Show a text in the cell. A terminal shows `plain` instead, if it is given."""
         from jupyter_eca.apps.kernel.answer.inert_markdown import as_inert_markdown
 
@@ -133,7 +133,7 @@ class CellSession:
         for text in warnings:
             if text not in self._shown_notices:
                 self._shown_notices.add(text)
-                self.say(text)
+                self.show_text(text)
         warnings.clear()
 
     def show_untrusted_settings(self, folders: Sequence[HeldSettings]) -> None:
@@ -143,7 +143,7 @@ class CellSession:
                 from jupyter_eca.fronts.eca.trust import ELSEWHERE, describe
 
                 self._shown_notices.add(held.digest)
-                self.say(describe(held) + ELSEWHERE.format(folder=held.folder))
+                self.show_text(describe(held) + ELSEWHERE.format(folder=held.folder))
 
     async def _answer_question(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """Pass a question of the assistant to the waiting cell. Raises: RemoteError when no cell waits in that chat,

@@ -41,7 +41,7 @@ async def check_choice(setup: ServerSetup, model: str, agent: str, variant: str 
 
 
 def _describe_untrusted(agent: str, folders: Sequence[HeldSettings]) -> str:
-    """Return what is said about a folder whose settings have this agent, but are not trusted; "" when none has it."""
+    """Return a sentence about a folder whose settings define this agent, but are not trusted; "" if there is none."""
     for held in folders:
         if any(setting.key.split(".")[1:2] == [agent] for setting in held.settings):
             from jupyter_eca.fronts.eca.trust import ELSEWHERE, describe

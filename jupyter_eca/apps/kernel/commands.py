@@ -45,10 +45,10 @@ async def _get_ready_client(session: CellSession) -> EcaClient:
     return client
 
 
-async def _status(session: CellSession, _argument: str) -> str:
+async def _show_status(session: CellSession, _argument: str) -> str:
     """Say where the engine runs, which model or outside agent answers, and the id of the chat."""
     client = await _get_ready_client(session)
-    place = "this kernel" if session.engine.embedded else "the Jupyter server"
+    place = "this kernel" if session.engine.is_embedded else "the Jupyter server"
     selection = await session.read_selection(client)
     if selection.agent in client.setup.outside_agents:
         answering = f"Agent: `{selection.agent}`, which chooses its model itself"
@@ -57,7 +57,7 @@ async def _status(session: CellSession, _argument: str) -> str:
     return f"The engine runs in {place}. {answering}. Chat: `{session.engine.chat}`."
 
 
-async def _models(session: CellSession, _argument: str) -> str:
+async def _list_models(session: CellSession, _argument: str) -> str:
     """List the models that can answer."""
     client = await _get_ready_client(session)
     chosen = session.model or (await session.read_selection(client)).model
@@ -65,7 +65,7 @@ async def _models(session: CellSession, _argument: str) -> str:
     return "\n".join(lines) or "No model can answer now: `%eca doctor` says why."
 
 
-async def _use(session: CellSession, argument: str) -> str:
+async def _use_model(session: CellSession, argument: str) -> str:
     """Choose the model that answers."""
     client = await _get_ready_client(session)
     if not argument:
@@ -80,15 +80,15 @@ async def _use(session: CellSession, argument: str) -> str:
     )
 
 
-async def _new(session: CellSession, _argument: str) -> str:
+async def _start_new_chat(session: CellSession, _argument: str) -> str:
     """Let the next question start a new chat."""
     await session.get_client()
     session.new_chat()
     return "The next question starts a new chat."
 
 
-async def _stop(session: CellSession, _argument: str) -> str:
-    """Stop all running answers of the chats that this kernel sees."""
+async def _stop_answers(session: CellSession, _argument: str) -> str:
+    """Stop all running answers in the chats of this kernel's notebook."""
     client = await session.get_client()
     listed = await wait_with_heartbeat(
         asyncio.ensure_future(client.request("chat/list", ChatListParams(), ChatListResult))
@@ -101,7 +101,7 @@ async def _stop(session: CellSession, _argument: str) -> str:
     )
 
 
-async def _cost(session: CellSession, _argument: str) -> str:
+async def _show_cost(session: CellSession, _argument: str) -> str:
     """Show the tokens and the cost."""
     client = await session.get_client()
     params = ChatCostsParams(chat_id=session.engine.chat)
@@ -126,7 +126,7 @@ def describe_cost(cost: Cost) -> str:
     return f"{known}{requests} of unknown price ({tokens})"
 
 
-async def _lock(session: CellSession, argument: str) -> str:
+async def _switch_locking(session: CellSession, argument: str) -> str:
     """Switch the locking of answers on or off, and show its state. A locked answer is recorded in a file beside the
     notebook. When the same question is asked again, the recorded answer is replayed."""
     locking = session.answer_locking
@@ -141,7 +141,7 @@ async def _lock(session: CellSession, argument: str) -> str:
     return "\n".join([*lines, *(f"- {note}" for note in locking.notes)])
 
 
-async def _cells(session: CellSession, argument: str) -> str:
+async def _choose_cell_kind(session: CellSession, argument: str) -> str:
     """Choose what happens to a cell that does not begin with a magic such as `%%eca`: it is sent as a prompt, or it
     runs as code. Without an argument, show what is chosen."""
     kernel = session.prompt_kernel
@@ -156,28 +156,28 @@ async def _cells(session: CellSession, argument: str) -> str:
     return "Cells are code. Those that begin with `%%eca` are prompts."
 
 
-async def _to_python(session: CellSession, argument: str) -> str:
+async def _write_as_python(session: CellSession, argument: str) -> str:
     """Write a notebook as plain Python."""
-    from jupyter_eca.apps.kernel.to_python import write
+    from jupyter_eca.apps.kernel.to_python import write_python
 
     source = argument or session.answer_locking.notebook
     if not source:
         return "The name of this notebook is not known here: write `%eca to-python NAME.ipynb`."
     try:
-        target = await asyncio.to_thread(write, Path(source))
+        target = await asyncio.to_thread(write_python, Path(source))
     except LocalError as error:
         raise CellError(str(error)) from None
     return f"The notebook, as it was last saved, is now also plain Python in `{target.name}`."
 
 
-async def _doctor(session: CellSession, _argument: str) -> str:
+async def _show_report(session: CellSession, _argument: str) -> str:
     """Report what is set up and what is missing."""
     client = await session.get_client()
     result = await wait_with_heartbeat(asyncio.ensure_future(client.request("workspace/doctor", Empty(), DoctorResult)))
     return result.text
 
 
-async def _diff(session: CellSession, argument: str) -> CommandText:
+async def _show_diff(session: CellSession, argument: str) -> CommandText:
     """Show changes that the assistant has made to files and cells."""
     selection = undo.parse_selection(argument)
     if selection is None:
@@ -189,7 +189,7 @@ async def _diff(session: CellSession, argument: str) -> CommandText:
     return undo.format_changes(changes), undo.format_changes_as_text(changes)
 
 
-async def _undo(session: CellSession, argument: str) -> CommandText:
+async def _undo_changes(session: CellSession, argument: str) -> CommandText:
     """Undo changes of the assistant."""
     selection = undo.parse_selection(argument)
     if selection is None:
@@ -227,16 +227,16 @@ def _explain_refusal(error: RemoteError) -> str:
 
 
 COMMANDS: Final[dict[str, Callable[[CellSession, str], Awaitable[CommandText]]]] = {
-    "status": _status,
-    "models": _models,
-    "use": _use,
-    "new": _new,
-    "stop": _stop,
-    "diff": _diff,
-    "undo": _undo,
-    "cost": _cost,
-    "lock": _lock,
-    "cells": _cells,
-    "to-python": _to_python,
-    "doctor": _doctor,
+    "status": _show_status,
+    "models": _list_models,
+    "use": _use_model,
+    "new": _start_new_chat,
+    "stop": _stop_answers,
+    "diff": _show_diff,
+    "undo": _undo_changes,
+    "cost": _show_cost,
+    "lock": _switch_locking,
+    "cells": _choose_cell_kind,
+    "to-python": _write_as_python,
+    "doctor": _show_report,
 }

@@ -1,5 +1,5 @@
-"""Owns what only the kernel knows about a locked question: the notebook, the cell, and which cells ask the same
-question. A locked question is answered from a lock file beside the notebook, if the file has a recorded answer.
+"""Finds the facts about a locked question that only the kernel knows: the notebook, the cell, and which cells ask the
+same question. A locked question is answered from a lock file beside the notebook, if the file has a recorded answer.
 Otherwise the model is asked, and its answer is recorded.
 
 It must not read a lock file: the host does that (`host/turn/locked_answers.py`).
@@ -15,12 +15,12 @@ from jupyter_eca.apps.kernel.front_end import get_kernel
 
 if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.answer.turn import CellTurn
-    from jupyter_eca.apps.kernel.options import Ask
+    from jupyter_eca.apps.kernel.options import CellQuestion
     from jupyter_eca.protocol.chat import AnswerLock
 
 
 class AnswerLocking:
-    """Whether the answers of one shell are recorded and replayed (locked), which `%eca lock` shows and changes."""
+    """The state of locking in one shell: whether answers are recorded and replayed. `%eca lock` changes it."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
@@ -46,7 +46,7 @@ class AnswerLocking:
         kernel."""
         return str(self._shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME", ""))
 
-    def create_lock(self, ask: Ask) -> AnswerLock:
+    def create_lock(self, ask: CellQuestion) -> AnswerLock:
         """Return the lock of a question, which is sent with it. Call this once for each question, in the cell that
         asks."""
         from jupyter_eca.protocol.chat import AnswerLock
@@ -62,7 +62,7 @@ class AnswerLocking:
             renew=ask.renew,
         )
 
-    def count_result(self, turn: CellTurn, ask: Ask) -> None:
+    def count_result(self, turn: CellTurn, ask: CellQuestion) -> None:
         """Count whether the answer was replayed or recorded, for `%eca lock`."""
         if turn.usage is not None and turn.usage.replayed:
             self.replayed += 1

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from jupyter_eca.transport.eca_client import EcaClient
 
-# Seconds to wait, after `/resume`, until the server names the chat that it continues. If there is no such chat, it
-# names none.
-RESUME_PATIENCE = 1.0
+# Seconds to wait, after `/resume`, until the server sends the id of the chat that it continues. If there is no such
+# chat, the server sends nothing.
+RESUME_SECONDS = 1.0
 
 
 class Magic:
@@ -49,11 +49,11 @@ class Magic:
         shell.input_transformers_cleanup.append(transform_cell)
         shell.register_magic_function(self._run_as_magic, "line_cell", "eca")
         shell.user_ns_hidden[FUNCTION_NAME] = self.run
-        shell.events.register("pre_run_cell", self._add_name)
+        shell.events.register("pre_run_cell", self._add_function_to_namespace)
         get_run_errors(shell)
-        self._add_name()
+        self._add_function_to_namespace()
         self._completion.install()
-        self._session.engine.announce()
+        self._session.engine.announce_kernel()
 
     def uninstall(self) -> None:
         """Remove the magics from the shell, and end its session."""
@@ -61,13 +61,13 @@ class Magic:
         shell.input_transformers_cleanup.remove(transform_cell)
         shell.magics_manager.magics["line"].pop("eca", None)
         shell.magics_manager.magics["cell"].pop("eca", None)
-        shell.events.unregister("pre_run_cell", self._add_name)
+        shell.events.unregister("pre_run_cell", self._add_function_to_namespace)
         stop_listening(shell)
         shell.user_ns.pop(FUNCTION_NAME, None)
         self._completion.remove()
         end_session(shell)
 
-    def _add_name(self, _info: Any = None) -> None:
+    def _add_function_to_namespace(self, _info: Any = None) -> None:
         """Put the function that transformed cells call into the namespace. This is done before each cell, because
         `%reset` empties the namespace."""
         self._shell.user_ns[FUNCTION_NAME] = self.run
@@ -85,7 +85,7 @@ class Magic:
         else:
             get_asyncio_loop().run_until_complete(self.run(line, cell))
 
-    def _answer_at_once(self, parsed: options.Ask | options.LineCommand | options.Misuse) -> None:
+    def _answer_at_once(self, parsed: options.CellQuestion | options.LineCommand | options.Misuse) -> None:
         """Run a command in a cell that was transformed before it loaded us, and that cannot await. Commands that need
         no engine are run. For everything else, an error tells the user to use the next cell.
 
@@ -94,17 +94,17 @@ class Magic:
         # The panel needs an engine only when a page shows it, so it can be shown here.
         match parsed:
             case options.LineCommand(name="help"):
-                self._session.say(options.HELP)
+                self._session.show_text(options.HELP)
             case options.LineCommand(name="use", argument=model) if model:
                 self._session.model = model
-                self._session.say(f"Answers come from `{model}` now.")
+                self._session.show_text(f"Answers come from `{model}` now.")
             case options.LineCommand(name="new"):
                 self._session.new_chat()
             case options.LineCommand(name="panel", argument=argument):
                 from jupyter_eca.apps.kernel.panel.command import show_at_once
 
                 if text := show_at_once(self._session, argument):
-                    self._session.say(text)
+                    self._session.show_text(text)
             case options.Misuse(message=message):
                 raise CellError(message)
             case _:
@@ -116,27 +116,27 @@ class Magic:
         """Run `%eca` or `%%eca`. A transformed cell awaits this. `line` is the text after the magic, and `body` the
         lines below `%%eca`, or None for `%eca`. Raises: CellError."""
         match options.parse(line, body):
-            case options.Ask() as ask:
-                await self._ask(ask)
+            case options.CellQuestion() as ask:
+                await self._ask_question(ask)
             case options.LineCommand(name="help"):
-                self._session.say(options.HELP)
+                self._session.show_text(options.HELP)
             case options.LineCommand(name="panel", argument=argument):
                 # This branch is separate because the imports of the other commands would double the time until the
                 # panel is on the page.
                 from jupyter_eca.apps.kernel.panel.command import show
 
                 if text := await show(self._session, argument, self.run):
-                    self._session.say(text)
+                    self._session.show_text(text)
             case options.LineCommand(name=name, argument=argument):
                 from jupyter_eca.apps.kernel.commands import COMMANDS
 
                 if text := await COMMANDS[name](self._session, argument):
                     # A command returns Markdown, or a pair of Markdown and a text for terminals.
-                    self._session.say(*([text] if isinstance(text, str) else text))
+                    self._session.show_text(*([text] if isinstance(text, str) else text))
             case options.Misuse(message=message):
                 raise CellError(message)
 
-    async def _ask(self, ask: options.Ask) -> None:
+    async def _ask_question(self, ask: options.CellQuestion) -> None:
         """Ask a question and wait for the end of its turn. Raises: CellError."""
         from jupyter_eca.apps.kernel.answer.turn import CellTurn, wait_with_heartbeat
         from jupyter_eca.apps.kernel.choice_check import check_choice
@@ -170,7 +170,7 @@ class Magic:
                 session.turn = None
 
     @asynccontextmanager
-    async def _follow_resume(self, client: EcaClient, ask: options.Ask) -> AsyncGenerator[None]:
+    async def _follow_resume(self, client: EcaClient, ask: options.CellQuestion) -> AsyncGenerator[None]:
         """If the question is `/resume NUMBER`, wait for the chat that the server names, and make it the chat of the
         cells."""
         if ask.command != "resume" or len(ask.message.split()) == 1:
@@ -178,14 +178,14 @@ class Magic:
             return
         resumed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
-        def take_chat(chat: str) -> None:
+        def handle_opened_chat(chat: str) -> None:
             if chat != self._session.engine.chat and not resumed.done():
                 resumed.set_result(chat)
 
-        client.on_chat_opened = take_chat
+        client.on_chat_opened = handle_opened_chat
         try:
             yield
-            await asyncio.wait((resumed,), timeout=RESUME_PATIENCE)
+            await asyncio.wait((resumed,), timeout=RESUME_SECONDS)
         finally:
             client.on_chat_opened = None
         if resumed.done():

@@ -51,7 +51,7 @@ HELP = (
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class CellQuestion:
     """A question to the assistant, with its options."""
 
     message: str
@@ -112,7 +112,7 @@ _LOCK = re.compile(r"--(re)?lock(?:=(\S+))?")
 _SLASH = re.compile(r"/([A-Za-z][\w.:-]*)(?=\s|$)")
 
 
-def parse(line: str, body: str | None = None) -> Ask | LineCommand | Misuse:
+def parse(line: str, body: str | None = None) -> CellQuestion | LineCommand | Misuse:
     """Parse the text of `%eca`, or of `%%eca` with its `body`, which is None for `%eca`.
 
     A line that begins like a command, but has more words than the command takes, is a question. A single word that
@@ -122,7 +122,7 @@ def parse(line: str, body: str | None = None) -> Ask | LineCommand | Misuse:
         if (command := _parse_command(line)) is not None:
             return command
         if line.strip() in CHAT_COMMANDS:
-            return Ask(f"/{line.strip()}")
+            return CellQuestion(f"/{line.strip()}")
         if guess := _guess_command(line.strip()):
             return Misuse(
                 f"There is no command `%eca {line.strip()}`. Did you mean `%eca {guess}`? `%eca help` lists them all. "
@@ -154,11 +154,11 @@ def parse(line: str, body: str | None = None) -> Ask | LineCommand | Misuse:
     message = "\n".join(part for part in (rest, (body or "").strip("\n")) if part.strip())
     if not message.strip():
         return Misuse("There is no question. Write it after `%eca`, or below `%%eca`.")
-    return Ask(message, values["-m"], values["-b"], new, name, values["-v"], lock, lock_file, renew)
+    return CellQuestion(message, values["-m"], values["-b"], new, name, values["-v"], lock, lock_file, renew)
 
 
 def _guess_command(word: str) -> str:
-    """Return the command that was meant by a word; empty if the text is not a word, or is like none of them."""
+    """Return the command that a mistyped word is similar to; empty if the text is not a word, or there is none."""
     if not _WORD.fullmatch(word):
         return ""
     names = [name.partition(" ")[0] for name in COMMANDS | CHAT_COMMANDS]

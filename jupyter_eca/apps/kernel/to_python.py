@@ -29,13 +29,13 @@ KERNEL: Final = {"name": "python3", "display_name": "Python 3 (ipykernel)", "lan
 
 # The first line of a question: "%%eca -n Why?".
 _CELL = re.compile(r"\s*%%eca(?![\w?])([^\n]*)\n?")
-# A line of ours: a question or command of `%eca`, or the line that loads the extension.
+# A line for the assistant: a question or command of `%eca`, or the line that loads the extension.
 _LINE = re.compile(r"(\s*)(%eca(?![\w?])|%(?:re)?load_ext\s+jupyter_eca\b)(.*)")
 # Matches a folded tool call. Texts of the assistant contain no tags, because they are made inert (`inert_markdown`).
 _CALL = re.compile(r"^<details><summary>.*?^</details>$", re.M | re.S)
 
 
-def write(source: Path, target: Path | None = None) -> Path:
+def write_python(source: Path, target: Path | None = None) -> Path:
     """Write the notebook as plain Python and return the new path. By default it is NAME-python.ipynb in the same
     folder. Raises: LocalError when the file is not a notebook, or when the new file exists already."""
     target = target or source.with_name(f"{source.stem}-python.ipynb")
@@ -94,13 +94,13 @@ def _convert_cells(old: list[Json], cells: DefaultCellKind) -> Iterator[Json]:
 def _convert_cell(cell: Json, source: str) -> Iterator[Json]:
     """Yield the new cells for a code cell. `source` is the code that IPython ran for it.
 
-    There are three cases: the cell is a question with `%%eca`; it has only lines of ours; or it has code, perhaps with
-    questions between.
+    There are three cases: the cell is a question with `%%eca`; it has only lines for the assistant; or it has code,
+    perhaps with such lines between.
     """
     outputs: list[Json] = cell.get("outputs", [])
     if match := _CELL.match(source):
         parsed = options.parse(match[1].strip(), source[match.end() :])
-        yield _create_markdown_cell(parsed.message if isinstance(parsed, options.Ask) else source)
+        yield _create_markdown_cell(parsed.message if isinstance(parsed, options.CellQuestion) else source)
         yield from _convert_answer(outputs)
         return
     code, questions = _comment_out_our_lines(source)
@@ -117,8 +117,8 @@ def _convert_cell(cell: Json, source: str) -> Iterator[Json]:
 
 
 def _comment_out_our_lines(source: str) -> tuple[str | None, list[str]]:
-    """Return the code with our lines as comments, and the questions of those lines. The code is None if nothing else is
-    in the cell.
+    """Return the code with the lines for the assistant as comments, and the questions of those lines. The code is None
+    if nothing else is in the cell.
 
     An example: "%eca Why?\\nx = 1" -> ("# %eca Why?\\nx = 1", ["Why?"]).
     """
@@ -133,7 +133,7 @@ def _comment_out_our_lines(source: str) -> tuple[str | None, list[str]]:
         # An indented line becomes `pass`, because it may be the only statement of its block.
         lines[number] = f"{match[1]}pass  # {line.strip()}" if match[1] else f"# {line}"
         question = options.parse(match[3]) if match[2] == "%eca" else None
-        texts += [question.message] if isinstance(question, options.Ask) else []
+        texts += [question.message] if isinstance(question, options.CellQuestion) else []
     return ("\n".join(lines) if has_code or not source.strip() else None), texts
 
 

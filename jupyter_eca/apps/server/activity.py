@@ -38,8 +38,8 @@ def is_working(host: Host) -> bool:
 
 
 async def report_activity(host: Host, times: MutableMapping[str, datetime]) -> None:
-    """Note the time again and again while the assistant works. This ends when it is cancelled. `times` is Jupyter's
-    setting `last_activity_times`. Its newest time counts as the last activity of the server."""
+    """Record the present time at intervals while the assistant works, until this task is cancelled. `times` is the
+    setting `last_activity_times` of Jupyter. Its newest time counts as the last activity of the server."""
     while True:
         if is_working(host):
             times[NAME] = datetime.now(UTC)

@@ -31,7 +31,7 @@ class AgentAccessHandler(AsgiHandler):
         self._access = _ACCESS
 
     def check_xsrf_cookie(self) -> None:
-        """Check nothing: the token is in a header, which a browser sends for no page of another origin."""
+        """Check nothing, because a browser never adds the header with the token to a request of a foreign page."""
 
     async def prepare(self) -> None:
         """Check the name of the host, as Jupyter does, and no user."""

@@ -35,7 +35,7 @@ _NO_USER: Final = (
 )
 
 # The methods that change nothing.
-_READING: Final = frozenset({"GET", "HEAD"})
+_READING_METHODS: Final = frozenset({"GET", "HEAD"})
 
 
 class AsgiHandler(APIHandler):
@@ -84,7 +84,7 @@ class AsgiHandler(APIHandler):
 
     def _check_method(self) -> None:
         """Refuse a request that may change something, if the user may only read."""
-        if not self._access.may_ask and self.request.method not in _READING:
+        if not self._access.may_ask and self.request.method not in _READING_METHODS:
             raise HTTPError(403, self._access.reason.replace("%", "%%"))  # Tornado formats the message
 
     def on_connection_close(self) -> None:

@@ -1,5 +1,5 @@
-"""Owns the questions to Jupyter's authorizer: what the user of a request may do with the assistant. A connection is
-asked about once, when it is opened.
+"""Asks Jupyter's authorizer what the user of a request may do with the assistant. For a connection, this is done once,
+when it is opened.
 
 | the client wants to | the authorizer must allow |
 |---|---|
@@ -48,20 +48,20 @@ _HAS_OWN_TOKEN: Final = ClientAccess(
 
 
 async def find_access(handler: JupyterHandler) -> ClientAccess | None:
-    """Return what the user of a request may do, and who it is; None if not even read the chats."""
+    """Return what the user of a request may do, and who the user is; None if the user may not even read the chats."""
     access = await _find_access(handler)
     return access and replace(access, user=find_person(handler))
 
 
 async def _find_access(handler: JupyterHandler) -> ClientAccess | None:
-    """Return what the user of a request may do; None if not even read the chats."""
+    """Return what the user of a request may do; None if the user may not even read the chats."""
     if not await _is_allowed(handler, "read", RESOURCE):
         return None
     if not (await _is_allowed(handler, "write", RESOURCE) and await _is_allowed(handler, "execute", RESOURCE)):
         return _MAY_READ
     if not await _is_allowed(handler, "execute", APPROVAL):
         return _MAY_ASK
-    return _HAS_OWN_TOKEN if _shows_own_token(handler) else FULL_ACCESS
+    return _HAS_OWN_TOKEN if _has_only_own_token(handler) else FULL_ACCESS
 
 
 def find_person(handler: JupyterHandler) -> Person | None:
@@ -80,7 +80,7 @@ def find_person(handler: JupyterHandler) -> Person | None:
 
 
 def invents_users(provider: IdentityProvider) -> bool:
-    """Return whether Jupyter invents the users, because nothing distinguishes them but the browser."""
+    """Return whether Jupyter invents the users, because it can distinguish only their browsers."""
     return _list_user_hooks(type(provider)) == _list_user_hooks(IdentityProvider)
 
 
@@ -95,7 +95,7 @@ async def _is_allowed(handler: JupyterHandler, action: str, resource: str) -> bo
     return await ensure_async(handler.authorizer.is_authorized(handler, handler.current_user, action, resource))
 
 
-def _shows_own_token(handler: JupyterHandler) -> bool:
+def _has_only_own_token(handler: JupyterHandler) -> bool:
     """Return whether the client shows nothing but the server's own token, and this token may not approve.
 
     A browser sends a cookie, and may approve. A program sends a token. Code in a kernel can find the server's own
@@ -111,6 +111,6 @@ def _shows_own_token(handler: JupyterHandler) -> bool:
 
 
 def is_own_token(provider: IdentityProvider, token: str | None) -> bool:
-    """Return whether a token is the server's own. None means that the client sent it in a way that we do not know. To
-    be safe, it counts as the server's own."""
+    """Return whether a token is the server's own. None means that the client sent the token in an unknown way. To be
+    safe, such a token counts as the server's own."""
     return token is None or token in {provider.token, *os.environ.values()}

@@ -94,7 +94,7 @@ def _normalize(url: str) -> tuple[str, int | None, str]:
 
 
 async def _send_all(link: StdioLink, socket: WebSocketClientConnection) -> None:
-    """Pass on what the editor sends, until it leaves. A line that is no message is answered here."""
+    """Pass the editor's messages to the server, until the editor leaves. A line that is no message gets an error."""
     async for message in link:
         if isinstance(message, FrameError):
             await link.send(ErrorResponse(None, message.code, str(message)))
@@ -103,7 +103,7 @@ async def _send_all(link: StdioLink, socket: WebSocketClientConnection) -> None:
 
 
 async def _receive_all(socket: WebSocketClientConnection, link: StdioLink) -> None:
-    """Pass on what the server sends, until it leaves."""
+    """Pass the server's messages to the editor, until the server closes the connection."""
     try:
         while (text := await socket.read_message()) is not None:
             await link.send(decode(text))

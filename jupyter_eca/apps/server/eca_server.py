@@ -45,15 +45,15 @@ class EcaServer:
     def __init__(self, serverapp: Any) -> None:
         self._serverapp = serverapp
         self._host: Host | None = None
-        self._creating = asyncio.Lock()  # so that two first clients do not both start a host
+        self._creation_lock = asyncio.Lock()  # so that two first clients do not both start a host
         self.remote: RemoteKernels | None = None
         """Finds the kernels behind a gateway; None when all kernels are local. Set it before the first client."""
         self._kernels: ServerKernels | None = None
         self._host_task: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()  # the sessions, and other work that ends with the server
         self._waiting_sign_ins: WaitingSignIns | None = None
-        self._connected: Counter[str | None] = Counter()  # the number of sessions of each user, by the username
-        self.fronts = FrontMount(self.host, self._find_shells)
+        self._session_counts: Counter[str | None] = Counter()  # the number of sessions of each user, by the username
+        self.fronts = FrontMount(self.get_host, self._find_shells)
         self.agents: AgentEndpoint | None = None
         """The access of outside agents to our tools; None before the host has started."""
         self.on_host: Callable[[Host], Awaitable[None]] | None = None
@@ -64,13 +64,13 @@ class EcaServer:
         """The folder that Jupyter shows, which is the root of the workspace."""
         return Path(self._serverapp.root_dir)
 
-    async def host(self) -> Host:
+    async def get_host(self) -> Host:
         """Return the host, and start it first if needed.
 
         Raises: ConfigError. The host is then not started, and the next client tries again with the configuration of
         that time.
         """
-        async with self._creating:
+        async with self._creation_lock:
             if self._host is None:
                 # These imports take a second (pydantic and what depends on it), so they are not done on the server's
                 # loop.
@@ -188,16 +188,16 @@ class EcaServer:
         notebook_chats = await chats() if chats is not None else None
         door = ServerDoor(self, interrupt, kernel, base + CALLBACK, access=access)
         user = access.user.username if access.user else None
-        self._connected[user] += 1
+        self._session_counts[user] += 1
         try:
             await EcaSession(link, door, notebook_chats, quiet=quiet).run()
         finally:
-            self._connected[user] -= 1
+            self._session_counts[user] -= 1
 
     @property
     def has_several_people(self) -> bool:
         """Whether pages of more than one known user are connected."""
-        return sum(count > 0 for user, count in self._connected.items() if user is not None) > 1
+        return sum(count > 0 for user, count in self._session_counts.items() if user is not None) > 1
 
     def start(
         self,
@@ -271,7 +271,7 @@ class ServerBrowser:
 
 
 class ServerDoor:
-    """Implements `Door` for a session in this server: it gives the host to the session, and says what its client may
+    """Implements `Door` for a session in this server: it gives the host to the session, and decides what its client may
     do. The attributes are explained in `fronts/eca/door.py`."""
 
     def __init__(
@@ -297,11 +297,12 @@ class ServerDoor:
 
     @property
     def names_people(self) -> bool:
+        """Whether events sent to this client name the people who caused them."""
         return self.sees_all_chats or self._eca_server.has_several_people
 
     async def get_host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # all clients share one host, so none may configure it
         """Return the host of this server, and start it first if needed. Raises: ConfigError."""
-        return await self._eca_server.host()
+        return await self._eca_server.get_host()
 
     async def describe_setup(self, host: Host) -> str:
         """Return the report on what is set up and what is missing."""

@@ -46,7 +46,7 @@ class KernelWatch:
         self._kernels = serverapp.kernel_manager
         self._eca_server = eca_server
         self._comms: dict[str, KernelComms] = {}  # by the id of the kernel
-        self._notebook_chats = NotebookChats(eca_server.host, eca_server.start_child)
+        self._notebook_chats = NotebookChats(eca_server.get_host, eca_server.start_child)
 
     def start(self) -> None:
         """Begin to follow kernels. Call this when the server starts, before any kernel."""

@@ -81,7 +81,7 @@ class MetricsCounter(SilentSubscriber):
                     pass
 
     def tell(self, notice: Notice) -> None:
-        """Do nothing: a notice is no event of a chat."""
+        """Do nothing, because a notice is not an event of a chat."""
 
     def show_anew(self, again: Again) -> None:
-        """Do nothing: what is shown again has been counted."""
+        """Do nothing, because these events were counted before."""

@@ -7,7 +7,8 @@ chats gets an id in its metadata when it is saved. The server writes it, and not
 that began in cells, and it saves for all pages and for shared documents. A page that changes metadata would make the
 notebook of the user unsaved.
 
-This module must not know what is kept of a notebook, nor when an id means that a notebook was moved: `host.chat` does.
+This module must not know what is stored for a notebook, nor when an id means that a notebook was moved: `host.chat`
+does.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class RenamedNotebooks:
     def __init__(self, serverapp: Any, eca_server: EcaServer) -> None:
         self._events = serverapp.event_logger
         self._contents = serverapp.contents_manager
-        # Whether a notebook was moved is found out on this disk, so a notebook elsewhere gets no id.
+        # The host searches this disk for moved notebooks, so a notebook that is stored elsewhere gets no id.
         self._has_files = isinstance(self._contents, FileContentsManager)
         self._start = eca_server.start_child
         self._host: Host | None = None

@@ -1,6 +1,6 @@
-"""Owns `SilentSubscriber`: what a subscriber does that only watches all chats of a host, for the server itself.
+"""Owns `SilentSubscriber`, the base class for parts of the server that watch all chats of a host without a user.
 
-It must not know what is done with the events: the classes that inherit from it do.
+It must not know what is done with the events: its subclasses decide that.
 """
 
 from __future__ import annotations

@@ -6,31 +6,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.apps.kernel.options import COMMANDS, HELP, Ask, LineCommand, Misuse, parse
+from jupyter_eca.apps.kernel.options import COMMANDS, HELP, CellQuestion, LineCommand, Misuse, parse
 
 
 @pytest.mark.parametrize(
     ("line", "body", "expected"),
     [
-        ("what is x?", None, Ask("what is x?")),
-        ("", "what is x?\nand y?\n", Ask("what is x?\nand y?")),
-        ("briefly:", "\nwhat is x?\n", Ask("briefly:\nwhat is x?")),
-        ("", "  indented\n\n    more\n", Ask("  indented\n\n    more")),
-        ("-m scripted/t hello", None, Ask("hello", model="scripted/t")),
-        ("-b plan hello", None, Ask("hello", agent="plan")),
-        ("-b mine hello", None, Ask("hello", agent="mine")),
-        ("-v high hello", None, Ask("hello", variant="high")),
-        ("-n hello", None, Ask("hello", new=True)),
-        ("-n  -b agent  -m a/b  hello  you -> x", None, Ask("hello  you", "a/b", "agent", True, "x")),
-        ("-m a/b -> x", "hello", Ask("hello", "a/b", name="x")),
-        ("hello -n", None, Ask("hello -n")),
-        ("hello ->answer", None, Ask("hello", name="answer")),
-        ("what does def f() -> int: mean?", None, Ask("what does def f() -> int: mean?")),
-        ("is x->y valid C?", None, Ask("is x->y valid C?")),
-        ("", "what is\nf() -> x", Ask("what is\nf() -> x")),
+        ("what is x?", None, CellQuestion("what is x?")),
+        ("", "what is x?\nand y?\n", CellQuestion("what is x?\nand y?")),
+        ("briefly:", "\nwhat is x?\n", CellQuestion("briefly:\nwhat is x?")),
+        ("", "  indented\n\n    more\n", CellQuestion("  indented\n\n    more")),
+        ("-m scripted/t hello", None, CellQuestion("hello", model="scripted/t")),
+        ("-b plan hello", None, CellQuestion("hello", agent="plan")),
+        ("-b mine hello", None, CellQuestion("hello", agent="mine")),
+        ("-v high hello", None, CellQuestion("hello", variant="high")),
+        ("-n hello", None, CellQuestion("hello", new=True)),
+        ("-n  -b agent  -m a/b  hello  you -> x", None, CellQuestion("hello  you", "a/b", "agent", True, "x")),
+        ("-m a/b -> x", "hello", CellQuestion("hello", "a/b", name="x")),
+        ("hello -n", None, CellQuestion("hello -n")),
+        ("hello ->answer", None, CellQuestion("hello", name="answer")),
+        ("what does def f() -> int: mean?", None, CellQuestion("what does def f() -> int: mean?")),
+        ("is x->y valid C?", None, CellQuestion("is x->y valid C?")),
+        ("", "what is\nf() -> x", CellQuestion("what is\nf() -> x")),
     ],
 )
-def test_a_question_is_taken_apart(line: str, body: str | None, expected: Ask) -> None:
+def test_a_question_is_taken_apart(line: str, body: str | None, expected: CellQuestion) -> None:
     assert parse(line, body) == expected
 
 
@@ -58,7 +58,7 @@ def test_one_word_of_the_list_is_a_command(line: str, expected: LineCommand) -> 
     "line", ["help me with pandas", "use the force", "models?", "new ideas", "stop that", "Status", "cost of this"]
 )
 def test_more_words_than_a_command_takes_are_a_question(line: str) -> None:
-    assert parse(line) == Ask(line)
+    assert parse(line) == CellQuestion(line)
 
 
 @pytest.mark.parametrize(
@@ -69,22 +69,22 @@ def test_a_mistyped_command_is_not_sent_to_the_model(word: str, meant: str) -> N
     parsed = parse(word)
     assert isinstance(parsed, Misuse)
     assert f"Did you mean `%eca {meant}`?" in parsed.message
-    assert parse("", word) == Ask(word)
+    assert parse("", word) == CellQuestion(word)
 
 
 @pytest.mark.parametrize("word", ["hello", "why", "continue", "look", "models?", "summary", "docter please"])
 def test_a_word_that_is_like_no_command_is_a_question(word: str) -> None:
-    assert parse(word) == Ask(word)
+    assert parse(word) == CellQuestion(word)
 
 
 def test_go_is_the_command_of_the_chat_which_says_so_where_there_is_no_plan() -> None:
-    assert parse("go") == Ask("/go")
-    assert parse("go on") == Ask("go on")
-    assert parse("", "go") == Ask("go")
+    assert parse("go") == CellQuestion("/go")
+    assert parse("go on") == CellQuestion("go on")
+    assert parse("", "go") == CellQuestion("go")
 
 
 def test_a_command_in_a_body_is_a_question() -> None:
-    assert parse("", "status") == parse("status", "") == Ask("status")
+    assert parse("", "status") == parse("status", "") == CellQuestion("status")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_help_names_every_command_and_option() -> None:
 )
 def test_a_message_that_begins_like_a_command_may_be_one(message: str, name: str) -> None:
     asked = parse("", message)
-    assert isinstance(asked, Ask)
+    assert isinstance(asked, CellQuestion)
     assert asked.command == name
 
 

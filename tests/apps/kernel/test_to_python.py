@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca.apps.kernel.to_python import convert, write
+from jupyter_eca.apps.kernel.to_python import convert, write_python
 from jupyter_eca.errors import LocalError
 from tests.apps.kernel.prompts import book
 
@@ -34,7 +34,7 @@ def test_a_notebook_of_python_that_asks_becomes_one_that_does_not() -> None:
 def test_what_is_no_notebook_is_told_in_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.ipynb").write_text(text)
     with pytest.raises(LocalError, match=r"^bad\.ipynb (is|has) "):
-        write(tmp_path / "bad.ipynb")
+        write_python(tmp_path / "bad.ipynb")
     with pytest.raises(LocalError, match="No such file"):
-        write(tmp_path / "none.ipynb")
+        write_python(tmp_path / "none.ipynb")
     assert [file.name for file in tmp_path.iterdir()] == ["bad.ipynb"]

@@ -39,7 +39,7 @@ class Watcher:
     @staticmethod
     async def of(serverapp: Any) -> Watcher:
         (app,) = serverapp.extension_manager.extension_apps["jupyter_eca"]
-        watcher = Watcher(await app.eca_server.host())
+        watcher = Watcher(await app.eca_server.get_host())
         watcher.host.connect(watcher)
         return watcher
 

@@ -46,7 +46,7 @@ async def test_a_turn_and_a_job_are_activity_and_a_question_to_the_user_is_none(
     jp_serverapp: Any, tmp_path: Path
 ) -> None:
     (app,) = jp_serverapp.extension_manager.extension_apps["jupyter_eca"]
-    host = await app.eca_server.host()
+    host = await app.eca_server.get_host()
     assert not is_working(host)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -123,7 +123,7 @@ async def test_an_answer_from_elsewhere_takes_the_question_out_of_the_cell(jp_se
         await at.run("%load_ext jupyter_eca")
         await at.page("%eca hi")
         (app,) = jp_serverapp.extension_manager.extension_apps["jupyter_eca"]
-        quick = Quick(await app.eca_server.host())
+        quick = Quick(await app.eca_server.get_host())
         quick.host.connect(quick)
         card = Cards.at(at)
         running = asking(at, "ask")

@@ -48,8 +48,8 @@ class Card(MultiPageWidget):
     # By this trait the bundle knows that the widget is a card and not a panel.
     card = traitlets.Bool(default_value=True).tag(sync=True)
 
-    drawn: ClassVar[bool | None] = None
-    """Whether the pages of this kernel draw cards; None until that is known."""
+    are_drawn: ClassVar[bool | None] = None
+    """Whether the pages of this kernel draw cards; None until a page has drawn one, or has failed to."""
 
     def __init__(
         self, publisher: Publisher, chat: str, handler: DecisionHandler, contents: Sequence[ChatContentReceivedParams]
@@ -127,7 +127,7 @@ class Card(MultiPageWidget):
         this when a page connects."""
         page = self._pages[channel] = _Page(self, partial(self._send_to_page, channel))
         self._links[channel] = page.link
-        Card.drawn = True
+        Card.are_drawn = True
         self.opened.set()
         self._send_to_page(channel, {"opened": True, "chat": self._chat})
         try:
@@ -146,8 +146,8 @@ class _UndelayedLink(CommLink):
 
 
 class _Page:
-    """The connection to a page that shows the card. The page speaks ECA, the protocol of our panel. It believes that it
-    speaks to a server with one chat, which began when the page connected."""
+    """The connection to a page that shows the card. The page speaks ECA, the protocol of our panel. This class behaves
+    like a server with one chat, which began when the page connected."""
 
     def __init__(self, card: Card, write: partial[None]) -> None:
         self.link = _UndelayedLink(write, lambda: None)

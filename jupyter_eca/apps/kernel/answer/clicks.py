@@ -1,6 +1,6 @@
 """Finds out whether clicks in a page reach a kernel while a cell is running. A click on a widget is sent as a comm
-message, which is Jupyter's message between a page and a kernel. While a cell awaits something, the kernel may receive
-such messages or not. This depends on the version of ipykernel:
+message, which is Jupyter's message between a page and a kernel. Whether the kernel receives such messages while a cell
+awaits something depends on the version of ipykernel:
 
 | ipykernel | receives clicks while a cell awaits |
 |---|---|
@@ -23,26 +23,25 @@ from typing import Any, Final
 from jupyter_eca.apps.kernel.front_end import get_kernel
 
 # The first version of ipykernel with subshells.
-_SUBSHELLS: Final = (7, 0)
+_FIRST_WITH_SUBSHELLS: Final = (7, 0)
 # The first version that receives comm messages while a cell awaits.
-_AWAITING: Final = (7, 4)
+_FIRST_WITH_CLICKS_WHILE_AWAITING: Final = (7, 4)
 
 # Seconds to wait until the page has created its subshell. JupyterLab does that for the first widget, in milliseconds.
-PATIENCE: Final = 3.0
+SUBSHELL_SECONDS: Final = 3.0
 
-# The seconds between two checks whether clicks can still arrive.
-_HEARTBEAT: Final = 0.05
+# Seconds between two checks whether clicks can still arrive.
+_CHECK_SECONDS: Final = 0.05
 
 
 def always_receives_clicks() -> bool:
-    """Return whether the kernel receives clicks, and all other comm messages, while a cell awaits, whoever sends
-    them."""
-    return _read_version() >= _AWAITING
+    """Return whether the kernel receives the clicks of all pages, and all other comm messages, while a cell awaits."""
+    return _read_version() >= _FIRST_WITH_CLICKS_WHILE_AWAITING
 
 
 def may_receive_clicks() -> bool:
     """Return whether the kernel receives clicks of at least some pages while a cell awaits."""
-    return _read_version() >= _SUBSHELLS
+    return _read_version() >= _FIRST_WITH_SUBSHELLS
 
 
 class ClickWatcher:
@@ -53,7 +52,7 @@ class ClickWatcher:
 
         self._kernel = get_kernel(get_ipython())
         self._closed = False
-        self._deadline = monotonic() + PATIENCE  # until then, the page may still create its subshell
+        self._deadline = monotonic() + SUBSHELL_SECONDS  # until then, the page may still create its subshell
         widget.comm.on_close(self._close)
 
     @property
@@ -69,10 +68,11 @@ class ClickWatcher:
         deadline = monotonic() + seconds
         while not (opened.is_set() or self.is_lost or monotonic() > deadline):
             with suppress(TimeoutError):
-                await asyncio.wait_for(opened.wait(), _HEARTBEAT)
+                await asyncio.wait_for(opened.wait(), _CHECK_SECONDS)
         return opened.is_set()
 
     def _close(self, _message: object) -> None:
+        """Remember that the page has closed the comm of the widget."""
         self._closed = True
 
     def _list_subshells(self) -> list[str]:

@@ -1,8 +1,8 @@
-"""Owns what a cell adds to the reason why its turn failed. Pure.
+"""Adds advice to the error of a cell whose turn failed. Pure.
 
-It adds a line that says what to type. It also adds a mark to the metadata of the output, by which JupyterLab knows that
-it should show buttons below the cell. This module must not know the reason in words, because the server sends that.
-`turn` raises the reason and the line as the error of the cell.
+It adds a line that says what the user can type. It also adds a mark to the metadata of the output, so that JupyterLab
+shows buttons below the cell. The reason of the failure is not written here, because the server sends it. `turn` raises
+the reason and the line as the error of the cell.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ADVICE = {
 
 
 def advise(failure: TurnFailure | None) -> str:
-    """Return a line that says what to type after a failure; empty when nothing is sure to help."""
+    """Return a line that says what the user can type after a failure; empty when there is no general advice."""
     return _ADVICE.get(failure.kind, "") if failure else ""
 
 

@@ -63,7 +63,7 @@ _UNCLOSED = re.compile(r"\[(?!(?:\\.|[^\[\]\\])*\])")
 
 def as_inert_markdown(text: str) -> str:
     """Return a text as inert Markdown, with its formatting and its blocks of code."""
-    out: list[str] = []
+    blocks: list[str] = []
     paragraph: list[str] = []
     outdent = 0  # how many characters of indentation are removed from the next lines
     lines = iter(re.split(r"\r\n|\r|\n", text))
@@ -71,7 +71,7 @@ def as_inert_markdown(text: str) -> str:
         if fence := _FENCE.match(line):
             outdent = len(fence[1])
             source = "\n".join(_take_until_closed(lines, fence[2] or fence[4], outdent))
-            out += [
+            blocks += [
                 as_inert_prose("\n".join(paragraph)),
                 as_code_block(source, _clean_language(fence[3] or fence[5] or "")),
             ]
@@ -81,12 +81,12 @@ def as_inert_markdown(text: str) -> str:
             # their indentation, too, or they would be read as indented code.
             outdent = min(outdent, _measure_indent(line)) if line.strip() else outdent
             paragraph.append(line[outdent:])
-    return "\n\n".join(part.strip("\n") for part in [*out, as_inert_prose("\n".join(paragraph))] if part.strip())
+    return "\n\n".join(part.strip("\n") for part in [*blocks, as_inert_prose("\n".join(paragraph))] if part.strip())
 
 
 def as_inert_prose(text: str) -> str:
     """Return a text as inert Markdown, with its formatting. Fences do not begin blocks of code: they are shown."""
-    return _TOKEN.sub(_escape_found, drop_control_characters(text))
+    return _TOKEN.sub(_escape_match, drop_control_characters(text))
 
 
 def as_inline_code(text: str) -> str:
@@ -94,7 +94,7 @@ def as_inline_code(text: str) -> str:
     return f"<code>{_as_entities(' '.join(text.split()))}</code>"
 
 
-def _escape_found(match: re.Match[str]) -> str:
+def _escape_match(match: re.Match[str]) -> str:
     """Return a match of `_TOKEN` in its inert form."""
     match match.lastgroup:
         case "code":

@@ -43,4 +43,5 @@ def _as_text(value: Any) -> str:
 
 
 def _remove_space(text: str) -> str:
+    """Return the text without spaces and line breaks."""
     return "".join(text.split())

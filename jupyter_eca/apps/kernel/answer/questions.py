@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from jupyter_eca.transport.eca_client import EcaClient
 
 # Seconds to wait until a page has drawn the first card of a kernel. To draw it, the page loads half a megabyte, perhaps
-# on a busy machine. A front end that cannot draw it does not say so. So this wait is the only way to find out.
-PATIENCE: Final = 20.0
+# on a busy machine. A front end that cannot draw cards does not report that. So this wait is the only way to find out.
+FIRST_CARD_SECONDS: Final = 20.0
 
 _NO_BUTTONS: Final = "If no buttons appear here, a field to type into will follow in a moment."
 
@@ -78,7 +78,7 @@ class CellQuestions:
         """The calls that wait for a decision, by their keys. None: it was decided here, and the engine has not reported
         that yet."""
         self._questions: dict[str, asyncio.Task[ChatAskQuestionResult]] = {}
-        """The open questions, by the ids of those who ask."""
+        """The open questions, by the id of the tool call or the name of the command that asks."""
         self._contents: list[ChatContentReceivedParams] = []
         """The contents about these calls. A page needs them to draw the card."""
         self._card_task: asyncio.Task[Card | None] | None = None
@@ -90,7 +90,8 @@ class CellQuestions:
     # -- tool calls
 
     def receive(self, received: ChatContentReceivedParams, transcript: CellTranscript) -> None:
-        """Handle a content that was just added to the transcript: ask about new calls, and withdraw what is over."""
+        """Handle a content that was just added to the transcript: ask about new calls, and withdraw the questions of
+        calls that have ended."""
         # A tool may have asked a question, whose id is that of its call.
         self.withdraw({call.id for call in transcript.calls if call.is_over})
         waiting = {call.key: call for call in transcript.undecided_calls}
@@ -211,7 +212,7 @@ class CellQuestions:
             await asyncio.to_thread(importlib.import_module, "jupyter_eca.apps.kernel.answer.card")
             from jupyter_eca.apps.kernel.answer.card import Card
 
-            if self._ended or Card.drawn is False:
+            if self._ended or Card.are_drawn is False:
                 return None
             card = self._card = Card(self._publisher, self._chat, self, self._contents)
         except Exception:  # noqa: BLE001  # anywidget is missing, the bundle was not built, or the widget manager failed
@@ -220,10 +221,10 @@ class CellQuestions:
         watcher = clicks.ClickWatcher(card)
         # A page that has drawn one card draws all cards, but each only when it is scrolled into view. So no time limit
         # is needed then.
-        if await watcher.wait_for_page(card.opened, inf if Card.drawn else PATIENCE):
+        if await watcher.wait_for_page(card.opened, inf if Card.are_drawn else FIRST_CARD_SECONDS):
             return card
         if not watcher.is_lost:
-            Card.drawn = False
+            Card.are_drawn = False
         self._card = None
         card.close()
         return None
@@ -243,13 +244,13 @@ class CellQuestions:
         row = METHODS.get(method)
         match row and row.parse(params):
             case ChatToolCallApproveParams() | ChatToolCallRejectParams() as decision:
-                self._take_decision(method, decision)
+                self._forward_decision(method, decision)
             case ChatPromptStopParams():
                 self._stop()
             case _:
                 raise RemoteError(f"there is no {method!r} here", ErrorCode.METHOD_NOT_FOUND)
 
-    def _take_decision(self, method: str, decision: ChatToolCallApproveParams | ChatToolCallRejectParams) -> None:
+    def _forward_decision(self, method: str, decision: ChatToolCallApproveParams | ChatToolCallRejectParams) -> None:
         """Send the user's decision about a call to the engine, unless the call was decided elsewhere."""
         for key, call in self._calls.items():
             if call is not None and (call.chat or self._chat, call.id) == (decision.chat_id, decision.tool_call_id):

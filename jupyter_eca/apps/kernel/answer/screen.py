@@ -1,7 +1,7 @@
-"""Owns the three screens on which an answer can be shown. In a notebook it is an output, which is redrawn at most ten
-times a second. In a terminal, new text is printed. If nobody watches, there is one output at the end.
+"""Owns the three screens on which an answer can be shown: in a notebook an output that is redrawn at most ten times a
+second, in a terminal the printed text, and if nobody watches, one output at the end.
 
-It must not render anything: `transcript` returns the text. `front_end` chooses the screen.
+It must not format the answer: `transcript` returns the text. `front_end` chooses the screen.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class NotebookScreen:
         self._publisher = publisher
         self._id = uuid.uuid4().hex  # the display id
         self._drawn = ""  # the Markdown that is shown now
-        self._next = 0.0  # the earliest time of the next redraw
+        self._next_redraw = 0.0  # the earliest time of the next redraw
 
     def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:
-        if now or time.monotonic() >= self._next:
+        if now or time.monotonic() >= self._next_redraw:
             self._show(transcript)
-            self._next = time.monotonic() + REDRAW_SECONDS
+            self._next_redraw = time.monotonic() + REDRAW_SECONDS
 
     def finish(self, transcript: CellTranscript) -> None:
         self._show(transcript, final=True)
@@ -99,7 +99,7 @@ class TerminalScreen:
     def __init__(self) -> None:
         self._printed: dict[int, str] = {}  # what was printed of each part of the answer, by its index
 
-    def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:  # noqa: ARG002  # text is cheap
+    def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:  # noqa: ARG002  # printing needs no limit
         for number, part in enumerate(transcript.visible_parts):
             text, before = part_as_text(part), self._printed.get(number, "")
             # A call is not printed while it is prepared or starts ("…"): a printed line cannot be changed later.

@@ -1,4 +1,4 @@
-"""Asks the user to approve a tool call by `input()`: in a terminal, on the command line, and in a page that draws no
+"""Asks the user with `input()` to approve a tool call: in a terminal, on the command line, and in a page that draws no
 widgets.
 
 It must not send the decision: `questions` and `apps/process.py` do that. `terminal_question` asks other questions.

@@ -1,5 +1,5 @@
-"""Asks a question by `input()`: a question of the assistant, or of a dialogue such as `/login`. A secret is read
-without an echo, if the terminal can do that.
+"""Asks the user a question with `input()`: a question of the assistant, or of a command such as `/login`. A secret is
+not shown while the user types it, if the terminal can do that.
 
 It must not send the answer: `questions` and `apps/process.py` do that. `terminal_approval` asks about tool calls.
 """
@@ -35,28 +35,28 @@ def ask_question(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
     text = as_terminal_text("\n".join([question.question, *lines]))
     try:
         with handle_interrupts_in_input():
-            words = _read_secret(f"\n{text}\n") if question.secret else input(f"\n{text}\n{hint}: ")
+            answer = _read_secret(f"\n{text}\n") if question.secret else input(f"\n{text}\n{hint}: ")
     except EOFError:
         return NO_ANSWER
-    return _parse_answer(question, words.strip())
+    return _parse_answer(question, answer.strip())
 
 
 def _read_secret(prompt: str) -> str:
-    """Read a secret without an echo. `getpass` is looked up in its module at each call, because ipykernel replaces it
-    while a cell runs."""
+    """Read a secret, which is not shown. `getpass` is looked up in its module at each call, because ipykernel replaces
+    it while a cell runs."""
     return getpass.getpass(f"{prompt}Your input is not shown: ")
 
 
-def _parse_answer(question: ChatAskQuestionParams, words: str) -> ChatAskQuestionResult:
+def _parse_answer(question: ChatAskQuestionParams, answer: str) -> ChatAskQuestionResult:
     """Parse an answer: the number of an option, its label, or a free text. If no free text is allowed, the beginning of
     exactly one label is enough."""
     labels = [option.label for option in question.options or ()]
-    if words.isdecimal() and 1 <= int(words) <= len(labels):
-        return ChatAskQuestionResult(answer=labels[int(words) - 1])
+    if answer.isdecimal() and 1 <= int(answer) <= len(labels):
+        return ChatAskQuestionResult(answer=labels[int(answer) - 1])
     allows_text = question.allow_freeform or not labels
-    matches = [label for label in labels if label.lower() == words.lower()]
-    if not matches and words and not allows_text:
-        matches = [label for label in labels if label.lower().startswith(words.lower())]
+    matches = [label for label in labels if label.lower() == answer.lower()]
+    if not matches and answer and not allows_text:
+        matches = [label for label in labels if label.lower().startswith(answer.lower())]
     if len(matches) == 1:
         return ChatAskQuestionResult(answer=matches[0])
-    return ChatAskQuestionResult(answer=words) if words and allows_text else NO_ANSWER
+    return ChatAskQuestionResult(answer=answer) if answer and allows_text else NO_ANSWER

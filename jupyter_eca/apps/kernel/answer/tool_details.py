@@ -146,6 +146,7 @@ def _shorten_exact(text: str) -> str:
 
 
 def _as_json(value: Any) -> str:
+    """Return a value as JSON with indents."""
     return json.dumps(value, ensure_ascii=False, indent=1)
 
 

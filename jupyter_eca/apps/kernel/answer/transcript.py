@@ -69,7 +69,7 @@ class Reasoning:
 
     id: str
     text: str = ""
-    took_ms: int | None = None
+    duration_ms: int | None = None
     """How long it took, in milliseconds; None until it has ended."""
 
 
@@ -85,11 +85,11 @@ class TranscriptCall:
     details: ToolCallDetails | None = None
     """What the call does, for readers: for example the change of a file."""
     progress: ChatToolCallProgressParams | None = None
-    """How far the call is; None if it has not reported it."""
+    """The last report of its progress; None if the call has sent none."""
     cause: str = ""
     """The rule or default by which the call runs, needs an approval or is forbidden, in words."""
     is_unasked: bool = False
-    """Whether an outside agent runs the call without asking. Readers are told so also when the answer is complete."""
+    """Whether an outside agent runs the call without asking. The complete answer also mentions this."""
     remembers: tuple[str, ...] = ()
     """What an approval for the session would remember, in words."""
     by: str = ""
@@ -112,10 +112,12 @@ class TranscriptCall:
 
     @property
     def is_running(self) -> bool:
+        """Whether the call runs now."""
         return isinstance(self.last, ToolCallRunningContent)
 
     @property
     def is_over(self) -> bool:
+        """Whether the call has ended or was rejected."""
         return isinstance(self.last, ToolCalledContent | ToolCallRejectedContent)
 
     @property
@@ -133,14 +135,13 @@ class TranscriptCall:
             case ToolCalledContent(error=error, total_time_ms=took):
                 return f"{'✗ failed' if error else '✓ done'} in {took / 1000:.1f} s"
             case ToolCallRejectedContent(reason=reason):
-                return _REJECTED[reason]
+                return _REJECTION_TEXTS[reason]
             case _:
                 return ""
 
     @property
     def decision(self) -> str:
-        """What the person in `by` has decided, in words. A call that was approved may not have run, for other
-        reasons."""
+        """The decision of the person in `by`, in words. An approved call may not have run, for other reasons."""
         is_rejected = isinstance(self.last, ToolCallRejectedContent) and self.last.reason is RejectReason.USER
         return "rejected by" if is_rejected else "approved by"
 
@@ -154,7 +155,7 @@ class TranscriptCall:
         count = "" if progress.progress is None else f"{progress.progress:g}"
         count = f"{count} of {progress.total:g}" if count and progress.total is not None else count
         lines = [line for line in progress.text.splitlines() if line.strip()]
-        return " · ".join(part for part in (count, lines[-1].strip()[:_LONGEST_LINE] if lines else "") if part)
+        return " · ".join(part for part in (count, lines[-1].strip()[:_MAX_LINE_CHARS] if lines else "") if part)
 
     @property
     def output(self) -> str:
@@ -170,10 +171,10 @@ class Picture:
 
     image: ImageContent
     code: str | None
-    """The code that drew the picture; None if it is a picture of a tool that was given no code."""
+    """The code that drew the picture; None if the picture comes from a tool without code."""
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The text in place of the picture: its type and size."""
         return f"[{self.image.media_type}, {len(self.image.base64) * 3 // 4 / 1000:.1f} kB]"
 
@@ -186,14 +187,14 @@ class Flag:
 
 
 # The most characters of a line of output that are shown while a call runs.
-_LONGEST_LINE = 120
+_MAX_LINE_CHARS = 120
 
 # The most calls of a subagent that are listed.
-_MOST_STEPS = 30
+_MAX_STEPS = 30
 
 _PLAN_ADVICE = "Nothing was changed yet. `%eca go` carries out the plan. Or say what should be different."
 
-_REJECTED = {
+_REJECTION_TEXTS = {
     RejectReason.USER: "⊘ rejected, not run",
     RejectReason.CONFIG: "⊘ forbidden by your rules, not run",
     RejectReason.STOP: "⊘ stopped, not run",
@@ -226,11 +227,11 @@ class CellTranscript:
         self.is_plan = False
         """Whether the answer is a plan, which `%eca go` carries out."""
         self.names_people = True
-        """Whether calls say who has approved or rejected them. If the user wants the answer to be recorded, they do
-        not: it has the same text whenever it is replayed."""
+        """Whether the text names the people who have approved or rejected calls. If the user wants the answer to be
+        recorded, it names nobody, because the text must be the same whenever the answer is replayed."""
         self.shown_code: Set[str] = frozenset()
         """The code whose pictures the page shows already, because the code ran in the kernel of this cell."""
-        self._ended: TranscriptCall | None = None  # the last call that has ended
+        self._last_ended_call: TranscriptCall | None = None  # the last call that has ended
 
     def add(self, received: ChatContentReceivedParams) -> None:
         """Add one content. A content of a subagent is added to the transcript of the subagent."""
@@ -249,12 +250,12 @@ class CellTranscript:
                     part.text += text
             case ReasonFinishedContent(id=id, total_time_ms=took):
                 for part in self._find_reasoning(id):
-                    part.took_ms = took
+                    part.duration_ms = took
             case ToolCallContent() as content:
                 self._update_call(content, received.by)
             case ImageContent() as image if received.role is not Role.USER:
                 # The pictures of a call are received after its end, before another call ends.
-                code = self._ended.arguments.get("code") if self._ended else None
+                code = self._last_ended_call.arguments.get("code") if self._last_ended_call else None
                 self.parts.append(Picture(image, code if isinstance(code, str) else None))
             case UrlContent(title=title, url=url):
                 self._add_text(Role.SYSTEM, f"{title}: {url}")
@@ -287,7 +288,7 @@ class CellTranscript:
                 call.progress = params
 
     def _add_text(self, role: Role, text: str) -> None:
-        """Add a text as a new part, or append it to the last part if the assistant goes on."""
+        """Add a text as a new part, or append it to the last part if that is also a text of the model."""
         last = self.parts[-1] if self.parts else None
         # A model's text comes in pieces, which are joined. Each remark of the server is complete.
         if not (isinstance(last, AnswerText) and last.role is role is Role.ASSISTANT):
@@ -306,7 +307,7 @@ class CellTranscript:
             call = TranscriptCall(content.id, content.name, content, chat=self._chat)
             self.parts.append(call)
         call.last = content
-        self._ended = call if call.is_over else self._ended
+        self._last_ended_call = call if call.is_over else self._last_ended_call
         call.arguments = getattr(content, "arguments", call.arguments)
         call.details = content.details or call.details
         call.cause = _describe_cause(content) or call.cause
@@ -317,6 +318,7 @@ class CellTranscript:
 
     @property
     def calls(self) -> list[TranscriptCall]:
+        """The tool calls of the answer, without those of subagents."""
         return [part for part in self.parts if isinstance(part, TranscriptCall)]
 
     @property
@@ -386,7 +388,7 @@ class CellTranscript:
 
     @property
     def offers_plan(self) -> bool:
-        """Whether the answer ends with the advice how to carry out the plan. The answer of a command does not."""
+        """Whether the answer ends with advice on how to carry out the plan. The answer of a `/` command does not."""
         return self.is_plan and self.outcome is Outcome.COMPLETED and not self._command
 
     @property
@@ -410,7 +412,7 @@ def _as_markdown(part: Part, command: str, *, final: bool) -> str:
             # The remark is shown as a quote, and must not have blocks of code. To make a block inert, blank lines are
             # needed around it, and a quote has none.
             return "\n".join(f"> {line}" for line in as_inert_prose(text).strip().splitlines())
-        case Reasoning(text=text, took_ms=took):
+        case Reasoning(text=text, duration_ms=took):
             head = "Thinking" if took is None else f"Thought for {took / 1000:.1f} s" if took > 100 else "Thought"
             return (
                 f"<details><summary>{head}</summary>\n\n{as_inert_markdown(text)}\n\n</details>" if text.strip() else ""
@@ -418,7 +420,7 @@ def _as_markdown(part: Part, command: str, *, final: bool) -> str:
         case TranscriptCall():
             return _call_as_markdown(part, "" if final else part.progress_line, "" if final else part.cause)
         case Picture():
-            return html.escape(part.words)
+            return html.escape(part.description)
         case Flag(text=text):
             return f"⚑ {as_inert_prose(' '.join(text.split()))}"
 
@@ -449,13 +451,13 @@ def _call_as_markdown(call: TranscriptCall, progress: str, cause: str) -> str:
 def _list_steps(subagent: CellTranscript) -> str:
     """Return a list of the last calls of a subagent. Its text is not listed, because that is the result of its call."""
     calls = subagent.calls
-    lines = [f"- {as_inline_code(as_exact_text(call.name))} {html.escape(call.state)}" for call in calls[-_MOST_STEPS:]]
-    earlier = [f"- … and {len(calls) - _MOST_STEPS} before"] if len(calls) > _MOST_STEPS else []
+    lines = [f"- {as_inline_code(as_exact_text(call.name))} {html.escape(call.state)}" for call in calls[-_MAX_STEPS:]]
+    earlier = [f"- … and {len(calls) - _MAX_STEPS} before"] if len(calls) > _MAX_STEPS else []
     return "\n\n" + "\n".join(earlier + lines) if lines else ""
 
 
 def _describe_cause(content: ToolCallContent) -> str:
-    """Explain in words why a call runs, needs an approval or is forbidden; empty if the content does not say it."""
+    """Explain in words why a call runs, needs an approval or is forbidden; empty if the content has no cause."""
     match content:
         case ToolCallRunContent(cause=cause, manual_approval=asks):
             return approval_reason.describe_cause(Decision.ASK if asks else Decision.ALLOW, cause)
@@ -476,6 +478,6 @@ def part_as_text(part: Part) -> str:
             decision = f" · {part.decision} {drop_control_characters(part.by)}" if part.by else ""
             return f"[{drop_control_characters(part.name)}] {part.state}{decision}"
         case Picture():
-            return drop_control_characters(part.words)
+            return drop_control_characters(part.description)
         case Flag(text=text):
             return f"⚑ {drop_control_characters(text)}"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from jupyter_eca.apps.kernel.engine.shell_kernel import ShellKernel
-    from jupyter_eca.apps.kernel.options import Ask
+    from jupyter_eca.apps.kernel.options import CellQuestion
     from jupyter_eca.protocol.chat import AnswerLock
     from jupyter_eca.protocol.content import UsageContent
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
@@ -34,14 +34,14 @@ T = TypeVar("T")
 
 # Seconds after which a waiting cell wakes the loop. An interrupt reaches the cell only when the loop wakes (measured:
 # 3.5 s without this).
-HEARTBEAT = 0.05
+HEARTBEAT_SECONDS = 0.05
 
-# Before code runs, the most seconds to wait until the answer shows the call as running. The event for that comes within
-# milliseconds.
-SHOW_PATIENCE = 0.5
+# The most seconds to wait, before code runs, until the answer shows the call as running. The event for that usually
+# comes within milliseconds.
+SHOW_SECONDS = 0.5
 
 # Seconds that the engine gets to end a stopped turn. After that the cell ends without it.
-STOP_PATIENCE = 5.0
+STOP_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ async def wait_with_heartbeat(task: asyncio.Future[T]) -> T:
     raise the interrupt."""
     try:
         while not task.done():
-            await asyncio.wait((task,), timeout=HEARTBEAT)
+            await asyncio.wait((task,), timeout=HEARTBEAT_SECONDS)
     except BaseException:
         task.cancel()
         raise
@@ -122,26 +122,26 @@ class CellTurn:
         self._changed = asyncio.Event()  # set when something was added to the transcript
         self._interrupted = asyncio.Event()  # set when the user has interrupted the cell, and the turn must stop
         self._questions = CellQuestions(front_end, shell.display_pub, client, chat, self._draw, self._interrupted.set)
-        self._following: asyncio.Task[None] | None = None  # the task that asks, and receives the answer
+        self._receiving: asyncio.Task[None] | None = None  # the task that asks, and receives the answer
 
-    async def run(self, ask: Ask, model: str, lock: AnswerLock | None = None) -> None:
+    async def run(self, ask: CellQuestion, model: str, lock: AnswerLock | None = None) -> None:
         """Ask the question and wait for the end of its turn. `model` is its full name, or "" for the default. With
         `lock`, a recorded answer is replayed, or a new one is recorded. Raises: CellError when the turn failed or was
         stopped."""
         # A recorded answer must have the same text for everybody who replays it, so it names nobody.
         self._transcript.names_people = lock is None or lock.on is not True
         self._kernel.begin(self._show_running)
-        following = self._following = asyncio.ensure_future(self._follow(ask, model, lock))
+        receiving = self._receiving = asyncio.ensure_future(self._receive_answer(ask, model, lock))
         try:
             with self._catch_interrupts():
-                while not following.done():
-                    await asyncio.wait((following,), timeout=HEARTBEAT)
+                while not receiving.done():
+                    await asyncio.wait((receiving,), timeout=HEARTBEAT_SECONDS)
                     self._screen.draw(self._transcript)
                     if self._interrupted.is_set():
                         await self.stop()
-            following.result()
+            receiving.result()
         except (asyncio.CancelledError, KeyboardInterrupt):
-            await self._stop_undisturbed()
+            await self._stop_despite_cancellation()
         except RemoteError as error:
             raise CellError(str(error)) from None
         finally:
@@ -161,24 +161,25 @@ class CellTurn:
 
     @property
     def usage(self) -> UsageContent | None:
+        """The tokens and the cost; None if the model has not reported them."""
         return self._transcript.usage
 
     @property
     def why_not_replayed(self) -> str:
-        """Why the recorded answer to a locked question was not replayed, so that the model was asked; empty if there is
-        no reason to tell."""
+        """The reason why the recorded answer to a locked question was not replayed, and the model was asked; empty if
+        there is none."""
         return self._transcript.why_not_replayed
 
     async def stop(self) -> None:
         """Stop the turn, and wait for its end: first stop the code that runs here, then the turn in the engine."""
         self._kernel.cancel()
-        following = self._following
-        if following is not None and not following.done():
+        receiving = self._receiving
+        if receiving is not None and not receiving.done():
             await self._client.stop(self.chat)
-            await asyncio.wait((following,), timeout=STOP_PATIENCE)
-            following.cancel()
+            await asyncio.wait((receiving,), timeout=STOP_SECONDS)
+            receiving.cancel()
 
-    async def _stop_undisturbed(self) -> None:
+    async def _stop_despite_cancellation(self) -> None:
         """Stop the turn, although this task was cancelled and may be cancelled again: some users press Interrupt
         twice."""
         stopping = asyncio.ensure_future(self.stop())
@@ -186,9 +187,9 @@ class CellTurn:
             if (task := asyncio.current_task()) is not None:
                 task.uncancel()
             with contextlib.suppress(asyncio.CancelledError, KeyboardInterrupt):
-                await asyncio.wait((stopping,), timeout=HEARTBEAT)
+                await asyncio.wait((stopping,), timeout=HEARTBEAT_SECONDS)
 
-    async def _follow(self, ask: Ask, model: str, lock: AnswerLock | None) -> None:
+    async def _receive_answer(self, ask: CellQuestion, model: str, lock: AnswerLock | None) -> None:
         """Ask the question, and add what is received to the transcript."""
         set_progress = self._transcript.set_progress
         async for received in self._client.ask(
@@ -199,7 +200,7 @@ class CellTurn:
             self._questions.receive(received, self._transcript)
 
     def _draw(self) -> None:
-        """Draw what there is of the answer, without waiting for the next redraw."""
+        """Draw the present state of the answer at once, without waiting for the next redraw."""
         self._screen.draw(self._transcript, now=True)
 
     async def answer(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
@@ -209,7 +210,7 @@ class CellTurn:
     async def _show_running(self) -> None:
         """Show that code runs. This must be done before it runs, because it may block the kernel for hours."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(SHOW_PATIENCE):
+            async with asyncio.timeout(SHOW_SECONDS):
                 while not any(call.is_running for call in self._transcript.calls):
                     self._changed.clear()
                     await self._changed.wait()

@@ -68,9 +68,9 @@ class EngineConnection:
         self._tasks: list[asyncio.Task[Any]] = []
         self._door: EmbeddedDoor | None = None
         """Gives the links of this process access to the engine in it; None if the engine runs in the server."""
-        self._requested: dict[str, asyncio.Future[CommLink]] = {}
+        self._requested_comms: dict[str, asyncio.Future[CommLink]] = {}
         """The comms that were requested for panels, by the ids in their hello messages."""
-        self.embedded = False
+        self.is_embedded = False
         """Whether the engine runs in this process."""
         self.notice = ""
         """Says that an engine in this process answers, where the engine of a server was expected; otherwise empty."""
@@ -81,15 +81,15 @@ class EngineConnection:
 
     # -- the server's comm
 
-    def announce(self) -> None:
+    def announce_kernel(self) -> None:
         """Send a hello message, so that the server opens a comm."""
         kernel = get_kernel(self._shell)
         # In other kernels, a cell that waits for its answer would not receive the server's messages.
         if kernel is not None and always_receives_clicks():
             kernel.comm_manager.register_target(TARGET, self._accept_comm)
-            self._say_hello(self._id)
+            self._send_hello(self._id)
 
-    def _say_hello(self, caller: str, **flags: bool) -> None:
+    def _send_hello(self, caller: str, **flags: bool) -> None:
         """Send a hello message. The server repeats `caller` when it opens the comm. The flag `beside` asks for one more
         comm, for a panel."""
         kernel = get_kernel(self._shell)
@@ -110,7 +110,7 @@ class EngineConnection:
 
         comm.on_msg(receive)
         comm.on_close(end)
-        if (waiting := self._requested.pop(message["content"]["data"].get("for", ""), None)) is not None:
+        if (waiting := self._requested_comms.pop(message["content"]["data"].get("for", ""), None)) is not None:
             waiting.get_loop().call_soon_threadsafe(waiting.set_result, link)
             return
         self._server_link = link
@@ -131,7 +131,7 @@ class EngineConnection:
     async def _repeat_hello(self, opened: asyncio.Event) -> None:
         """Send hello messages until the server has opened a comm."""
         while not opened.is_set():
-            self.announce()
+            self.announce_kernel()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(HELLO_SECONDS):
                     await opened.wait()
@@ -153,10 +153,10 @@ class EngineConnection:
         from jupyter_eca.transport.eca_client import EcaClient
 
         link: Link | None = await self._find_server()
-        self.embedded = link is None
+        self.is_embedded = link is None
         self.notice = ""
         if link is None:
-            link = await self._embed()
+            link = await self._start_embedded_engine()
             if _has_server():
                 self.notice = _describe_embedded(self.folder)
         client = EcaClient(link, "jupyter_eca kernel", kernel, self._answer_questions, LENT_TOOLS)
@@ -171,7 +171,7 @@ class EngineConnection:
             raise RemoteError("The assistant's engine does not answer. Restart the Jupyter server.") from None
         return client
 
-    async def _embed(self) -> Link:
+    async def _start_embedded_engine(self) -> Link:
         """Start an engine in this process, which has the rights of this kernel, and return a link in memory to it."""
         from jupyter_eca.apps.kernel.engine.embedded_host import EmbeddedDoor
         from jupyter_eca.fronts.eca.session import EcaSession
@@ -181,7 +181,7 @@ class EngineConnection:
         self.folder = str(folder)
         door = EmbeddedDoor(folder, self._shell)
         running = self._start_task(door.run())
-        ready = asyncio.ensure_future(door.ready())
+        ready = asyncio.ensure_future(door.wait_until_ready())
         await asyncio.wait((running, ready), return_when=asyncio.FIRST_COMPLETED)
         if running.done():
             ready.cancel()
@@ -196,7 +196,7 @@ class EngineConnection:
 
         Raises: RemoteError.
         """
-        if self.embedded and self._door is not None:
+        if self.is_embedded and self._door is not None:
             from jupyter_eca.fronts.eca.session import EcaSession
             from jupyter_eca.transport.memory import make_link_pair
 
@@ -204,14 +204,14 @@ class EngineConnection:
             self._start_task(EcaSession(server_link, self._door.copy_for_panel(), self._door.wire_ids).run())
             return client_link
         caller = uuid.uuid4().hex
-        answer = self._requested[caller] = asyncio.get_running_loop().create_future()
-        self._say_hello(caller, beside=True)
+        answer = self._requested_comms[caller] = asyncio.get_running_loop().create_future()
+        self._send_hello(caller, beside=True)
         try:
             return await asyncio.wait_for(answer, ANSWER_SECONDS)
         except TimeoutError:
             raise RemoteError("The assistant's engine does not answer. Restart the Jupyter server.") from None
         finally:
-            self._requested.pop(caller, None)
+            self._requested_comms.pop(caller, None)
 
     def _start_task(self, work: Any) -> asyncio.Task[Any]:
         """Start a task that runs until `close`. It has no parent task, because the loop belongs to the kernel."""

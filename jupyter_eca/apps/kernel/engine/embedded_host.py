@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 
 class EmbeddedDoor:
-    """Implements `Door` for the sessions of this kernel: it gives the host to each session, and says what the client of
-    the session may do. It also runs the host. The attributes are explained in `fronts/eca/door.py`."""
+    """Implements `Door` for the sessions of this kernel: it gives the host to each session, and decides what the client
+    of the session may do. It also runs the host. The attributes are explained in `fronts/eca/door.py`."""
 
     sees_all_chats = False
     names_people = False
@@ -67,7 +67,7 @@ class EmbeddedDoor:
         """Run the host until it is cancelled."""
         await self._host.run()
 
-    async def ready(self) -> None:
+    async def wait_until_ready(self) -> None:
         """Wait until the host is ready."""
         await self._host.ready.wait()
 

@@ -1,14 +1,14 @@
-"""Remembers with which errors the inputs of a shell ended, because IPython keeps only the last error. An assistant
-without a server is told of them (`executed_notebook.py`).
+"""Remembers the errors with which the inputs of a shell ended, because IPython keeps only the last error. An engine in
+the kernel reads them (`executed_notebook.py`).
 
-It must not know an engine. `magic` lets it begin to listen when the extension is loaded.
+It must not know an engine. `magic` calls `get_run_errors` when the extension is loaded.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-# The inputs whose errors are remembered, and the characters of each error.
+# The most errors that are remembered, and the most characters of each error.
 _MAX_ERRORS: Final = 100
 _MAX_CHARS: Final = 300
 
@@ -26,7 +26,7 @@ class RunErrors:
         """Return the error of the input with this execution count; empty if there was none, or it is not known."""
         return self._errors.get(count, "")
 
-    def take_result(self, result: Any) -> None:
+    def record_result(self, result: Any) -> None:
         """Remember how an input ended. IPython calls this after each input."""
         count = getattr(result, "execution_count", None)
         error = getattr(result, "error_before_exec", None) or getattr(result, "error_in_exec", None)
@@ -43,7 +43,7 @@ def get_run_errors(shell: Any) -> RunErrors:
     if errors is None:
         errors = RunErrors()
         setattr(shell, _SHELL_ATTRIBUTE, errors)
-        shell.events.register("post_run_cell", errors.take_result)
+        shell.events.register("post_run_cell", errors.record_result)
     return errors
 
 
@@ -51,5 +51,5 @@ def stop_listening(shell: Any) -> None:
     """Remember no more errors of a shell, and forget those that were remembered."""
     errors: RunErrors | None = getattr(shell, _SHELL_ATTRIBUTE, None)
     if errors is not None:
-        shell.events.unregister("post_run_cell", errors.take_result)
+        shell.events.unregister("post_run_cell", errors.record_result)
         delattr(shell, _SHELL_ATTRIBUTE)

@@ -1,8 +1,8 @@
-"""Owns the form in which a notebook saves the code that the assistant ran, with its outputs: as the metadata of the
+"""Defines the form in which a notebook saves the code that the assistant ran, with its outputs: in the metadata of the
 answer's output.
 
-The text of the answer also shows the code, but for readers, and shortened. `to_python` makes cells from this metadata.
-This module must not run code: `shell_kernel` does.
+The text of the answer also shows the code, but only for readers and in a shortened form. `to_python` makes cells from
+this metadata. This module must not run code: `shell_kernel` does.
 """
 
 from __future__ import annotations
@@ -59,4 +59,5 @@ def describe_run(code: str, captured: Any, error: BaseException | None) -> dict[
 
 
 def _shorten(text: str) -> str:
+    """Return the first `MAX_CHARS` characters of a text, and how many more there are."""
     return text if len(text) <= MAX_CHARS else f"{text[:MAX_CHARS]}\n… {len(text) - MAX_CHARS} characters more\n"

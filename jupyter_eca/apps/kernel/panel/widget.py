@@ -23,9 +23,9 @@ from jupyter_eca.transport.comm import CommLink
 if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.panel.record import Record
 
-# Seconds in which the older pages must answer after a new page has connected. A page that is closed or reloaded sends
-# no message before it goes. So this is the only way to find out that it is gone.
-_PAGE_PATIENCE: Final = 10.0
+# Seconds in which the older pages must answer after a new page has connected. A page that is closed or reloaded does
+# not report that. So this is the only way to find out that it does not exist any more.
+_PAGE_SECONDS: Final = 10.0
 
 NO_WIDGETS: Final = (
     "This front end shows no widgets, so there is no panel here. Ask with `%eca QUESTION`: answers come as text, and "
@@ -130,7 +130,7 @@ class Panel(MultiPageWidget):
         for other in others:
             self._send_to_page(other, {"ping": True})
         if others:
-            await asyncio.sleep(_PAGE_PATIENCE)
+            await asyncio.sleep(_PAGE_SECONDS)
         for other in others:
             if other not in self._answering_channels:
                 self._end_channel(other)
