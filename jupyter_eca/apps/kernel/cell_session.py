@@ -85,7 +85,7 @@ class CellSession:
     def show_engine_notice(self) -> None:
         """Say once that an engine in this kernel answers, where the engine of a server was expected."""
         if self.engine.notice:
-            self.say(self.engine.notice)
+            self.show_text(self.engine.notice)
             self.engine.notice = ""
 
     async def connect(self, *, unattended: bool) -> EcaClient:
