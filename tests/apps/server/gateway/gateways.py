@@ -4,29 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jupyter_eca
 from tests.support.editor_process import environment
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from pathlib import Path
 
 TOKEN = "secret-of-the-gateway"  # noqa: S105
 
-# A kernel whose Python has no jupyter_eca.
-PLAIN = "plain"
+# A kernel whose Python has jupyter_eca, and one whose Python has not. Jupyter takes a kernel with the usual name from
+# the environment of the gateway.
+EQUIPPED, PLAIN = "equipped", "plain"
 HIDING = (
     "import sys; sys.modules['jupyter_eca'] = None; from ipykernel import kernelapp; kernelapp.launch_new_instance()"
 )
+
+
+def build_environment(folder: Path) -> str:
+    """Return the Python of a new environment in `folder` that has a gateway and a kernel, and not the assistant."""
+    uv, python = str(Path(sys.executable).with_name("uv")), str(folder / "bin" / "python")
+    subprocess.run([uv, "venv", "-q", "--python", sys.executable, str(folder)], check=True)
+    packages = ("jupyter-kernel-gateway>=3,<4", "ipykernel>=7.4")
+    subprocess.run([uv, "pip", "install", "-q", "--python", python, *packages], check=True)
+    return python
 
 
 def find_free_port() -> int:
@@ -36,16 +46,14 @@ def find_free_port() -> int:
 
 
 def write_kernels(data: Path, plain: list[str]) -> None:
-    """`python3` has the package, and `plain` has not. They get what a kernel gateway gives its kernels, and no more."""
-    specs = {
-        "python3": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
-        PLAIN: [*plain, "-f", "{connection_file}"],
-    }
-    inherited = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
-    for name, argv in specs.items():
+    """A gateway passes no variables of its own to its kernels."""
+    checkout = {"PYTHONPATH": str(Path(jupyter_eca.__file__).parents[1])}
+    specs = {EQUIPPED: ([sys.executable, "-m", "ipykernel_launcher"], checkout), PLAIN: (plain, {})}
+    for name, (command, variables) in specs.items():
         folder = data / "kernels" / name
         folder.mkdir(parents=True)
-        spec = {"argv": argv, "display_name": name, "language": "python", "env": inherited}
+        argv = [*command, "-f", "{connection_file}"]
+        spec = {"argv": argv, "display_name": name, "language": "python", "env": variables}
         (folder / "kernel.json").write_text(json.dumps(spec))
 
 
@@ -56,12 +64,16 @@ def start_gateway(
     python: str = sys.executable,
     port: int = 0,
     token: str = TOKEN,
+    *,
+    lists: bool = False,
 ) -> Generator[tuple[int, subprocess.Popen[bytes]]]:
-    """Yields the port of a kernel gateway, and its process, once it answers."""
+    """Yields the port of a kernel gateway, and its process, once it answers. `lists`: it lists its kernels to all who
+    ask, which it does not by itself, and which JupyterLab needs."""
     write_kernels(folder / "data", plain or [sys.executable, "-c", HIDING])
     port = port or find_free_port()
     settings = {"ip": "127.0.0.1", "port": port, "port_retries": 0, "auth_token": token}
     options = [f"--KernelGatewayApp.{name}={value}" for name, value in settings.items()]
+    options.append(f"--JupyterWebsocketPersonality.list_kernels={lists}")
     places = {"JUPYTER_DATA_DIR": str(folder / "data"), "JUPYTER_RUNTIME_DIR": str(folder / "run")}
     with (folder / "gateway.log").open("wb") as log:
         process = subprocess.Popen(

@@ -12,6 +12,7 @@ from jupyter_client.jsonutil import json_default
 from jupyter_client.session import Session
 
 from tests.apps.server.cells import PATIENCE, PageKernel
+from tests.apps.server.gateway.gateways import EQUIPPED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -137,7 +138,7 @@ class Notebooks:
         self.serverapp, self._fetch = serverapp, fetch
 
     @asynccontextmanager
-    async def show(self, path: str, kernel: str = "python3") -> AsyncGenerator[RemotePage]:
+    async def show(self, path: str, kernel: str = EQUIPPED) -> AsyncGenerator[RemotePage]:
         """A page that shows the notebook, and its kernel, which ends with the page."""
         sessions, made = self.serverapp.session_manager, {"name": path, "type": "notebook", "kernel_name": kernel}
         session = await sessions.create_session(path=path, **made)
