@@ -48,7 +48,10 @@ def find_free_port() -> int:
 def write_kernels(data: Path, plain: list[str]) -> None:
     """A gateway passes no variables of its own to its kernels."""
     checkout = {"PYTHONPATH": str(Path(jupyter_eca.__file__).parents[1])}
-    specs = {EQUIPPED: ([sys.executable, "-m", "ipykernel_launcher"], checkout), PLAIN: (plain, {})}
+    specs: dict[str, tuple[list[str], dict[str, str]]] = {
+        EQUIPPED: ([sys.executable, "-m", "ipykernel_launcher"], checkout),
+        PLAIN: (plain, {}),
+    }
     for name, (command, variables) in specs.items():
         folder = data / "kernels" / name
         folder.mkdir(parents=True)

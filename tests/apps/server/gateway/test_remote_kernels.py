@@ -10,6 +10,7 @@ import pytest
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import RunStatus
+from jupyter_eca.workspace.diagnostics.kernel_facts import ask_kernel
 from tests.apps.server.cells import PATIENCE, Watcher
 from tests.apps.server.gateway.gateways import PLAIN
 from tests.apps.server.gateway.story import ask_for_variable, begin, find_kernel, find_workspace
@@ -72,6 +73,9 @@ async def test_all_tools_work_in_a_remote_kernel_without_the_package(notebooks: 
         variables = await kernel.variables("chat", ("y",))
         assert [(variable.name, variable.preview) for variable in variables.variables] == [("y", "42")]
         assert "x" in (await at.run("print(sorted(dir()))")).stdout
+        document = await workspace.notebooks.read("a.ipynb")
+        facts = await ask_kernel("chat", document, workspace.kernels)
+        assert (document.kernel_id, facts.names) == (at.id, frozenset({"x", "y"}))
         assert "print" in (await kernel.inspect("print")).text
         assert (await kernel.state()).language == "python"
         waiting = asyncio.ensure_future(kernel.execute("chat", "print('begun')\nimport time; time.sleep(60)"))
