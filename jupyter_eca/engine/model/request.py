@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+
+# The pictures of one result or one notebook that are sent to a model. Each costs as much as a page of text, and the
+# last ones matter most.
+MAX_PICTURES: Final = 4
 
 
 class ApprovalCoverage(StrEnum):

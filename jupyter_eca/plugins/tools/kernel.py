@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from jupyter_eca.config.schema import VariableDetail
-from jupyter_eca.engine.model.request import ApprovalCoverage
+from jupyter_eca.engine.model.request import MAX_PICTURES, ApprovalCoverage
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import find_path
@@ -26,7 +26,7 @@ from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import RunStatus
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.kernels.kernel_choice import find_prompt_kernel
-from jupyter_eca.workspace.kernels.output_text import IMAGE_TYPES, MAX_PICTURES
+from jupyter_eca.workspace.kernels.output_text import IMAGE_TYPES
 from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
 from jupyter_eca.workspace.reading import image
 from jupyter_eca.workspace.reading.drawing import draw

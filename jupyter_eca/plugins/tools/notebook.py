@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
-from jupyter_eca.engine.model.request import ApprovalCoverage
+from jupyter_eca.engine.model.request import MAX_PICTURES, ApprovalCoverage
 from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.waited_code import (
@@ -25,7 +25,6 @@ from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.head_and_tail import MAX_RESULT_CHARS
-from jupyter_eca.workspace.kernels.output_text import MAX_PICTURES
 from jupyter_eca.workspace.known_versions import Version, make_cell_key
 from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.notebooks.run_states import mark_run_states

@@ -10,16 +10,13 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from jupyter_eca.engine.model.request import MAX_PICTURES
 from jupyter_eca.protocol.notebook import KernelPicture
 from jupyter_eca.workspace.kernels.rich_text import describe_html, describe_plotly, describe_svg, says_nothing
 from jupyter_eca.workspace.reading.drawing import PLOTLY, SVG, can_draw
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-# The pictures of one result or one notebook that are sent to a model. Each costs as much as a page of text, and the
-# last ones matter most.
-MAX_PICTURES: Final = 4
 
 # The types of images that vendors of models accept. They do not accept SVG as an image.
 IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")

@@ -8,10 +8,10 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.engine.model.request import MAX_PICTURES
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.workspace.files.read_threads import run_read
-from jupyter_eca.workspace.kernels.output_text import MAX_PICTURES
 from jupyter_eca.workspace.notebooks.run_states import mark_run_states
 from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, load_pictures, render_cells, render_outputs
 from jupyter_eca.workspace.reading.text import MAX_CHARACTERS, truncate
