@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import pytest_asyncio
 from jupyter_client.manager import start_new_async_kernel
 
 from jupyter_eca.config import Config
+from jupyter_eca.engine.model.request import ToolResultPart
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.host import Host
 from jupyter_eca.plugins.contexts.resolve import list_offers
@@ -103,6 +105,27 @@ async def test_tables_of_all_connections_are_offered_and_given_in_a_kernel_witho
     assert "space.planets: table of " in told
     assert "columns: mass: DOUBLE\n" in told
     await run(kernel, "shop.close(); space.close(); del shop, space")
+
+
+async def test_the_model_sees_the_last_four_pictures_that_its_code_has_shown_each_with_its_name(
+    kernel: LocalKernel, tmp_path: Path
+) -> None:
+    show = "from IPython.display import Image; [display(Image(b'\\x89PNG\\r\\n\\x1a\\n%d' % n)) for n in range(6)]"
+    rules: list[dict[str, Any]] = [
+        {"message": "draw", "reply": [{"tool": "run_code", "arguments": {"code": show}}]},
+        {"result": "", "reply": [{"text": "Drawn."}]},
+    ]
+    allowed: dict[str, Any] = {"toolCall": {"approval": {"allow": {"run_code": {}}}}}
+    async with desk_of(host_with(kernel, tmp_path, rules, **allowed), tmp_path) as table:
+        assert said(await answer(await table.client(), "draw")) == "Drawn."
+        messages = (await table.host.turns.draft("chat")).messages
+    (ran,) = [part for message in messages for part in message.parts if isinstance(part, ToolResultPart)]
+    assert [(image.name, base64.b64decode(image.base64)[-1:]) for image in ran.images] == [
+        (f"picture {number + 1}", b"%d" % number) for number in (2, 3, 4, 5)
+    ]
+    named = [f"[picture {number}]" for number in (3, 4, 5, 6)]
+    left_out = "[image/png: left out, because more pictures follow]"
+    assert [line for line in ran.text.splitlines() if "picture" in line] == [left_out, left_out, *named]
 
 
 async def test_the_kernel_runs_in_the_first_folder_of_the_workspace(
@@ -374,9 +397,9 @@ def count_children() -> int:
     return sum(child.status() != psutil.STATUS_ZOMBIE for child in psutil.Process().children())
 
 
-def host_with(kernel: LocalKernel, folder: Path, rules: Sequence[dict[str, Any]] = ()) -> Host:
+def host_with(kernel: LocalKernel, folder: Path, rules: Sequence[dict[str, Any]] = (), **more: Any) -> Host:
     workspace = Workspace(Files((folder,)), kernel, kernels=kernel)
-    return Host(Config.model_validate(settings(folder, list(rules))), workspace, folder / "chats.db")
+    return Host(Config.model_validate(settings(folder, list(rules), **more)), workspace, folder / "chats.db")
 
 
 async def test_code_of_a_model_finds_no_token_of_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
