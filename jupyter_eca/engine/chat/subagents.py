@@ -1,5 +1,5 @@
-"""Owns the task of a subagent, the transcript of what it has said, the result for its parent, and the texts that the
-models of both read. It also lists the tools that a subagent never has.
+"""Owns the task of a subagent, the transcript of what it has said and shown, the result for its parent, and the texts
+that the models of both read. It also lists the tools that a subagent never has.
 
 A subagent is an agent that works on a task for another agent, in a chat of its own. The other agent is its *parent*:
 the parent's model called the tool `spawn_agent`. This module must not run a subagent: its neighbour
@@ -8,15 +8,17 @@ the parent's model called the tool `spawn_agent`. This module must not run a sub
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.protocol.content import Role, TextContent, ToolCallContent
-from jupyter_eca.protocol.event import Outcome
+from jupyter_eca.engine.model.request import MAX_PICTURES, ImagePart
+from jupyter_eca.protocol.content import ImageContent, Role, TextContent, ToolCallContent, ToolCalledContent
+from jupyter_eca.protocol.event import Outcome, ResultImageAside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.protocol.event import Event
 
 # The note that a subagent reads after a message that the user has written to its parent.
@@ -30,8 +32,9 @@ WITHHELD_TOOLS: Final = frozenset({"spawn_agent", "task", "ask_user"})
 NOTHING_SAID: Final = "(It ended without saying anything.)"
 
 _RULES: Final = """You are a subagent: another assistant gave you this task and waits for your last message, which is \
-all that it will read. Put what you found or did into it, in full. Nobody answers questions: decide what is open \
-yourself, and say what you decided. If a call is rejected, go on without it."""
+all that it will read. It also sees the last pictures that your code has shown. Put what you found or did into your \
+message, in full. Nobody answers questions: decide what is open yourself, and say what you decided. \
+If a call is rejected, go on without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +63,32 @@ class SubagentTranscript:
     """The text that it wrote before that call."""
     remark: str = ""
     """The last text by the system, such as an error."""
+    pictures: list[ImagePart] = field(default_factory=list[ImagePart])
+    """The last pictures in the results of its calls, without those that it only looked at: a subagent that searches
+    keeps what it reads out of its parent's chat."""
     outcome: Outcome | None = None
     """How the turn of the subagent ended; None while it is running."""
 
-    def add(self, event: Event) -> None:
-        """Add an event of the subagent's chat."""
+    _ended: str = ""
+    """The name of the tool whose call has ended last."""
+
+    def add(self, event: Event, tools: Iterable[ToolSpec]) -> None:
+        """Add an event of the subagent's chat. `tools` are the tools that it has."""
         match event.content:
             case TextContent(text=text) if event.role is Role.ASSISTANT:
                 self.last += text
             case TextContent(text=text) if event.role is Role.SYSTEM:
                 self.remark = text
-            case ToolCallContent() if self.last:
-                self.before, self.last = self.last, ""
+            case ToolCallContent() as call:
+                if self.last:
+                    self.before, self.last = self.last, ""
+                if isinstance(call, ToolCalledContent):
+                    self._ended = call.name
+            case ImageContent(media_type=media_type, base64=base64) if isinstance(event.aside, ResultImageAside):
+                # The pictures of a call follow its end, before another call ends.
+                if not any(tool.name == self._ended and tool.only_reads for tool in tools):
+                    self.pictures.append(ImagePart(media_type, base64, event.aside.name))
+                    del self.pictures[:-MAX_PICTURES]
             case _:
                 pass
         self.outcome = event.outcome or self.outcome
@@ -79,10 +96,25 @@ class SubagentTranscript:
     def as_result(self, name: str) -> tuple[str, bool]:
         """Return the result that the parent reads, and whether it is an error. `name` is the name of the subagent."""
         if self.outcome is Outcome.COMPLETED:
-            return f"## Agent '{name}' Result\n\n{self.last.strip() or NOTHING_SAID}", False
+            return f"## Agent '{name}' Result\n\n{self.last.strip() or NOTHING_SAID}{self._list_pictures(name)}", False
         why = "was stopped by the user" if self.outcome is Outcome.STOPPED else f"failed: {self.remark or 'no answer'}"
         partial = (self.last or self.before).strip()
-        return f"## Agent '{name}' {why}\n\n" + (f"Until then it said:\n\n{partial}" if partial else NOTHING_SAID), True
+        said = f"Until then it said:\n\n{partial}" if partial else NOTHING_SAID
+        return f"## Agent '{name}' {why}\n\n{said}{self._list_pictures(name)}", True
+
+    def name_pictures(self, name: str) -> tuple[ImagePart, ...]:
+        """Return the pictures with the names that they have for the parent. Those of two runs have the same names for
+        the subagent, as in `picture 1`."""
+        return tuple(
+            replace(picture, name=f"picture {number} of agent '{name}'")
+            for number, picture in enumerate(self.pictures, start=1)
+        )
+
+    def _list_pictures(self, name: str) -> str:
+        """Return the lines of the result that name the pictures, also as the subagent knows them; "" for none."""
+        named = zip(self.name_pictures(name), self.pictures, strict=True)
+        lines = [f"[{new.name}], its {old.name}" if old.name else f"[{new.name}]" for new, old in named]
+        return "\n".join(["\n\nThe last pictures of its runs:", *lines]) if lines else ""
 
 
 def write_rules(max_steps: int) -> str:

@@ -191,7 +191,8 @@ class Subagents:
         except LocalError as error:
             raise ToolError(f"The agent {details.agent_name!r} could not be started: {error}") from error
         text, error = subagent.transcript.as_result(details.agent_name)
-        return ToolResult(text, error, subagent.details)
+        pictures = subagent.transcript.name_pictures(details.agent_name)
+        return ToolResult(text, error, subagent.details, images=pictures)
 
     async def _wind_down(self, chat: LiveChat, subagent: Subagent) -> None:
         """Stop a subagent and wait for its end, since its tool calls may take a while to end."""
@@ -258,7 +259,7 @@ class Subagents:
         if subagent is None:
             return
         for event in events:
-            subagent.transcript.add(event)
+            subagent.transcript.add(event, chat.state.setup.tools)
             if isinstance(usage := event.content, UsageContent):
                 cost = None if usage.last_message_cost is None else float(usage.last_message_cost)
                 spent = inputs.CostAdded(now(), usage.message_input_tokens, usage.message_output_tokens, cost)

@@ -35,7 +35,8 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ToolCallD
 async def spawn_agent(
     context: ToolContext, agent: Agent, task: Words, activity: Activity = "", model: Model = "", variant: Variant = ""
 ) -> ToolResult:
-    """Give a task to another agent, which works with a fresh context. Its last message is the result.
+    """Give a task to another agent, which works with a fresh context. Its last message is the result, with the last
+    pictures of the code that it ran.
 
     For a search whose reading would fill this conversation, and for parts of the work that do not depend on each
     other: of several agents in one answer, those that only look run in parallel. Not for what one or two calls of your

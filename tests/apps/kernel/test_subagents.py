@@ -63,3 +63,14 @@ def test_the_end_of_a_subagent_is_not_the_end_of_the_answer() -> None:
     ended = told(("c", running()), ("subagent-1", END), ("c", called(SPAWN, "Found.")), ("c", END))
     assert str(ended.outcome) == "completed"
     assert "Found." in ended.as_markdown(final=True)
+
+
+def test_a_picture_that_a_subagents_code_shows_on_the_page_is_not_shown_again_by_the_result_of_the_subagent() -> None:
+    ran = called({"id": "1", "name": "run_code", "server": "eca"}, "[picture 1]") | {"arguments": {"code": "plot()"}}
+    picture = {"type": "image", "mediaType": "image/png", "base64": "AAAA"}
+    shown = told(
+        ("c", running()), ("subagent-1", ran), ("subagent-1", picture), ("c", called(SPAWN, "Found.")), ("c", picture)
+    )
+    assert [image.base64 for image in shown.pictures] == ["AAAA"]
+    shown.shown_code = {"plot()"}
+    assert shown.pictures == []

@@ -348,8 +348,12 @@ class CellTranscript:
 
     @property
     def pictures(self) -> list[ImageContent]:
-        """The pictures, without those that the page shows already."""
-        return [part.image for part in self.parts if isinstance(part, Picture) and part.code not in self.shown_code]
+        """The pictures, without those that the page shows already. Some of those have come a second time, in the result
+        of the subagent whose code has shown them."""
+        transcripts = (self, *(call.subagent for call in self.calls if call.subagent is not None))
+        found = [part for transcript in transcripts for part in transcript.parts if isinstance(part, Picture)]
+        on_page = {part.image.base64 for part in found if part.code in self.shown_code}
+        return [part.image for part in self.parts if isinstance(part, Picture) and part.image.base64 not in on_page]
 
     @property
     def visible_parts(self) -> list[Part]:
