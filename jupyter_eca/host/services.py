@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 class Current:
-    """The workspace and the configuration that count now. Each is replaced as a whole, so read it again after every
-    `await`."""
+    """The workspace and the configuration that are in effect now. Each is replaced as a whole, so read it again after
+    every `await`."""
 
     workspace: Workspace
-    """The folders, notebooks and kernels. `Host.move` replaces it."""
+    """The folders, notebooks and kernels. `Host.change_folders` replaces it."""
     resolved: ResolvedConfig
     """The configuration, with the agents and secrets that follow from it. `configure` replaces it."""
 
@@ -64,7 +64,7 @@ class Services:
     """The shared parts of one host."""
 
     current: Current
-    """The configuration and the workspace that count now."""
+    """The configuration and the workspace that are in effect now."""
     subscribers: Subscribers
     """The clients that are connected."""
     store: Store
@@ -90,7 +90,7 @@ class Services:
     interpreters: Interpreters
     """The versions and packages of the Python interpreters of kernels."""
     clock: Callable[[], float] = monotonic
-    """The clock by which calls that wait for code are measured, in seconds."""
+    """Returns the time in seconds. It measures how long calls wait for running code."""
 
     @property
     def config(self) -> Config:

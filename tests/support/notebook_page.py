@@ -248,7 +248,7 @@ class Room:
 
     async def show_all(self) -> None:
         """Have the model know all cells as they are now."""
-        known = (await self.table.host.chats.load("chat")).known
+        known = (await self.table.host.chats.load("chat")).known_versions
         for path, cells in self.page.books.items():
             known.learn_cells(path, cells)
 

@@ -32,7 +32,7 @@ def is_working(host: Host) -> bool:
     chats = host.chats
     for chat in chats.list_live():
         runs = any(call.status is ToolCallStatus.RUNNING for call in chat.state.calls)
-        if chat.busy and (runs or not chats.is_waiting(chat.state.id)):
+        if chat.is_busy and (runs or not chats.is_waiting(chat.state.id)):
             return True
     return any(job.status is JobStatus.RUNNING for job in host.jobs.list())
 

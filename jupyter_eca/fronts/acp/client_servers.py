@@ -41,7 +41,7 @@ class ClientServers:
         self._warned: set[str] = set()
         servers = {f"{PREFIX}{entry.name}": _make_settings(entry) for entry in entries}
         self._names = frozenset(servers)
-        self._manager = host.make_servers(servers, folder, self._note_change)
+        self._manager = host.make_mcp_manager(servers, folder, self._note_change)
         self._is_closed = False
 
     async def run(self) -> None:

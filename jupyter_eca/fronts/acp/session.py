@@ -247,7 +247,7 @@ class AcpSession:
             return EndedTurn(stop_reason="cancelled")
         self._projection.hide_prompt(run.turn)
         self._begun.add(run.turn)
-        prompt = Prompt(self.id, message, self.choice, contexts, turn=run.turn, by=self._client.access.user)
+        prompt = Prompt(self.id, message, self.choice, contexts, turn=run.turn, author=self._client.access.user)
         try:
             await self.host.turns.prompt(prompt)
         except BusyError as error:
@@ -304,7 +304,7 @@ class AcpSession:
     def _runs_follow_up(self) -> bool:
         """Whether a turn runs that the user's hooks have started after a prompt of this session."""
         live = self.host.chats.get_live(self.id)
-        prompt = live.prompt if live is not None and live.busy else None
+        prompt = live.prompt if live is not None and live.is_busy else None
         return prompt is not None and prompt.first_turn in self._begun
 
     def fail(self, reason: str) -> None:

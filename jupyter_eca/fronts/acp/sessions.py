@@ -182,7 +182,7 @@ class AcpSessions:
             # A chat is deleted by the host of its own workspace.
             owner = next((host for host in hosts if host.store.workspace == row.workspace), None)
             owner = owner or await self._hosts.open(Path(row.workspace))
-            await owner.archive.delete(params.session_id)
+            await owner.chat_operations.delete(params.session_id)
         if session is not None:
             await self._forget(session)
         return requests.DONE

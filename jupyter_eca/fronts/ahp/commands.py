@@ -165,7 +165,7 @@ async def _fork(front: AhpFront, source: requests.ForkSource, chat: str, folder:
         )
     if not any(turn["id"] == source.turn_id for turn in get_list(origin.state, "turns")):
         raise RemoteError(f"There is no turn {source.turn_id!r} in {source.session}.", AhpErrorCode.SESSION_NOT_FOUND)
-    await front.host.archive.copy(origin.chat, source.turn_id, chat)
+    await front.host.chat_operations.copy(origin.chat, source.turn_id, chat)
 
 
 async def dispose_session(caller: CommandCaller, params: requests.DisposeSession) -> None:

@@ -269,7 +269,7 @@ class AhpFront:
         """Delete a session, its chat and its terminals. Raises: BusyError when another program runs a turn in the
         chat."""
         await self.terminals.dispose_of_session(session.uri)
-        await self.host.archive.delete(session.chat)
+        await self.host.chat_operations.delete(session.chat)
 
     def schedule_note(self, session: NotedSession) -> None:
         """Write the note of a session to disk soon."""

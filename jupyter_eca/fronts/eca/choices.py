@@ -38,7 +38,7 @@ def remembers_everywhere(session: EcaSession, notebook: str | None) -> bool:
 async def find_place(session: EcaSession, notebook: str | None) -> ChoicePlace | None:
     """Return the notebooks for which a choice of a client counts; None if its choices are not remembered."""
     if remembers_everywhere(session, notebook):
-        return ChoicePlace(notebook or "", everywhere=True)
+        return ChoicePlace(notebook or "", is_for_all_notebooks=True)
     if session.recalls_choices(notebook) and _is_kernel(session):
         return ChoicePlace(await _find_own_notebook(session))
     return None
@@ -49,7 +49,7 @@ async def read_choice(session: EcaSession, chat: str | None, notebook: str | Non
     host's id, or None for a chat that does not exist yet."""
     host = session.host
     # A chat in memory without events (`last` is 0) is new: nothing was sent in it yet.
-    if chat is not None and (live := host.chats.get_live(chat)) is not None and live.last > 0:
+    if chat is not None and (live := host.chats.get_live(chat)) is not None and live.last_seq > 0:
         chosen = live.choice
     elif chat is not None and (row := await host.chats.read_row(chat)) is not None:
         chosen = get_stored_choice(row)

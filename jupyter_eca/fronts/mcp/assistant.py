@@ -168,7 +168,7 @@ class Assistant:
         """
         await self.host.mcp.await_started(min(SERVER_START_SECONDS, self.host.config.mcp_timeout_seconds))
         with self._listen(prompt.chat, caller) as listener:
-            begun = await self.host.turns.prompt(replace(prompt, by=caller.user))
+            begun = await self.host.turns.prompt(replace(prompt, author=caller.user))
             live = self.host.chats.get_live(prompt.chat)
             result = TurnResult(live.state.turn if live else "")
             draft = self.drafts.pop(prompt.chat, None)
@@ -203,7 +203,7 @@ class Assistant:
         calls at the same time, and each needs a chat of its own."""
         for chat in self._chats[client]:
             live = self.host.chats.get_live(chat)
-            if chat not in self._busy_chats and not (live and live.busy):
+            if chat not in self._busy_chats and not (live and live.is_busy):
                 break
         else:
             chat = f"mcp-{uuid.uuid4().hex}"

@@ -32,7 +32,7 @@ async def change(host: Host, changes: Mapping[Place, Any]) -> str:
     path = files.resolve(".eca/config.json")
     name = files.shorten(path)
     try:
-        await host.folder_trust.keep(partial(_write, path, name, changes))
+        await host.folder_trust.keep_trust_during(partial(_write, path, name, changes))
     except (OSError, ConfigError) as error:
         raise ToolError(f"{name} cannot be changed: {error}.") from error
     return name

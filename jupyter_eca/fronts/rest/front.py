@@ -240,7 +240,7 @@ class RestFront:
 
     async def delete(self, chat: str) -> None:
         """Delete a chat. Raises: UnknownChat, BusyError."""
-        await self._host.archive.delete(await self._find_chat(chat))
+        await self._host.chat_operations.delete(await self._find_chat(chat))
 
     async def stop(self, chat: str) -> None:
         """Stop the turn that runs in a chat. Raises: UnknownChat."""
@@ -286,7 +286,7 @@ class RestFront:
         """
         id = PREFIX + chat
         choice = await self._choose_agent(id, agent)
-        await self._host.turns.prompt(Prompt(id, message, choice, bounds=self._bounds, by=by))
+        await self._host.turns.prompt(Prompt(id, message, choice, bounds=self._bounds, author=by))
         # Nothing was awaited since the prompt returned, so the reader misses no event of the turn.
         return self._make_turn(id, chat, held_characters=held_characters)
 
@@ -371,7 +371,7 @@ class RestFront:
     def _bounds(self) -> Bounds:
         """The limits of each turn: it has only the tools of the connected server, and the user is not asked."""
         servers = frozenset({self._connected} if self._connected else ())
-        return Bounds(servers, denies=self._approve is RestApproval.DENY, asks=False)
+        return Bounds(servers, denies_calls=self._approve is RestApproval.DENY, asks_user=False)
 
     @property
     def _choice(self) -> Choice:

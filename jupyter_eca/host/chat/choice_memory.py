@@ -39,7 +39,7 @@ class ChoicePlace:
 
     notebook: str
     """The path of the notebook, "" for none."""
-    everywhere: bool = False
+    is_for_all_notebooks: bool = False
     """Whether the choice becomes the user's last choice for all other notebooks, too."""
 
 
@@ -48,9 +48,9 @@ class ChoiceMemory:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        # The lost choices of which the users were told.
+        # The choices that cannot be used now, and that the users have been told about.
         self._announced: set[tuple[ChoiceName, str]] = set()
-        # The request that follows a choice must find it, so one comes after the other.
+        # Reads and writes run one after the other, so that a new chat finds a choice that was made just before.
         self._lock = asyncio.Lock()
 
     async def recall(self, notebook: str, chosen: Choice = NO_CHOICE) -> Choice:
@@ -72,7 +72,7 @@ class ChoiceMemory:
         own_model = options.agents[recalled.agent].model if recalled.agent in options.agents else ""
         for choice in recalled.lost:
             self._announce_lost(choice, recalled.model or own_model or options.best_model, recalled.agent)
-        # The default agent is not named, so that the chat follows the configuration as without a memory.
+        # The default agent is not named, so that the chat uses another one when the configuration changes.
         agent = "" if recalled.agent == options.default_agent else recalled.agent
         found = replace(NO_CHOICE, model=recalled.model or chosen.model, agent=agent, variant=recalled.variant)
         return chosen.fill_from(found)
@@ -119,7 +119,7 @@ class ChoiceMemory:
     async def _keep(self, place: ChoicePlace, choices: list[RememberedChoice]) -> None:
         """Store choices for their notebook, and for the user. Raises: NotSaved."""
         kept = [replace(choice, notebook=place.notebook) for choice in choices if place.notebook]
-        kept += choices if place.everywhere else []
+        kept += choices if place.is_for_all_notebooks else []
         await self._services.store.do(lambda tables: tables.choices.keep(kept))
 
     async def _find_defaults(self, place: ChoicePlace, agent: str) -> AgentDefaults:
@@ -147,7 +147,7 @@ class ChoiceMemory:
         """Return what is configured for an agent. Its model is ignored if no provider has the model."""
         own = agent.default_model if agent.default_model and self._services.catalog.has(agent.default_model) else ""
         model = own or self._services.config.default_model or ""
-        return AgentDefaults(model, agent.variant or "", _identify_rights(agent))
+        return AgentDefaults(model, agent.variant or "", _digest_own_rules(agent))
 
     def _announce_lost(self, choice: RememberedChoice, model: str, agent: str) -> None:
         """Tell the users, once, that a choice cannot be used now. `model` and `agent` are used instead."""
@@ -165,8 +165,8 @@ class ChoiceMemory:
         self._services.subscribers.message(MessageType.WARNING, message)
 
 
-def _identify_rights(agent: Agent) -> str:
-    """Return a text that changes when the approval rules which only this agent has change."""
+def _digest_own_rules(agent: Agent) -> str:
+    """Return a digest of the approval rules that only this agent has. It changes when those rules change."""
     if not agent.own_rules:
         return "" if agent.kind == CODE else agent.kind
     rules = json.dumps([rules.model_dump(mode="json") for rules in agent.own_rules], sort_keys=True)

@@ -47,7 +47,7 @@ class Dialogue:
         self.is_over = False
 
     def accepts(self, message: str) -> bool:
-        """Return whether a message is an answer. A command is none: it ends the dialogue."""
+        """Return whether a message is an answer. A command is not an answer: it ends the dialogue."""
         return not self.is_over and parse(message) is None
 
     def hide_secret(self, message: str) -> str:
@@ -70,7 +70,7 @@ class Dialogue:
         """Send an answer to the steps, and return the next question or the result as a text. None cancels, or begins
         the dialogue."""
         previous_question = self._question
-        self.is_over = True  # if the steps raise an error, it stays so
+        self.is_over = True  # this stays True if the steps raise an error
         output = await (anext(self._steps) if previous_question is None else self._steps.asend(answer))
         if isinstance(output, str):
             return output

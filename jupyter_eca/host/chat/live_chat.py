@@ -3,7 +3,8 @@
 A turn is all that follows from one prompt. A locked turn is one whose answer is recorded in a file beside the notebook,
 or replayed from that file (`host.turn.locked_answers`).
 
-It has data only: `host.chat.registry` gives the engine's inputs to the chat, and `host.turn.turns` begins its turns.
+This module has data only: `host.chat.registry` gives the engine's inputs to the chat, and `host.turn.turns` begins its
+turns.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ def now() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What turns are run with. A field that is "" or None is not chosen: then the earlier choice counts, and without
-    one the default."""
+    """The settings that turns run with. If a field is "" or None, nothing is chosen for it. Then the earlier choice
+    counts, or the default if there is no earlier choice."""
 
     model: str = ""
     """The full name `provider/model`."""
@@ -85,7 +86,7 @@ NO_CHOICE: Final = Choice()
 
 
 def get_stored_choice(row: ChatRow | None) -> Choice:
-    """Return what a stored chat was last run with. None, for a chat that is not stored, gives no choice."""
+    """Return the settings that a stored chat last ran with. `row` is None for a chat that is not stored."""
     if row is None:
         return NO_CHOICE
     trust = None if row.trust is None else bool(row.trust)
@@ -98,27 +99,27 @@ class Bounds:
 
     servers: frozenset[str] | None = None
     """The servers whose tools the turn may use. None: all."""
-    denies: bool = False
+    denies_calls: bool = False
     """Whether every tool call is rejected, whatever the rules say."""
-    asks: bool = True
+    asks_user: bool = True
     """Whether the user is asked to approve calls. If not, a call that needs approval is rejected."""
     looks_only: bool = False
     """Whether the turn has only tools that change nothing."""
 
-    def has(self, server: str) -> bool:
+    def allows_server(self, server: str) -> bool:
         """Return whether the turn may use the tools of a server."""
         return self.servers is None or server in self.servers
 
     def restrict(self, policy: Policy) -> Policy:
         """Return the rules of an agent with these limits. The limits can only make them stricter."""
-        return Policy(by_default=Decision.DENY) if self.denies else policy
+        return Policy(by_default=Decision.DENY) if self.denies_calls else policy
 
 
 NO_BOUNDS: Final = Bounds()
 
 
-class Asker(Protocol):
-    """The client that sent a prompt, as commands need it."""
+class PromptSender(Protocol):
+    """The client that sent a prompt: the two methods that commands call."""
 
     def sees(self, chat: str) -> bool:
         """Return whether the client may know of a chat."""
@@ -141,15 +142,15 @@ class Prompt:
     """The model, agent and other settings that the prompt chooses."""
     contexts: tuple[ChatContext, ...] = ()
     """The contexts that were sent with the prompt."""
-    asker: Asker | None = None
-    """The client that sent the prompt."""
+    sender: PromptSender | None = None
+    """The client that sent the prompt. None if no client did, as for the prompt of a hook."""
     bounds: Bounds = NO_BOUNDS
     """The limits that the front sets to the turn."""
     lock: AnswerLock | None = None
     """Where the answer is recorded, if a cell asked with `--lock`."""
     turn: str = ""
     """The id of the turn, which must be new to the chat. Empty: the host makes an id."""
-    follow_up: int = 0
+    follow_up_count: int = 0
     """How many turns in a row hooks have started, this one included. If it is not 0, the message is never a command."""
     first_turn: str = ""
     """For a turn that hooks have started: the id of the turn of the user's prompt that it follows. Empty if the front
@@ -159,11 +160,11 @@ class Prompt:
     notebook: str | None = None
     """The path of the notebook in which the user asked, "" for none. None if the front does not know it: then it is
     looked up when the turn begins."""
-    recalls: bool = False
+    recalls_choices: bool = False
     """Whether a new chat begins with what the user has chosen before, where the prompt chooses nothing."""
     is_reviewed: bool = False
     """Whether the client that sent the prompt shows the changes of the turn with Keep and Undo."""
-    by: Person | None = None
+    author: Person | None = None
     """Who has sent the prompt, if that is known."""
 
     @property
@@ -178,7 +179,7 @@ class StartedTurn:
 
     model: str
     """The full name of its model."""
-    login: bool = False
+    is_login_answer: bool = False
     """Whether the prompt was an answer to a question of `/login`."""
 
 
@@ -187,7 +188,7 @@ class TurnUnderWay:
     """What is known of a turn only while it lasts. It is made when the turn begins, and gone when it ends."""
 
     prompt: Prompt | None = None
-    """What was asked. None for a tool call that no model made."""
+    """The prompt. None for a tool call that no model made."""
     kernel: Kernel | None = None
     """The kernel of the cell that asked, until that kernel's client leaves."""
     notebook: str = ""
@@ -195,11 +196,11 @@ class TurnUnderWay:
     also when the user renames it."""
     notebook_kernel: str = ""
     """The id of the kernel of that notebook when the turn began; "" when it was not open, or had none."""
-    earlier: Choice = NO_CHOICE
+    earlier_choice: Choice = NO_CHOICE
     """The choice of the chat before the prompt."""
-    outside: Tool | None = None
+    called_tool: Tool | None = None
     """The tool that a program of the user calls, if the turn is such a call (`host.turn.direct_calls`)."""
-    locking: RecordedTurn | None = None
+    recorded_turn: RecordedTurn | None = None
     """The lock file that the turn is recorded for, or replayed from."""
     reporters: dict[str, Reporter] = field(default_factory=dict[str, "Reporter"])
     """The progress of the tool calls that run, by their ids."""
@@ -211,29 +212,29 @@ class LiveChat:
 
     state: ChatState
     """The engine's state."""
-    last: int
+    last_seq: int
     """The sequence number of its newest stored event."""
     choice: Choice = NO_CHOICE
-    """What its next turn is run with, unless the prompt chooses otherwise."""
+    """The settings of its next turn, unless the prompt chooses others."""
     parent: str = ""
     """The parent chat, if this is the chat of a subagent; "" for all other chats."""
     under_way: TurnUnderWay | None = None
     """The turn that goes on now."""
-    answered_with: Choice = NO_CHOICE
+    last_answer_choice: Choice = NO_CHOICE
     """The choice of the last turn in which a model answered."""
     rhythm: ChatRhythm = field(default_factory=ChatRhythm)
-    """When its requests were sent, since it was loaded."""
+    """The times at which its requests to the model were sent, since it was loaded."""
     cursor: CursorContext | None = None
     """The position of the cursor that the model knows."""
-    pinned: PinnedPrompt | None = None
+    pinned_prompt: PinnedPrompt | None = None
     """The system prompt, once it is composed or read from the store."""
-    prepared: tuple[object, Setup] | None = None
+    last_setup: tuple[object, Setup] | None = None
     """What the setup of the last turn was built from, and the setup."""
     notebook: str = ""
     """The path of the notebook that the last prompt came from."""
-    paid: str = ""
+    last_paid_turn: str = ""
     """The id of the last turn in which a model was called."""
-    held: bool = False
+    is_held: bool = False
     """Whether the chat is being rolled back or copied, and takes no prompt."""
     dialogue: Dialogue | None = None
     """The dialogue that takes the next prompt as its answer."""
@@ -242,12 +243,13 @@ class LiveChat:
     places were first used."""
     plan: Plan = field(default_factory=Plan)
     """The tasks that the model has planned."""
-    unseen: UnseenChange | None = None
-    """The change without approval that the calls of the reply under way were decided with; None when there was none."""
-    known: KnownVersions = field(default_factory=KnownVersions)
+    unseen_change: UnseenChange | None = None
+    """A change that was made without approval, and that the user had not reviewed when the calls of the current reply
+    were decided; None if there was none."""
+    known_versions: KnownVersions = field(default_factory=KnownVersions)
     """The versions of files and cells that the model knows."""
-    changing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held by the only tool call that may change cells now."""
+    cell_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by the tool call that changes cells. Only one call may do so at a time."""
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])
     """The tasks that run for the chat, by name. They are no part of the turn: the task that ends a turn outlives it,
     and so does the task that sends the follow-up prompt of a hook."""
@@ -280,14 +282,14 @@ class LiveChat:
         return self.under_way.notebook if self.under_way else ""
 
     @property
-    def locking(self) -> RecordedTurn | None:
+    def recorded_turn(self) -> RecordedTurn | None:
         """The lock file of the turn that goes on now."""
-        return self.under_way.locking if self.under_way else None
+        return self.under_way.recorded_turn if self.under_way else None
 
     @property
     def replay(self) -> ReplayedTurn | None:
         """The recorded turn that is replayed now."""
-        return self.locking.replay if self.locking else None
+        return self.recorded_turn.replay if self.recorded_turn else None
 
     @property
     def has_answer(self) -> bool:
@@ -295,21 +297,22 @@ class LiveChat:
         return self.state.reply_begun or self.state.steps > 1
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether the chat takes no prompt now."""
-        return self.held or self.state.status is not TurnStatus.IDLE
+        return self.is_held or self.state.status is not TurnStatus.IDLE
 
     @contextmanager
-    def hold(self, *, commanded: bool = False) -> Generator[None]:
-        """Let no turn begin within this context. With `commanded` the chat may be running a command, such as `/undo`.
+    def hold(self, *, during_command: bool = False) -> Generator[None]:
+        """Let no turn begin within this context. With `during_command` the chat may be running a command, such as
+        `/undo`.
 
         Raises: BusyError when a turn is under way, or when the chat is held already.
         """
-        allowed = {TurnStatus.IDLE, TurnStatus.COMMANDED} if commanded else {TurnStatus.IDLE}
-        if self.held or self.state.status not in allowed:
+        allowed = {TurnStatus.IDLE, TurnStatus.COMMANDED} if during_command else {TurnStatus.IDLE}
+        if self.is_held or self.state.status not in allowed:
             raise BusyError(BUSY)
-        self.held = True
+        self.is_held = True
         try:
             yield
         finally:
-            self.held = False
+            self.is_held = False

@@ -22,7 +22,7 @@ class CommandAnswer:
 
     text: str
     """Markdown for the user."""
-    opens: str = ""
+    opens_chat: str = ""
     """The id of the chat that the client shows next, "" to stay in this chat."""
 
 
@@ -36,7 +36,7 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class CommandReplacement:
-    """The result of a command that stands for a message to the model."""
+    """The result of a command that is replaced by a message to the model."""
 
     message: str
     """The message that the model gets."""

@@ -49,7 +49,7 @@ class ReplayedTurn:
     clock: int
     """The time of the replay in milliseconds since the epoch. It starts in the past and goes on by the recorded
     durations, so that these are shown again."""
-    broken: str = ""
+    failure: str = ""
     """Why the replay cannot go on, for the user. Empty while it can."""
     differs: bool = False
     """Whether a call had another output than the recorded one, and the user was not told yet."""
@@ -73,31 +73,31 @@ class ReplayedTurn:
         images = tuple(ImagePart(image.media_type, image.base64) for image in call.images)
         return ToolResult(call.output, call.error, call.details, images, call.links, rule=call.fetched_rule)
 
-    def end_call(self, id: str, fresh: ToolResult, started: int) -> tuple[int, ToolResult]:
+    def end_call(self, id: str, new_result: ToolResult, started: int) -> tuple[int, ToolResult]:
         """Note the end of a call that started at the time `started` (milliseconds since the epoch) and has the result
-        `fresh` now.
+        `new_result` now.
 
         Return the time and the result to show. Both are the recorded ones, unless the call fails now and did not fail
-        when it was recorded: then the result is `fresh`.
+        when it was recorded: then the result is `new_result`.
         """
         self.ended_calls.add(id)
         recorded = self.read_result(id)
         at = started + self.read_duration(id)
         self.clock = max(self.clock, at)
-        if fresh.interrupted or (fresh.error and not recorded.error):
-            last_line = next(reversed(fresh.text.strip().splitlines()), "nothing")
-            self.broken = self.broken or CODE_FAILS.format(last_line)
-            return at, fresh
-        self.differs = self.differs or _without_noise(fresh.text) != _without_noise(recorded.text)
+        if new_result.interrupted or (new_result.error and not recorded.error):
+            last_line = next(reversed(new_result.text.strip().splitlines()), "nothing")
+            self.failure = self.failure or CODE_FAILS.format(last_line)
+            return at, new_result
+        self.differs = self.differs or _remove_noise(new_result.text) != _remove_noise(recorded.text)
         return at, recorded
 
     def check_calls_ended(self, reply: int) -> None:
         """Mark the replay as broken if a recorded call of this reply has not run, for example because it is denied."""
-        if not self.broken and any(
+        if not self.failure and any(
             isinstance(self.calls[id], RecordedResult) and id not in self.ended_calls
             for id in self.list_call_ids(reply)
         ):
-            self.broken = CODE_NOT_RUN
+            self.failure = CODE_NOT_RUN
 
 
 @dataclass
@@ -136,5 +136,5 @@ def _get_prefix(id: str) -> str:
     return id.rsplit("-", 2)[0]
 
 
-def _without_noise(text: str) -> str:
+def _remove_noise(text: str) -> str:
     return _NOISE.sub("", text)

@@ -69,8 +69,8 @@ class Chats:
             if not late:
                 raise
             return
-        if chat.locking is not None:
-            chat.locking.events += (event for event in events if event.turn)
+        if chat.recorded_turn is not None:
+            chat.recorded_turn.events += (event for event in events if event.turn)
         self._store.append(events)
         for observe in self.on_subagent_events if chat.parent else ():
             observe(chat, events)
@@ -98,7 +98,7 @@ class Chats:
         """Show events to the clients. The store calls this once they are committed."""
         for event in events:
             if live := self._chats.get(event.chat):
-                live.last = max(live.last, event.seq)
+                live.last_seq = max(live.last_seq, event.seq)
         self._subscribers.show(events)
 
     # -- the chats in memory
@@ -148,7 +148,7 @@ class Chats:
             await self._store.settle()
             live = self._chats.get(id)
             row = await self._store.chat(id) if live is None or live.state.status is TurnStatus.IDLE else None
-            if live is not None and (row is None or row.last <= live.last):
+            if live is not None and (row is None or row.last <= live.last_seq):
                 return live  # the store has no newer events, which another process would have stored
             # A chat of another workspace is only loaded when somebody asks in it.
             foreign = row is not None and row.workspace != self._store.workspace and live is None
@@ -166,7 +166,7 @@ class Chats:
             parent = (row and row.parent) or ""
             chat = self._chats[id] = LiveChat(state, row.last if row else 0, get_stored_choice(row), parent, plan=plan)
             if live is not None:
-                chat.known = live.known
+                chat.known_versions = live.known_versions
             if restored.missing:
                 self._store.append(restored.missing)
                 await self._store.settle()

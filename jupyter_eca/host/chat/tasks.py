@@ -31,11 +31,12 @@ class ChatTasks:
 
     def start(self, chat: LiveChat, name: str, work: Coroutine[Any, Any, None]) -> None:
         """Start a task of a chat."""
-        task = chat.tasks[name] = self.start_unnamed(chat.state.id, name, work)
+        task = chat.tasks[name] = self.start_detached(chat.state.id, name, work)
         task.add_done_callback(lambda done: chat.tasks.pop(name) if chat.tasks.get(name) is done else None)
 
-    def start_unnamed(self, id: str, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start a task for a chat that may not be in memory. It cannot be cancelled by its name."""
+    def start_detached(self, id: str, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start a task for a chat that may not be in memory. `name` is only for the log: the task cannot be cancelled
+        by it."""
         task = self._group.create_task(self._run(id, name, work), name=f"{id} {name}")
         task.add_done_callback(lambda _: work.close())  # it may have been cancelled before it began
         return task

@@ -41,14 +41,14 @@ _DECIDED: Final[TypeAdapter[dict[str, ChangeDecision]]] = TypeAdapter(dict[str, 
 # copy for each change would fill the disk. Sources are always stored.
 MAX_BYTES: Final = 10_000_000
 
-NOBODY: Final = "Nobody is there who has it open."
+NOBODY_HAS_IT_OPEN: Final = "Nobody is there who has it open."
 
 ChangesByCell = dict[str, tuple[RecordedChange, ...]]
 """The changes of the cells of a notebook, by cell id, in the order in which they were made."""
 
 
 @dataclass(frozen=True, slots=True)
-class RestoredCell:
+class CellRestoreResult:
     """The result for one cell: it was restored, or left alone."""
 
     path: str
@@ -80,7 +80,7 @@ def make_checkpoint(
     after it, and `order` the ids of all cells: see `workspace.ports.Checkpointer.keep_cells`."""
     text = _CHANGES.dump_json(tuple(undo), by_alias=True)
     if len(text) > MAX_BYTES:
-        text = _CHANGES.dump_json(tuple(map(_without_outputs, undo)), by_alias=True)
+        text = _CHANGES.dump_json(tuple(map(_remove_outputs, undo)), by_alias=True)
     ids = _ORDER.dump_json(tuple(order)).decode()
     return CellCheckpoint(turn, path, text.decode(), dump_sources(after), ids, review=review)
 
@@ -129,7 +129,7 @@ def merge_sources(after: Iterable[str]) -> dict[str, str | None]:
     return found
 
 
-def _without_outputs(change: CellChange) -> CellChange:
+def _remove_outputs(change: CellChange) -> CellChange:
     """Return the change without its outputs, so that it restores only the source."""
     match change:
         case PutCell(cell=cell, was=str(was)):  # the cell exists: its outputs stay as they are
@@ -140,7 +140,7 @@ def _without_outputs(change: CellChange) -> CellChange:
             return change
 
 
-def choose_turns(all_changes: Sequence[RecordedChange], turns: Iterable[str]) -> ChangeChooser:
+def make_turn_chooser(all_changes: Sequence[RecordedChange], turns: Iterable[str]) -> ChangeChooser:
     """Return a function that chooses those changes of these turns that stand. The turns must be the last ones of the
     chat. `all_changes` are all changes of the notebook."""
     wanted = set(turns)
@@ -163,7 +163,7 @@ def choose_turns(all_changes: Sequence[RecordedChange], turns: Iterable[str]) ->
 
 async def restore_cells(
     chat: str, path: str, all_changes: Sequence[RecordedChange], choose: ChangeChooser, notebooks: Notebooks | None
-) -> list[RestoredCell]:
+) -> list[CellRestoreResult]:
     """Revert those changes in a notebook that `choose` returns. `all_changes` are all changes of the notebook.
 
     All cells are restored by one edit, so that the user can undo it in one step. If that edit is refused, each cell is
@@ -171,7 +171,7 @@ async def restore_cells(
     """
     try:
         if notebooks is None:
-            raise ToolError(NOBODY)
+            raise ToolError(NOBODY_HAS_IT_OPEN)
         document = await notebooks.read(path)
         chosen, skipped = choose(document)
         try:
@@ -187,10 +187,12 @@ async def restore_cells(
                 except ToolError as error:
                     skipped[cell] = str(error)
     except ToolError as error:
-        return [RestoredCell(path, "", 0, str(error))]
+        return [CellRestoreResult(path, "", 0, str(error))]
     chosen = {cell: changes for cell, changes in chosen.items() if cell not in skipped}
-    restored = [RestoredCell(path, cell, find_number(document, cell), "", changes) for cell, changes in chosen.items()]
-    refused = [RestoredCell(path, cell, find_number(document, cell), why) for cell, why in skipped.items()]
+    restored = [
+        CellRestoreResult(path, cell, find_number(document, cell), "", changes) for cell, changes in chosen.items()
+    ]
+    refused = [CellRestoreResult(path, cell, find_number(document, cell), why) for cell, why in skipped.items()]
     # Restored cells come first. In both groups, cells that are gone come last.
     by_number = sorted(restored + refused, key=lambda result: result.number or len(document.cells) + 1)
     return sorted(by_number, key=lambda result: bool(result.why))

@@ -70,23 +70,23 @@ class Checkpoints:
             await self._store.do(lambda tables: tables.mark_if_changed(chat, turn, str(path), digest))
         return is_first[-1]
 
-    async def keep_earlier(
-        self, chat: str, turn: str, path: Path, before: bytes | None, *, was_noted: bool, review: ReviewState
+    async def keep_earlier_content(
+        self, chat: str, turn: str, path: Path, before: bytes | None, *, is_known: bool, review: ReviewState
     ) -> None:
-        """Keep a file as it was before it was changed already: `before` is its content then, None for no file. Without
-        `was_noted` the content is not known, so that the change is listed and cannot be undone."""
-        kept = _make_checkpoint(turn, path, before if was_noted else UNKEPT)
+        """Keep the earlier content of a file that was changed already. `before` is that content, None if there was no
+        file. If it `is_known` to nobody, the change is listed but cannot be undone."""
+        kept = _make_checkpoint(turn, path, before if is_known else UNKEPT)
         await self._store.do(lambda tables: tables.keep_checkpoint(chat, replace(kept, review=review)))
 
     async def set_review_states(self, chat: str, turn: str, states: Mapping[Path, ReviewState]) -> None:
-        """Note whether the user decides about what a turn has changed in these files."""
+        """Record for each file whether the user reviews what a turn has changed in it."""
         for path, state in states.items():
             await self._store.do(
                 lambda tables, path=path, state=state: tables.set_review_state(chat, turn, str(path), state)
             )
 
     async def drop_unkept(self, chat: str, turn: str, paths: Collection[Path]) -> None:
-        """Forget files that could not be kept, if the tool has not changed them after all."""
+        """Delete the checkpoints of files that could not be kept and that the tool did not change."""
         await self._store.do(lambda tables: tables.drop_unkept(chat, turn, [str(path) for path in paths]))
 
     async def record_digests(self, chat: str, turn: str, paths: Collection[Path]) -> None:
@@ -153,25 +153,25 @@ class Checkpoints:
         """Return the ids of a chat's turns, in the order in which they began."""
         return await self._store.do(lambda tables: tables.list_turns(chat))
 
-    async def decide_file(self, chat: str, path: str, turns: Collection[str], decided: ChangeDecision) -> None:
+    async def record_file_decision(self, chat: str, path: str, turns: Collection[str], decided: ChangeDecision) -> None:
         """Note whether the user keeps or reverts what these turns changed in a file."""
-        await self._store.do(lambda tables: tables.decide_file(chat, path, turns, decided))
+        await self._store.do(lambda tables: tables.record_file_decision(chat, path, turns, decided))
 
-    async def decide_cell(self, changes: Collection[RecordedChange], decided: ChangeDecision) -> None:
+    async def record_cell_decision(self, changes: Collection[RecordedChange], decided: ChangeDecision) -> None:
         """Note whether the user keeps or reverts these changes, which are all of one cell."""
         ids, cell = [change.id for change in changes], next(iter(changes)).cell
-        await self._store.do(lambda tables: tables.decide_cell(ids, cell, decided))
+        await self._store.do(lambda tables: tables.record_cell_decision(ids, cell, decided))
 
     async def restore(
         self, chat: str, turns: Collection[str], files: Files, notebooks: Notebooks | None = None
     ) -> RestoreResult:
         """Restore each file and cell as it was before the first of these turns, unless somebody else has changed it
         since. The turns must be the last ones of the chat."""
-        cells: list[cell_restore.RestoredCell] = []
+        cells: list[cell_restore.CellRestoreResult] = []
         for path, changes in (await self.list_cell_changes(chat)).items():
             if any(change.turn in turns for change in changes):
                 cells += await cell_restore.restore_cells(
-                    chat, path, changes, cell_restore.choose_turns(changes, turns), notebooks
+                    chat, path, changes, cell_restore.make_turn_chooser(changes, turns), notebooks
                 )
         kept = await self.list_files(chat)
         restored = await asyncio.to_thread(
@@ -192,7 +192,8 @@ class Checkpoints:
 
 @dataclass(slots=True)
 class CallKeeper:
-    """Keeps what one tool call changes. Implements `workspace.ports.Checkpointer`."""
+    """Keeps the files and cells that one tool call changes, as they were before. Implements
+    `workspace.ports.Checkpointer`."""
 
     checkpoints: Checkpoints
     chat: str
@@ -201,25 +202,27 @@ class CallKeeper:
     """The id of the turn."""
     cell_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a call changes cells. All calls of a chat share it."""
-    kept: tuple[Path, ...] = ()
+    kept_paths: tuple[Path, ...] = ()
     """The files that this call has kept."""
     review: ReviewState = ReviewState.OPEN
-    """Whether the user has seen what the call changes, and decides about it."""
+    """Whether the user reviews what the call changes."""
     stamps: dict[Path, _Stamp] = field(default_factory=dict["Path", "_Stamp"])
     """The stamps of those files of which this call has made the first checkpoint of the turn. At the end of the call
     they tell which files it has not changed."""
 
     async def keep(self, path: Path) -> None:
         """Keep a file before it is changed."""
-        self.kept = (*self.kept, path)
+        self.kept_paths = (*self.kept_paths, path)
         stamp = await run_read(_read_stamp, path)
         if await self.checkpoints.keep(self.chat, self.turn, path, self.review):
             self.stamps[path] = stamp
 
-    async def keep_earlier(self, path: Path, before: bytes | None, *, was_noted: bool) -> None:
-        """Keep a file that was changed already, see `Checkpoints.keep_earlier`."""
-        self.kept = (*self.kept, path)
-        await self.checkpoints.keep_earlier(self.chat, self.turn, path, before, was_noted=was_noted, review=self.review)
+    async def keep_earlier_content(self, path: Path, before: bytes | None, *, is_known: bool) -> None:
+        """Keep the earlier content of a changed file, see `Checkpoints.keep_earlier_content`."""
+        self.kept_paths = (*self.kept_paths, path)
+        await self.checkpoints.keep_earlier_content(
+            self.chat, self.turn, path, before, is_known=is_known, review=self.review
+        )
 
     async def keep_cells(self, path: str, undo: Sequence[CellChange], after: Sources, order: Sequence[str] = ()) -> int:
         """Keep cells before they are changed. Return the number of the checkpoint."""
@@ -234,13 +237,13 @@ class CallKeeper:
         return await self.checkpoints.list_sources_of_turn(self.chat, self.turn, path)
 
     async def set_review_states(self, states: Mapping[Path, ReviewState]) -> None:
-        """Note whether the user decides about what was changed in these files. Without this, `review` counts for all
+        """Record for each file whether the user reviews what was changed in it. Without this, `review` counts for all
         of them."""
         await self.checkpoints.set_review_states(self.chat, self.turn, states)
 
     async def finish(self) -> None:
         """Note the digests of the files that the call kept, as they are now. Called when the call has ended."""
-        await self.checkpoints.record_digests(self.chat, self.turn, self.kept)
+        await self.checkpoints.record_digests(self.chat, self.turn, self.kept_paths)
         # A copy, because another file may be kept meanwhile.
         stamps = list(self.stamps.items())
         unchanged = [path for path, stamp in stamps if stamp == await run_read(_read_stamp, path)]

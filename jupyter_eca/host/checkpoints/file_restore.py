@@ -53,28 +53,30 @@ def find_standing_checkpoints(checkpoints: Sequence[Checkpoint], digest: str) ->
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewedFile:
+class StandingFileChanges:
     """Those changes of some turns to one file that stand."""
 
-    rows: Sequence[Checkpoint]
+    checkpoints: Sequence[Checkpoint]
     """The checkpoints of these changes."""
     before: bytes | None
     """The content of the file before these changes; None if there was no file."""
     after: bytes | None
     """The content of the file after these changes; None if there was no file."""
-    refused: str
+    obstacle: str
     """Why the changes cannot be reverted; "" if they can."""
 
     @property
     def kind(self) -> Literal["created", "edited", "deleted"]:
         """What the changes did to the file."""
-        if self.before is None and self.rows[0].after != UNKEPT:
+        if self.before is None and self.checkpoints[0].after != UNKEPT:
             return "created"
         return "deleted" if self.after is None else "edited"
 
 
-def review_file(checkpoints: Sequence[Checkpoint], turns: Collection[str], files: Files) -> ReviewedFile | None:
-    """Return those changes of these turns to a file that stand; None if none of them does.
+def find_standing_changes(
+    checkpoints: Sequence[Checkpoint], turns: Collection[str], files: Files
+) -> StandingFileChanges | None:
+    """Return those changes of these turns to a file that stand; None if no change stands.
 
     `checkpoints` are all checkpoints of the file. For a folder None is returned: to make a folder does not count as a
     change.
@@ -86,14 +88,16 @@ def review_file(checkpoints: Sequence[Checkpoint], turns: Collection[str], files
     try:
         content = read_content(path)
     except OSError:
-        return ReviewedFile(of_turns, of_turns[0].before, None, "it could not be read")
+        return StandingFileChanges(of_turns, of_turns[0].before, None, "it could not be read")
     standing = find_standing_checkpoints(checkpoints[checkpoints.index(of_turns[0]) :], digest_content(content))
     rows = [row for row in standing if row in of_turns]
     later = [row for row in standing if row not in of_turns]
     if not rows or (not later and not _has_effect(rows, content)):
         return None
     after = later[0].before if later else content
-    return ReviewedFile(rows, rows[0].before, after, LATER if later else find_obstacle(str(path), rows, files) or "")
+    return StandingFileChanges(
+        rows, rows[0].before, after, LATER if later else find_obstacle(str(path), rows, files) or ""
+    )
 
 
 def _has_effect(rows: Sequence[Checkpoint], content: bytes | None) -> bool:
@@ -113,9 +117,9 @@ def choose_files(
     Return the checkpoints of the changes that can be reverted, the checkpoints of the other changes of these turns, and
     for each file that is left alone the reason.
     """
-    found = {path: review_file(checkpoints[path], turns, files) for path, turns in turns_by_path.items()}
-    chosen = {path: review.rows for path, review in found.items() if review is not None and not review.refused}
-    skipped = {path: review.refused if review else GONE for path, review in found.items() if path not in chosen}
+    found = {path: find_standing_changes(checkpoints[path], turns, files) for path, turns in turns_by_path.items()}
+    chosen = {path: review.checkpoints for path, review in found.items() if review is not None and not review.obstacle}
+    skipped = {path: review.obstacle if review else GONE for path, review in found.items() if path not in chosen}
     turns = {turn for turns_of_path in turns_by_path.values() for turn in turns_of_path}
     others = {path: rows for path, rows in find_changes_of_turns(checkpoints, turns).items() if path not in chosen}
     return chosen, others, skipped

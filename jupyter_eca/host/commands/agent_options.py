@@ -51,7 +51,7 @@ async def options(place: CommandPlace, call: CommandCall) -> CommandAnswer:
             lines = [_WAITING.format(option=id, value=value) for id, value in waiting.items()]
             return CommandAnswer("\n".join([_NOT_RUNNING.format(title=title), *([""] if lines else []), *lines]))
         return CommandAnswer("\n".join([*modes, *map(_describe, known), "", _HELP]))
-    option = next((option for option in known if name.casefold() in _list_names(option.id, option.name)), None)
+    option = next((option for option in known if name.casefold() in _casefold_all(option.id, option.name)), None)
     if not wanted.strip():
         if option is None:
             return CommandAnswer(_UNKNOWN_VALUES.format(option=name))
@@ -66,13 +66,13 @@ async def options(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     return CommandAnswer(text.format(title=title, option=f"`{id}`", value=value))
 
 
-def _list_names(*names: str) -> set[str]:
+def _casefold_all(*names: str) -> set[str]:
     return {name.casefold() for name in names}
 
 
 def _find_value(option: AgentOption, wanted: str) -> str:
-    """Return the value of an option that has this value or name; what was typed, if none has."""
-    names = ((known.value, _list_names(known.value, known.name)) for known in option.values)
+    """Return the value of an option whose text or name is `wanted`. If there is none, return `wanted`."""
+    names = ((known.value, _casefold_all(known.value, known.name)) for known in option.values)
     return next((value for value, known in names if wanted.casefold() in known), wanted)
 
 

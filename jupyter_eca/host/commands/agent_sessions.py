@@ -52,11 +52,11 @@ async def sessions(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     return CommandAnswer(_CHOSEN.format(session=_describe(chosen), title=title))
 
 
-def _find_session(found: tuple[ListedSession, ...], name: str) -> ListedSession | None:
+def _find_session(all_sessions: tuple[ListedSession, ...], name: str) -> ListedSession | None:
     """Return the session whose number in the list, or whose id, is `name`. Return None when there is none."""
-    if name.isdecimal() and 1 <= int(name) <= len(found):
-        return found[int(name) - 1]
-    return next((session for session in found if session.id == name), None)
+    if name.isdecimal() and 1 <= int(name) <= len(all_sessions):
+        return all_sessions[int(name) - 1]
+    return next((session for session in all_sessions if session.id == name), None)
 
 
 def _describe(session: ListedSession) -> str:

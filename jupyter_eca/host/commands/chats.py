@@ -41,7 +41,7 @@ async def resume(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     row = _find_row(rows, call.text)
     if row is None:
         return CommandAnswer(f"There is no chat {call.text!r}. `/resume` lists those there are.")
-    return CommandAnswer(f"Going on with {_title(row)}.", opens=row.id)
+    return CommandAnswer(f"Going on with {_format_title(row)}.", opens_chat=row.id)
 
 
 def _find_row(rows: list[ChatRow], name: str) -> ChatRow | None:
@@ -55,10 +55,10 @@ def _format_line(number: int, row: ChatRow) -> str:
     """Return the line of a chat: `1. *Title* (2026-01-31 12:00 UTC, 3 prompts)`."""
     when = datetime.fromtimestamp(row.updated / 1000, UTC).strftime("%Y-%m-%d %H:%M")
     prompts = f"{row.prompts} prompt{'' if row.prompts == 1 else 's'}"
-    return f"{number}. {_title(row)} ({when} UTC, {prompts})"
+    return f"{number}. {_format_title(row)} ({when} UTC, {prompts})"
 
 
-def _title(row: ChatRow) -> str:
+def _format_title(row: ChatRow) -> str:
     return f"*{row.title or 'a chat without a title'}*"
 
 
@@ -107,15 +107,15 @@ def _find_free_path(path: Path) -> Path:
     return free
 
 
-def _write(path: Path, text: str, shown: str) -> None:
+def _write(path: Path, text: str, display_path: str) -> None:
     """Write a new file. An existing file is never overwritten, not even if it was made a moment ago."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
-        raise ToolError(f"{shown} is there already.", "Choose another name, or remove it first.") from error
+        raise ToolError(f"{display_path} is there already.", "Choose another name, or remove it first.") from error
     except OSError as error:
-        raise ToolError(f"{shown} cannot be written: {error.strerror}.", "Choose another place.") from error
+        raise ToolError(f"{display_path} cannot be written: {error.strerror}.", "Choose another place.") from error
 
 
 COMMANDS: Final = {

@@ -67,10 +67,10 @@ def find_native() -> Mapping[str, NativeCommand]:
     """Return the native commands by their names, in the order of `COMMAND_ORDER`."""
     plugs = loader.find("commands", "COMMANDS", check_commands)
     found = {name: command for plug in plugs.values() for name, command in plug.items()}
-    return {name: found[name] for name in sorted(found, key=_sort_key)}
+    return {name: found[name] for name in sorted(found, key=_get_sort_key)}
 
 
-def _sort_key(name: str) -> tuple[bool, int, str]:
+def _get_sort_key(name: str) -> tuple[bool, int, str]:
     """Return the value by which a command is sorted, see `COMMAND_ORDER`."""
     place = COMMAND_ORDER.index(name) if name in COMMAND_ORDER else len(COMMAND_ORDER)
     return name == "help", place, name
@@ -84,8 +84,8 @@ def list_native() -> tuple[ChatCommand, ...]:
 async def list_commands(host: Host, chat: str = "") -> tuple[ChatCommand, ...]:
     """Return all commands. If several have the same name, only the one that would run is returned.
 
-    Outside agents have commands too: we pass their messages on to them. `chat` is the id of a chat, whose outside agent
-    is meant. Without it, the commands of all outside agents that run are returned.
+    Outside agents have commands too, and we pass messages with them on to the agent. `chat` is the id of a chat whose
+    outside agent is meant. Without it, the commands of all outside agents that run are returned.
     """
     custom = [command.as_chat_command for command in (await _find_custom(host)).values()]
     outside = [

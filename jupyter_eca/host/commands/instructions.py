@@ -119,11 +119,11 @@ async def sync_system_prompt(place: CommandPlace, _call: CommandCall) -> Command
     model."""
     old, new = await get_prompt_and_tools(place), await get_prompt_and_tools(place, anew=True)
     await place.host.system_prompts.save(place.chat, new.pinned)
-    lines = _compare(old.pinned.sections, new.pinned.sections)
+    lines = _list_section_changes(old.pinned.sections, new.pinned.sections)
     return CommandAnswer("\n".join(["The model is told from now on:", "", *lines]) if lines else _SAME)
 
 
-def _compare(old: tuple[Section, ...], new: tuple[Section, ...]) -> list[str]:
+def _list_section_changes(old: tuple[Section, ...], new: tuple[Section, ...]) -> list[str]:
     """Return a line for each section of the system prompt that was added, changed or removed."""
     before, after = ({section.source: section.text for section in sections} for sections in (old, new))
     return [

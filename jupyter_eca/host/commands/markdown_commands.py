@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from jupyter_eca.config.schema import FileState
     from jupyter_eca.workspace.ports import Files
 
-# The bytes of the largest file. A prompt is never so long, so a larger file is there by mistake.
+# The size in bytes of the largest file that is read. A prompt is never so long, so a larger file is there by mistake.
 MAX_BYTES: Final = 100_000
 
-# The files of one path of the configuration, which may be the whole home folder by mistake.
+# The most files that are read from one path of the configuration, which may be the whole home folder by mistake.
 _MAX_FILES: Final = 500
 
 _NAME: Final = re.compile(r"[A-Za-z][\w.-]*")
@@ -46,13 +46,13 @@ class CustomCommand:
     """The prompt, with placeholders for the arguments."""
     description: str
     """One line for `/help` and the completion."""
-    declared: Any = None
+    declared_arguments: Any = None
     """The `arguments` of the front matter, as they were parsed."""
 
     @property
     def as_chat_command(self) -> ChatCommand:
         """The command as clients list it."""
-        arguments = list_arguments(self.template, self.declared)
+        arguments = list_arguments(self.template, self.declared_arguments)
         kind = CommandKind.CUSTOM_PROMPT
         return ChatCommand(name=self.name, description=self.description, type=kind, arguments=arguments)
 

@@ -36,7 +36,7 @@ class Budgets:
         # this chat today.
         self._added: dict[tuple[str, BudgetScope, int], float] = {}
 
-    async def allow(self, bill: Bill, request: ModelRequest) -> None:
+    async def check_request(self, bill: Bill, request: ModelRequest) -> None:
         """Check that a request may be sent. If it would exceed a budget, the user is asked whether it may.
 
         A budget of the administrator's policy is not asked about: it cannot be exceeded.
@@ -79,7 +79,7 @@ class Budgets:
     async def _ask(self, bill: Bill, excess: BudgetExcess) -> str | None:
         """Ask the user what to do about an exceeded budget. Return the label of the chosen option, None if nobody can
         answer."""
-        if not (bill.asks and self._subscribers.has_answerer(bill.chat)):
+        if not (bill.asks_user and self._subscribers.has_answerer(bill.chat)):
             return None
         params = ChatAskQuestionParams(
             chat_id=bill.chat,

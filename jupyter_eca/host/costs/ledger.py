@@ -43,7 +43,7 @@ _CACHE_MS = 5 * 60 * 1000
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a request is recorded under."""
+    """Who pays for a request to a model: its cost is recorded for this model, chat, turn and notebook."""
 
     model: str
     """The full name `provider/model`."""
@@ -53,7 +53,7 @@ class Bill:
     """The id of the turn."""
     notebook: str = ""
     """The path of the notebook in which the user asked, "" for none."""
-    asks: bool = False
+    asks_user: bool = False
     """Whether the user of the chat may be asked before a budget is exceeded."""
 
 
@@ -68,7 +68,7 @@ class _LastRequest:
     """The tokens that we estimated."""
     counted: int
     """The tokens that the vendor counted."""
-    cached: bool
+    is_cached: bool
     """Whether the vendor has the request in its cache."""
 
 
@@ -90,7 +90,7 @@ class Account:
 
 def make_bill(chat: LiveChat, model: str) -> Bill:
     """Return the bill for a request of the turn under way."""
-    return Bill(model, find_paying_chat(chat), chat.state.turn, chat.notebook, chat.bounds.asks)
+    return Bill(model, find_paying_chat(chat), chat.state.turn, chat.notebook, chat.bounds.asks_user)
 
 
 def find_paying_chat(chat: LiveChat) -> str:
@@ -118,7 +118,7 @@ class Ledger:
         if last is None or last.model != bill.model or not (last.estimated and last.counted):
             return UsageDelta(tokens, 0)
         tokens = round(tokens * min(max(last.counted / last.estimated, _MIN_SCALE), _MAX_SCALE))
-        is_cached = last.cached and tokens >= last.counted and _now() - last.at < _CACHE_MS
+        is_cached = last.is_cached and tokens >= last.counted and _now() - last.at < _CACHE_MS
         cached = last.counted if is_cached else 0
         return UsageDelta(tokens - cached, 0, cache_read_tokens=cached)
 
@@ -146,7 +146,7 @@ class Ledger:
         """Return the costs that a client shows for a chat. `at` is a time of the day that counts as today, in
         milliseconds since the epoch."""
         live = self._chats.get_live(chat)
-        turn, notebook = (live.paid, live.notebook) if live else ("", "")
+        turn, notebook = (live.last_paid_turn, live.notebook) if live else ("", "")
         return Account(
             await self.sum_costs(CostFilter(chat, turn)) if turn else Total(),
             await self.sum_costs(CostFilter(chat)),

@@ -59,7 +59,7 @@ class ModelCaller:
         Raises: ProviderError; OverBudget before anything is sent.
         """
         if self._current.resolved.limits:
-            await self._budgets.allow(bill, request)
+            await self._budgets.check_request(bill, request)
         has_begun, usage, began_at = False, None, time.time_ns()
         outcome = "stopped"
         try:

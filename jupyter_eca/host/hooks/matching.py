@@ -45,11 +45,11 @@ def _matches_call(matcher: str | Mapping[str, Rule], data: dict[str, Any]) -> bo
     tool_input: Any = data.get("tool_input")
     arguments = cast("dict[str, Any]", tool_input) if isinstance(tool_input, dict) else {}
     return any(
-        _selects(selector, server, tool) and _has_arguments(rule, arguments) for selector, rule in matcher.items()
+        _selects_tool(selector, server, tool) and _has_arguments(rule, arguments) for selector, rule in matcher.items()
     )
 
 
-def _selects(selector: str, server: str, tool: str) -> bool:
+def _selects_tool(selector: str, server: str, tool: str) -> bool:
     """Return whether a selector names this tool: `server`, `server__tool`, or only the name for one of our tools."""
     return selector in {server, f"{server}__{tool}"} or (server == "eca" and selector == tool)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # more than this probably writes without end.
 MAX_BYTES: Final = 1_048_576
 
-_CHUNK: Final = 65_536
+_CHUNK_BYTES: Final = 65_536
 
 TIMED_OUT: Final = "It did not end in {:g} s and was ended."
 TOO_MUCH_OUTPUT: Final = f"It wrote more than {MAX_BYTES // 1_048_576} MiB and was ended."
@@ -45,7 +45,7 @@ class HookRun:
     note: str = ""
     """Why we ended the program, for the user. Empty if it ended by itself."""
 
-    def reply(self, hook: Hook, name: str) -> HookReply:
+    def as_reply(self, hook: Hook, name: str) -> HookReply:
         """Return the reply of the hook. A program that we ended has failed, whatever it has written."""
         error = "\n".join(part for part in (self.error.strip(), self.note) if part)
         return HookReply(name, 1 if self.note else self.status, self.output, error, hook.visible)
@@ -101,7 +101,7 @@ class _BoundedReader:
         self.is_full = False
 
     async def read(self, stream: asyncio.StreamReader) -> None:
-        while data := await stream.read(_CHUNK):
+        while data := await stream.read(_CHUNK_BYTES):
             self._bytes += data[: MAX_BYTES - len(self._bytes)]
             if len(self._bytes) >= MAX_BYTES and not self.is_full:
                 self.is_full = True

@@ -78,13 +78,13 @@ class Hooks:
         # The configuration, and the hooks of it whose first failure was shown.
         self._reported: tuple[object, set[str]] = None, set()
         self._reported_status: dict[str, dict[str, Any]] = {}
-        self.started: dict[str, str] = {}
+        self.chat_start_texts: dict[str, str] = {}
         """The texts that `chatStart` hooks add to the system prompt, by chat. It has each chat that had a prompt since
         the server started."""
         self.parents: dict[str, str] = {}
         """The parent chat, by the subagent's chat."""
 
-    def has(self, type: HookType) -> bool:
+    def has_hooks(self, type: HookType) -> bool:
         """Return whether there are hooks of a type."""
         return any(hook.type is type for hook in self._current.resolved.hooks)
 
@@ -93,15 +93,15 @@ class Hooks:
         for rejected in self._current.resolved.rejected_hooks:
             self._subscribers.warn(rejected.message)
 
-    def sections(self, chat: str) -> tuple[Section, ...]:
+    def list_sections(self, chat: str) -> tuple[Section, ...]:
         """Return the section of a chat's system prompt that hooks add, if they add any."""
-        text = self.started.get(chat, "")
+        text = self.chat_start_texts.get(chat, "")
         return (Section(HOOKS_SECTION, text),) if text else ()
 
     def forget(self, chat: LiveChat) -> None:
         """Forget a chat that was deleted, and queue its `chatEnd` hooks."""
         self.queue(HookType.CHAT_END, self.describe_chat(chat))
-        for known in (self.started, self.parents, self._reported_status):
+        for known in (self.chat_start_texts, self.parents, self._reported_status):
             known.pop(chat.state.id, None)
 
     # -- in the background
@@ -123,13 +123,13 @@ class Hooks:
 
     def queue(self, type: HookType, data: dict[str, Any]) -> None:
         """Run the hooks of an event in the background, after those of earlier events. Nothing waits for them."""
-        if self.has(type):
+        if self.has_hooks(type):
             with suppress(asyncio.QueueFull):
                 self._background.put_nowait((type, data))
 
     def notify_status(self, chat: LiveChat) -> None:
         """Queue the `chatStatusChanged` hooks if the status has changed. Called after each input to a chat."""
-        if not self.has(HookType.CHAT_STATUS_CHANGED):
+        if not self.has_hooks(HookType.CHAT_STATUS_CHANGED):
             return
         calls = {status: [call.id for call in chat.state.calls if call.status is status] for status in ToolCallStatus}
         report = {
@@ -199,7 +199,7 @@ class Hooks:
         reply = HookReply(name, 1, error=_ENDED_WITH_TURN, visible=hook.visible)
         try:
             run = await hooks.run(hook, action, input, self._current.workspace.files.roots[0])
-            reply = run.reply(hook, name)
+            reply = run.as_reply(hook, name)
         finally:
             if show_block:
                 show_block(_make_finished_block(id, reply, data.get("tool_call_id")))

@@ -51,7 +51,7 @@ _ASK_TOOL: Final = "eca__ask_user"
 
 
 @dataclass(frozen=True, slots=True)
-class BeforeRequest:
+class PromptChanges:
     """What hooks change in a prompt before the model is called."""
 
     context: str = ""
@@ -75,25 +75,25 @@ class TurnHooks:
         `chatStart`, and `subagentPostRequest` after `postRequest`."""
         self._hooks.parents[chat] = parent
 
-    async def before_request(self, chat: LiveChat, *, command: bool) -> BeforeRequest | None:
+    async def run_before_request(self, chat: LiveChat, *, is_command: bool) -> PromptChanges | None:
         """Run the hooks before a prompt is sent. Return what they change, None if they ended the turn.
 
         Before the first prompt of a chat since the server started, the hooks `chatStart` or `subagentStart` run too.
-        With `command` the model gets the text of a command, which hooks do not replace.
+        With `is_command` the model gets the text of a command, which hooks do not replace.
         """
         if chat.replay is not None or (prompt := chat.prompt) is None:
-            return BeforeRequest()
+            return PromptChanges()
         self._hooks.warn_of_rejected()
         setup, id = None, chat.state.id
-        if id not in self._hooks.started:
+        if id not in self._hooks.chat_start_texts:
             parent = self._hooks.parents.get(id)
             type = HookType.SUBAGENT_START if parent else HookType.CHAT_START
             more = {"parent_chat_id": parent} if parent else {"resumed": len(chat.state.history) > 1}
             effects = await self._fire(chat, type, more)
             if self._end_if_stopped(chat, effects):
                 return None
-            text = self._hooks.started[id] = effects.context.strip()
-            if text and not (chat.pinned and chat.pinned.has(HOOKS_SECTION)):
+            text = self._hooks.chat_start_texts[id] = effects.context.strip()
+            if text and not (chat.pinned_prompt and chat.pinned_prompt.has(HOOKS_SECTION)):
                 setup = replace(chat.state.setup, system=f"{chat.state.setup.system}\n\n{text}")
         effects = await self._fire(chat, HookType.PRE_REQUEST, {"prompt": prompt.message})
         if self._end_if_stopped(chat, effects):
@@ -103,10 +103,10 @@ class TurnHooks:
             text = HOOK_BLOCKED.format(name=by.hook, why=why)
             self._chats.feed(chat, inputs.CommandEnded(now(), text, failed=True, withdrawn=True), late=True)
             return None
-        return BeforeRequest(effects.context, None if command else effects.new_prompt, setup)
+        return PromptChanges(effects.context, None if is_command else effects.new_prompt, setup)
 
-    async def before_calls(self, chat: LiveChat) -> Mapping[str, CallAdjustment] | None:
-        """Run the hooks before the tool calls of the model's last reply. Return what they make of each call, by the
+    async def run_before_calls(self, chat: LiveChat) -> Mapping[str, CallAdjustment] | None:
+        """Run the hooks before the tool calls of the model's last reply. Return their changes to each call, by the
         call's id. None if they ended the turn."""
         adjusted: dict[str, CallAdjustment] = {}
         for call in chat.state.calls:
@@ -121,11 +121,11 @@ class TurnHooks:
             adjusted[call.id] = _adjust(effects, arguments)
         return adjusted
 
-    async def before_direct_call(
+    async def run_before_direct_call(
         self, chat: LiveChat, setup: Setup, call: ToolCall, spec: ToolSpec, arguments: dict[str, Any]
     ) -> tuple[CallAdjustment, tuple[Content, ...]]:
         """Run the hooks before a tool call that no model made (see `host.turn.direct_calls`), for which no turn exists
-        yet. Return what they make of the call, and the content to show when its turn has begun."""
+        yet. Return their changes to the call, and the content to show when its turn has begun."""
         shown: list[Content] = []
         preview = await self._find_preview(chat, spec, arguments)
         data = self._hooks.describe_chat(chat) | _describe_request(
@@ -137,17 +137,17 @@ class TurnHooks:
             return CallAdjustment(decision=Decision.DENY), tuple(shown)
         return _adjust(effects, arguments), tuple(shown)
 
-    async def before_outside_call(
+    async def run_before_outside_call(
         self, chat: LiveChat, id: str, spec: ToolSpec, arguments: dict[str, Any]
     ) -> CallAdjustment:
-        """Run the hooks before a tool call that an outside agent makes. Return what they make of it."""
+        """Run the hooks before a tool call that an outside agent makes. Return their changes to it."""
         call = ToolCall(id, spec.name, spec)
-        adjusted, contents = await self.before_direct_call(chat, chat.state.setup, call, spec, arguments)
+        adjusted, contents = await self.run_before_direct_call(chat, chat.state.setup, call, spec, arguments)
         for content in contents:
             self._show(chat, content)
         return adjusted
 
-    async def after_call(self, chat: LiveChat, effect: RunTool, result: ToolResult) -> tuple[ToolResult, bool]:
+    async def run_after_call(self, chat: LiveChat, effect: RunTool, result: ToolResult) -> tuple[ToolResult, bool]:
         """Run the hooks after a tool call. Return the result with their changes, and whether they end the turn.
 
         They do not run for a call that the user has stopped, nor if the user has interrupted its code.
@@ -170,18 +170,18 @@ class TurnHooks:
     async def _find_preview(
         self, chat: LiveChat, tool: ToolSpec, arguments: Mapping[str, Any]
     ) -> FileChangeDetails | None:
-        """Return the change that a call carries out by the id of its preview, so that hooks see what it does; None for
-        a call that says what it does itself."""
+        """Return the change that a call carries out, if its arguments only name the id of an earlier preview of the
+        change. So hooks see what the call does. None for all other calls."""
         id = arguments.get("preview")
         if not tool.parts or not isinstance(id, str):
             return None
         return await ChatPreviews(chat.state.id, self._store).find(id.strip())
 
-    async def after_request(self, chat: LiveChat) -> str:
+    async def run_after_request(self, chat: LiveChat) -> str:
         """Run the hooks after the model's answer. Return the prompt with which they start another turn, "" for none."""
         if chat.replay is not None or (prompt := chat.prompt) is None or chat.state.local:
             return ""
-        number, last = prompt.follow_up, chat.state.history[-1:]
+        number, last = prompt.follow_up_count, chat.state.history[-1:]
         response = last[0].text if last and last[0].role == "assistant" else ""
         more: dict[str, Any] = {"response": response, "follow_up_active": number > 0}
         follow_ups: list[str] = []
@@ -200,8 +200,8 @@ class TurnHooks:
             return ""
         return text
 
-    async def before_compaction(self, chat: LiveChat, number: int) -> bool:
-        """Run the hooks before the conversation is summarized. Return whether the model is still to be called: False if
+    async def run_before_compaction(self, chat: LiveChat, number: int) -> bool:
+        """Run the hooks before the conversation is summarized. Return whether the model is called next: False if
         they blocked the summary or ended the turn, True if no summary is due."""
         summary = chat.state.summary_under_way
         if summary is None:
@@ -214,7 +214,7 @@ class TurnHooks:
             self._chats.feed(chat, inputs.ModelFailed(now(), number, HOOK_KEEPS.format(name=effects.blocked_by.hook)))
         return effects.blocked_by is None
 
-    async def after_compaction(self, chat: LiveChat, number: int) -> bool:
+    async def run_after_compaction(self, chat: LiveChat, number: int) -> bool:
         """Run the hooks after the conversation was summarized. Return whether they end the turn. Text that they add
         becomes a part of the summary."""
         if chat.state.summary_under_way is None or not (text := chat.state.summary_under_way.text.strip()):
@@ -227,11 +227,13 @@ class TurnHooks:
             self._show(chat, _explain_stop(effects))
         return effects.stopped_by is not None
 
-    async def _fire(self, chat: LiveChat, type: HookType, more: dict[str, Any]) -> HookEffects:
-        """Run the hooks of an event in a turn. `more` is added to the input that describes the chat."""
-        if not self._hooks.has(type):
+    async def _fire(self, chat: LiveChat, type: HookType, event_fields: dict[str, Any]) -> HookEffects:
+        """Run the hooks of an event in a turn. `event_fields` are added to the input that describes the chat."""
+        if not self._hooks.has_hooks(type):
             return HookEffects()
-        return await self._hooks.fire(type, {**self._hooks.describe_chat(chat), **more}, partial(self._show, chat))
+        return await self._hooks.fire(
+            type, {**self._hooks.describe_chat(chat), **event_fields}, partial(self._show, chat)
+        )
 
     def _show(self, chat: LiveChat, content: Content) -> None:
         """Show content of a hook in the chat."""
@@ -260,8 +262,7 @@ def _explain_stop(effects: HookEffects) -> TextContent:
 def _describe_call(
     tool: ToolSpec, call: str, arguments: dict[str, Any], preview: FileChangeDetails | None
 ) -> dict[str, Any]:
-    """Return the fields of a hook's input that describe a tool call. `preview` is the change that it carries out by the
-    id of a preview."""
+    """Return the fields of a hook's input that describe a tool call. `preview` is the result of `_find_preview`."""
     name = tool.name.removeprefix(f"{tool.server}__")
     data = {"server": tool.server, "tool_name": name, "tool_input": arguments, "tool_call_id": call}
     parts = [
@@ -285,6 +286,6 @@ def _describe_request(
 
 
 def _adjust(effects: HookEffects, arguments: dict[str, Any]) -> CallAdjustment:
-    """Return what the hooks make of a call with these arguments."""
+    """Return the changes of the hooks to a call with these arguments."""
     changed = None if effects.new_arguments is None else {**arguments, **effects.new_arguments}
     return CallAdjustment(changed, effects.decision, effects.denial_reason)

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
 
 # The tables with rows about a chat that `chat.json` has, by their names there.
-_OF_CHAT: Final = {
+_CHAT_TABLES: Final = {
     "system_prompts": "systemPrompt",
     "notes": "notesOfClients",
     "asked_in": "notebooks",
@@ -78,23 +78,23 @@ class _Archive:
         self._file = file
         self._entries: list[dict[str, Any]] = []
 
-    def add(self, path: str, what: str, data: bytes) -> None:
+    def add(self, path: str, description: str, data: bytes) -> None:
         """Add a file. If it is text, secrets in it are replaced."""
         with suppress(UnicodeDecodeError):
             data = redaction.redact_keys(data.decode()).encode()
         self._write(path, data)
-        self._entries.append({"path": path, "what": what, "bytes": len(data)})
+        self._entries.append({"path": path, "what": description, "bytes": len(data)})
 
-    def add_json(self, path: str, what: str, value: Any) -> None:
+    def add_json(self, path: str, description: str, value: Any) -> None:
         """Add a JSON file. Secrets in its texts are replaced before they are encoded."""
         clean = redaction.redact_json(value, redaction.redact_keys)
-        self.add_clean_json(path, what, clean)
+        self.add_clean_json(path, description, clean)
 
-    def add_clean_json(self, path: str, what: str, value: Any) -> None:
+    def add_clean_json(self, path: str, description: str, value: Any) -> None:
         """Add a JSON file of which the caller has replaced the secrets."""
         data = _dump(value)
         self._write(path, data)
-        self._entries.append({"path": path, "what": what, "bytes": len(data)})
+        self._entries.append({"path": path, "what": description, "bytes": len(data)})
 
     def finish(self, scope: str, counts: dict[str, int]) -> None:
         """Add the manifest."""
@@ -117,7 +117,7 @@ class _Archive:
 
 
 def write_archive(target: Path, scope: str, rows: KeptRows, files: KeptFiles) -> dict[str, int]:
-    """Write an archive to a new file, which only the user can read. Return what is in it, counted by what it is.
+    """Write an archive to a new file, which only the user can read. Return how many items of each kind it has.
     `scope` says in words what is exported.
 
     Raises: ConfigError when there is such a file, or it cannot be written.
@@ -139,14 +139,14 @@ def write_archive(target: Path, scope: str, rows: KeptRows, files: KeptFiles) ->
 
 
 def _fill(archive: _Archive, scope: str, rows: KeptRows, files: KeptFiles) -> dict[str, int]:
-    """Add all files of the scope. Return what there is, counted by what it is."""
+    """Add all files of the scope. Return how many items of each kind there are."""
     chats = rows.list_chats()
     counts = rows.count() | files.count(row.id for row in chats)
     width = max(2, len(str(len(chats))))
     for number, row in enumerate(chats, 1):
         name = PurePath(make_file_name(row.title or "chat")).stem
         _add_chat(archive, f"chats/{number:0{width}}-{name}", row, rows, files)
-    _add_rest(archive, chats, rows, files)
+    _add_user_data(archive, chats, rows, files)
     archive.finish(scope, counts)
     return counts
 
@@ -154,12 +154,12 @@ def _fill(archive: _Archive, scope: str, rows: KeptRows, files: KeptFiles) -> di
 def _add_chat(archive: _Archive, folder: str, row: ChatRow, rows: KeptRows, files: KeptFiles) -> None:
     """Add the folder of one chat."""
     title = row.title or "Chat"
-    about = asdict(row) | {name: found for table, name in _OF_CHAT.items() if (found := rows.read(table, row.id))}
+    about = asdict(row) | {name: found for table, name in _CHAT_TABLES.items() if (found := rows.read(table, row.id))}
     archive.add_json(f"{folder}/chat.json", f"The chat {title!r}: what it was run with, and rows about it", about)
     try:
         events = list(_join_pieces(rows.read_events(row.id)))
     except ValueError:
-        # An event of another version, or a damaged one, must not keep the user from all the others.
+        # The user must get all other events, even if one is damaged or from another version.
         what = "Its events as they are stored: one of them cannot be read, so there is no chat.md"
         archive.add_json(f"{folder}/events.json", what, rows.read("events", row.id))
     else:
@@ -184,13 +184,16 @@ def _add_chat(archive: _Archive, folder: str, row: ChatRow, rows: KeptRows, file
         archive.add(f"{folder}/outputs/{file.name}", "An output that was too long for the model", file.read_bytes())
 
 
-def _add_rest(archive: _Archive, chats: list[ChatRow], rows: KeptRows, files: KeptFiles) -> None:
+def _add_user_data(archive: _Archive, chats: list[ChatRow], rows: KeptRows, files: KeptFiles) -> None:
     """Add what belongs to no single chat."""
     lists = {
         "usage.json": ("The tokens and the costs of requests of chats that were deleted", rows.read("spending", "")),
         "choices.json": ("What was chosen for new chats", rows.read("choices")),
-        "notes.json": ("Notes of clients and links to notebooks, of chats without a question", _read_early(rows)),
-        "trusted-folders.json": ("The folders whose settings are trusted, with digests", files.list_trusted()),
+        "notes.json": (
+            "Notes of clients and links to notebooks, of chats without a question",
+            _read_rows_without_question(rows),
+        ),
+        "trusted-folders.json": ("The folders whose settings are trusted, with digests", files.list_trusted_folders()),
         "trusted-answers.json": ("Digests of locked answers that are trusted", [f.name for f in files.list_locks()]),
         "sign-ins.json": ("Whose keys are stored, without the keys", files.list_sign_ins()),
     }
@@ -203,14 +206,14 @@ def _add_rest(archive: _Archive, chats: list[ChatRow], rows: KeptRows, files: Ke
         archive.add(f"user/rules/{place}", f"Rules for the assistant, from {file}", file.read_bytes())
 
 
-def _read_early(rows: KeptRows) -> list[dict[str, Any]]:
+def _read_rows_without_question(rows: KeptRows) -> list[dict[str, Any]]:
     """Return the rows about chats in which nothing was asked yet."""
     return [*rows.read("notes", ""), *rows.read("asked_in", "")]
 
 
 def _join_pieces(events: Iterable[Event]) -> Iterator[Event]:
     """Yield the events with the pieces of a text joined, so that no secret is hidden by a cut in it."""
-    for _, group in groupby(merge_pieces(events), key=_get_call):
+    for _, group in groupby(merge_pieces(events), key=_get_group_key):
         pieces = list(group)
         first, last = pieces[0].content, pieces[-1]
         if len(pieces) == 1 or not isinstance(first, ToolCallPrepareContent):
@@ -220,7 +223,7 @@ def _join_pieces(events: Iterable[Event]) -> Iterator[Event]:
         yield last.model_copy(update={"content": first.model_copy(update={"arguments_text": text})})
 
 
-def _get_call(event: Event) -> object:
+def _get_group_key(event: Event) -> object:
     """Return a key that is equal for neighbouring pieces of the arguments of one call."""
     content = event.content
     return (event.turn, content.id) if isinstance(content, ToolCallPrepareContent) else object()
@@ -264,9 +267,9 @@ def _list_approvals(events: Iterable[Event]) -> Iterator[dict[str, Any]]:
 
 def _dump(value: Any) -> bytes:
     """Return a value as readable JSON."""
-    return json.dumps(value, ensure_ascii=False, indent=1, default=_encode).encode("utf-8", "replace") + b"\n"
+    return json.dumps(value, ensure_ascii=False, indent=1, default=_encode_unknown).encode("utf-8", "replace") + b"\n"
 
 
-def _encode(value: object) -> str:
-    """Return a value that JSON does not know. Only bytes of a row can be one, if it comes from another version."""
+def _encode_unknown(value: object) -> str:
+    """Return the text of a value that JSON has no type for: bytes in a row that another version has written."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -34,22 +34,23 @@ class KeptFiles:
     database: Path
     """The database of chats, beside which the files are."""
     scope: DataScope
+    """Whose files they are: those of a chat, a workspace or the user."""
 
     @property
-    def _places(self) -> DataFolder:
+    def _data_folder(self) -> DataFolder:
         return DataFolder(self.database)
 
     def list_outputs(self, chat: str) -> list[Path]:
         """Return the files with the outputs of a chat that were too long for the model."""
-        return ToolOutputs(self._places.outputs).list_files(chat)
+        return ToolOutputs(self._data_folder.outputs).list_files(chat)
 
     def list_tool_lists(self) -> list[Path]:
         """Return the files with what MCP servers offered."""
-        return self._list_in(self._places.tool_lists)
+        return self._list_in(self._data_folder.tool_lists)
 
     def list_locks(self) -> list[Path]:
         """Return the marks of locked answers that the user trusts. Their names are digests, and they are empty."""
-        return self._list_in(self._places.locks)
+        return self._list_in(self._data_folder.locks)
 
     def list_other_databases(self) -> list[Path]:
         """Return the databases beside the real one: kept damaged ones, and those that took the place of one of
@@ -57,7 +58,7 @@ class KeptFiles:
         names = (f"{self.database.stem}.damaged-*", f"{self.database.stem}.version-*")
         return sorted(path for name in names for path in self.database.parent.glob(name) if path.is_file())
 
-    def list_trusted(self) -> dict[str, list[str]]:
+    def list_trusted_folders(self) -> dict[str, list[str]]:
         """Return the digests of the settings that the user trusts, by folder."""
         entries = open_trusted_folders(self.database).list_stored()
         match self.scope:
@@ -87,14 +88,14 @@ class KeptFiles:
                     yield file, f"{place}/{file.relative_to(root).as_posix().removeprefix('.eca/')}"
 
     def count(self, chats: Iterable[str]) -> dict[str, int]:
-        """Return how many files and entries `delete` deletes, by what they are."""
+        """Return how many files and entries of each kind `delete` deletes."""
         outputs = sum(len(self.list_outputs(chat)) for chat in chats)
         if isinstance(self.scope, UserScope):
-            outputs = len(self._list_in(self._places.outputs, "*/*"))
+            outputs = len(self._list_in(self._data_folder.outputs, "*/*"))
         counts = {
             "long outputs of tools": outputs,
             "other files of chats": len(self.list_other_databases()) if isinstance(self.scope, UserScope) else 0,
-            "trusted folders": len(self.list_trusted()),
+            "trusted folders": len(self.list_trusted_folders()),
             "lists of the tools of servers": len(self.list_tool_lists()),
             "trusted locked answers": len(self.list_locks()),
             "sign-ins and keys": len(self.list_sign_ins()),
@@ -103,9 +104,9 @@ class KeptFiles:
 
     def delete(self, chats: Iterable[str]) -> None:
         """Delete the files and entries of the scope. `chats` are the ids of its chats. Raises: OSError."""
-        ToolOutputs(self._places.outputs).purge(None if isinstance(self.scope, UserScope) else chats)
+        ToolOutputs(self._data_folder.outputs).purge(None if isinstance(self.scope, UserScope) else chats)
         trusted = open_trusted_folders(self.database)
-        for folder in self.list_trusted():
+        for folder in self.list_trusted_folders():
             trusted.remove(folder)
         if isinstance(self.scope, UserScope):
             keys = open_key_store(self.database)
@@ -113,7 +114,7 @@ class KeptFiles:
                 keys.forget(name)
             for path in self.list_other_databases():
                 path.unlink()
-            for folder in (self._places.tool_lists, self._places.locks):
+            for folder in (self._data_folder.tool_lists, self._data_folder.locks):
                 if folder.exists():
                     shutil.rmtree(folder)
 

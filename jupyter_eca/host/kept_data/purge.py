@@ -11,12 +11,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import BusyError, ConfigError
-from jupyter_eca.host.store.kept_rows import open_rows_alone
+from jupyter_eca.host.store.kept_rows import open_rows_exclusively
 from jupyter_eca.redaction import redact_arguments
 from jupyter_eca.workspace.jobs.process_records import end_orphans
 
-# The characters of a command that an error shows.
-_MAX_COMMAND: Final = 100
+# The most characters of a command that an error shows.
+_MAX_COMMAND_CHARS: Final = 100
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from jupyter_eca.host.kept_data.kept_files import KeptFiles
 
 
-def count_alone(files: KeptFiles) -> dict[str, int]:
-    """Return what would be deleted, counted by what it is.
+def count_for_purge(files: KeptFiles) -> dict[str, int]:
+    """Return how many items of each kind would be deleted. No other program may have the database open.
 
     Raises: BusyError, with the programs that have the database open; ConfigError.
     """
     try:
-        with open_rows_alone(files.database, files.scope) as rows:
+        with open_rows_exclusively(files.database, files.scope) as rows:
             return rows.count() | files.count(row.id for row in rows.list_chats())
     except BusyError as error:
-        raise BusyError(_describe_users(files.database)) from error
+        raise BusyError(_describe_programs(files.database)) from error
 
 
 def purge(files: KeptFiles, counts: dict[str, int]) -> None:
-    """Delete what belongs to the scope, and write the database anew without it. `counts` are what the user has agreed
+    """Delete what belongs to the scope, and rewrite the database without it. `counts` are what the user has agreed
     to delete.
 
-    Raises: BusyError when there is something else now, or another program has the database open: nothing is deleted
-    then. ConfigError when the database or a file cannot be written.
+    Raises: BusyError when there is more or less to delete now, or another program has the database open: nothing is
+    deleted then. ConfigError when the database or a file cannot be written.
     """
     try:
-        with open_rows_alone(files.database, files.scope) as rows:
+        with open_rows_exclusively(files.database, files.scope) as rows:
             chats = [row.id for row in rows.list_chats()]
             if rows.count() | files.count(chats) != counts:
                 raise BusyError("Nothing was deleted: there is something else now. Start again.")
@@ -60,19 +60,19 @@ def purge(files: KeptFiles, counts: dict[str, int]) -> None:
             rows.delete()
             rows.compact()
     except BusyError as error:
-        raise BusyError(_describe_users(files.database) if error.__cause__ else str(error)) from error
+        raise BusyError(_describe_programs(files.database) if error.__cause__ else str(error)) from error
 
 
-def _describe_users(database: Path) -> str:
+def _describe_programs(database: Path) -> str:
     """Return which programs have the database open, and what to do about it."""
-    users = ", ".join(_find_users(database)) or "another program"
+    users = ", ".join(_find_programs(database)) or "another program"
     return (
         f"Nothing was deleted: {database} is open in {users}. It would write the chats again. End it (Jupyter, an "
         "editor or a kernel), then purge again."
     )
 
 
-def _find_users(database: Path) -> list[str]:
+def _find_programs(database: Path) -> list[str]:
     """Return the other processes of this user that have the database open, in words."""
     import psutil
 
@@ -81,6 +81,6 @@ def _find_users(database: Path) -> list[str]:
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             if any(opened.path == path for opened in process.open_files()) and process.pid != psutil.Process().pid:
-                command = " ".join(redact_arguments(process.cmdline()))[:_MAX_COMMAND]
+                command = " ".join(redact_arguments(process.cmdline()))[:_MAX_COMMAND_CHARS]
                 found.append(f"`{command or process.name()}` (process {process.pid})")
     return found

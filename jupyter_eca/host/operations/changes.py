@@ -1,6 +1,6 @@
 """Lists what turns have changed in files and cells, and keeps or reverts these changes at the user's request.
 
-Before a turn changes a file or a cell, it is kept as it was: that is a checkpoint. A change *stands* if it was not
+Before a turn changes a file or a cell, its content is kept in a checkpoint. A change *stands* if it was not
 reverted, or if the user has undone its revert. A change of an item (a file or a cell) has the id `TURN:KEY`, or `:KEY`
 for the changes of all turns to this item. `KEY` is a digest of the path and the cell.
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 # The characters of the longest text that is shown. A longer text is data, whose diff nobody reads and which takes long
 # to make.
-MAX_SHOWN = 300_000
+MAX_SHOWN_CHARS = 300_000
 
 
 class ChangedItem(NamedTuple):
@@ -65,7 +65,7 @@ class ChangedItem(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The part of the change's id that stands for this item."""
+        """The part of the change's id that identifies this item."""
         return hashlib.sha256(f"{self.path}\0{self.cell}".encode()).hexdigest()[:12]
 
 
@@ -129,7 +129,7 @@ class _NotebookReader:
         if path not in self.documents:
             try:
                 if self.notebooks is None:
-                    raise ToolError(cells.NOBODY)
+                    raise ToolError(cells.NOBODY_HAS_IT_OPEN)
                 self.documents[path] = await self.notebooks.read(path)
             except ToolError as error:
                 self.documents[path] = str(error)
@@ -177,7 +177,9 @@ class Changes:
         Return the reverted changes, and those that were left alone. Raises: BusyError, UnknownChat.
         """
         found = await run_to_end(
-            _Revert(self._services, self._chats, self._turns, chat, await self._read_history(chat)).run(tuple(ids))
+            _RevertRequest(self._services, self._chats, self._turns, chat, await self._read_history(chat)).run(
+                tuple(ids)
+            )
         )
         self._notify(chat)
         return found
@@ -204,12 +206,12 @@ class Changes:
             up_to = history.turns[: history.turns.index(turns[-1]) + 1]
             if not item.cell:
                 undecided = {row.turn for row in history.files[item.path] if row.turn in up_to and row.decided is None}
-                await checkpoints.decide_file(chat, item.path, undecided, ChangeDecision.KEPT)
+                await checkpoints.record_file_decision(chat, item.path, undecided, ChangeDecision.KEPT)
                 continue
             changes = history.list_cell_changes(item)
             undecided_changes = [change for change in changes if change.turn in up_to and change.decision is None]
             if undecided_changes:
-                await checkpoints.decide_cell(undecided_changes, ChangeDecision.KEPT)
+                await checkpoints.record_cell_decision(undecided_changes, ChangeDecision.KEPT)
 
     async def _list_changes(
         self, history: ChatCheckpoints, reader: _NotebookReader, label: str, turns: Collection[str]
@@ -241,19 +243,19 @@ class _ChangeKey(NamedTuple):
 
 def _describe_file(rows: Sequence[Checkpoint], files: Files, change_key: _ChangeKey) -> ChangedFile | None:
     """Describe the change of a file. None if none of the changes stands. `rows` are all checkpoints of the file."""
-    review = file_restore.review_file(rows, change_key.turns, files)
+    review = file_restore.find_standing_changes(rows, change_key.turns, files)
     if review is None:
         return None
     path = file_restore.display_path(change_key.item.path, files)
     return ChangedFile(
         id=change_key.id,
         number=change_key.number,
-        turn=review.rows[-1].turn,
+        turn=review.checkpoints[-1].turn,
         path=path,
         text=_describe_text(path, *map(_decode, (review.before, review.after))),
-        refused=review.refused or None,
-        settled=all(row.review.is_settled for row in review.rows) or None,
-        made_although_refused=any(row.review is ReviewState.REFUSED for row in review.rows) or None,
+        refused=review.obstacle or None,
+        settled=all(row.review.is_settled for row in review.checkpoints) or None,
+        made_although_refused=any(row.review is ReviewState.REFUSED for row in review.checkpoints) or None,
         kind=review.kind,
     )
 
@@ -286,9 +288,11 @@ def _describe_cell(
     )
 
 
-def _describe_text(path: str, before: str | _NotShown | None, after: str | _NotShown | None) -> ChangedText | None:
+def _describe_text(
+    path: str, before: str | _HiddenContent | None, after: str | _HiddenContent | None
+) -> ChangedText | None:
     """Return a text before and after a change, with the diff. None if one of them is not shown."""
-    if isinstance(before, _NotShown) or isinstance(after, _NotShown):
+    if isinstance(before, _HiddenContent) or isinstance(after, _HiddenContent):
         return None
     diff = text_file.describe_change(path, before, after or "")
     return ChangedText(
@@ -296,24 +300,24 @@ def _describe_text(path: str, before: str | _NotShown | None, after: str | _NotS
     )
 
 
-class _NotShown:
-    """Stands for a content that is no text, or too long to show."""
+class _HiddenContent:
+    """Takes the place of a content that is not shown, because it is no text or too long."""
 
 
-def _decode(content: bytes | None) -> str | _NotShown | None:
+def _decode(content: bytes | None) -> str | _HiddenContent | None:
     """Return the text of a file, None for no file."""
     if content is None:
         return None
     try:
-        return content.decode("utf-8") if len(content) <= MAX_SHOWN and b"\0" not in content else _NotShown()
+        return content.decode("utf-8") if len(content) <= MAX_SHOWN_CHARS and b"\0" not in content else _HiddenContent()
     except UnicodeDecodeError:
-        return _NotShown()
+        return _HiddenContent()
 
 
 # -- reverting changes
 
 
-class _Revert:
+class _RevertRequest:
     """Reverts the changes of one request. All changes in a notebook are one edit, which the user can undo in one
     step."""
 
@@ -331,7 +335,7 @@ class _Revert:
     async def run(self, ids: Sequence[str]) -> tuple[tuple[ChangeReverted, ...], tuple[ChangeLeft, ...]]:
         """Revert these changes. See `Changes.revert`."""
         live = await self._chats.load(self._chat, must_exist=True)
-        with live.hold(commanded=True):
+        with live.hold(during_command=True):
             named = self._history.find_items(ids)
             wanted: dict[ChangedItem, set[str]] = {}
             for item, turns in named.values():
@@ -379,7 +383,7 @@ class _Revert:
                     self._left[ChangedItem(path, cell)] = (result.label, result.why)
                 else:
                     self._done[ChangedItem(path, cell)] = result.label
-                    await self._services.checkpoints.decide_cell(result.changes, ChangeDecision.REVERTED)
+                    await self._services.checkpoints.record_cell_decision(result.changes, ChangeDecision.REVERTED)
 
     async def _revert_files(self, wanted: Mapping[str, Collection[str]]) -> None:
         """Revert changes in files. `wanted` are the turns to revert, by path."""
@@ -389,7 +393,7 @@ class _Revert:
         for path in restored.done:
             self._done[ChangedItem(path)] = file_restore.display_path(path, files)
             turns = {row.turn for row in chosen[path]}
-            await self._services.checkpoints.decide_file(self._chat, path, turns, ChangeDecision.REVERTED)
+            await self._services.checkpoints.record_file_decision(self._chat, path, turns, ChangeDecision.REVERTED)
         for path, why in {**refused, **restored.skipped}.items():
             self._left[ChangedItem(path)] = (file_restore.display_path(path, files), why)
 

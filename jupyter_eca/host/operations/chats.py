@@ -52,7 +52,7 @@ _EXPIRED: Final = "That place of the chat is gone. Open the chat again."
 
 
 class CursorExpired(LocalError):
-    """The event of a cursor was deleted."""
+    """The event that a cursor names was deleted."""
 
 
 class ChatOperations:
@@ -90,7 +90,7 @@ class ChatOperations:
             raise CursorExpired(_EXPIRED)
         if after is not None and row is not None and not row.is_intact_up_to(after):
             raise CursorExpired("The chat was rolled back since then. Open it again.")
-        return make_page(merge_between(events, before, after), limit, before, after)
+        return make_page(merge_between_cursors(events, before, after), limit, before, after)
 
     async def _check_known(self, id: str) -> None:
         """Check that a chat exists. Load it into memory only if its state may matter, because it may be long."""
@@ -109,15 +109,15 @@ class ChatOperations:
         while True:
             window = await self._services.store.do(partial(_read_window, id, count, before))
             merged = merge_pieces(window.events)
-            if window.earlier == 0 or len(merged) >= limit:
+            if window.earlier_count == 0 or len(merged) >= limit:
                 break
             count *= 2
         page = make_page(merged, limit)
         first, last = (page.events[0].seq, page.events[-1].seq) if page.events else (None, None)
         return replace(
             page,
-            total=window.total,
-            before=page.before or (first if window.earlier else None),
+            total=window.total_count,
+            before=page.before or (first if window.earlier_count else None),
             after=None if before is None else last,
             summary=window.summary,
         )
@@ -149,19 +149,19 @@ class ChatOperations:
         delete the `messages` since, or both."""
         await run_to_end(self._rollback(id, content_id, messages=messages, files=files))
 
-    async def fork(self, id: str, content_id: str, new: str) -> None:
-        """Copy a chat up to the end of the turn of a user's message to the new chat `new`. The old chat shows a remark
-        about it."""
-        await run_to_end(self._fork(id, content_id, new))
+    async def fork(self, id: str, content_id: str, new_id: str) -> None:
+        """Copy a chat up to the end of the turn of a user's message to the new chat `new_id`. The old chat shows a
+        remark about it."""
+        await run_to_end(self._fork(id, content_id, new_id))
 
-    async def copy(self, id: str, turn: str, new: str) -> None:
-        """Copy a chat up to the end of a turn to the new chat `new`, with the same title and without a remark. Raises:
-        LocalError when there is no such turn."""
-        await run_to_end(self._copy(id, turn, new))
+    async def copy(self, id: str, turn: str, new_id: str) -> None:
+        """Copy a chat up to the end of a turn to the new chat `new_id`, with the same title and without a remark.
+        Raises: LocalError when there is no such turn."""
+        await run_to_end(self._copy(id, turn, new_id))
 
-    async def keep(self, id: str, turns: Collection[str]) -> None:
+    async def delete_other_turns(self, id: str, turns: Collection[str]) -> None:
         """Delete all turns of a chat but these. Files stay as they are."""
-        await run_to_end(self._keep(id, turns))
+        await run_to_end(self._delete_other_turns(id, turns))
 
     async def flag(self, id: str, content_id: str, text: str) -> None:
         """Set a flag on a user's message."""
@@ -201,7 +201,7 @@ class ChatOperations:
         if live is None and row is not None and row.workspace != self._services.store.workspace:
             return  # a chat of another workspace is not deleted from here
         if live is not None:
-            live.held = True
+            live.is_held = True
             self._turns.stop(id)
             await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         elif row is not None:
@@ -243,7 +243,7 @@ class ChatOperations:
             elif report:
                 self._chats.add_fact(chat, TextContent(text=report))
 
-    async def _keep(self, id: str, turns: Collection[str]) -> None:
+    async def _delete_other_turns(self, id: str, turns: Collection[str]) -> None:
         async with self._hold_idle(id) as (chat, events):
             deleted_turns = {event.turn for event in events if event.turn} - set(turns)
             await self._services.checkpoints.forget(id, deleted_turns)
@@ -255,27 +255,28 @@ class ChatOperations:
         tools = ((name, self._services.toolbox.get(name)) for name in names)
         return [name for name, tool in tools if tool is None or not (tool.only_reads or tool.makes_checkpoints)]
 
-    async def _fork(self, id: str, content_id: str, new: str) -> None:
+    async def _fork(self, id: str, content_id: str, new_id: str) -> None:
         async with self._hold_idle(id) as (chat, events):
             row = await self._chats.read_row(id)
             title = f"{(row and row.title) or 'Chat'} (fork)"
-            await self._branch(id, events, events[self._find_turn(events, content_id)].turn, new, title)
+            await self._branch(id, events, events[self._find_turn(events, content_id)].turn, new_id, title)
             self._chats.add_fact(chat, TextContent(text=describe_fork(title)))
 
-    async def _copy(self, id: str, turn: str, new: str) -> None:
+    async def _copy(self, id: str, turn: str, new_id: str) -> None:
         async with self._hold_idle(id) as (_, events):
             row = await self._chats.read_row(id)
-            await self._branch(id, events, turn, new, (row and row.title) or "Chat")
+            await self._branch(id, events, turn, new_id, (row and row.title) or "Chat")
 
-    async def _branch(self, id: str, events: Sequence[Event], turn: str, new: str, title: str) -> None:
-        """Copy a chat up to the end of a turn to the new chat `new`. Raises: LocalError when there is no such turn."""
+    async def _branch(self, id: str, events: Sequence[Event], turn: str, new_id: str, title: str) -> None:
+        """Copy a chat up to the end of a turn to the new chat `new_id`. Raises: LocalError when there is no such
+        turn."""
         last = max((event.seq for event in events if event.turn == turn), default=None)
         if last is None:
             raise LocalError(f"There is no turn {turn!r} in this chat.")
         at = now()
-        await self._services.store.do(lambda tables: tables.copy_chat(id, last, new, title, at))
-        await self._services.outputs.copy(id, new)
-        self._services.subscribers.show_anew(new)
+        await self._services.store.do(lambda tables: tables.copy_chat(id, last, new_id, title, at))
+        await self._services.outputs.copy(id, new_id)
+        self._services.subscribers.show_anew(new_id)
 
     async def _unflag(self, id: str, content_id: str) -> None:
         async with self._hold_idle(id) as (chat, events):
@@ -338,9 +339,9 @@ class EventWindow:
 
     events: list[Event]
     """The events."""
-    earlier: int
+    earlier_count: int
     """How many events come before them."""
-    total: int
+    total_count: int
     """How many events the chat has."""
     summary: int | None
     """The sequence number of the chat's last summary, None for none."""
@@ -354,7 +355,7 @@ def _read_window(id: str, count: int, before: int | None, tables: Tables) -> Eve
     return EventWindow(events, earlier, tables.count_events(id), tables.find_last_summary(id))
 
 
-def merge_between(events: Sequence[Event], *cursors: int | None) -> list[Event]:
+def merge_between_cursors(events: Sequence[Event], *cursors: int | None) -> list[Event]:
     """Merge the pieces of texts, but never a piece before a cursor with one after it."""
     bounds = [0, *sorted(cursor for cursor in cursors if cursor is not None), sys.maxsize]
     return [

@@ -85,7 +85,7 @@ class Estimates:
         self._prompt_contexts = prompt_contexts
         self._turns = turns
         self._commands = commands
-        # The time of reading and the tokens, by chat and context.
+        # When each context was read, and its tokens, by chat and context.
         self._sizes: dict[str, tuple[float, int]] = {}
 
     async def estimate(self, prompt: Prompt) -> Estimate:
@@ -99,7 +99,7 @@ class Estimates:
 
     async def compute(self, prompt: Prompt, kernel: Kernel | None = None) -> Estimate:
         """Return the exact request of a prompt, with its estimate. `kernel` is that of the cell which asks."""
-        # A command of the user may stand for a message to the model.
+        # A command may be replaced by a message to the model.
         model_message = ""
         if prompt.message.startswith("/") and not await self._commands.answers_without_model(prompt.message):
             outcome = await self._commands.run(prompt.chat, prompt.message)

@@ -32,19 +32,19 @@ class FolderTrust:
     def __init__(
         self,
         current: Current,
-        trusted: TrustedFolders | None,
-        read: Callable[[], Config] | None,
+        trusted_folders: TrustedFolders | None,
+        read_config: Callable[[], Config] | None,
         reload: Callable[[], Awaitable[None]],
     ) -> None:
-        """`read` reads the configuration and blocks. `reload` reads it and puts it into effect."""
+        """`read_config` reads the configuration and blocks. `reload` reads it and puts it into effect."""
         self._current = current
-        self._trusted = trusted
-        self._read = read
+        self._trusted = trusted_folders
+        self._read = read_config
         self._reload = reload
 
     @property
     def trusts_all(self) -> bool:
-        """Whether the settings of all folders hold, because the editor cannot ask its user."""
+        """Whether the settings of all folders are used, because the editor cannot ask its user."""
         return self._trusted is not None and self._trusted.trusts_all
 
     async def trust(self, folder: str, digest: str) -> None:
@@ -76,16 +76,16 @@ class FolderTrust:
         await self._reload()
         return found
 
-    async def keep(self, change: Callable[[], T]) -> T:
+    async def keep_trust_during(self, change: Callable[[], T]) -> T:
         """Run a change of the configuration files that the user asked for, in a thread, and return its result.
 
         The user knows this change, so a folder whose settings all hold before it is trusted with the change too. A
         folder with settings that are held back stays untrusted.
         """
-        return await asyncio.to_thread(self._keep, change)
+        return await asyncio.to_thread(self._keep_trust_during, change)
 
-    def _keep(self, change: Callable[[], T]) -> T:
-        """Do the work of `keep`. Blocks."""
+    def _keep_trust_during(self, change: Callable[[], T]) -> T:
+        """Do the work of `keep_trust_during`. Blocks."""
         if self._read is None or self._trusted is None:
             return change()
         untrusted = {settings.folder for settings in self._read().held_back}

@@ -1,4 +1,4 @@
-"""Tries the key of a provider with one small request, and says in one word what came of it.
+"""Tries the key of a provider with one small request, and returns one word for the outcome.
 
 Only a real request shows whether the account has credit. It is paid and recorded like any other request, and ends with
 the first words of the answer. It must not know how a key is stored: `plugins/providers/credentials/sign_in.py` does.

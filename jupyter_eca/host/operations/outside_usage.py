@@ -1,4 +1,4 @@
-"""Reads from a chat what its outside agents say that they have used and cost.
+"""Reads from a chat the tokens and the costs that its outside agents have reported.
 
 It must not add them to what our own models cost: `host.costs.ledger` has those, and the budgets count only those.
 """
@@ -24,7 +24,7 @@ async def read_usages(chats: Chats, chat: str) -> list[UsageContent]:
 
 
 async def list_outside_costs(chats: Chats, agents: Mapping[str, Agent], chat: str) -> tuple[OutsideCost, ...]:
-    """Return what each outside agent of a chat says that it has cost, in the order in which they began.
+    """Return the costs that each outside agent of a chat has reported, in the order in which the agents began.
     `agents` are all agents by their names."""
     costs: dict[str, list[float]] = {}
     for usage in await read_usages(chats, chat):

@@ -7,7 +7,8 @@ the engine wants the tool to be run (`RunTool`). Here that means: give the permi
 (`run_call`). If it may not run, `refuse` says so to the agent.
 
 Many agents run some calls without asking. Such a call is fed as `is_unasked`, and its card says so. Whether an agent
-will still ask is not known when it says `in_progress`, because some agents say so before they ask. So it gets a moment.
+will still ask is not known when it says `in_progress`, because some agents say so before they ask. So the call is only
+fed after a moment (`ASK_SECONDS`).
 
 It must not start agents: `outside_agents.py` does.
 """
@@ -40,7 +41,7 @@ from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.outside import call_view
-from jupyter_eca.host.outside.file_views import describe_changes, find_texts_after, is_as_described, is_notebook
+from jupyter_eca.host.outside.file_views import describe_changes, find_texts_after, is_notebook, matches_description
 from jupyter_eca.host.outside.tool_access import ToolAccess
 from jupyter_eca.host.tools.path_resolution import find_call_targets
 from jupyter_eca.protocol.content import FileChangeDetails, MetadataContent, RejectReason
@@ -105,36 +106,36 @@ class ShownCall:
 
     id: str
     """The id of the call in the chat."""
-    latest: AgentCall
+    latest_call: AgentCall
     """The call as it was last described."""
-    approved: AgentCall | None = None
+    approved_call: AgentCall | None = None
     """The call as its card showed it to the user, who has approved it; None if nobody was asked."""
     is_ready: bool = False
     """Whether it was fed as `CallReady`."""
-    request: int | None = None
+    permission_number: int | None = None
     """The number of the request for permission that waits for an answer; None for none."""
-    ended: asyncio.Future[AgentCall] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    """Set when the agent has said how the call ended, or the turn is over."""
-    asked: AgentCall | None = None
-    """The call as its card shows it, if the agent has asked for permission."""
-    texts: Mapping[Path, str] = field(default_factory=dict["Path", str])
+    end: asyncio.Future[AgentCall] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    """Done when the agent has said how the call ended, or when the turn is over."""
+    asked_call: AgentCall | None = None
+    """The call as its card shows it; None if the agent has not asked for permission."""
+    texts_after: Mapping[Path, str] = field(default_factory=dict["Path", str])
     """The texts of the files after the call, as the agent has described them when it asked."""
     is_watched: bool = False
-    """Whether the files were noted before the command of the call."""
+    """Whether the files were recorded before the command of the call (`TurnFiles.begin_command`)."""
     timer: asyncio.TimerHandle | None = None
     """Feeds the call as unasked, if the agent does not ask in time."""
 
 
 @dataclass(eq=False)
-class _Write:
-    """A file that the agent wants to write, and that no call has named."""
+class _PendingWrite:
+    """A request of the agent to write a file that no call has named."""
 
     path: str
     content: str
-    texts: Mapping[Path, str]
+    texts_after: Mapping[Path, str]
     """The content by the real path of the file."""
-    done: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    """Set when the file is written; the error when it is not."""
+    outcome: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    """Done when the file is written. It has the error if it was not."""
 
 
 class AgentTurn:
@@ -183,12 +184,12 @@ class AgentTurn:
         self._plans = 0
         self._shown: dict[str, ShownCall] = {}
         """The calls by the agent's ids."""
-        self._writes: dict[str, _Write] = {}
+        self._writes: dict[str, _PendingWrite] = {}
         self._plan_ids: set[str] = set()
         self._by_id: dict[str, ShownCall] = {}
         """The calls by their ids in the chat."""
         self.is_over = asyncio.Event()
-        """Set when nothing of the turn follows any more."""
+        """Set when the turn is over, and no event of it follows."""
 
     # -- what the agent says and does
 
@@ -198,11 +199,11 @@ class AgentTurn:
             case TextSaid() | Thought() | ImageShown():
                 self._add_words(event)
             case CallDescribed(call=call):
-                await self._describe(call)
+                await self._show_call(call)
             case PermissionAsked():
-                await self._ask(event)
+                await self._request_decision(event)
             case _:
-                self._note(event)
+                self._show_other(event)
 
     def _add_words(self, event: TextSaid | Thought | ImageShown) -> None:
         """Add what the agent says to its answer."""
@@ -217,7 +218,7 @@ class AgentTurn:
             case ImageShown(media_type=media_type, base64=base64):
                 self._stream(ImageDelta(media_type, base64))
 
-    def _note(self, event: AgentEvent) -> None:
+    def _show_other(self, event: AgentEvent) -> None:
         """Show what is neither a part of the answer nor a call."""
         match event:
             case PlanChanged(entries=entries):
@@ -242,31 +243,31 @@ class AgentTurn:
                 pass
 
     def handle_late(self, event: AgentEvent) -> None:
-        """Take note of an event after the turn was stopped: how calls have ended."""
+        """Record how calls have ended after the turn was stopped. All other events are ignored."""
         if isinstance(event, CallDescribed) and (shown := self._shown.get(event.call.id)) is not None:
-            shown.latest = event.call
+            shown.latest_call = event.call
             if event.call.has_ended:
-                _settle(shown)
+                _mark_ended(shown)
 
     def end_calls(self) -> None:
         """End the calls that the agent has not ended itself, because its turn is over."""
         self.tools.end()
         for write in self._writes.values():
-            if not write.done.done():
-                write.done.set_exception(ToolError("The turn is over; nothing was written."))
-                write.done.exception()  # the agent may not wait for it any more
+            if not write.outcome.done():
+                write.outcome.set_exception(ToolError("The turn is over; nothing was written."))
+                write.outcome.exception()  # the agent may not wait for it any more
         for shown in self._by_id.values():
             if shown.timer is not None:
                 shown.timer.cancel()
             if not shown.is_ready:
-                self._ready(shown, failure=call_view.NO_RESULT)
-            elif shown.request is not None:
-                self._withdraw(shown)
-            _settle(shown)
+                self._feed_ready(shown, failure=call_view.NO_RESULT)
+            elif shown.permission_number is not None:
+                self._reject_withdrawn(shown)
+            _mark_ended(shown)
         self.is_over.set()
 
     def show_usage(self) -> None:
-        """Feed what the turn has used. The agent counts the cost of the whole session."""
+        """Feed the tokens and the cost of the turn. The agent counts the cost of the whole session."""
         if self._usage is None:
             return
         cost = None if self.cost is None else max(self.cost - (self._cost_before or 0.0), 0.0)
@@ -291,32 +292,32 @@ class AgentTurn:
 
     # -- calls
 
-    async def _describe(self, call: AgentCall) -> None:
-        """Show a call, or more of it."""
-        if self.is_ours(call) and call.id not in self._shown:
-            return  # the endpoint shows the call, with all that it does
-        shown = self._find(call)
-        if shown.ended.done():
+    async def _show_call(self, call: AgentCall) -> None:
+        """Show a call that the agent has described, or described again."""
+        if self.calls_our_tool(call) and call.id not in self._shown:
+            return  # our MCP endpoint shows the call, with all that it does
+        shown = self._find_or_begin(call)
+        if shown.end.done():
             return
-        shown.latest = call
+        shown.latest_call = call
         await self._keep_files(call)
         if call.command and not shown.is_watched and not call.has_ended:
             shown.is_watched = True
             await self._files.begin_command(shown.id)
         if call.has_ended:
             if not shown.is_ready:
-                await self._ready_unasked(shown)
-            elif shown.request is not None:
-                self._withdraw(shown)
-            _settle(shown)
+                await self._feed_unasked(shown)
+            elif shown.permission_number is not None:
+                self._reject_withdrawn(shown)
+            _mark_ended(shown)
         elif call.status == "in_progress" and not shown.is_ready and shown.timer is None:
             loop = asyncio.get_running_loop()
-            shown.timer = loop.call_later(ASK_SECONDS, self._ready, shown)
+            shown.timer = loop.call_later(ASK_SECONDS, self._feed_ready, shown)
         elif (reporter := self._turn.reporters.get(shown.id)) is not None and (text := call.as_text()):
             reporter.report(Report(text))
 
-    def _find(self, call: AgentCall, suffix: str = "") -> ShownCall:
-        """Return a call as it is shown. A call that is new is begun."""
+    def _find_or_begin(self, call: AgentCall, suffix: str = "") -> ShownCall:
+        """Return a call as it is shown. If it is new, feed it to the engine. `suffix` makes a second call of it."""
         if (shown := self._shown.get(call.id)) is not None and not suffix:
             return shown
         taken = self._chat.state.call_ids
@@ -331,41 +332,43 @@ class AgentTurn:
         has_tool_as_title = bool(self._agent.outside and self._agent.outside.has_tool_as_title)
         return call_view.make_tool(self._agent.name, call, has_tool_as_title=has_tool_as_title)
 
-    def is_ours(self, call: AgentCall) -> bool:
-        """Return whether a call is one to our MCP endpoint. Only what the program of the agent says counts."""
+    def calls_our_tool(self, call: AgentCall) -> bool:
+        """Return whether a call is one to our MCP endpoint. Only fields that the agent's program fills in decide this,
+        not the texts of its model."""
         if call.mcp is not None:
             return call.mcp[0] == SERVER and call.mcp[1].startswith(TOOL_PREFIX)
         outside = self._agent.outside
         return bool(outside and outside.has_tool_as_title and call.first_title.startswith(f"{SERVER}_{TOOL_PREFIX}"))
 
-    async def _ask(self, asked: PermissionAsked) -> None:
+    async def _request_decision(self, asked: PermissionAsked) -> None:
         """Let the engine decide about a call for which the agent asks."""
         call = asked.call
-        if self.is_ours(call):
-            # The endpoint decides about the call, and shows exactly what it does. So the user is asked once.
+        if self.calls_our_tool(call):
+            # Our endpoint lets the engine decide about the call, and shows what it does. So the user is asked only
+            # once.
             self._session.answer_permission(asked.number, allow=True)
             return
-        shown = self._find(call)
+        shown = self._find_or_begin(call)
         if shown.is_ready:
-            # The agent asks late, or once more: about the same act, which has a card already, so it gets another one.
-            shown = self._find(call, suffix=f"-{asked.number}")
+            # The agent asks late, or a second time. The call has a card already, so this question gets another one.
+            shown = self._find_or_begin(call, suffix=f"-{asked.number}")
         if shown.timer is not None:
             shown.timer.cancel()
-        shown.latest, shown.request = call, asked.number
+        shown.latest_call, shown.permission_number = call, asked.number
         await self._keep_files(call)
-        await self._files.look(_list_paths(call))
-        shown.texts = await self._find_texts_after(call.diffs)
-        adjusted = await self._hooks.before_outside_call(
+        await self._files.detect_changes(_list_paths(call))
+        shown.texts_after = await self._find_texts_after(call.diffs)
+        adjusted = await self._hooks.run_before_outside_call(
             self._chat, shown.id, self._make_tool(call), call_view.make_arguments(call)
         )
         failure = self._find_failure(asked) or (HOOK_CHANGES if adjusted.arguments is not None else "")
         if failure:
             self._files.refuse(_list_paths(call))
             self._session.answer_permission(asked.number, allow=False)
-            shown.request = None
+            shown.permission_number = None
         details = await self._describe_changes(call)
         targets = await self._find_targets(call, details)
-        self._ready(shown, details=details, failure=failure, targets=targets, adjusted=adjusted)
+        self._feed_ready(shown, details=details, failure=failure, targets=targets, adjusted=adjusted)
 
     def _find_failure(self, asked: PermissionAsked) -> str:
         """Return why a call cannot be allowed, whatever the user says; "" if it can."""
@@ -383,13 +386,13 @@ class AgentTurn:
             # tools, which work on the open notebook.
             if call.name or call.kind in _CHANGING:
                 named += [value for value in call.raw_input.values() if isinstance(value, str) and is_notebook(value)]
-        return next((path for path in named if self._files.find_real(path) in self._open_notebooks), "")
+        return next((path for path in named if self._files.find_real_path(path) in self._open_notebooks), "")
 
-    async def _ready_unasked(self, shown: ShownCall) -> None:
+    async def _feed_unasked(self, shown: ShownCall) -> None:
         """Feed a call that the agent has run without asking."""
-        self._ready(shown, details=await self._describe_changes(shown.latest))
+        self._feed_ready(shown, details=await self._describe_changes(shown.latest_call))
 
-    def _ready(
+    def _feed_ready(
         self,
         shown: ShownCall,
         details: ToolCallDetails | None = None,
@@ -397,39 +400,39 @@ class AgentTurn:
         targets: CallTargets | None = None,
         adjusted: CallAdjustment | None = None,
     ) -> None:
-        """Feed a call whose arguments are known. Without a request for permission it is one that runs unasked."""
+        """Feed a call whose arguments are known. If the agent has not asked for permission, the call runs unasked."""
         if shown.is_ready:
             return
         shown.is_ready = True
         if shown.timer is not None:
             shown.timer.cancel()
-        call = shown.latest
-        shown.asked = call if shown.request is not None else None
+        call = shown.latest_call
+        shown.asked_call = call if shown.permission_number is not None else None
         ready = inputs.CallReady(
             now(),
             self._number,
             shown.id,
             self._make_tool(call),
             call_view.make_arguments(call),
-            is_unasked=shown.request is None and not failure,
+            is_unasked=shown.permission_number is None and not failure,
             adjustment=adjusted,
             details=details or call_view.make_command_details(call),
             targets=targets,
             failure=failure,
-            unreviewed_path=self._chat.unseen.path if self._chat.unseen else "",
+            unreviewed_path=self._chat.unseen_change.path if self._chat.unseen_change else "",
         )
         self._feed(ready)
 
-    def _withdraw(self, shown: ShownCall) -> None:
+    def _reject_withdrawn(self, shown: ShownCall) -> None:
         """Reject a call whose question the agent has withdrawn."""
-        shown.request = None
+        shown.permission_number = None
         self._feed(inputs.Rejected(now(), shown.id, RejectReason.STOP, WITHDRAWN))
 
     async def _describe_changes(self, call: AgentCall) -> ToolCallDetails | None:
         """Return what a call changes in files, for its card."""
-        return await self._describe_changes_of(call.diffs)
+        return await self._describe_diffs(call.diffs)
 
-    async def _describe_changes_of(self, diffs: Sequence[Mapping[str, Any]]) -> ToolCallDetails | None:
+    async def _describe_diffs(self, diffs: Sequence[Mapping[str, Any]]) -> ToolCallDetails | None:
         try:
             return await run_read(describe_changes, self._files.files, diffs)
         except ToolError:
@@ -443,9 +446,9 @@ class AgentTurn:
 
     async def _find_targets(self, call: AgentCall, details: ToolCallDetails | None) -> CallTargets | None:
         """Return the files that a call names on the disk; None when the disk does not answer."""
-        return await self._find_targets_of(self._make_tool(call), call_view.make_arguments(call), details)
+        return await self._find_tool_targets(self._make_tool(call), call_view.make_arguments(call), details)
 
-    async def _find_targets_of(
+    async def _find_tool_targets(
         self, tool: ToolSpec, arguments: dict[str, Any], details: ToolCallDetails | None
     ) -> CallTargets | None:
         try:
@@ -454,7 +457,7 @@ class AgentTurn:
             return None
 
     async def _keep_files(self, call: AgentCall) -> None:
-        """Keep the files that a call names, as they are before it changes them."""
+        """Make checkpoints of the files that a call names, before it changes them."""
         if call.kind in _CHANGING | {"other"} or call.diffs:
             await self._files.keep(_list_paths(call))
 
@@ -467,7 +470,7 @@ class AgentTurn:
         self._feed(inputs.CallBegun(now(), self._number, id, call_view.PLAN))
         self._feed(inputs.CallReady(now(), self._number, id, call_view.PLAN, {}, is_unasked=True, details=details))
 
-    # -- what the engine wants
+    # -- effects of the engine
 
     async def run_call(self, id: str) -> ToolResult:
         """Let the agent run a call, and return its result. If the turn is stopped meanwhile, the agent has a moment to
@@ -478,24 +481,24 @@ class AgentTurn:
         if shown is None:
             return ToolResult("")  # a plan
         paths: Sequence[str] = ()
-        if shown.request is not None:
-            if shown.latest.command:
-                await self._files.begin_command(id, anew=True)
-            paths = _list_paths(shown.latest)
+        if shown.permission_number is not None:
+            if shown.latest_call.command:
+                await self._files.begin_command(id, again=True)
+            paths = _list_paths(shown.latest_call)
             if self._is_approved(id):
                 self._files.allow(paths)
-            self._session.answer_permission(shown.request, allow=True)
-            shown.request, shown.approved = None, shown.asked
+            self._session.answer_permission(shown.permission_number, allow=True)
+            shown.permission_number, shown.approved_call = None, shown.asked_call
             self._approved.append(shown)
         try:
-            call = await asyncio.shield(shown.ended)
+            call = await asyncio.shield(shown.end)
         except asyncio.CancelledError:
             # The engine waits for the end of each call that runs. The agent is told to stop by `OutsideAgents`.
             await self.is_over.wait()
-            call = shown.latest
-        await self._files.finish(paths, shown.texts)
+            call = shown.latest_call
+        await self._files.finish(paths, shown.texts_after)
         await self._files.end_command(id)
-        await self._files.record()
+        await self._files.record_states()
         return call_view.make_result(call)
 
     def _is_approved(self, id: str) -> bool:
@@ -511,8 +514,8 @@ class AgentTurn:
         """Return whether the user has approved a call that still runs and has these arguments. An approval counts
         once."""
         for shown in self._approved:
-            described = shown.latest.raw_input
-            if not shown.ended.done() and arguments in (described, described.get("arguments")):
+            described = shown.latest_call.raw_input
+            if not shown.end.done() and arguments in (described, described.get("arguments")):
                 self._approved.remove(shown)
                 return True
         return False
@@ -520,21 +523,21 @@ class AgentTurn:
     def refuse(self, id: str, text: str) -> None:
         """Tell the agent that a call must not run."""
         self.tools.refuse(id, text)
-        if (write := self._writes.get(id)) is not None and not write.done.done():
+        if (write := self._writes.get(id)) is not None and not write.outcome.done():
             self._files.refuse([write.path])
-            write.done.set_exception(ToolError(text))
+            write.outcome.set_exception(ToolError(text))
         shown = self._by_id.get(id)
-        if shown is not None and shown.request is not None:
+        if shown is not None and shown.permission_number is not None:
             if self._chat.state.status is not TurnStatus.STREAMING:
                 return  # the turn was stopped: `AgentSession.cancel` answers all open questions
-            self._files.refuse(_list_paths(shown.latest))
-            self._session.answer_permission(shown.request, allow=False)
-            shown.request = None
-            _settle(shown)
+            self._files.refuse(_list_paths(shown.latest_call))
+            self._session.answer_permission(shown.permission_number, allow=False)
+            shown.permission_number = None
+            _mark_ended(shown)
 
     async def close(self) -> None:
-        """Note what the files are now, when the turn is over."""
-        await self._files.record()
+        """Record the files as they are when the turn is over."""
+        await self._files.record_states()
 
     # -- files
 
@@ -547,7 +550,7 @@ class AgentTurn:
 
         Raises: ToolError when it is not written. The message is for the agent.
         """
-        real = self._files.find_real(path)
+        real = self._files.find_real_path(path)
         if real in self._open_notebooks:
             raise ToolError(OPEN_NOTEBOOK.format(path=path))
         if self._chat.state.status is not TurnStatus.STREAMING:
@@ -555,49 +558,49 @@ class AgentTurn:
         if await self._is_allowed_to_write(path, content):
             await self._files.write(path, content)
             return
-        write = _Write(path, content, await self._find_texts_after([{"path": path, "newText": content}]))
+        write = _PendingWrite(path, content, await self._find_texts_after([{"path": path, "newText": content}]))
         id = f"{self._chat.state.turn}-write-{self._number}-{len(self._writes) + 1}"
         self._writes[id] = write
         await self._files.keep([path])
-        await self._files.look([path])
+        await self._files.detect_changes([path])
         tool = call_view.make_write_tool(self._agent.name)
         arguments = {"path": path, "content": content}
-        details = await self._describe_changes_of([{"path": path, "oldText": None, "newText": content}])
-        targets = await self._find_targets_of(tool, arguments, details)
+        details = await self._describe_diffs([{"path": path, "oldText": None, "newText": content}])
+        targets = await self._find_tool_targets(tool, arguments, details)
         self._feed(inputs.CallBegun(now(), self._number, id, tool, details))
         self._feed(inputs.CallReady(now(), self._number, id, tool, arguments, details=details, targets=targets))
-        await write.done
+        await write.outcome
 
-    async def _run_write(self, id: str, write: _Write) -> ToolResult:
+    async def _run_write(self, id: str, write: _PendingWrite) -> ToolResult:
         """Write a file after the write was allowed."""
         if self._is_approved(id):
             self._files.allow([write.path])
         try:
             await self._files.write(write.path, write.content)
-            await self._files.finish([write.path], write.texts)
+            await self._files.finish([write.path], write.texts_after)
         except ToolError as error:
-            if not write.done.done():
-                write.done.set_exception(error)
+            if not write.outcome.done():
+                write.outcome.set_exception(error)
             return ToolResult(str(error), error=True)
-        if not write.done.done():
-            write.done.set_result(None)
+        if not write.outcome.done():
+            write.outcome.set_result(None)
         return ToolResult("Written.")
 
     async def _is_allowed_to_write(self, path: str, content: str) -> bool:
-        """Return whether a call that runs has described this write. Then there is no further question. What the user
-        has approved is what the card showed: another content is another act."""
-        real = self._files.find_real(path)
+        """Return whether a running call has described this write. Then the user is not asked again. What the user
+        has approved is only the content that the card showed."""
+        real = self._files.find_real_path(path)
         for shown in list(self._by_id.values()):
-            if not shown.is_ready or shown.request is not None or shown.ended.done():
+            if not shown.is_ready or shown.permission_number is not None or shown.end.done():
                 continue
-            call = shown.approved or shown.latest
-            diffs = [diff for diff in call.diffs if self._files.find_real(str(diff["path"])) == real]
+            call = shown.approved_call or shown.latest_call
+            diffs = [diff for diff in call.diffs if self._files.find_real_path(str(diff["path"])) == real]
             if diffs:
                 for diff in diffs:
-                    if await run_read(is_as_described, self._files.files, diff, content):
+                    if await run_read(matches_description, self._files.files, diff, content):
                         return True
-            elif any(self._files.find_real(name) == real for name in call.paths) and (
-                shown.approved is None or content in call.raw_input.values()
+            elif any(self._files.find_real_path(name) == real for name in call.paths) and (
+                shown.approved_call is None or content in call.raw_input.values()
             ):
                 return True
         return False
@@ -608,7 +611,7 @@ def _list_paths(call: AgentCall) -> list[str]:
     return [*(str(item["path"]) for item in call.diffs), *call.paths]
 
 
-def _settle(shown: ShownCall) -> None:
+def _mark_ended(shown: ShownCall) -> None:
     """Note that a call has ended, unless it has ended before."""
-    if not shown.ended.done():
-        shown.ended.set_result(shown.latest)
+    if not shown.end.done():
+        shown.end.set_result(shown.latest_call)

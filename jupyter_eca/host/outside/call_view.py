@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from jupyter_eca.acp_client.agent_call import AgentCall
 
-# What cannot be in the name of a tool.
-_OTHER: Final = re.compile(r"[^\w.-]+")
-_MAX_NAME: Final = 64
+# The characters that the name of a tool cannot have.
+_FORBIDDEN_CHARS: Final = re.compile(r"[^\w.-]+")
+_MAX_NAME_CHARS: Final = 64
 
 # Kinds of calls that only look, and kinds that change files.
 _LOOKING: Final = frozenset({"read", "search", "fetch", "think"})
@@ -47,7 +47,7 @@ def make_tool(agent: str, call: AgentCall, *, has_tool_as_title: bool) -> ToolSp
     is_true = kind == call.kind or call.kind not in _LOOKING
     name = (call.name or title if is_true else "") or kind
     return ToolSpec(
-        name=_OTHER.sub("_", name)[:_MAX_NAME] or "other",
+        name=_FORBIDDEN_CHARS.sub("_", name)[:_MAX_NAME_CHARS] or "other",
         description="",
         parameters={},
         server=agent,
@@ -101,19 +101,19 @@ def make_command_details(call: AgentCall) -> ShellCommandDetails | None:
 
 
 def make_result(call: AgentCall) -> ToolResult:
-    """Return the result of a call that has ended, or that the agent has forgotten."""
+    """Return the result of a call. It says so if the agent has not reported how the call ended."""
     text = call.as_text() if call.has_ended else "\n".join(filter(None, (call.as_text(), NO_RESULT)))
     images = tuple(ImagePart(media_type, data) for media_type, data in call.list_images())
     return ToolResult(text, error=call.status != "completed", images=images)
 
 
 def make_write_tool(agent: str) -> ToolSpec:
-    """Return the tool that stands for a file that an agent writes without a call."""
+    """Return the tool of a call that shows a file which an agent writes without a call of its own."""
     return ToolSpec("write_text_file", "", {}, server=agent, summary="Writing {path}", agent=agent)
 
 
 PLAN: Final = ToolSpec("plan", "", {}, summary="Plan", only_reads=True)
-"""The tool that stands for the plan of an agent. The plan of a chat is shown as a call."""
+"""The tool of a call that shows the plan of an agent. A chat shows each plan as a call."""
 
 
 def make_plan(entries: Sequence[tuple[str, str]]) -> TaskDetails:

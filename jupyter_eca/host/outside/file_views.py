@@ -1,7 +1,8 @@
 """Shows what a call of an outside agent changes in a file, as a diff against the file on the disk.
 
-An agent describes a change as the whole text before and after it, or as the part that is replaced. It describes it
-before the change, or after it. In each case the card shows the same diff.
+An agent describes a change as the whole text before and after it, or as the part that is replaced. The description
+comes before the change is made, or after it. In each case the card shows the same diff. `diffs` in this module are
+these descriptions as the agent has sent them: `path`, `oldText` and `newText`.
 """
 
 from __future__ import annotations
@@ -33,21 +34,22 @@ def describe_changes(files: Files, diffs: Sequence[Mapping[str, Any]]) -> FileCh
     )
 
 
-def is_as_described(files: Files, diff: Mapping[str, Any], content: str) -> bool:
-    """Return whether a file has the described change when it has this content. A line break at its end does not count.
+def matches_description(files: Files, diff: Mapping[str, Any], content: str) -> bool:
+    """Return whether `content` is the text of a file after the described change. A line break at its end is ignored.
     Blocks: it reads the file."""
     _, _, after = _find_texts(files, diff)
-    return normalize(after) == normalize(content)
+    return normalize_line_breaks(after) == normalize_line_breaks(content)
 
 
-def normalize(text: str) -> str:
-    """Return a text without what a diff does not show: the kind of its line breaks, and one at its end."""
+def normalize_line_breaks(text: str) -> str:
+    """Return a text with one kind of line break, and without a line break at its end. A diff shows neither
+    difference."""
     return text.replace("\r\n", "\n").removesuffix("\n")
 
 
 def find_texts_after(files: Files, diffs: Sequence[Mapping[str, Any]]) -> dict[Path, str]:
-    """Return the text that each file will have after the changes of a call, as they are described before the call. A
-    file is left out if the description does not say that. Blocks: it reads the files."""
+    """Return the text that each file will have after the changes of a call, which are described before they are made. A
+    file is left out if the description is not clear. Blocks: it reads the files."""
     texts: dict[Path, str] = {}
     unclear: set[Path] = set()
     for diff in diffs:

@@ -27,7 +27,7 @@ from jupyter_eca.errors import AgentError, NotSaved, RemoteError, ToolError
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
 from jupyter_eca.host.outside.agent_turn import AgentTurn
-from jupyter_eca.host.outside.prompt_blocks import Place, find_place, make_blocks, make_text
+from jupyter_eca.host.outside.prompt_blocks import ConversationPlace, find_end, make_blocks, make_text_block
 from jupyter_eca.host.outside.turn_files import TurnFiles
 from jupyter_eca.host.store.rows import AgentSessionRow
 from jupyter_eca.host.subscribers import ChatQuestions, Notice
@@ -75,7 +75,7 @@ GUIDANCE: Final = (
 )
 
 
-class Endpoint(Protocol):
+class ToolEndpoint(Protocol):
     """Gives the sessions of outside agents access to our tools, by MCP."""
 
     def open(self, chat: str, capabilities: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -94,28 +94,28 @@ class LiveAgent:
     agent: Agent
     """The agent, as the session was started with it."""
     launch: Launch
-    """How it was started."""
+    """The command, folder and other data with which it was started."""
     session: AgentSession
     """The session with it."""
-    sent: Place | None = None
+    sent_place: ConversationPlace | None = None
     """The place up to which it knows the conversation; None when it knows nothing of it."""
     cost: float | None = None
     """What the session has cost so far, as the agent says; None when it is not known."""
     turn: AgentTurn | None = None
     """The turn under way."""
-    stopping: asyncio.Task[None] | None = None
+    stop_task: asyncio.Task[None] | None = None
     """Cancels the turn that was stopped last."""
-    idle: asyncio.TimerHandle | None = None
+    idle_timer: asyncio.TimerHandle | None = None
     """Ends the session when it has been idle for a while."""
     has_chosen_options: bool = False
     """Whether the user has chosen a value of its options."""
     is_forgotten: bool = False
-    """Whether the agent knows what is no longer in the chat, so that its session must not go on."""
+    """Whether events that the agent knows were deleted from the chat, so that its session must not be resumed."""
 
 
 class _SessionDesk:
-    """Implements `acp_client.session.AgentRequestHandler` for the session of one chat: the turn under way reads and
-    writes."""
+    """Implements `acp_client.session.AgentRequestHandler` for the session of one chat. It passes the
+    requests of the agent to the turn under way."""
 
     def __init__(self, agents: OutsideAgents, chat: str) -> None:
         self._agents = agents
@@ -151,7 +151,7 @@ class OutsideAgents:
         self._contexts = contexts
         self._hooks = hooks
         self._agents: dict[str, LiveAgent] = {}
-        self.endpoint: Endpoint | None = None
+        self.endpoint: ToolEndpoint | None = None
         """Gives the agents access to our tools; None where there is no such access. The program sets it."""
         self.idle_seconds = IDLE_SECONDS
         """The seconds after which an idle agent is ended."""
@@ -184,12 +184,12 @@ class OutsideAgents:
     async def _prompt(self, chat: LiveChat, turn: TurnUnderWay, live: LiveAgent, effect: CallModel) -> None:
         """Send a prompt, and feed the events of the agent. Raises: AgentError."""
         session, history, id = live.session, effect.request.messages, chat.state.id
-        begins = live.sent is None
-        blocks = make_blocks(history, live.sent, accepts_images=session.accepts_images)
+        begins = live.sent_place is None
+        blocks = make_blocks(history, live.sent_place, accepts_images=session.accepts_images)
         opened = await self._list_open_notebooks(chat)
         if begins and self.endpoint is not None:
             notebook = f" ({turn.notebook})" if turn.notebook else ""
-            guidance = make_text(GUIDANCE.format(notebook=notebook))
+            guidance = make_text_block(GUIDANCE.format(notebook=notebook))
             # A `/` command of the agent must be the first text of the prompt.
             is_command = str(blocks[0].get("text", "")).startswith("/") if blocks else False
             blocks.insert(len(blocks) if is_command else 0, guidance)
@@ -197,7 +197,7 @@ class OutsideAgents:
         keeper = context.keeper
         if not isinstance(keeper, CallKeeper):
             raise AgentError("The changes of the agent cannot be kept.")
-        chat.unseen = await self._services.checkpoints.find_unseen()
+        chat.unseen_change = await self._services.checkpoints.find_unseen()
         agent_turn = live.turn = AgentTurn(
             self._services,
             self._chats,
@@ -213,7 +213,7 @@ class OutsideAgents:
             begins_session=begins,
             cost_before=live.cost,
         )
-        live.sent = find_place(history)
+        live.sent_place = find_end(history)
         outside = live.agent.outside
         if begins and outside is not None and outside.is_mode_chosen and session.mode:
             remark = CHOSEN_MODE.format(title=outside.title, mode=session.mode)
@@ -226,13 +226,13 @@ class OutsideAgents:
                         await self._keep_options(live)
                 await agent_turn.handle(event)
         except asyncio.CancelledError:
-            live.stopping = self._tasks.start_unnamed(id, "stop agent", self._stop(live, agent_turn))
+            live.stop_task = self._tasks.start_detached(id, "stop agent", self._stop(live, agent_turn))
             raise
         finally:
             live.cost = agent_turn.cost
             self._start_idle_timer(live)
-            if live.stopping is None:
-                await self._save(id, live)
+            if live.stop_task is None:
+                await self._save_session(id, live)
                 agent_turn.end_calls()
         agent_turn.show_usage()
         await agent_turn.close()
@@ -244,11 +244,11 @@ class OutsideAgents:
         finally:
             turn.end_calls()
             await turn.close()
-            await self._save(live.launch.chat, live)
-            live.stopping = None
+            await self._save_session(live.launch.chat, live)
+            live.stop_task = None
 
     async def _end_open_calls(self, chat: LiveChat) -> None:
-        """Wait until all calls of the reply have ended. Nobody decides any more about those that wait."""
+        """Reject the calls that wait for a decision, and wait until all other calls of the reply have ended."""
         for call in chat.state.calls:
             if call.status is ToolCallStatus.WAITING:
                 self._chats.feed(chat, inputs.Rejected(now(), call.id, RejectReason.STOP), late=True)
@@ -269,33 +269,33 @@ class OutsideAgents:
     # -- the sessions
 
     async def _find_or_start(self, chat: LiveChat, agent: Agent) -> LiveAgent:
-        """Return the agent of a chat. It is started, unless it runs. Raises: AgentError."""
+        """Return the agent of a chat. It is started if it does not run. Raises: AgentError."""
         id = chat.state.id
         launch = self._make_launch(chat, agent)
         live = self._agents.get(id)
-        if live is not None and live.stopping is not None:
-            await asyncio.shield(live.stopping)
-        if live is not None and live.idle is not None:
-            live.idle.cancel()
+        if live is not None and live.stop_task is not None:
+            await asyncio.shield(live.stop_task)
+        if live is not None and live.idle_timer is not None:
+            live.idle_timer.cancel()
         if live is not None and not live.session.has_ended and live.launch == launch:
             return live
         if live is not None:
-            self._close(id, live)
-        earlier = await self._read(id)
+            self._close_session(id, live)
+        earlier = await self._read_session(id)
         can_resume = earlier is not None and (earlier.agent, earlier.folder) == (agent.name, str(launch.folder))
         live = LiveAgent(agent, launch, AgentSession(launch, _SessionDesk(self, id)))
         self._agents[id] = live
-        self._tasks.start_unnamed(id, "agent", live.session.run())
+        self._tasks.start_detached(id, "agent", live.session.run())
         try:
             resumed = await self._open(id, live, earlier.session if earlier is not None and can_resume else "")
             await self._set_chosen_options(chat, live)
         except BaseException:
-            self._close(id, live)
+            self._close_session(id, live)
             raise
         if resumed and earlier is not None:
-            live.sent, live.cost = earlier.sent, earlier.cost
+            live.sent_place, live.cost = earlier.sent, earlier.cost
             return live
-        chat.known.forget()  # what was shown to an earlier session
+        chat.known_versions.forget()  # what was shown to an earlier session
         if can_resume and agent.outside is not None:
             remark = Remark(NOT_RESUMED.format(title=agent.outside.title))
             self._chats.feed(chat, inputs.Streamed(now(), chat.state.request, remark), late=True)
@@ -325,9 +325,10 @@ class OutsideAgents:
 
     async def choose_option(self, chat: LiveChat, agent: Agent, option: str, value: str) -> None:
         """Set an option of a chat's agent, now and whenever it starts for this chat. If it does not run, it gets the
-        value when it starts. What the agent itself has changed since is kept too: the value may need it.
+        value when it starts. Options that the agent has changed itself are stored too, because the value may depend on
+        them.
 
-        Raises: AgentError when the agent does not take the value. NotSaved.
+        Raises: AgentError when the agent refuses the value; NotSaved.
         """
         id = chat.state.id
         live = self._agents.get(id)
@@ -359,8 +360,8 @@ class OutsideAgents:
         return await self._services.store.do(lambda tables: tables.read_agent_options(chat.state.id, agent.name))
 
     async def _set_chosen_options(self, chat: LiveChat, live: LiveAgent) -> None:
-        """Set what the user has chosen for the options of a session that was opened. What the agent does not take is
-        told once, and the turn goes on. Raises: AgentError when the agent has ended."""
+        """Set the values that the user has chosen for the options of a new session. If the agent refuses a value, the
+        user is told once, and the turn continues. Raises: AgentError when the agent has ended."""
         id, agent = chat.state.id, live.agent
         try:
             chosen = await self.read_waiting_options(chat, agent)
@@ -368,7 +369,7 @@ class OutsideAgents:
             _log.warning("The options of the agent of chat %s cannot be read: %s", id, error)
             chosen = {}
         live.has_chosen_options = bool(chosen)
-        # The agent lists first what matters most: its model decides which other values there are.
+        # The agent lists the most important option first: the model decides which values the others can have.
         listed = [option.id for option in live.session.options if option.id in chosen]
         for option in (*listed, *(chosen.keys() - listed)):
             value: str | None = chosen[option]
@@ -380,8 +381,8 @@ class OutsideAgents:
         self._announce_options(live)
 
     async def _set_chosen_option(self, chat: LiveChat, live: LiveAgent, option: str, value: str) -> str | None:
-        """Set an option. If the agent refuses the value, that is told, and the value that it has taken before is
-        returned, if there is one. Raises: AgentError when the agent has ended."""
+        """Set an option. If the agent refuses the value, tell the user, and return the last value that the agent has
+        accepted; None if there is none. Raises: AgentError when the agent has ended."""
         if value in (known.value for known in live.session.options if known.id == option):
             return None
         try:
@@ -413,7 +414,7 @@ class OutsideAgents:
             raise AgentError(_describe_missing(agent.outside))
         id = chat.state.id
         session = AgentSession(self._make_launch(chat, agent), _SessionDesk(self, id))
-        self._tasks.start_unnamed(id, "list sessions", session.run())
+        self._tasks.start_detached(id, "list sessions", session.run())
         try:
             await session.greet()
             return await session.list_sessions() if session.can_continue else None
@@ -424,7 +425,7 @@ class OutsideAgents:
         """Let an agent go on with one of its sessions at the next prompt of a chat. Raises: NotSaved."""
         id = chat.state.id
         self.forget(id)
-        place = find_place(chat.state.history)
+        place = find_end(chat.state.history)
         row = AgentSessionRow(agent.name, str(self._contexts.find_files(id).start), session, place, None)
         await self._services.store.do(lambda tables: tables.save_agent_session(id, row))
 
@@ -447,7 +448,7 @@ class OutsideAgents:
             cancel_seconds=self.cancel_seconds,
         )
 
-    async def _read(self, id: str) -> AgentSessionRow | None:
+    async def _read_session(self, id: str) -> AgentSessionRow | None:
         """Return the session that an agent had for a chat; None when none is known."""
         try:
             return await self._services.store.do(lambda tables: tables.read_agent_session(id))
@@ -455,24 +456,24 @@ class OutsideAgents:
             _log.warning("The session of the agent of chat %s cannot be read: %s", id, error)
             return None
 
-    async def _save(self, id: str, live: LiveAgent) -> None:
+    async def _save_session(self, id: str, live: LiveAgent) -> None:
         """Store the session of a chat, so that another process can resume it, also after a restart of ours. If this
-        fails, the agent gets some messages twice, or it begins anew."""
+        fails, the agent gets some messages twice, or begins a new session."""
         if not live.session.id or live.is_forgotten:
             return
-        row = AgentSessionRow(live.agent.name, str(live.launch.folder), live.session.id, live.sent, live.cost)
+        row = AgentSessionRow(live.agent.name, str(live.launch.folder), live.session.id, live.sent_place, live.cost)
         with suppress(NotSaved):  # the user is told already: the events of the turn cannot be stored either
             await self._services.store.do(lambda tables: tables.save_agent_session(id, row))
 
     def _start_idle_timer(self, live: LiveAgent) -> None:
         """End the session if it is idle for a while from now on."""
         loop = asyncio.get_running_loop()
-        live.idle = loop.call_later(self.idle_seconds, self._close, live.launch.chat, live)
+        live.idle_timer = loop.call_later(self.idle_seconds, self._close_session, live.launch.chat, live)
 
-    def _close(self, id: str, live: LiveAgent) -> None:
+    def _close_session(self, id: str, live: LiveAgent) -> None:
         """End the session of a chat, and its access to our tools."""
-        if live.idle is not None:
-            live.idle.cancel()
+        if live.idle_timer is not None:
+            live.idle_timer.cancel()
         live.session.close()
         if self._agents.get(id) is live:
             del self._agents[id]
@@ -480,16 +481,16 @@ class OutsideAgents:
                 self.endpoint.close(id)
 
     def forget(self, id: str) -> None:
-        """End the agent of a chat that was deleted or cut. It knows what is no longer in the chat. The store has
-        forgotten its session already."""
+        """End the agent of a chat that was deleted or cut, because it knows the deleted events. The store has
+        deleted its session already."""
         if (live := self._agents.get(id)) is not None:
             live.is_forgotten = True
-            self._close(id, live)
+            self._close_session(id, live)
 
     def close(self) -> None:
         """End all agents."""
         for id, live in list(self._agents.items()):
-            self._close(id, live)
+            self._close_session(id, live)
 
     def list_commands(self, id: str = "") -> dict[str, str]:
         """Return the descriptions of the `/` commands of a chat's agent by their names; without an id, those of all
@@ -498,8 +499,8 @@ class OutsideAgents:
         return {name: text for live in agents for name, text in live.session.commands}
 
     async def ask_user(self, id: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask the user what the agent of a chat asks, and return the result for the agent. Raises: RemoteError when it
-        cannot be asked."""
+        """Ask the user a question of the agent of a chat, and return the result for the agent. Raises: RemoteError when
+        it cannot be asked."""
         if params.get("mode") not in {"form", "url"}:
             raise RemoteError("there is no such mode", ErrorCode.INVALID_PARAMS)
         subscribers, live = self._services.subscribers, self._agents.get(id)
@@ -547,7 +548,7 @@ class OutsideAgents:
     def find_turn(self, id: str) -> AgentTurn:
         """Return the turn under way of a chat. Raises: RemoteError when there is none."""
         live, chat = self._agents.get(id), self._chats.get_live(id)
-        if live is None or live.turn is None or live.turn.is_over.is_set() or chat is None or not chat.busy:
+        if live is None or live.turn is None or live.turn.is_over.is_set() or chat is None or not chat.is_busy:
             raise RemoteError("no turn is under way", ErrorCode.INVALID_PARAMS)
         return live.turn
 
@@ -569,7 +570,7 @@ class OutsideAgents:
             raise ToolError("No turn of yours is under way in this chat.") from error
         return await turn.tools.call(tool, arguments)
 
-    def note_result(self, chat: LiveChat, call: str, result: ToolResult) -> None:
+    def send_result(self, chat: LiveChat, call: str, result: ToolResult) -> None:
         """Give the result of a call to the outside agent that made it over MCP."""
         live = self._agents.get(chat.state.id)
         if live is not None and live.turn is not None:
@@ -591,6 +592,6 @@ def _describe_answers(answers: Mapping[str, str]) -> str:
 
 
 def _describe_missing(outside: OutsideAgent) -> str:
-    """Return what the user is told about an agent that is not installed."""
+    """Return the message for the user about an agent that is not installed."""
     text = NOT_INSTALLED.format(title=outside.title, program=outside.command[0], install=outside.install)
     return text.strip()

@@ -16,65 +16,65 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.model.request import ChatMessage, History, Part
 
-Place = tuple[int, int]
-"""How many messages of a conversation were sent, and how many parts of the last of them."""
+ConversationPlace = tuple[int, int]
+"""A place in a conversation: the number of messages before it, and the number of parts before it in the last one."""
 
-# The characters of the history that an agent gets when it begins in a chat that has one.
-MAX_HISTORY: Final = 8_000
+# The most characters of the history that an agent gets when it begins in a chat that has one.
+MAX_HISTORY_CHARS: Final = 8_000
 
 _HANDOVER: Final = "This chat began without you. This is the end of what was said before:\n\n{}\n\nThe user now writes:"
 
 
-def find_place(history: History) -> Place:
-    """Return the place behind the end of a conversation."""
+def find_end(history: History) -> ConversationPlace:
+    """Return the place at the end of a conversation."""
     return len(history), len(history[-1].parts) if history else 0
 
 
-def make_blocks(history: History, sent: Place | None, *, accepts_images: bool) -> list[dict[str, Any]]:
+def make_blocks(history: History, sent: ConversationPlace | None, *, accepts_images: bool) -> list[dict[str, Any]]:
     """Return the blocks of the prompt. `sent` is the place up to which the agent knows the conversation; None when it
     knows nothing of it. `accepts_images` is whether it takes images."""
-    is_known = sent is not None and sent <= find_place(history)
-    parts = list(_list_new(history, sent)) if sent is not None and is_known else _list_last(history)
+    is_known = sent is not None and sent <= find_end(history)
+    parts = list(_list_new_parts(history, sent)) if sent is not None and is_known else _list_last_parts(history)
     blocks = [block for part in parts if (block := _make_block(part, accepts_images=accepts_images)) is not None]
-    if sent is None and (before := _describe(history[:-1])):
-        blocks.insert(0, make_text(_HANDOVER.format(before)))
+    if sent is None and (before := _format_end(history[:-1])):
+        blocks.insert(0, make_text_block(_HANDOVER.format(before)))
     return blocks
 
 
-def make_text(text: str) -> dict[str, Any]:
+def make_text_block(text: str) -> dict[str, Any]:
     """Return a block of text."""
     return {"type": "text", "text": text}
 
 
-def _list_new(history: History, sent: Place) -> Iterator[Part]:
-    """Yield the parts of the user behind a place."""
+def _list_new_parts(history: History, sent: ConversationPlace) -> Iterator[Part]:
+    """Yield the parts of the user's messages after a place."""
     messages, parts = sent
     for number, message in enumerate(history[max(messages - 1, 0) :], max(messages - 1, 0)):
         if message.role == "user":
             yield from message.parts[parts if number == messages - 1 else 0 :]
 
 
-def _list_last(history: History) -> list[Part]:
+def _list_last_parts(history: History) -> list[Part]:
     """Return the parts of the last message, if it is the user's."""
     return list(history[-1].parts) if history and history[-1].role == "user" else []
 
 
 def _make_block(part: Part, *, accepts_images: bool) -> dict[str, Any] | None:
-    """Return the block of a part; None for one that has no place in a prompt."""
+    """Return the block of a part; None for a part that no block can show."""
     match part:
         case TextPart(text=text):
-            return make_text(text)
+            return make_text_block(text)
         case ImagePart(media_type=media_type, base64=base64) if accepts_images:
             return {"type": "image", "data": base64, "mimeType": media_type}
         case ImagePart():
-            return make_text("(An image that this agent cannot see.)")
+            return make_text_block("(An image that this agent cannot see.)")
         case DocumentPart(name=name):
-            return make_text(f"(The document {name}, which is not sent to this agent. It can read the file.)")
+            return make_text_block(f"(The document {name}, which is not sent to this agent. It can read the file.)")
         case _:
             return None
 
 
-def _describe(messages: tuple[ChatMessage, ...]) -> str:
+def _format_end(messages: tuple[ChatMessage, ...]) -> str:
     """Return the end of a conversation as text."""
     lines = [f"{message.role}: {message.text}" for message in messages if message.text]
-    return "\n\n".join(lines)[-MAX_HISTORY:]
+    return "\n\n".join(lines)[-MAX_HISTORY_CHARS:]

@@ -78,7 +78,7 @@ class ToolAccess:
         context = self._contexts.build(chat.state.id, chat.kernel, id)
         details: ToolCallDetails | None = None
         targets, failure = None, ""
-        adjusted = await self._hooks.before_outside_call(chat, id, spec, arguments)
+        adjusted = await self._hooks.run_before_outside_call(chat, id, spec, arguments)
         arguments = arguments if adjusted.arguments is None else adjusted.arguments
         try:
             details = await preview_call(context, tool, arguments)
@@ -86,7 +86,7 @@ class ToolAccess:
             targets = await find_call_targets(context.files, self._services.config, spec, arguments, notebook, details)
         except ToolError as error:
             failure = str(error)
-        unseen = chat.unseen = await self._services.checkpoints.find_unseen()
+        unseen = chat.unseen_change = await self._services.checkpoints.find_unseen()
         path = unseen.path if unseen else ""
         ready = inputs.CallReady(
             now(),
@@ -117,9 +117,9 @@ class ToolAccess:
             raise ToolError(OTHER_NOTEBOOK.format(path=own, other=other))
 
     def finish(self, id: str, result: ToolResult) -> None:
-        """Give the result of a call to the agent. What it shows is known from now on."""
+        """Give the result of a call to the agent. From now on the model knows the versions of files that it shows."""
         if (waiting := self._waiting.get(id)) is not None and not waiting.done():
-            self._chat.known.begin_request()
+            self._chat.known_versions.begin_request()
             waiting.set_result(result)
 
     def refuse(self, id: str, text: str) -> None:

@@ -17,7 +17,7 @@ from jupyter_eca.workspace.files.skipped_folders import SKIPPED_FOLDERS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-# What a snapshot may take of time and memory. A folder with more files is watched in part.
+# The limits of a snapshot, so that it takes little time and memory. Of a larger folder only a part is recorded.
 MAX_FILES: Final = 5_000
 MAX_FILE_BYTES: Final = 256_000
 MAX_BYTES: Final = 32_000_000
@@ -40,11 +40,12 @@ class CommandChange:
     path: Path
     content: bytes | None
     """Its content before; None if there was no file, or if the content was not noted."""
-    was_noted: bool
+    is_known: bool
     """Whether the content before is known, so that the change can be undone."""
 
 
 Snapshot = dict[Path, NotedFile]
+"""The files of a folder by their paths."""
 
 
 def take_snapshot(folder: Path, skipped: Collection[Path]) -> Snapshot:
@@ -59,7 +60,7 @@ def take_snapshot(folder: Path, skipped: Collection[Path]) -> Snapshot:
             except OSError:
                 continue
             left -= len(content)
-        noted[path] = NotedFile(_stamp(found), content)
+        noted[path] = NotedFile(_make_stamp(found), content)
     return noted
 
 
@@ -74,9 +75,9 @@ def find_changes(folder: Path, before: Mapping[Path, NotedFile], skipped: Collec
         noted = before.get(path)
         if noted is None:
             if is_whole:
-                changed.append(CommandChange(path, None, was_noted=True))
-        elif noted.stamp != _stamp(found):
-            changed.append(CommandChange(path, noted.content, was_noted=noted.content is not None))
+                changed.append(CommandChange(path, None, is_known=True))
+        elif noted.stamp != _make_stamp(found):
+            changed.append(CommandChange(path, noted.content, is_known=noted.content is not None))
     gone = [path for path in before if path not in seen and not path.exists()]
     return [*changed, *(CommandChange(path, before[path].content, before[path].content is not None) for path in gone)]
 
@@ -103,5 +104,5 @@ def _list_files(folder: Path, skipped: Collection[Path]) -> Iterator[tuple[Path,
             yield path, found
 
 
-def _stamp(found: os.stat_result) -> tuple[int, ...]:
+def _make_stamp(found: os.stat_result) -> tuple[int, ...]:
     return found.st_ino, found.st_size, found.st_mtime_ns

@@ -4,11 +4,10 @@ An agent changes files by itself, and not through our tools. So a file is kept w
 before it changes the file. Which files a command changes is found out by comparison (`tree_snapshot.py`). `%eca diff`
 and `%eca undo` work with what is kept.
 
-The user need not decide once more about a change that was approved. So it is
-noted what a change of each file counts as from now on: `allow` says that a call was approved which changes the file,
-`finish` that this call has ended, and `refuse` that a call was refused. If the file is another one at the next look, it
-was changed in between. It must not know the
-agent's protocol.
+A user who has approved a change need not review it again. So each file has the review state (`ReviewState`) that its
+next change gets: `allow` sets it when a call was approved that changes the file, `refuse` when such a call was refused,
+and `finish` resets it when the approved call has ended. `detect_changes` compares a file with its last digest. If they
+differ, the file was changed in between. It must not know the agent's protocol.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _KeptFile:
-    """What the changes of a file count as that was kept."""
+    """A file that was kept, and the review states of its changes."""
 
     digest: str
-    """The digest of its content at the last look."""
-    label: ReviewState
-    """What a change that is found at the next look counts as."""
-    found: ReviewState | None = None
-    """What its changes so far count as together; None as long as it was not changed."""
+    """The digest of its content when it was last compared."""
+    next_review: ReviewState
+    """The review state that its next change gets."""
+    review: ReviewState | None = None
+    """The review state of all its changes so far; None as long as it was not changed."""
 
 
 class TurnFiles:
@@ -59,7 +58,7 @@ class TurnFiles:
         self._commands: set[str] = set()
         """The ids of the calls whose commands run now."""
 
-    def find_real(self, path: str) -> Path | None:
+    def find_real_path(self, path: str) -> Path | None:
         """Return the real path of a file; None when it is outside of the workspace."""
         try:
             return self.files.resolve(path)
@@ -69,7 +68,7 @@ class TurnFiles:
     async def keep(self, paths: Iterable[str]) -> None:
         """Keep files as they are, each once. Those outside of the workspace are left out."""
         for path in paths:
-            real = self.find_real(path)
+            real = self.find_real_path(path)
             if real is None or real in self._kept or await run_read(real.is_dir):
                 continue
             self._kept[real] = _KeptFile(await run_read(_read_digest, real), self._keeper.review)
@@ -78,53 +77,54 @@ class TurnFiles:
             except NotSaved:
                 return
 
-    async def look(self, paths: Iterable[str]) -> None:
-        """Note which of these files have been changed since the last look."""
+    async def detect_changes(self, paths: Iterable[str]) -> None:
+        """Record which of these files have been changed since they were last compared."""
         for path in self._list_kept(paths):
-            await self._look(path)
+            await self._detect_change(path)
 
     def allow(self, paths: Iterable[str]) -> None:
-        """Note that the user has approved a call which shows what it changes in these files. Call `look` before."""
+        """Note that the user has approved a call which shows what it changes in these files. Call `detect_changes`
+        before."""
         for path in self._list_kept(paths):
-            self._kept[path].label = ReviewState.SETTLED
+            self._kept[path].next_review = ReviewState.SETTLED
 
     def refuse(self, paths: Iterable[str]) -> None:
-        """Note that a call which changes these files was refused. Call `look` before.
+        """Note that a call which changes these files was refused. Call `detect_changes` before.
 
-        The file of an open notebook is written by the page, too. So its changes are not taken for the agent's.
+        The page writes the file of an open notebook, too. So its changes are not counted as changes of the agent.
         """
         for path in self._list_kept(paths):
             if path not in self._written_by_others:
-                self._kept[path].label = ReviewState.REFUSED
+                self._kept[path].next_review = ReviewState.REFUSED
 
     async def finish(self, paths: Iterable[str], texts: Mapping[Path, str]) -> None:
         """Note the end of a call that was allowed to change these files. `texts` are the texts that the user has
         approved. If a file has another text now, the user decides about it."""
         for path in self._list_kept(paths):
-            await self._look(path)
+            await self._detect_change(path)
             kept = self._kept[path]
-            if kept.found is not None and await run_read(_read_text, path) != texts.get(path):
-                kept.found = kept.found.merge(self._keeper.review)
-            kept.label = self._keeper.review
+            if kept.review is not None and await run_read(_read_text, path) != texts.get(path):
+                kept.review = kept.review.merge(self._keeper.review)
+            kept.next_review = self._keeper.review
 
     def _list_kept(self, paths: Iterable[str]) -> list[Path]:
         """Return the real paths of those of the files that are kept."""
-        return [real for path in paths if (real := self.find_real(path)) is not None and real in self._kept]
+        return [real for path in paths if (real := self.find_real_path(path)) is not None and real in self._kept]
 
-    async def _look(self, path: Path) -> None:
+    async def _detect_change(self, path: Path) -> None:
         kept, now = self._kept[path], await run_read(_read_digest, path)
         if now != kept.digest:
-            kept.digest, kept.found = now, kept.found.merge(kept.label) if kept.found else kept.label
+            kept.digest, kept.review = now, kept.review.merge(kept.next_review) if kept.review else kept.next_review
 
-    async def begin_command(self, id: str, *, anew: bool = False) -> None:
-        """Note the files of the folder before a command, unless they are noted for another command that runs. With
-        `anew` they are noted once more, because the command has waited for approval."""
-        if not self._commands or (anew and self._commands == {id}):
+    async def begin_command(self, id: str, *, again: bool = False) -> None:
+        """Take a snapshot of the folder before a command, unless there is one for another command that runs. With
+        `again` a second snapshot is taken, because the command has waited for approval."""
+        if not self._commands or (again and self._commands == {id}):
             self._snapshot = await asyncio.to_thread(take_snapshot, self.files.start, self._written_by_others)
         self._commands.add(id)
 
     async def end_command(self, id: str) -> None:
-        """Keep what a command has changed, as it was before."""
+        """Keep the earlier contents of the files that a command has changed."""
         if id not in self._commands:
             return
         changes = await asyncio.to_thread(find_changes, self.files.start, self._snapshot, self._written_by_others)
@@ -134,18 +134,18 @@ class TurnFiles:
                 digest = await run_read(_read_digest, change.path)
                 self._kept[change.path] = _KeptFile(digest, self._keeper.review, self._keeper.review)
                 try:
-                    await self._keeper.keep_earlier(change.path, change.content, was_noted=change.was_noted)
+                    await self._keeper.keep_earlier_content(change.path, change.content, is_known=change.is_known)
                 except NotSaved:
                     return
         if not self._commands:
             self._snapshot = {}
 
-    async def record(self) -> None:
-        """Note what the kept files are now, after a call has changed them."""
+    async def record_states(self) -> None:
+        """Record the digests and the review states of the kept files, after a call has changed them."""
         if self._kept:
             for path in list(self._kept):
-                await self._look(path)
-            found = {path: kept.found for path, kept in self._kept.items() if kept.found is not None}
+                await self._detect_change(path)
+            found = {path: kept.review for path, kept in self._kept.items() if kept.review is not None}
             try:
                 await self._keeper.finish()
                 await self._keeper.set_review_states(found)
@@ -168,7 +168,7 @@ class TurnFiles:
         await self.keep([path])
         with text_file.report_os_errors(path):
             await asyncio.to_thread(text_file.write, real, path, content)
-        await self.record()
+        await self.record_states()
 
 
 def _read_digest(path: Path) -> str:

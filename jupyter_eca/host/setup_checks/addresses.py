@@ -30,7 +30,7 @@ _ENDPOINTS: Final = ("/chat/completions", "/completions", "/responses", "/messag
 
 _PROXIES: Final = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
 # Ends of names that only a network of a company or a home knows. Many servers in such a network have no certificate.
-_INNER: Final = (".local", ".lan", ".internal", ".intranet", ".home.arpa", ".test")
+_PRIVATE_NAME_ENDS: Final = (".local", ".lan", ".internal", ".intranet", ".home.arpa", ".test")
 
 
 def find_address_problems(config: Config) -> Iterator[str]:
@@ -45,7 +45,7 @@ def find_address_problems(config: Config) -> Iterator[str]:
         path = urlsplit(url).path.rstrip("/")
         if not provider.completion_url_relative_path and (end := next(filter(path.endswith, _ENDPOINTS), "")):
             yield f"{place} ends with `{end}`, which we add ourselves. Write the address without it."
-        if is_on_this_machine(url) and not _accepts(url):
+        if is_on_this_machine(url) and not _accepts_connection(url):
             yield (
                 f"No program answers at {_get_host(url)} ({place}). Start the server of the provider {name!r}, or "
                 "correct the port."
@@ -56,7 +56,8 @@ def find_address_problems(config: Config) -> Iterator[str]:
 
 
 def _find_form_problem(url: str) -> str:
-    """Return what is wrong with the text of a URL, and what to do, in words that follow a subject; "" for nothing."""
+    """Return what is wrong with the text of a URL, and what to do, as a sentence without its subject; "" for
+    nothing."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -67,17 +68,18 @@ def _find_form_problem(url: str) -> str:
         return "does not begin with `https://` or `http://` and a host. Write it as `https://HOST/PATH`."
     if parts.username or parts.password:
         return "has a user name or a password in it, which programs write into logs. Send it as a header instead."
-    if parts.scheme == "http" and not is_on_this_machine(url) and not _is_inner(host):
+    if parts.scheme == "http" and not is_on_this_machine(url) and not _is_private(host):
         return f"sends keys and prompts to {host} without encryption. Begin it with `https://`."
     return ""
 
 
-def _is_inner(host: str) -> bool:
-    """Return whether a host is in a network of its own: its name has no dot, or the address is a private one."""
+def _is_private(host: str) -> bool:
+    """Return whether a host is in a private network: its name has no dot or a private end, or its address is
+    private."""
     try:
         return ip_address(host).is_private
     except ValueError:
-        return "." not in host or host.endswith(_INNER)
+        return "." not in host or host.endswith(_PRIVATE_NAME_ENDS)
 
 
 def _get_host(url: str) -> str:
@@ -86,7 +88,7 @@ def _get_host(url: str) -> str:
     return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
 
 
-def _accepts(url: str) -> bool:
+def _accepts_connection(url: str) -> bool:
     """Return whether a program on this machine accepts connections at the address. Blocks."""
     parts = urlsplit(url)
     place = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
@@ -98,7 +100,7 @@ def _accepts(url: str) -> bool:
 
 
 def find_network_problems(config: Config, names: Mapping[str, str]) -> Iterator[str]:
-    """Yield the variables about the network with which requests fail. `names` are the variables of the environment."""
+    """Yield a sentence for each network variable that makes requests fail. `names` are the environment variables."""
     proxies = {name: value for name in _PROXIES for name, value in _read_both_cases(name, names) if value.strip()}
     for name, value in proxies.items():
         scheme = value.partition("://")[0].casefold() if "://" in value else "http"
@@ -120,26 +122,26 @@ def find_network_problems(config: Config, names: Mapping[str, str]) -> Iterator[
         for name, server in config.mcp_servers.items():
             if server.url and not server.disabled and is_on_this_machine(server.url):
                 host, proxy = urlsplit(server.url).hostname or "", next(iter(proxies))
-                if not _is_direct(host, listed):
+                if not _is_in_no_proxy(host, listed):
                     yield (
                         f"Requests to the MCP server {name!r} on this machine go to the proxy of "
                         f"`{proxy}`, which cannot reach it. Add `{host}` to `NO_PROXY`."
                     )
 
 
-def _is_direct(host: str, listed: str) -> bool:
+def _is_in_no_proxy(host: str, listed: str) -> bool:
     """Return whether `NO_PROXY` has a host: its name, the end of its name after a dot, or `*` for all."""
     entries = (entry.strip().rpartition("://")[2].partition(":")[0].lstrip(".") for entry in listed.split(","))
     return any(entry == "*" or host == entry or host.endswith(f".{entry}") for entry in entries if entry)
 
 
 def _read_both_cases(name: str, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the variable, written in small letters and in capitals, with its value."""
+    """Yield the names of a variable that are set, in small letters and in capitals, with their values."""
     for written in (name.lower(), name):
         if written in names:
             yield written, names[written]
 
 
 def _shorten(text: str) -> str:
-    """Return a text for a sentence, without characters that no scheme has."""
+    """Return a text without characters that the scheme of a URL cannot have, at most 20 characters long."""
     return re.sub(r"[^\w.+-]", "", text)[:20]

@@ -1,5 +1,5 @@
-"""Finds mistakes in the text of configuration files: keys that are misspelled or written twice, keys of providers that
-other people can read.
+"""Finds mistakes in the text of configuration files: settings that are misspelled or written twice, and keys of
+providers that other people can read.
 
 It must not show a value, because a value may be a secret. `config.layers` reports a file that cannot be read.
 """
@@ -19,10 +19,21 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.base import Model
 
-# What other programs call our keys.
-_TOP: Final = {"mcp": "mcpServers", "servers": "mcpServers", "model": "defaultModel", "customProviders": "providers"}
-_PROVIDER: Final = {"apiKey": "key", "token": "key", "baseUrl": "url", "apiBase": "url", "endpoint": "url"}
-_SERVER: Final = {"cmd": "command", "arguments": "args", "environment": "env", "httpUrl": "url", "serverUrl": "url"}
+# The names that other programs use for our settings, with our names: of the configuration, a provider, an MCP server.
+_TOP_NAMES: Final = {
+    "mcp": "mcpServers",
+    "servers": "mcpServers",
+    "model": "defaultModel",
+    "customProviders": "providers",
+}
+_PROVIDER_NAMES: Final = {"apiKey": "key", "token": "key", "baseUrl": "url", "apiBase": "url", "endpoint": "url"}
+_SERVER_NAMES: Final = {
+    "cmd": "command",
+    "arguments": "args",
+    "environment": "env",
+    "httpUrl": "url",
+    "serverUrl": "url",
+}
 
 
 def find_file_problems(files: Sequence[Path], folders: Sequence[Path]) -> Iterator[str]:
@@ -34,7 +45,7 @@ def find_file_problems(files: Sequence[Path], folders: Sequence[Path]) -> Iterat
             yield f"{file} has the key {key!r} twice in the same object, and only the last one counts. Remove one."
         yield from _find_misspellings(file, settings)
         if _has_plain_key(settings):
-            yield from _find_open_keys(file, folders)
+            yield from _find_readable_keys(file, folders)
 
 
 def _parse(file: Path, repeated: list[str]) -> dict[str, Any]:
@@ -59,8 +70,11 @@ def _parse(file: Path, repeated: list[str]) -> dict[str, Any]:
 
 def _find_misspellings(file: Path, settings: Mapping[str, Any]) -> Iterator[str]:
     """Yield the keys that do nothing and look like one of ours. Other unknown keys may be keys of ECA."""
-    yield from _compare_keys(file, "", settings, Config, _TOP)
-    for key, schema, names in (("providers", ProviderConfig, _PROVIDER), ("mcpServers", McpServerConfig, _SERVER)):
+    yield from _compare_keys(file, "", settings, Config, _TOP_NAMES)
+    for key, schema, names in (
+        ("providers", ProviderConfig, _PROVIDER_NAMES),
+        ("mcpServers", McpServerConfig, _SERVER_NAMES),
+    ):
         group: Any = settings.get(key)
         for name, entry in cast("dict[str, Any]", group).items() if isinstance(group, dict) else ():
             if isinstance(entry, dict):
@@ -94,8 +108,8 @@ def _has_plain_key(settings: Mapping[str, Any]) -> bool:
     return False
 
 
-def _find_open_keys(file: Path, folders: Sequence[Path]) -> Iterator[str]:
-    """Yield who else can read a file with a key."""
+def _find_readable_keys(file: Path, folders: Sequence[Path]) -> Iterator[str]:
+    """Yield a warning if other people can read a file that has a key."""
     if any(file.is_relative_to(folder) for folder in folders):
         yield (
             f"{file} has the key of a provider, and it is in the folder of the project, so you may share it by "

@@ -31,12 +31,12 @@ def find_installation_problems() -> Iterator[str]:
     """Yield the mistakes of the installation. Blocks: it reads files."""
     yield from _find_old_packages()
     yield from _find_panel_problems()
-    if _find_server_switch() is not True:
+    if _is_server_extension_enabled() is not True:
         yield (
             "The server extension is not enabled, so the panel has no connection. Run `jupyter server extension enable "
             f"{_MODULE}`, and restart Jupyter."
         )
-    yield from _find_bare_kernels()
+    yield from _find_kernels_without_package()
 
 
 def _read_version(package: str) -> str:
@@ -82,7 +82,7 @@ def _find_panel_problems() -> Iterator[str]:
         yield f"The panel is not installed in this JupyterLab. Run `pip install --force-reinstall {_NAME}`."
         return
     version = str(_read_json(found).get("version", ""))
-    if not _is_same(version, __version__):
+    if not _is_same_version(version, __version__):
         yield (
             f"The panel in {found.parent} has the version {version}, but the package has {__version__}. Remove that "
             f"folder, and run `pip install --force-reinstall {_NAME}`."
@@ -91,7 +91,7 @@ def _find_panel_problems() -> Iterator[str]:
         yield f"The panel is switched off in {place}. Run `jupyter labextension enable {_NAME}`, and reload the page."
 
 
-def _is_same(first: str, second: str) -> bool:
+def _is_same_version(first: str, second: str) -> bool:
     """Return whether two versions are the same. npm and Python write some of them in different ways."""
     try:
         return Version(first) == Version(second)
@@ -113,9 +113,9 @@ def _find_disabled_panel() -> Path | None:
     return None
 
 
-def _find_server_switch() -> bool | None:
-    """Return whether the server extension is enabled, None when no file says so. The first folder counts most, and in
-    each the file `jupyter_server_config.json` counts more than those in the folder beside it."""
+def _is_server_extension_enabled() -> bool | None:
+    """Return whether the server extension is enabled; None when no file decides it. The first folder counts most, and
+    in each the file `jupyter_server_config.json` counts more than those in the folder beside it."""
     from jupyter_core.paths import jupyter_config_path
 
     for folder in map(Path, jupyter_config_path()):
@@ -138,7 +138,7 @@ def _read_json(file: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
 
 
-def _find_bare_kernels() -> Iterator[str]:
+def _find_kernels_without_package() -> Iterator[str]:
     """Yield the Python kernels whose environment does not have our package: `%eca` does not work in them."""
     from jupyter_client.kernelspec import KernelSpecManager
 

@@ -26,7 +26,7 @@ _OTHER_PREFIXES: Final = {
     "AWS": ("AKIA", "ASIA"),
 }
 
-# What documentation writes in the place of a key.
+# Placeholders that documentation shows in the place of a key.
 _EXAMPLE: Final = re.compile(
     r"<.*>|\{.*\}|(?:sk-)?(?:\.\.\.|…|x{3,}|\*{3,})|.*(?:your|my)[-_ ]?(?:\w+[-_ ])?(?:api[-_ ]?)?(?:key|token).*|"
     r"(?:change[-_ ]?me|todo|none|null|undefined|api[-_ ]?key|secret)|.*(?:\.\.\.|…)",
@@ -38,7 +38,7 @@ def find_key_problems(entries: Mapping[str, CatalogEntry], config: Config, names
     """Yield what is wrong with the keys of all providers. `names` are the variables of the environment."""
     for name, entry in entries.items():
         if entry.key.source is None:
-            yield from _find_empty(name, entry, config, names)
+            yield from _find_empty_keys(name, entry, config, names)
             continue
         place = _describe_place(name, entry)
         key = entry.settings.read_key()
@@ -51,9 +51,9 @@ def find_key_problems(entries: Mapping[str, CatalogEntry], config: Config, names
             )
 
 
-def _find_empty(name: str, entry: CatalogEntry, config: Config, names: Mapping[str, str]) -> Iterator[str]:
-    """Yield whether a key is set, but empty. A placeholder such as `${env:NAME}` is empty when the variable is not
-    set."""
+def _find_empty_keys(name: str, entry: CatalogEntry, config: Config, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence for a key that is set, but empty. A placeholder such as `${env:NAME}` is empty when the variable
+    is not set."""
     variable = entry.key.variable
     if variable and variable in names and not names[variable].strip():
         yield (
@@ -68,7 +68,8 @@ def _find_empty(name: str, entry: CatalogEntry, config: Config, names: Mapping[s
 
 
 def _find_form_problem(key: str) -> str:
-    """Return what no key can be like, and what to do, in words that follow a subject; "" for nothing."""
+    """Return what is wrong with the text of a key, and what to do, as a sentence without its subject; "" for
+    nothing."""
     if key[0] in "\"'`" or key[-1] in "\"'`":
         return "has quotes around it, which do not belong to it. Remove them."
     if key.casefold().startswith("bearer "):

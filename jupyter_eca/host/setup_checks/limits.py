@@ -17,19 +17,19 @@ _BUDGETS: Final = {
     BudgetScope.DAY: "budget.perDay",
 }
 
-# A larger number of seconds is a number of milliseconds: nobody waits for an hour.
+# A larger number is probably in milliseconds: nobody waits for an hour.
 _LONGEST_SECONDS: Final = 3600
-# A hook that has fewer milliseconds cannot even start a shell.
-_SHORTEST_HOOK: Final = 100
+# In a shorter time a hook cannot even start a shell.
+_SHORTEST_HOOK_MS: Final = 100
 # With a smaller part of the window, the summary itself soon fills it, and is made again and again.
-_SMALLEST_PART: Final = 20
+_SMALLEST_COMPACT_PERCENTAGE: Final = 20
 
 
 def find_limit_problems(resolved: ResolvedConfig) -> Iterator[str]:
     """Yield the numbers that do something else than the user probably means."""
     config = resolved.config
     yield from _find_budget_problems(resolved.limits)
-    if 0 < config.auto_compact_percentage < _SMALLEST_PART:
+    if 0 < config.auto_compact_percentage < _SMALLEST_COMPACT_PERCENTAGE:
         yield (
             f"`autoCompactPercentage` is {config.auto_compact_percentage}, so a chat is summarised again after a few "
             "messages. Use 75, or 0 for never."
@@ -38,9 +38,9 @@ def find_limit_problems(resolved: ResolvedConfig) -> Iterator[str]:
         if seconds is not None and seconds > _LONGEST_SECONDS:
             yield f"`{place}` is {seconds:g} seconds, which is more than an hour. Write seconds, not milliseconds."
     for hook in resolved.hooks:
-        if any(hook.get_timeout_seconds(action) * 1000 < _SHORTEST_HOOK for action in hook.actions):
+        if any(hook.get_timeout_seconds(action) * 1000 < _SHORTEST_HOOK_MS for action in hook.actions):
             yield (
-                f"The hook {hook.name!r} has a `timeout` of less than {_SHORTEST_HOOK} milliseconds, so it is ended "
+                f"The hook {hook.name!r} has a `timeout` of less than {_SHORTEST_HOOK_MS} milliseconds, so it is ended "
                 "before it has begun. Write milliseconds, not seconds."
             )
     for name, agent in config.agent.items():
@@ -64,7 +64,7 @@ def _find_budget_problems(limits: Mapping[BudgetScope, float]) -> Iterator[str]:
 
 
 def _list_seconds(config: Config) -> Iterator[tuple[str, float | None]]:
-    """Yield the keys whose value is a number of seconds, with the value."""
+    """Yield the settings whose value is a number of seconds, with the value."""
     yield "mcpTimeoutSeconds", config.mcp_timeout_seconds
     yield "connectTimeoutSeconds", config.connect_timeout_seconds
     yield "streamIdleTimeoutSeconds", config.stream_idle_timeout_seconds

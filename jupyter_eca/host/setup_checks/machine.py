@@ -18,12 +18,12 @@ import psutil
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_DAY: Final = 86_400
-# Bytes. A chat with pictures needs some of them, and SQLite as much again while it writes.
-_SMALLEST_SPACE: Final = 100_000_000
+_DAY_SECONDS: Final = 86_400
+# A chat with pictures needs some of them, and SQLite as much again while it writes.
+_SMALLEST_FREE_BYTES: Final = 100_000_000
 # File systems on which several machines may change a file at once. SQLite's locks do not work there
 # (https://www.sqlite.org/useovernet.html).
-_NETWORK: Final = frozenset(
+_NETWORK_FILE_SYSTEMS: Final = frozenset(
     {"nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "afpfs", "fuse.sshfs", "afs", "davfs"}
 )
 
@@ -34,7 +34,7 @@ def find_machine_problems(database: Path) -> Iterator[str]:
         yield "ripgrep (`rg`) is not installed, so searching in files is slow and ignores no `.gitignore`. Install it."
     folder = next((place for place in database.parents if place.is_dir()), Path())
     free = shutil.disk_usage(folder).free
-    if free < _SMALLEST_SPACE:
+    if free < _SMALLEST_FREE_BYTES:
         yield f"The disk of {folder} has only {free // 1_000_000} MB left, and chats are stored there. Make space."
     if kind := _find_network_drive(folder):
         yield (
@@ -58,11 +58,11 @@ def _find_network_drive(folder: Path) -> str:
         if place.is_relative_to(mount.mountpoint)
     ]
     kind = max(mounts, default=(0, ""))[1]
-    return kind if kind.casefold() in _NETWORK else ""
+    return kind if kind.casefold() in _NETWORK_FILE_SYSTEMS else ""
 
 
 def _find_clock_problems(database: Path) -> Iterator[str]:
-    """Yield whether the clock is wrong by more than a day: it is then before the time at which one of our own files was
+    """Yield a sentence if the clock is more than a day late: it is then before the time at which one of our files was
     written."""
     times: list[float] = []
     for file in (database, Path(__file__)):
@@ -70,7 +70,7 @@ def _find_clock_problems(database: Path) -> Iterator[str]:
             times.append(file.stat().st_mtime)
         except OSError:
             continue
-    if times and max(times) > time.time() + _DAY:
+    if times and max(times) > time.time() + _DAY_SECONDS:
         now = datetime.now(UTC).date().isoformat()
         yield (
             f"The clock of this machine is wrong: it says {now}, but a file of ours is from a later day. Correct it: "

@@ -31,7 +31,7 @@ def find_mcp_problems(config: Config, folders: Sequence[Path]) -> Iterator[tuple
 
 
 def _find_problem(server: McpServerConfig, folder: Path) -> str:
-    """Return what is wrong and what to do, in words that follow a subject; "" for nothing."""
+    """Return what is wrong and what to do, as a sentence without its subject; "" for nothing."""
     command = (server.command or "").strip()
     if server.command is not None and server.url is not None:
         return "has both a `command` and a `url`. Several files may define it: keep one of the two keys."
@@ -54,6 +54,6 @@ def _find_problem(server: McpServerConfig, folder: Path) -> str:
 
 
 def _read_path(server: McpServerConfig) -> str | None:
-    """Return the PATH of the server, None for ours."""
+    """Return the PATH that is configured for the server; None if it has the one of this process."""
     own = server.env.get("PATH")
     return own.get_secret_value() if own is not None else None

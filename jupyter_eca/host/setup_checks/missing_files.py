@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def find_missing_files(resolved: ResolvedConfig, folders: Sequence[Path], names: Mapping[str, str]) -> Iterator[str]:
-    """Yield what does not exist. Blocks: it looks at the disk. `folders` are the folders of the workspace, and `names`
-    the variables of the environment."""
+    """Yield a sentence for each file that does not exist. Blocks: it looks at the disk. `folders` are the folders of
+    the workspace, and `names` the variables of the environment."""
     config = resolved.config
     for hook in resolved.hooks:
         for file in (action.file for action in hook.actions):

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from jupyter_eca.config import Config, ResolvedConfig
     from jupyter_eca.plugins.providers.catalog import CatalogEntry
 
-# Whose models have such names. A vendor's own address serves no model of another vendor.
-_FAMILIES: Final = {
+# The vendors, with patterns of the names of their models. A vendor's own address serves no model of another vendor.
+_MODEL_NAMES: Final = {
     "anthropic": re.compile(r"claude"),
     "openai": re.compile(r"gpt-|chatgpt|o[1-9](?:-|$)"),
     "google": re.compile(r"gemini"),
@@ -60,15 +60,16 @@ def find_model_problems(
 
 
 def _find_other_vendor(name: str, model: str, config: Config) -> str:
-    """Return the vendor that has such models, "" if the provider may have it. At another address it may have any."""
+    """Return the vendor whose models have such names; "" if the provider may have the model. A provider with another
+    address than the vendor's may have any model."""
     own = config.providers.get(name)
-    if name not in _FAMILIES or (own is not None and (own.url or model in own.models)):
+    if name not in _MODEL_NAMES or (own is not None and (own.url or model in own.models)):
         return ""
-    return next((vendor for vendor, names in _FAMILIES.items() if vendor != name and names.match(model)), "")
+    return next((vendor for vendor, names in _MODEL_NAMES.items() if vendor != name and names.match(model)), "")
 
 
 def _find_provider_problems(config: Config, entries: Mapping[str, CatalogEntry]) -> Iterator[str]:
-    """Yield which configured providers cannot work."""
+    """Yield a sentence for each configured provider that cannot work."""
     apis = sorted({entry.plug.name for entry in entries.values()} | {"openai-chat", "openai-responses", "anthropic"})
     for name, settings in config.providers.items():
         if name not in entries:

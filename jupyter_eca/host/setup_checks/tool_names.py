@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from jupyter_eca.config import Config, ResolvedConfig
     from jupyter_eca.plugins.tools.base import Tool
 
-# Names that stand for tools which are not in the registry, because a client has them.
-_CLIENTS: Final = ("client", "python")
+# The servers of tools that are not in the registry, because a client has them.
+_CLIENT_SERVERS: Final = ("client", "python")
 
 
 def find_tool_name_problems(resolved: ResolvedConfig, tools: Mapping[str, Tool]) -> Iterator[str]:
@@ -53,7 +53,11 @@ def find_tool_name_problems(resolved: ResolvedConfig, tools: Mapping[str, Tool])
 
 
 def _is_known(selector: str, config: Config, tools: Mapping[str, Tool]) -> bool:
-    return selector in ALLOWED or selector.partition("__")[0] in _CLIENTS or is_known_selector(selector, config, tools)
+    return (
+        selector in ALLOWED
+        or selector.partition("__")[0] in _CLIENT_SERVERS
+        or is_known_selector(selector, config, tools)
+    )
 
 
 def _has_argument(tool: Tool, argument: str) -> bool:

@@ -51,8 +51,8 @@ class Choices:
         self._db.execute("DELETE FROM choices WHERE name = ? AND replaced = ?", (name, default))
 
     def move(self, before: str, after: str) -> None:
-        """Let a notebook, or all notebooks of a folder, keep their choices under a new path. What a notebook at the new
-        path had before is forgotten."""
+        """Let a notebook, or all notebooks of a folder, keep their choices under a new path. The choices that a
+        notebook at the new path had before are forgotten."""
         with transaction(self._db):
             choices = self._list_below(before)
             moved = [replace(choice, notebook=after + choice.notebook.removeprefix(before)) for choice in choices]

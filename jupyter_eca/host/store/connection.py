@@ -1,4 +1,4 @@
-"""Owns the connection to the database: what it does with every parameter, and how statements take effect together.
+"""Owns the connection to the database: it cleans the parameters of every statement, and has the transactions.
 
 It must not know a table.
 """
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 class StoreConnection(sqlite3.Connection):
     """Replaces half surrogate pairs in all parameters by a replacement character, because SQLite cannot store them.
-    They come from names of files or from output of programs. A search for such a text finds it, because it replaces
-    them too."""
+    They come from names of files or from output of programs. A search for such a text finds it, because the search
+    replaces them too."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
         try:

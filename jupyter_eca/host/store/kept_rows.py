@@ -56,7 +56,7 @@ class Ownership:
     """To whom the rows of a table belong. All of them belong to the user."""
 
     name: str
-    """What the rows are, for the user; "" for rows that are made from other rows, or that only count."""
+    """The name of the rows for the user; "" for rows that are made from other rows, or that only have counters."""
     chat: str = ""
     """The column with the id of a chat; "" for none."""
     workspace: str = ""
@@ -90,15 +90,15 @@ _PRIMARY_CODE: Final = 0xFF
 
 _IN_USE: Final = "{path} is open in another program."
 
-# The columns whose texts are JSON.
-_JSON: Final = frozenset({"content", "aside", "undo", "sources", "order", "decided", "sections"})
+# The columns that have JSON.
+_JSON_COLUMNS: Final = frozenset({"content", "aside", "undo", "sources", "order", "decided", "sections"})
 
 # Conditions for a column: the value is in a JSON list, or is the id of no chat.
 _LISTED: Final = "IN (SELECT value FROM json_each(?))"
 _UNKNOWN_CHAT: Final = "NOT IN (SELECT id FROM chats)"
 
 # The chats of a scope with those of all subagents below them. `?1` is the chat, or the list of folders.
-_CHATS_OF: Final = """
+_SCOPED_CHATS: Final = """
     WITH RECURSIVE scoped(id) AS ({first} UNION SELECT chats.id FROM chats JOIN scoped ON chats.parent = scoped.id)
     SELECT id FROM scoped
 """
@@ -127,13 +127,13 @@ class KeptRows:
         return self._tables.read_events(chat, 0, strict=True)
 
     def count(self) -> dict[str, int]:
-        """Return how many rows there are, by what they are for the user."""
+        """Return how many rows of each kind there are. The keys are the names for the user."""
         counts = {kind.name: self._count(table) for table, kind in OWNERSHIP.items() if kind.name}
         return {name: count for name, count in counts.items() if count}
 
     def read(self, table: str, chat: str | None = None) -> list[dict[str, Any]]:
-        """Return the rows of a table by column, with JSON decoded. With `chat`, only those of this chat; "" returns
-        those of no chat that is in the scope."""
+        """Return the rows of a table, each by column, with JSON decoded. With `chat`, only those of this chat; ""
+        returns the rows in the scope whose chat does not exist."""
         where, parameters = self._select(table)
         column = OWNERSHIP[table].chat
         if chat:
@@ -147,7 +147,7 @@ class KeptRows:
         ]
 
     def delete(self) -> None:
-        """Delete all rows of the scope together, with what the search has made of them."""
+        """Delete all rows of the scope in one transaction, and their entries in the index of the search."""
         self._db.execute("PRAGMA secure_delete = ON")
         index = MessageIndex(self._db, "")
         with transaction(self._db):
@@ -160,17 +160,17 @@ class KeptRows:
         index.rebuild()
 
     def compact(self) -> None:
-        """Write the file anew, without what was deleted."""
+        """Rewrite the file without the deleted rows."""
         self._db.execute("VACUUM")
 
     def _list_ids(self) -> list[str]:
         """Return the ids of the chats of the scope."""
         match self._scope:
             case ChatScope(chat=chat):
-                query, parameters = _CHATS_OF.format(first="SELECT ?1"), (chat,)
+                query, parameters = _SCOPED_CHATS.format(first="SELECT ?1"), (chat,)
             case WorkspaceScope(folders=folders):
                 first = "SELECT id FROM chats WHERE workspace IN (SELECT value FROM json_each(?1))"
-                query, parameters = _CHATS_OF.format(first=first), (json.dumps(folders),)
+                query, parameters = _SCOPED_CHATS.format(first=first), (json.dumps(folders),)
             case UserScope():
                 query, parameters = "SELECT id FROM chats", ()
         return [id for (id,) in self._db.execute(query, parameters)]
@@ -208,8 +208,8 @@ def _quote(column: str) -> str:
 
 
 def _decode(name: str, value: Any) -> Any:
-    """Return the value of a column. A text that is not the JSON it should be stays as it is."""
-    if name in _JSON and isinstance(value, str) and value:
+    """Return the value of a column. A text that is no valid JSON stays as it is."""
+    if name in _JSON_COLUMNS and isinstance(value, str) and value:
         try:
             return json.loads(value)
         except ValueError:
@@ -229,13 +229,13 @@ def read_rows(path: Path, scope: DataScope) -> Generator[KeptRows]:
 
 
 @contextmanager
-def open_rows_alone(path: Path, scope: DataScope) -> Generator[KeptRows]:
-    """Yield the rows of a scope while no other process has the database open. There is no WAL meanwhile.
+def open_rows_exclusively(path: Path, scope: DataScope) -> Generator[KeptRows]:
+    """Yield the rows of a scope while no other process has the database open. Write-ahead logging is off meanwhile.
 
     Raises: BusyError when another process has it open; ConfigError when the database cannot be used.
     """
     with _explain_errors(path), closing(_open(path)) as db:
-        _close_out_others(db, path)
+        _lock_exclusively(db, path)
         yield KeptRows(db, scope)
 
 
@@ -247,16 +247,16 @@ def _open(path: Path) -> sqlite3.Connection:
         raise ConfigError(_describe(path, error)) from error
 
 
-def _close_out_others(db: sqlite3.Connection, path: Path) -> None:
-    """Take the database for this connection alone. Raises: BusyError when that is not possible.
+def _lock_exclusively(db: sqlite3.Connection, path: Path) -> None:
+    """Lock the database, so that no other connection can use it. Raises: BusyError when another one has it open.
 
-    SQLite leaves write-ahead logging only if no other connection has the file open, even one that rests. The next
+    SQLite leaves write-ahead logging only if no other connection has the file open, even an idle one. The next
     `connect` switches it on again.
     """
     db.execute("PRAGMA busy_timeout = 0")
     try:
         (mode,) = db.execute("PRAGMA journal_mode = DELETE").fetchone()
-        # From here on, a process that starts meanwhile waits, and then says that the file is locked.
+        # From here on, a process that starts waits, and then reports that the file is locked.
         db.execute("PRAGMA locking_mode = EXCLUSIVE")
         db.execute("BEGIN EXCLUSIVE")
         db.execute("COMMIT")

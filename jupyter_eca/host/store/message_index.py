@@ -9,8 +9,8 @@ chats.
 `messages` has the whole text of each prompt and each part of an answer, with upper and lower case folded. Its FTS5
 index has trigrams, that is all groups of three characters. So it finds any part of a word in any script, as a search of
 the table itself does, and each of the two is one `LIKE`. An SQLite without FTS5 or without trigrams (before 3.34)
-searches the table, which takes longer. The index is therefore in no migration: it is made by the first process that
-can.
+searches the table, which takes longer. Therefore no migration makes the index: the first process that can do so
+makes it.
 
 This module must not know threads, see `store`, nor what is shown of a message.
 """
@@ -51,7 +51,7 @@ _REBUILD: Final = "INSERT INTO message_index (message_index) VALUES ('rebuild')"
 
 # Only texts that people read and write are found: no thoughts, and no arguments and results of tools. Of the texts of
 # the system, only questions to the user are found, with their answers.
-_TEXTS: Final = """
+_SELECT_TEXTS: Final = """
     SELECT seq, turn, role, outcome IS NOT NULL,
         CASE WHEN (role IN (?1, ?2) OR json_extract(content, '$.question'))
                 AND turn != '' AND json_extract(content, '$.type') = 'text'
@@ -59,7 +59,7 @@ _TEXTS: Final = """
     FROM events WHERE chat = ?3 AND seq > ?4 ORDER BY seq
 """
 
-_STALE: Final = """
+_SELECT_STALE: Final = """
     SELECT id FROM chats LEFT JOIN indexed_chats ON chat = id
     WHERE workspace = ? AND parent IS NULL AND coalesce(seq, 0) < (SELECT max(seq) FROM events WHERE chat = id)
 """
@@ -87,18 +87,17 @@ class MessageIndex:
 
     def list_stale(self) -> list[str]:
         """Return the ids of the chats that have events which were not indexed yet."""
-        return [chat for (chat,) in self._db.execute(_STALE, (self._workspace,))]
+        return [chat for (chat,) in self._db.execute(_SELECT_STALE, (self._workspace,))]
 
     def index(self, chat: str) -> None:
         """Index the new messages of a chat. The messages of a running turn are indexed again at the next call."""
         row = self._db.execute("SELECT seq FROM indexed_chats WHERE chat = ?", (chat,)).fetchone()
         indexed = row[0] if row else 0
-        events = self._db.execute(_TEXTS, (Role.USER, Role.ASSISTANT, chat, indexed)).fetchall()
+        events = self._db.execute(_SELECT_TEXTS, (Role.USER, Role.ASSISTANT, chat, indexed)).fetchall()
         if not events:
             return
         messages = list(_join_pieces(events))
-        # Asked before the transaction: if that fails, the new index must not be lost with it.
-        # (`_has_index` may create the FTS5 index.)
+        # `_has_index` may create the FTS5 index. This is done before the transaction, whose rollback would remove it.
         has_index = self._has_index
         with transaction(self._db):
             self._delete(chat, indexed)
@@ -106,14 +105,14 @@ class MessageIndex:
                 "INSERT INTO messages (chat, first, last, text) VALUES (?, ?, ?, ?)",
                 [(chat, *message) for message in messages],
             )
-            self._db.execute("INSERT OR REPLACE INTO indexed_chats VALUES (?, ?)", (chat, _find_settled(events)))
+            self._db.execute("INSERT OR REPLACE INTO indexed_chats VALUES (?, ?)", (chat, _find_last_settled(events)))
             if has_index:
                 self._db.execute(_FILL)
 
     def find(self, words: Sequence[str]) -> list[FoundMessage]:
         """Return the messages that contain all words, the newest first.
 
-        `words` are case-folded. `%` and `_` in them stand for other characters too, so the caller compares again.
+        `words` are case-folded. `%` and `_` in them also match other characters, so the caller compares again.
         """
         condition = " AND ".join(["text LIKE ?"] * len(words))
         if self._has_index:
@@ -144,13 +143,13 @@ class MessageIndex:
         return "".join(text for (text,) in rows)
 
     def forget(self, chat: str) -> None:
-        """Delete all messages of a chat, because its events are deleted. The caller has begun a transaction. What is
-        left of the chat is indexed at the next search."""
+        """Delete all messages of a chat, because events of it are deleted. The caller has begun a transaction. The
+        remaining events are indexed at the next search."""
         self._delete(chat, 0)
         self._db.execute("DELETE FROM indexed_chats WHERE chat = ?", (chat,))
 
     def rebuild(self) -> None:
-        """Make the index again from the messages that there are, so that nothing of deleted ones is left in it."""
+        """Make the index again from the existing messages, so that it has nothing of deleted ones."""
         if self._has_index:
             self._db.execute(_REBUILD)
 
@@ -191,8 +190,8 @@ def _join_pieces(events: Iterable[_Row]) -> Iterator[tuple[int, int, str]]:
             yield pieces[0][0], pieces[-1][0], "".join(text for _, text in pieces).casefold()
 
 
-def _find_settled(events: Sequence[_Row]) -> int:
-    """Return the last sequence number before a running turn, or of all events if no turn runs."""
+def _find_last_settled(events: Sequence[_Row]) -> int:
+    """Return the last sequence number before the running turn; that of the last event if no turn runs."""
     turn = next((turn for _, turn, *_ in reversed(events) if turn), "")
     of_turn = [(seq, is_end) for seq, event_turn, _, is_end, _ in events if turn and event_turn == turn]
     return events[-1][0] if any(is_end for _, is_end in of_turn) or not of_turn else of_turn[0][0] - 1

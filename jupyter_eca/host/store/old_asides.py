@@ -39,15 +39,15 @@ def mark_aside(turn: str, role: str, content: str, aside: str) -> str:
 
     `turn`, `role`, `content` and `aside` are the columns of an event.
     """
-    mark = _mark(turn, role, json.loads(content), aside)
+    mark = _make_mark(turn, role, json.loads(content), aside)
     return json.dumps(mark, ensure_ascii=False, separators=(",", ":")) if mark else ""
 
 
-def _mark(turn: str, role: str, content: dict[str, Any], aside: str) -> dict[str, str] | None:
+def _make_mark(turn: str, role: str, content: dict[str, Any], aside: str) -> dict[str, str] | None:
     """Return the new aside of an event, None for none. The type of the content and the role show what it was for."""
     match content["type"], role:
         case "toolCalled", _:
-            return _mark_of_result(content)
+            return _mark_result(content)
         case _ if not aside:
             return None
         # A vendor's signature of a thought or of a call.
@@ -57,16 +57,16 @@ def _mark(turn: str, role: str, content: dict[str, Any], aside: str) -> dict[str
             words = aside.removeprefix(_REJECTED.get(content["reason"], "")).strip()
             return {"kind": "rejection", "text": aside, "words": words}
         case "progress", "user":
-            return _mark_of_material(content.get("text", ""), aside)
+            return _mark_material(content.get("text", ""), aside)
         case "text", "user":
             return {"kind": "context", "text": aside}
         case "text", "system":
-            return _mark_of_remark(turn, aside)
+            return _mark_remark(turn, aside)
         case _:
             return None
 
 
-def _mark_of_result(content: dict[str, Any]) -> dict[str, str] | None:
+def _mark_result(content: dict[str, Any]) -> dict[str, str] | None:
     """Return the mark of a tool result that has the text of a rule."""
     text = "".join(output["text"] for output in content["outputs"])
     if content["name"] != "fetch_rule" or content.get("error") or not text.startswith(_RULE):
@@ -74,7 +74,7 @@ def _mark_of_result(content: dict[str, Any]) -> dict[str, str] | None:
     return {"kind": "fetchedRule", "id": str(content.get("arguments", {}).get("id"))}
 
 
-def _mark_of_material(shown: str, aside: str) -> dict[str, str]:
+def _mark_material(shown: str, aside: str) -> dict[str, str]:
     """Return the mark of a text that the model got with a prompt. `shown` is the line that the user saw of it."""
     if shown == _REWORDED:
         return {"kind": "reworded", "text": aside}
@@ -85,7 +85,7 @@ def _mark_of_material(shown: str, aside: str) -> dict[str, str]:
     return {"kind": "context", "text": aside}
 
 
-def _mark_of_remark(turn: str, aside: str) -> dict[str, str] | None:
+def _mark_remark(turn: str, aside: str) -> dict[str, str] | None:
     """Return the mark of a remark to the user that the model got too."""
     if kind := _KINDS.get(aside):
         return {"kind": kind}

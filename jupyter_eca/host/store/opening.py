@@ -1,4 +1,4 @@
-"""Opens the database of chats, whatever has happened to its file, and says what it has done.
+"""Opens the database of chats, also when its file is damaged, too new or not writable, and reports what it did.
 
 | the file | what is opened | what happens to the file |
 |---|---|---|
@@ -7,7 +7,7 @@
 | is of a newer version | a file of this version beside it, first with a copy of all that can be read | nothing |
 | cannot be written: no rights, no space | a copy in a temporary folder, which is deleted at the end | nothing |
 
-Everything here blocks. It must not know clients: `store` passes on what is said.
+Everything here blocks. It must not know clients: `store` passes the warnings on.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 # The part of an error code that all errors of one kind share, see https://sqlite.org/rescode.html.
 _PRIMARY_CODE: Final = 0xFF
-# The codes of a damaged file. SQLITE_ERROR is that of a statement which does not fit to the tables.
+# The error codes of a damaged file. SQLite returns SQLITE_ERROR for a statement that does not fit the tables.
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
 _UNWRITABLE: Final = frozenset(
     {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM}
@@ -49,7 +49,7 @@ class OpenedStore:
 
     db: sqlite3.Connection
     path: Path
-    """The file, which may be another one than that which was to be opened."""
+    """The file that is open. It may be another file than the requested one."""
     inode: int
     """The number of the file in its file system. It changes when the file is replaced."""
     warning: str = ""
@@ -65,20 +65,20 @@ class OpenedStore:
 
 
 def open_store(path: Path, workspace: str) -> OpenedStore:
-    """Open a database, see the table above. `workspace` gets the chats whose workspace is lost.
+    """Open a database, see the table above. Chats whose workspace is lost are assigned to `workspace`.
 
     Raises: ConfigError, with the path of the file, when it cannot be used and nothing can take its place.
     """
     try:
         return _connect(path)
     except NewerStore:
-        return _explain_failure(path, lambda: _open_beside(path, workspace))
+        return _open_other_file(path, lambda: _open_beside(path, workspace))
     except (sqlite3.Error, OSError) as error:
         if is_damage(error):
-            return _explain_failure(path, lambda: _open_repaired(path, workspace))
+            return _open_other_file(path, lambda: _open_repaired(path, workspace))
         if _is_unwritable(error):
             reason = str(error)
-            return _explain_failure(path, lambda: _open_copy(path, workspace, reason))
+            return _open_other_file(path, lambda: _open_copy(path, workspace, reason))
         raise ConfigError(_describe(path, error)) from error
 
 
@@ -108,8 +108,8 @@ def _connect(path: Path, warning: str = "", temporary: TemporaryDirectory[str] |
     return OpenedStore(db, path, path.stat().st_ino, warning, temporary)
 
 
-def _explain_failure(path: Path, open_other: Callable[[], OpenedStore]) -> OpenedStore:
-    """Open what takes the place of a file. Raises: ConfigError when that fails too."""
+def _open_other_file(path: Path, open_other: Callable[[], OpenedStore]) -> OpenedStore:
+    """Open another file in place of `path`. Raises: ConfigError when that fails too."""
     try:
         return open_other()
     except (sqlite3.Error, OSError) as error:
@@ -121,7 +121,7 @@ def _describe(path: Path, error: Exception) -> str:
 
 
 def _open_repaired(path: Path, workspace: str) -> OpenedStore:
-    """Repair the file, and open it. Where it cannot be moved or has no space beside it, a copy of it is repaired."""
+    """Repair the file, and open it. If it cannot be moved, or the disk has no space, a temporary copy is repaired."""
     try:
         return _connect(path, repair(path, workspace))
     except (sqlite3.Error, OSError) as error:
@@ -131,7 +131,7 @@ def _open_repaired(path: Path, workspace: str) -> OpenedStore:
 
 
 def _open_beside(path: Path, workspace: str) -> OpenedStore:
-    """Open the file of this version that takes the place of a newer one. It is made at the first time."""
+    """Open the file of this version that takes the place of a newer one. It is made the first time."""
     beside = path.with_name(f"{path.stem}.version-{len(schema.MIGRATIONS)}{path.suffix}")
     if not beside.exists():
         with TemporaryDirectory(prefix=".eca-", dir=path.parent) as folder:

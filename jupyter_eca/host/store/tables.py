@@ -611,7 +611,7 @@ class Tables:
             for *row, decided, review in rows
         ]
 
-    def decide_file(self, chat: str, path: str, turns: Collection[str], decided: ChangeDecision) -> None:
+    def record_file_decision(self, chat: str, path: str, turns: Collection[str], decided: ChangeDecision) -> None:
         """Note whether the user keeps or reverts what these turns changed in a file."""
         of_turn = "UPDATE checkpoints SET decided = ? WHERE chat = ? AND path = ? AND turn = ?"
         self._db.executemany(of_turn, [(decided, chat, path, turn) for turn in turns])
@@ -662,7 +662,7 @@ class Tables:
         )
         return [CellCheckpoint(*row, review=ReviewState(review)) for *row, review in rows]
 
-    def decide_cell(self, ids: Collection[int], cell: str, decided: ChangeDecision) -> None:
+    def record_cell_decision(self, ids: Collection[int], cell: str, decided: ChangeDecision) -> None:
         """Note whether the user keeps or reverts what the checkpoints with these ids changed in a cell."""
         patch = "UPDATE cell_checkpoints SET decided = json_patch(decided, json_object(?, ?)) WHERE id = ?"
         self._db.executemany(patch, [(cell, decided, id) for id in ids])

@@ -79,17 +79,17 @@ class DirectCalls:
         Raises: BusyError when a turn is under way in the chat; NotSaved when the turn could not be stored.
         """
         chat = await self._chats.load(request.chat)
-        if chat.busy:
+        if chat.is_busy:
             raise BusyError("This chat is busy with another call.")
-        chat.known = request.known or chat.known
-        chat.known.begin_request()
+        chat.known_versions = request.known or chat.known_versions
+        chat.known_versions.begin_request()
         id = uuid.uuid4().hex
         notebook = await self._contexts.find_active_notebook(request.chat)
         context = replace(self._contexts.build(request.chat, None, id, notebook), direct=True)
         setup = await self._setups.prepare(request.choice.fill_from(chat.choice), request.chat, None, notebook)
         spec = self._current.resolved.get_agent(setup.agent).limit_parts(request.tool.spec)
         call = ToolCall(id, spec.name, spec)
-        adjusted, hook_contents = await self._hooks.before_direct_call(chat, setup, call, spec, request.arguments)
+        adjusted, hook_contents = await self._hooks.run_before_direct_call(chat, setup, call, spec, request.arguments)
         arguments = request.arguments if adjusted.arguments is None else adjusted.arguments
         try:
             details = await preview_call(context, request.tool, arguments)
@@ -99,13 +99,13 @@ class DirectCalls:
         targets = await find_call_targets(
             context.files, self._current.config, spec, arguments, default_notebook, details
         )
-        chat.unseen = await self._store.do(lambda tables: tables.find_unseen())
+        chat.unseen_change = await self._store.do(lambda tables: tables.find_unseen())
         await self._store.check()
-        if chat.busy or self._chats.get_live(request.chat) is not chat:
+        if chat.is_busy or self._chats.get_live(request.chat) is not chat:
             raise BusyError("This chat is busy with another call.")
         setup = replace(setup, tools=(spec,))
-        chat.under_way = TurnUnderWay(outside=request.tool, notebook=notebook)
-        if not chat.last:
+        chat.under_way = TurnUnderWay(called_tool=request.tool, notebook=notebook)
+        if not chat.last_seq:
             self._subscribers.tell(Notice("chat/opened", ChatOpenedParams(chat_id=request.chat), request.chat))
         turn, message_id = uuid.uuid4().hex, uuid.uuid4().hex
         text = json.dumps(request.arguments)
@@ -124,7 +124,7 @@ class DirectCalls:
                 adjustment=adjusted,
                 targets=targets,
                 hook_contents=hook_contents,
-                unreviewed_path=chat.unseen.path if chat.unseen else "",
+                unreviewed_path=chat.unseen_change.path if chat.unseen_change else "",
             ),
         )
         return chat

@@ -193,7 +193,7 @@ class EffectRunner:
             case RefuseCall():
                 self._outside.refuse(chat, effect)
             case AskUser(call=call):
-                if not (chat.bounds.asks and self._services.subscribers.has_approver(chat.state.id)):
+                if not (chat.bounds.asks_user and self._services.subscribers.has_approver(chat.state.id)):
                     # Late, because the call is already skipped if the one before it was rejected a moment ago.
                     self._chats.feed(chat, inputs.Rejected(now(), call, RejectReason.NOBODY), late=True)
             case _:
@@ -227,17 +227,17 @@ class EffectRunner:
             # A model wrote this prompt: no command in it is run, and no context that it mentions is read.
             self._chats.feed(chat, inputs.Gathered(now()), late=True)
             return
-        sees = prompt.asker.sees if prompt.asker else None
+        sees = prompt.sender.sees if prompt.sender else None
         outcome = None
         may_run = prompt.begins_with_slash or chat.dialogue is not None
-        if may_run and not prompt.follow_up and not prompt.model_message:
+        if may_run and not prompt.follow_up_count and not prompt.model_message:
             outcome = await self._commands.run(prompt.chat, prompt.message, chat.kernel, sees)
         if isinstance(outcome, CommandAnswer):
             # A turn that did not begin as a command's (`local`) has no result, so the answer is the reason why it ends.
             is_failure = not chat.state.local
             self._chats.feed(chat, inputs.CommandEnded(now(), outcome.text, is_failure), late=True)
-            if outcome.opens and prompt.asker:
-                prompt.asker.resume(outcome.opens)
+            if outcome.opens_chat and prompt.sender:
+                prompt.sender.resume(outcome.opens_chat)
             return
         if isinstance(outcome, Compaction):
             self._chats.feed(chat, inputs.CompactionRequested(now(), outcome.focus), late=True)
@@ -259,13 +259,13 @@ class EffectRunner:
         if is_locked and chat.state.setup.outside:
             raise ToolError("The answers of an outside agent cannot be locked.", "Ask without --lock.")
         if lock is not None and is_locked:
-            turn.locking = await self._locked_answers.begin(
+            turn.recorded_turn = await self._locked_answers.begin(
                 chat, prompt, lock, model_message, materials.pointed_at, now()
             )
         replay_setup = await self._locked_answers.prepare_replay(chat, chat.replay) if chat.replay else None
-        notes = (turn.locking.note if turn.locking else "", _describe_named_files(materials.named_files))
+        notes = (turn.recorded_turn.note if turn.recorded_turn else "", _describe_named_files(materials.named_files))
         note = " ".join(filter(None, notes))
-        before = await self._hooks.before_request(chat, command=bool(model_message))
+        before = await self._hooks.run_before_request(chat, is_command=bool(model_message))
         if before is not None:
             text, setup = text + before.context, replay_setup or before.setup
             gathered = inputs.Gathered(now(), text, images, note, setup, before.replacement, documents)
@@ -283,11 +283,11 @@ class EffectRunner:
         if chat.state.setup.outside:
             await self._outside.run(chat, turn, effect)
             return
-        if not await self._hooks.before_compaction(chat, number):
+        if not await self._hooks.run_before_compaction(chat, number):
             return
         settings = ProviderConfig()
-        chat.paid = chat.state.turn
-        chat.known.begin_request()
+        chat.last_paid_turn = chat.state.turn
+        chat.known_versions.begin_request()
         chat.rhythm = chat.rhythm.add_request(now())
         request = replace(effect.request, cached_for_hour=chat.rhythm.has_paused)
         try:
@@ -302,7 +302,9 @@ class EffectRunner:
             message = redaction.redact(str(error))
             if is_about_model(error) and not chat.has_answer:
                 message = f"{message} {await self._restore_model(chat, turn)}".strip()
-            message = turn.locking.explain_failure(message) if turn.locking and not chat.has_answer else message
+            message = (
+                turn.recorded_turn.explain_failure(message) if turn.recorded_turn and not chat.has_answer else message
+            )
             final = isinstance(error, OverBudget)
             retryable_failure = None if final else build_failure(error, settings)
             refused = find_refused(error)
@@ -320,8 +322,8 @@ class EffectRunner:
             pruned = chat.state.pruned
             self._chats.feed(chat, failure)
             if chat.state.pruned and not pruned:
-                chat.known.forget()
-            if refused is not None and not chat.busy:
+                chat.known_versions.forget()
+            if refused is not None and not chat.is_busy:
                 chat.cursor = None  # the model has not received the position of the cursor
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the provider of %s failed", effect.request.model)
@@ -336,7 +338,7 @@ class EffectRunner:
         models = await self._services.catalog.models()
         lines = [f"The models there are: {', '.join(models[:_MAX_NAMED_MODELS])}."] if models else []
         # A front may have chosen the same model already before the prompt: then that choice is no better.
-        before = turn.earlier if turn.earlier.model != chat.state.setup.model else chat.answered_with
+        before = turn.earlier_choice if turn.earlier_choice.model != chat.state.setup.model else chat.last_answer_choice
         if chat.choice.model == chat.state.setup.model != before.model:
             chat.choice = replace(chat.choice, model=before.model, variant=before.variant)
             self._services.store.select(chat.state.id, chat.choice.selection)
@@ -345,11 +347,11 @@ class EffectRunner:
 
     async def _finish_reply(self, chat: LiveChat, turn: TurnUnderWay, number: int) -> None:
         """Prepare the tool calls of a complete reply, and tell the engine that the model has finished."""
-        chat.answered_with = chat.choice
+        chat.last_answer_choice = chat.choice
         if chat.state.summary_under_way is not None:
-            stops = await self._hooks.after_compaction(chat, number)
+            stops = await self._hooks.run_after_compaction(chat, number)
             self._chats.feed(chat, inputs.ModelFinished(now(), number))
-            chat.known.forget()  # the summary replaces the texts that the model has seen
+            chat.known_versions.forget()  # the summary replaces the texts that the model has seen
             if stops:
                 self._chats.feed(chat, inputs.Stopped(now()), late=True)
             return
@@ -357,17 +359,17 @@ class EffectRunner:
             turn.notebook = await find_renamed_notebook(
                 self._services, chat.state.id, turn.notebook, turn.notebook_kernel
             )
-        adjusted = await self._hooks.before_calls(chat)
+        adjusted = await self._hooks.run_before_calls(chat)
         if adjusted is None:  # a hook has ended the turn
             return
         details, adjusted = await self._preview_calls(chat, adjusted)
         targets, adjusted = await self._find_targets(chat, adjusted, details)
-        next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.after_request(chat)
-        if turn.locking is not None and (remark := await self._locked_answers.save(chat)):
+        next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.run_after_request(chat)
+        if turn.recorded_turn is not None and (remark := await self._locked_answers.save(chat)):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
         reviews = await self._choose_review_times(chat, turn, details, targets)
-        chat.unseen = await self._services.checkpoints.find_unseen() if chat.state.calls else None
-        unseen = chat.unseen.path if chat.unseen else ""
+        chat.unseen_change = await self._services.checkpoints.find_unseen() if chat.state.calls else None
+        unseen = chat.unseen_change.path if chat.unseen_change else ""
         self._chats.feed(
             chat,
             inputs.ModelFinished(now(), number, details, adjusted, targets, reviews=reviews, unreviewed_path=unseen),
@@ -386,7 +388,7 @@ class EffectRunner:
             contexts=(),
             lock=None,
             turn="",
-            follow_up=previous.follow_up + 1,
+            follow_up_count=previous.follow_up_count + 1,
             first_turn=previous.first_turn or previous.turn,
             notebook=turn.notebook,
         )
@@ -399,8 +401,8 @@ class EffectRunner:
         """Replay the next recorded reply instead of calling a model."""
         reply = chat.state.steps - 1  # its index among the replies of the turn
         replay.check_calls_ended(reply - 1)
-        if replay.broken:
-            self._chats.feed(chat, inputs.ModelFailed(now(), number, replay.broken))
+        if replay.failure:
+            self._chats.feed(chat, inputs.ModelFailed(now(), number, replay.failure))
             return
         if replay.differs:
             replay.differs = False
@@ -507,7 +509,7 @@ class EffectRunner:
 
         If a program of the user called the tool (a direct call), it is the tool which that program passed.
         """
-        outside = chat.under_way.outside if chat.under_way else None
+        outside = chat.under_way.called_tool if chat.under_way else None
         return outside if outside and outside.spec == spec else self._services.toolbox.get(spec.name, chat.state.id)
 
     async def _check_targets(self, chat: LiveChat, effect: RunTool) -> None:
@@ -558,7 +560,7 @@ class EffectRunner:
         """Run a tool call, cut its output if it is too long, run the hooks after it, and feed its result."""
         result, is_cut, stops = ToolResult("", error=True), False, False
         # What the call shows to the model counts as known only if the model gets the whole result.
-        known = chat.known.for_call()
+        known = chat.known_versions.for_call()
         reporter = turn.reporters[effect.call] = Reporter(self._services.subscribers.tell, chat.state.id, effect.call)
         if chat.state.steers:
             reporter.steered.set()
@@ -567,9 +569,9 @@ class EffectRunner:
             limits = self._services.config.tool_call.output_truncation
             result = await cut_and_keep(self._services.outputs, chat.state.id, effect.call, result, limits)
             is_cut = True
-            result, stops = await self._hooks.after_call(chat, effect, result)
+            result, stops = await self._hooks.run_after_call(chat, effect, result)
             if whole.text in result.text:
-                chat.known.take_over(known)
+                chat.known_versions.take_over(known)
         finally:
             reporter.end()
             del turn.reporters[effect.call]
@@ -579,7 +581,7 @@ class EffectRunner:
             result = result if is_cut else truncate_result(result)
             finished = self._make_finished(chat, effect.call, result)
             self._chats.feed(chat, replace(finished, stops_turn=stops), late=True)
-            self._outside.note_result(chat, effect.call, result)
+            self._outside.send_result(chat, effect.call, result)
 
     def _finish_unbegun(self, chat: LiveChat, call: str) -> None:
         """End a call whose task was cancelled before its first step. Such a task runs no code at all, and the engine
@@ -596,7 +598,7 @@ class EffectRunner:
         if self._outside.owns(chat, effect.call):
             return await self._outside.run_call(chat, effect.call)
         tool = self._find_tool(chat, effect.tool)
-        if replay is not None and replay.broken:
+        if replay is not None and replay.failure:
             return ToolResult(CODE_NOT_RUN, error=True)
         if replay is not None and not (tool is not None and tool.runs_on_replay):
             return replay.read_result(effect.call)
@@ -620,7 +622,7 @@ class EffectRunner:
             finally:
                 if not tool.only_reads:
                     self._services.index.mark_stale()
-                if isinstance(context.keeper, CallKeeper) and context.keeper.kept:
+                if isinstance(context.keeper, CallKeeper) and context.keeper.kept_paths:
                     # The change is already made. If this fails, it cannot be undone, and an undo will say so.
                     with suppress(NotSaved):
                         await run_to_end(context.keeper.finish())
@@ -644,7 +646,7 @@ class EffectRunner:
         checkpoints = self._services.checkpoints
         if call.approved and call.cause.kind == "unseen":
             owner = self._contexts.find_owner(chat.state.id)
-            await checkpoints.mark_seen(owner, chat.unseen or UnseenChange("", 0, 0))
+            await checkpoints.mark_seen(owner, chat.unseen_change or UnseenChange("", 0, 0))
         is_allowed = not call.approved and call.cause.kind in {"rule", "remembered", "default"}
         if (
             is_allowed

@@ -249,7 +249,7 @@ class LockedAnswers:
 
         The turn waits for this, because nbclient ends the kernel with its last cell.
         """
-        locking = chat.locking
+        locking = chat.recorded_turn
         if locking is None or chat.state.calls or chat.state.resumes_reply or chat.state.summary_under_way is not None:
             return ""
         if (replay := locking.replay) is not None:

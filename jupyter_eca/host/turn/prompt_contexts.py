@@ -81,7 +81,9 @@ class PromptContexts:
         names_files = is_own and "." in message and bool(find_named_paths(message))
         if not (prompt.contexts or changed or tells_place or may_mention or names_files):
             return PromptMaterials()
-        surroundings = self._contexts.build_surroundings(prompt.chat, chat.kernel, chat.asked_notebook, chat.known)
+        surroundings = self._contexts.build_surroundings(
+            prompt.chat, chat.kernel, chat.asked_notebook, chat.known_versions
+        )
         surroundings = self._add_checks(surroundings, chat, chat.state.setup.policy or Policy())
         contexts = [*prompt.contexts, *await find_mentioned_contexts(surroundings, message, prompt.contexts)]
         place = None
@@ -95,7 +97,9 @@ class PromptContexts:
     async def read_during_turn(self, chat: LiveChat, message: str, contexts: Iterable[ChatContext]) -> list[Material]:
         """Read the contexts of a message that the user sends while the turn of a chat goes on: those that the client
         sent, and those that the message mentions."""
-        surroundings = self._contexts.build_surroundings(chat.state.id, chat.kernel, chat.asked_notebook, chat.known)
+        surroundings = self._contexts.build_surroundings(
+            chat.state.id, chat.kernel, chat.asked_notebook, chat.known_versions
+        )
         surroundings = self._add_checks(surroundings, chat, chat.state.setup.policy or Policy())
         sent = tuple(contexts)
         return await _read_new(chat, surroundings, [*sent, *await find_mentioned_contexts(surroundings, message, sent)])

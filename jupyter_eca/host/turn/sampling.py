@@ -117,7 +117,7 @@ class ChatClientFeatures:
         """Ask the user, if that is needed. Raises: SamplingRefusal when the user does not allow the request."""
         if usage.allowed or live.state.trust or self._current.config.mcp_sampling.approval is Decision.ALLOW:
             return
-        questions = self.find_question_asker(live.state.id) if live.bounds.asks else None
+        questions = self.find_question_asker(live.state.id) if live.bounds.asks_user else None
         if questions is None:
             raise SamplingRefusal("nobody is there who could allow it")
         params = ChatAskQuestionParams(

@@ -105,8 +105,8 @@ class Setups:
         resolved, live = services.current.resolved, self._chats.get_live(chat)
         tool_conditions = self._contexts.list_tool_conditions(chat, kernel, choice.folder)
         dependencies = (full_choice, bounds, resolved, services.toolbox.all(owner), tool_conditions, pinned)
-        if live is not None and live.prepared is not None and live.prepared[0] == dependencies:
-            return live.prepared[1]
+        if live is not None and live.last_setup is not None and live.last_setup[0] == dependencies:
+            return live.last_setup[1]
         agent = resolved.get_agent(full_choice.agent)
         setup = inputs.Setup(
             model=choice.model,
@@ -122,7 +122,7 @@ class Setups:
             ends_in_plan=agent.looks_only and agent.kind != TUTOR,
         )
         if live is not None:
-            live.prepared = dependencies, setup
+            live.last_setup = dependencies, setup
         return setup
 
     def _prepare_outside(self, agent: Agent, full_choice: Choice, bounds: Bounds) -> inputs.Setup:
@@ -176,7 +176,9 @@ class Setups:
             place = self._contexts.build(chat, kernel, folder=full_choice.folder)
             agent = await choose_prompt_agent(resolved, agent, place, services.subscribers.warn)
         choice = replace(full_choice, agent=agent.name)
-        servers = tuple((name, text) for name, text in services.mcp.list_instructions().items() if bounds.has(name))
+        servers = tuple(
+            (name, text) for name, text in services.mcp.list_instructions().items() if bounds.allows_server(name)
+        )
 
         def build_context() -> instructions.InstructionContext:
             context = self._contexts.build(chat, kernel, notebook=notebook, folder=full_choice.folder)
@@ -240,7 +242,7 @@ class Setups:
         return [
             tool
             for tool in toolbox.list_available(context)
-            if bounds.has(tool.spec.server)
+            if bounds.allows_server(tool.spec.server)
             and tool.spec.name in common
             and not (context.nested and tool.spec.name in subagents.WITHHELD_TOOLS)
             and (tool.only_reads or not bounds.looks_only)
@@ -310,7 +312,7 @@ class Setups:
         decides nothing."""
         for chat in self._chats.list_live():
             policy = chat.bounds.restrict(self._services.current.resolved.get_agent(chat.state.setup.agent).policy)
-            if chat.busy and chat.replay is None and policy != chat.state.setup.policy:
+            if chat.is_busy and chat.replay is None and policy != chat.state.setup.policy:
                 self._chats.feed(chat, inputs.PolicyChanged(now(), policy), late=True)
 
 

@@ -94,6 +94,6 @@ class Steering:
                 reporter.steered.set()
             else:
                 reporter.steered.clear()
-        for subagent in [other for other in self._chats.list_live() if other.parent == chat.state.id and other.busy]:
+        for subagent in [other for other in self._chats.list_live() if other.parent == chat.state.id and other.is_busy]:
             context = f"{steered.context}\n\n{NOTE_ON_USER_MESSAGE}" if steered.message else ""
             self._feed(subagent, replace(steered, content_id=uuid.uuid4().hex, context=context))

@@ -60,32 +60,32 @@ class SystemPrompts:
         stored = await self._read(chat)
         if anew or stored is None or stored.made_for != made_for:
             return PinnedPrompt(
-                made_for, (*await instructions.list_sections(build_context()), *self._hooks.sections(owner))
+                made_for, (*await instructions.list_sections(build_context()), *self._hooks.list_sections(owner))
             )
         from_servers = await environment.list_server_sections(build_context()) if servers else ()
-        appended = (*from_servers, *self._hooks.sections(owner))
+        appended = (*from_servers, *self._hooks.list_sections(owner))
         added = [section for section in appended if not stored.has(section.source)]
         return replace(stored, sections=(*stored.sections, *added)) if added else stored
 
     async def save(self, chat: str, pinned: PinnedPrompt) -> None:
         """Save the system prompt of a chat, in memory and in the store."""
         live = self._chats.get_live(chat)
-        if live is None or live.pinned == pinned:
+        if live is None or live.pinned_prompt == pinned:
             return
-        live.pinned = pinned
+        live.pinned_prompt = pinned
         sections = json.dumps([[section.source, section.text] for section in pinned.sections], ensure_ascii=False)
         await self._store.do(lambda tables: tables.save_system_prompt(chat, pinned.made_for, sections))
 
     async def _read(self, chat: str) -> PinnedPrompt | None:
         """Return the stored system prompt of a chat, None when there is none. It is read from the database once."""
         live = self._chats.get_live(chat)
-        if live is None or live.pinned is not None:
-            return live.pinned if live else None
+        if live is None or live.pinned_prompt is not None:
+            return live.pinned_prompt if live else None
         row = await self._store.do(lambda tables: tables.read_system_prompt(chat))
         if row is not None:
             made_for, sections = row
             # A damaged row counts as none: then the prompt is composed again.
             with suppress(ValueError, TypeError):
                 read = tuple(Section(source, text) for source, text in json.loads(sections))
-                live.pinned = PinnedPrompt(made_for, read)
-        return live.pinned
+                live.pinned_prompt = PinnedPrompt(made_for, read)
+        return live.pinned_prompt

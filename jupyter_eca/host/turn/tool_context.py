@@ -108,17 +108,17 @@ class ToolContexts:
             kernels=find_kernels(services, kernel),
             notebooks=self.find_notebooks(chat),
             notebook=(under_way.notebook if under_way else "") if notebook is None else notebook,
-            direct=under_way is not None and under_way.outside is not None,
+            direct=under_way is not None and under_way.called_tool is not None,
             questions=ChatQuestions(services.subscribers, chat)
             if services.subscribers.has_answerer(chat) and not nested
             else None,
             editor=services.subscribers.editor(chat),
             jobs=services.jobs,
-            keeper=CallKeeper(services.checkpoints, chat, owner.state.turn, owner.changing, review=review)
+            keeper=CallKeeper(services.checkpoints, chat, owner.state.turn, owner.cell_lock, review=review)
             if owner
             else None,
             plan=live.plan if live and not nested else None,
-            rules=self.build_rules(chat) if live and live.pinned and live.pinned.has(CATALOGUE) else None,
+            rules=self.build_rules(chat) if live and live.pinned_prompt and live.pinned_prompt.has(CATALOGUE) else None,
             skills=SkillRegistry(services.workspace.files, services.config, services.subscribers.warn),
             spawner=self._subagents.build_spawner(chat) if live and not nested else None,
             nested=nested,
@@ -130,7 +130,7 @@ class ToolContexts:
             is_unattended=self._is_unattended,
             marks_cells=services.config.notebook.mark_cells,
             variables_config=services.config.notebook.variables,
-            known=live.known if live else KnownVersions(),
+            known=live.known_versions if live else KnownVersions(),
             sandbox=_make_sandbox(services.config.tool_call.sandbox, files),
             trusts_sandbox=services.config.tool_call.sandbox.mode is SandboxMode.AUTO,
             clock=services.clock,

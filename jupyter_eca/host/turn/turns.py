@@ -92,14 +92,14 @@ class Turns:
         if notebook:
             await services.notebook_ids.find_moved(notebook)
         choice = prompt.choice.fill_from(chat.choice)
-        if prompt.recalls and not chat.last:
+        if prompt.recalls_choices and not chat.last_seq:
             choice = await self._choice_memory.recall(notebook, choice)
         if chat.state.ended_in_plan:
             prompt, choice = plan_mode.interpret(services.current.resolved, services.subscribers, chat, prompt, choice)
         choice = replace(choice, model=await self._choose_model(choice))
         # The message may be the answer to a question of a command (a dialogue), or a command. A message of a hook or of
         # a model is neither. In both cases the turn is `local`: the model never reads it.
-        is_from_user = prompt.follow_up == 0 and not chat.parent
+        is_from_user = prompt.follow_up_count == 0 and not chat.parent
         accepts = is_from_user and chat.dialogue is not None and chat.dialogue.accepts(prompt.message)
         dialogue = chat.dialogue if accepts else None
         may_be_command = is_from_user and not prompt.model_message and prompt.begins_with_slash
@@ -111,10 +111,10 @@ class Turns:
         if notebook:
             await services.notebook_ids.add(notebook)
         # During the waits above somebody may have begun a turn or rolled the chat back. Then all this is out of date.
-        if chat.busy or self._chats.get_live(prompt.chat) is not chat:
+        if chat.is_busy or self._chats.get_live(prompt.chat) is not chat:
             raise BusyError(BUSY)
         chat.choice, chat.under_way = choice, TurnUnderWay(prompt, kernel, notebook, notebook_kernel, chat.choice)
-        if not chat.last and not chat.parent:
+        if not chat.last_seq and not chat.parent:
             opened = ChatOpenedParams(chat_id=prompt.chat)
             services.subscribers.tell(Notice("chat/opened", opened, prompt.chat))
         # The user may have typed a key after `/login`, or as the answer to a question. It is never stored.
@@ -122,12 +122,14 @@ class Turns:
         message = dialogue.hide_secret(prompt.message) if dialogue else message
         chat.dialogue = dialogue
         named = list_named(prompt.contexts, message) if prompt.contexts else ()
-        prompted = inputs.Prompted(now(), prompt.turn or make_id(), message, make_id(), setup, local, named, prompt.by)
+        prompted = inputs.Prompted(
+            now(), prompt.turn or make_id(), message, make_id(), setup, local, named, prompt.author
+        )
         self._chats.feed(chat, prompted)
         services.store.select(prompt.chat, replace(choice.selection, notebook=notebook or None))
         # The client gets its answer when the prompt is stored. So the prompt is not lost if the server crashes then.
         await services.store.settle()
-        return StartedTurn(choice.model, login=dialogue is not None)
+        return StartedTurn(choice.model, is_login_answer=dialogue is not None)
 
     def _check_folder(self, choice: Choice) -> None:
         """Raises: LocalError when the working directory is no longer a folder of the workspace."""
@@ -168,7 +170,7 @@ class Turns:
         except Exception:  # noqa: BLE001  # the last resort: the chat is closed below, whatever its state is
             _log.exception("the turn of the chat %s cannot be stopped", id)
         if live.state.status is not TurnStatus.IDLE:
-            self._tasks.start_unnamed(id, "close", self._close(live))
+            self._tasks.start_detached(id, "close", self._close(live))
 
     async def _close(self, live: LiveChat) -> None:
         """Close a turn that does not end by itself, in the same way as after a crash of the server: the chat is loaded
@@ -252,7 +254,7 @@ class Turns:
         if live := self._chats.get_live(chat):
             self._chats.feed(live, note)
         else:
-            self._tasks.start_unnamed(chat, "note", self._load_and_note(chat, note))
+            self._tasks.start_detached(chat, "note", self._load_and_note(chat, note))
 
     async def _load_and_note(self, id: str, note: inputs.NoteAdded) -> None:
         """Load a chat and add a note to it. If the chat is gone or another process answers in it, drop the note."""

@@ -150,7 +150,7 @@ async def test_a_session_that_another_client_deletes_answers_its_prompt_with_an_
     async with desk(tmp_path, RULES) as table, connected(table) as client:
         prompt = await client.start_prompt("stream")
         await client.update("agent_message_chunk")
-        await table.host.archive.delete(client.session)
+        await table.host.chat_operations.delete(client.session)
         await client.reply(prompt)
         await client.open()
         assert await client.prompt("you") == "end_turn"

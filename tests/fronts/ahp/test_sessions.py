@@ -184,7 +184,7 @@ async def test_a_chat_that_an_editor_cuts_back_is_cut_back_here(tmp_path: Path) 
         state = await client.subscribe("eca:/chat")
         assert len(state["turns"]) == 2
         id = next(id for r in received if (id := getattr(r.content, "content_id", "")))
-        await at.host.archive.rollback("chat", id, messages=True, files=False)
+        await at.host.chat_operations.rollback("chat", id, messages=True, files=False)
         await client.until(lambda: len(client.states["eca:/chat"]["turns"]) == 1)
         await client.ask("eca:/chat", "t3", "more")
         await client.settled("eca:/chat", 2)

@@ -221,7 +221,7 @@ async def test_an_answer_of_the_wrong_type_is_no_approval_and_leaves_no_turn_beh
         failed, _ = await call(client, "eca_file_write", path="made.txt", content="x")
         (row,) = await here.desk.host.chats.list_rows()
         live = here.desk.host.chats.get_live(row.id)
-        assert (failed, live and live.busy) == (True, False)
+        assert (failed, live and live.is_busy) == (True, False)
     assert not (tmp_path / "made.txt").exists()
 
 

@@ -90,7 +90,7 @@ async def test_text_streams_while_a_tool_server_is_connected(tmp_path: Path) -> 
                 assert first is not None
                 assert first.content == rest.Text(content="word ")
                 assert live is not None
-                assert live.busy
+                assert live.is_busy
 
 
 async def test_a_server_that_is_disabled_is_not_started_by_a_client(tmp_path: Path) -> None:

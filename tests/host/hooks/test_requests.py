@@ -195,4 +195,4 @@ async def test_a_stop_behind_an_answer_takes_back_every_follow_up(tmp_path: Path
         assert await prompt(at, "Hello") == "[Hello]"
         assert "Turn stopped by hook 'b'." in words(at, role="system")
         assert len((await table.host.turns.draft("c")).messages) == 2
-        assert not (await table.host.chats.load("c")).busy
+        assert not (await table.host.chats.load("c")).is_busy

@@ -44,7 +44,7 @@ async def test_one_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> No
     line = "sleep 60 & echo $! > child; (setsid sleep 60 & echo $! > apart); wait"
     done = await ran(tmp_path, {"shell": line, "timeout": 300})
     assert (done.status, done.note) == (-9, "It did not end in 0.3 s and was ended.")
-    assert done.reply(hook({"shell": "x"}), "one").status == 1
+    assert done.as_reply(hook({"shell": "x"}), "one").status == 1
     assert have_ended(*_children(tmp_path))
 
 

@@ -169,7 +169,7 @@ async def test_a_copy_of_a_chat_does_not_share_the_session(tmp_path: Path) -> No
         message = next(
             item.content for item in received if item.role == "user" and isinstance(item.content, TextContent)
         )
-        await talk.host.archive.fork("chat", str(message.content_id), "copy")
+        await talk.host.chat_operations.fork("chat", str(message.content_id), "copy")
     async with talking(tmp_path) as talk:
         received = await answer(talk.client, "And now?", chat="copy", agent="fake")
         assert "The first answer" in said(received)  # handed over as text
@@ -233,7 +233,7 @@ async def test_an_answer_cannot_be_approved_after_a_stop(tmp_path: Path) -> None
 async def test_the_agent_of_a_deleted_chat_ends(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         pid = int(said(await talk.ask("pid")))
-        await talk.host.archive.delete("chat")
+        await talk.host.chat_operations.delete("chat")
         assert await asyncio.to_thread(have_ended, pid)
 
 
@@ -242,7 +242,7 @@ async def test_an_agent_does_not_remember_what_was_rolled_back(tmp_path: Path) -
         await talk.ask("say The first answer")
         second = await talk.ask("say A secret")
         message = next(item.content for item in second if item.role == "user" and isinstance(item.content, TextContent))
-        await talk.host.archive.rollback("chat", str(message.content_id), messages=True, files=False)
+        await talk.host.chat_operations.rollback("chat", str(message.content_id), messages=True, files=False)
     async with talking(tmp_path) as talk:  # nor after a restart
         received = await answer(talk.client, "And now?", agent="fake")
         assert "The first answer" in said(received)

@@ -17,7 +17,7 @@ from jupyter_eca.host.store.kept_rows import (
     ChatScope,
     UserScope,
     WorkspaceScope,
-    open_rows_alone,
+    open_rows_exclusively,
     read_rows,
 )
 from jupyter_eca.host.store.schema import connect
@@ -74,7 +74,7 @@ def test_what_a_deleted_chat_has_cost_belongs_to_the_folder_of_its_notebook(data
 
 
 def test_what_is_deleted_takes_nothing_of_others_with_it(database: Path) -> None:
-    with open_rows_alone(database, WorkspaceScope(("/here",))) as rows:
+    with open_rows_exclusively(database, WorkspaceScope(("/here",))) as rows:
         rows.delete()
         rows.compact()
         assert rows.count() == {}
@@ -84,9 +84,9 @@ def test_what_is_deleted_takes_nothing_of_others_with_it(database: Path) -> None
 
 
 def test_nobody_has_the_database_alone_while_another_has_it_open(database: Path) -> None:
-    with closing(connect(database)), pytest.raises(BusyError), open_rows_alone(database, UserScope()):
+    with closing(connect(database)), pytest.raises(BusyError), open_rows_exclusively(database, UserScope()):
         pass
-    with open_rows_alone(database, UserScope()) as rows:
+    with open_rows_exclusively(database, UserScope()) as rows:
         assert len(rows.list_chats()) == 3
 
 

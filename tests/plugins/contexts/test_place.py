@@ -126,7 +126,7 @@ async def test_only_a_cell_that_was_shown_whole_counts_as_read(tmp_path: Path) -
     async with room(tmp_path, (*CELLS, code("big", LONG))) as there:
         for message, cell in (("first", "c3"), ("second", "big")):
             await told(there, message, cursor(cell))
-        known = (await there.table.host.chats.load("chat")).known
+        known = (await there.table.host.chats.load("chat")).known_versions
         versions = {
             cell.id: known.compare(make_cell_key(PATH, cell.id), cell.source)
             for cell in there.shelf.books[PATH].cells
@@ -169,7 +169,7 @@ async def test_a_cell_comes_with_the_cells_that_define_the_functions_and_classes
             "--- cell 5 [below]: code, execution 5; it defines read ---",
             *cells[4].source.splitlines(),
         ]
-        known = (await there.table.host.chats.load("chat")).known
+        known = (await there.table.host.chats.load("chat")).known_versions
         versions = [known.compare(make_cell_key(PATH, cell.id), cell.source) for cell in cells]
         shown = [cell.id for cell, version in zip(cells, versions, strict=True) if version is not Version.UNKNOWN]
         assert shown == ["new", "other", "use", "below"]
@@ -377,5 +377,5 @@ async def test_when_the_conversation_is_gone_the_model_is_told_again(tmp_path: P
     async with room(tmp_path, CELLS) as there:
         first = await told(there, "first", cursor("c3"))
         assert "as before" in await told(there, "second", cursor("c3"))
-        await there.table.host.archive.clear("chat")
+        await there.table.host.chat_operations.clear("chat")
         assert await told(there, "third", cursor("c3")) == first

@@ -270,5 +270,5 @@ async def test_a_notebook_that_is_read_or_searched_as_a_file_is_the_open_one(tmp
             result(await there.call("grep", pattern="needle", path="work"))
             == f"{PATH} cell 1 [a] line 1: new_needle = 1"
         )
-        known = (await there.table.host.chats.load("chat")).known
+        known = (await there.table.host.chats.load("chat")).known_versions
         assert known.compare(make_cell_key(PATH, "a"), "new_needle = 1") is Version.CURRENT

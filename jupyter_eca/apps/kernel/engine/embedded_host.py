@@ -53,7 +53,9 @@ class EmbeddedDoor:
         trusted = open_trusted_folders(find_database())
         read = partial(config.read_config, (folder,), trust=trusted)
         # `watches=False`: a watch on the configuration files would wake the kernel every few seconds.
-        self._host = Host(read(skip_broken_projects=True), workspace, find_database(), read, trusted, watches=False)
+        self._host = Host(
+            read(skip_broken_projects=True), workspace, find_database(), read, trusted, watches_config=False
+        )
         self._host.logins.until = "this kernel ends"
 
     def copy_for_panel(self) -> EmbeddedDoor:

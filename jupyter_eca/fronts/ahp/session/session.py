@@ -67,8 +67,8 @@ _SETUP_ACTIONS: Final = (actions.ConfigChanged, actions.CustomizationToggled, ac
 
 
 class AhpSession:
-    """One session. It is also the `Asker` of the turns that its clients start: the host's name for the client that has
-    sent a prompt."""
+    """One session. It is also the `PromptSender` of the turns that its clients start: the host's name for the client
+    that has sent a prompt."""
 
     def __init__(self, front: SessionFront, chat: str, messages: dict[str, Json] | None = None) -> None:
         """Make a session of a chat. `messages` are the stored messages with attachments, by the id of the turn."""
@@ -132,7 +132,7 @@ class AhpSession:
             or self._waiting_events
         )
         return self.opened.is_set() and not (
-            self.is_needed or self.turn or has_work or (live is not None and live.busy)
+            self.is_needed or self.turn or has_work or (live is not None and live.is_busy)
         )
 
     @property
@@ -487,7 +487,7 @@ class AhpSession:
         if state["summary"]["title"] and not get_list(state, "turns"):
             # The user set this title before the chat existed.
             with suppress(EcaError):
-                await self._host.archive.rename(self.chat, state["summary"]["title"])
+                await self._host.chat_operations.rename(self.chat, state["summary"]["title"])
         self._steer()
 
     async def _prompt_host(self, turn: str, message: UserMessage, client: str) -> bool:
@@ -503,7 +503,7 @@ class AhpSession:
             return False
         bounds, choice = config.make_bounds(self._host, self.state), config.read_choice(self.state)
         by = self._find_person(client)
-        prompt = Prompt(self.chat, message.text, choice, contexts, self, bounds, turn=turn, by=by)
+        prompt = Prompt(self.chat, message.text, choice, contexts, self, bounds, turn=turn, author=by)
         await self._host.turns.prompt(prompt)
         return True
 
@@ -574,7 +574,7 @@ class AhpSession:
         if live := self._host.chats.get_live(self.chat):
             await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         try:
-            await self._host.archive.keep(self.chat, turns)
+            await self._host.chat_operations.delete_other_turns(self.chat, turns)
         except UnknownChat:
             pass  # the chat has no turn yet
         except EcaError:
@@ -586,13 +586,13 @@ class AhpSession:
         rename = (title, raw, origin)
         self._pending_renames.append(rename)
         try:
-            await self._host.archive.rename(self.chat, title)
+            await self._host.chat_operations.rename(self.chat, title)
         except EcaError:
             # The session keeps the title until the chat exists.
             self._pending_renames.remove(rename)
             self._apply(raw, now(), origin)
 
-    # -- the `Asker` of its turns
+    # -- the `PromptSender` of its turns
 
     def sees(self, chat: str) -> bool:  # noqa: ARG002  # clients list all sessions
         """Return whether the clients may know of a chat."""

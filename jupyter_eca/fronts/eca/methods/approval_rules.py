@@ -95,7 +95,7 @@ async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.Appr
         raise LocalError(refusal)
     try:
         # `keep`: a folder whose settings the user trusts stays trusted after this change of its settings.
-        file = await session.host.folder_trust.keep(
+        file = await session.host.folder_trust.keep_trust_during(
             partial(approval_rules.add_rule, find_sources(session.host), params)
         )
     except ValueError as error:
@@ -107,7 +107,9 @@ async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.Appr
 async def remove(session: EcaSession, params: wire.RuleText) -> Done:
     """Remove a rule from the file that it is in. Raises: RemoteError."""
     check_may_change_config(session)
-    await session.host.folder_trust.keep(partial(approval_rules.remove_rule, find_sources(session.host), params))
+    await session.host.folder_trust.keep_trust_during(
+        partial(approval_rules.remove_rule, find_sources(session.host), params)
+    )
     await session.host.reload()
     return Done()
 

@@ -66,9 +66,9 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
         session,
         lock=params.lock,
         notebook=notebook,
-        recalls=session.recalls_choices(params.notebook),
+        recalls_choices=session.recalls_choices(params.notebook),
         is_reviewed=session.is_reviewed,
-        by=session.door.access.user,
+        author=session.door.access.user,
     )
     session.host.toolbox.lend(id, session.client_tools, session)  # the model can call the tools of this client
     if session.prompted is not None:
@@ -86,7 +86,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     if is_new and session.host.current.config.held_back:
         # The client gets the id of its new chat in this reply. So it can be asked only after the reply.
         session.start(trust.ask_user(session, id))
-    status = chat.PromptStatus.LOGIN if begun.login else chat.PromptStatus.PROMPTING
+    status = chat.PromptStatus.LOGIN if begun.is_login_answer else chat.PromptStatus.PROMPTING
     return chat.ChatPromptResult(chat_id=wire_id, model=begun.model, status=status)
 
 
@@ -183,7 +183,7 @@ def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParam
     session.start(
         session.notify("config/updated", _describe_variants(session, params), _find_host_id(session, params.chat_id))
     )
-    session.start(session.host.warming.warm("" if params.chat_id is None else str(params.chat_id), params.model))
+    session.start(session.host.warmup.warm("" if params.chat_id is None else str(params.chat_id), params.model))
 
 
 def select_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParams) -> None:
@@ -272,7 +272,7 @@ async def _remember_model(session: EcaSession, params: chat.ChatSelectedModelCha
 async def _remember_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParams) -> None:
     """Remember the agent for new chats, if the user has chosen it in a client that no code in a kernel can use."""
     place = await choices.find_place(session, params.notebook)
-    if place is not None and place.everywhere:
+    if place is not None and place.is_for_all_notebooks:
         await session.host.choice_memory.remember_agent(place, ALIASES.get(params.agent, params.agent))
 
 

@@ -38,7 +38,7 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
     """
     id = session.find_chat(params.chat_id)
     before, after = _parse_cursor(params.before), _parse_cursor(params.after)
-    archive = session.host.archive
+    archive = session.host.chat_operations
     async with session.replaying():
         try:
             # Since the client came back, it has already got newer events. Missed pieces of a text would be joined with
@@ -120,7 +120,7 @@ async def read_history(session: EcaSession, params: chats.ChatHistoryParams) -> 
     """Return a page of a chat, without any notification."""
     id = session.find_chat(params.chat_id)
     try:
-        page = await session.host.archive.read_page(
+        page = await session.host.chat_operations.read_page(
             id,
             params.limit,
             _parse_cursor(params.before),
@@ -139,7 +139,7 @@ async def read_history(session: EcaSession, params: chats.ChatHistoryParams) -> 
         )
         contents = [_make_page_content(session, id, event) for event in merge_subagents(page.events, subagent_events)]
     else:
-        events = place_flags(page.events, await session.host.archive.list_flags(id))
+        events = place_flags(page.events, await session.host.chat_operations.list_flags(id))
         contents = [make_content(event, session.wire_id(id), envelope=False) for event in events]
     return chats.ChatHistoryResult(contents=tuple(contents), meta=_make_page_meta(page))
 
@@ -213,21 +213,21 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
 async def clear(session: EcaSession, params: chats.ChatClearParams) -> Done:
     """Remove the messages of a chat, or only its numbers of tokens and costs, as the params say. The chat itself
     stays."""
-    await session.host.archive.clear(session.find_chat(params.chat_id), messages=params.messages)
+    await session.host.chat_operations.clear(session.find_chat(params.chat_id), messages=params.messages)
     return Done()
 
 
 async def delete(session: EcaSession, params: chats.ChatDeleteParams) -> Done:
     """Delete a chat. Succeeds also for a chat that does not exist."""
     if params.chat_id is not None:
-        await session.host.archive.delete(session.find_chat(params.chat_id))
+        await session.host.chat_operations.delete(session.find_chat(params.chat_id))
     return Done()
 
 
 async def rollback(session: EcaSession, params: chats.ChatRollbackParams) -> Done:
     """Remove a message and all messages after it, or undo what their tools have changed, or both."""
     include = params.include or ("messages", "tools")
-    await session.host.archive.rollback(
+    await session.host.chat_operations.rollback(
         session.find_chat(params.chat_id), params.content_id, messages="messages" in include, files="tools" in include
     )
     return Done()
@@ -238,19 +238,19 @@ async def fork(session: EcaSession, params: chats.ChatForkParams) -> Done:
     new = uuid.uuid4().hex
     id = session.find_chat(params.chat_id)
     session.wire_ids[new] = new
-    await session.host.archive.fork(id, params.content_id, new)
+    await session.host.chat_operations.fork(id, params.content_id, new)
     return Done()
 
 
 async def add_flag(session: EcaSession, params: chats.ChatAddFlagParams) -> Done:
     """Set a named mark at a message."""
-    await session.host.archive.flag(session.find_chat(params.chat_id), params.content_id, params.text)
+    await session.host.chat_operations.flag(session.find_chat(params.chat_id), params.content_id, params.text)
     return Done()
 
 
 async def remove_flag(session: EcaSession, params: chats.ChatRemoveFlagParams) -> Done:
     """Remove the mark at a message."""
-    await session.host.archive.unflag(session.find_chat(params.chat_id), params.content_id)
+    await session.host.chat_operations.unflag(session.find_chat(params.chat_id), params.content_id)
     return Done()
 
 
@@ -258,7 +258,7 @@ async def update(session: EcaSession, params: chats.ChatUpdateParams) -> Done:
     """Change the title of a chat, or whether its tool calls run without approval."""
     id = session.find_chat(params.chat_id)
     if params.title is not None:
-        await session.host.archive.rename(id, params.title)
+        await session.host.chat_operations.rename(id, params.title)
     if params.trust is not None:
         check_may_approve(session)
         if params.trust and (refusal := session.host.config.policy.find_feature_refusal(Feature.TRUST)):

@@ -44,7 +44,7 @@ def _warm_up(session: EcaSession, chat_id: ChatId | None) -> None:
     """Prepare the model of the chat, so that it answers sooner: the user is typing a prompt."""
     chat = "" if chat_id is None else str(chat_id)
     chosen = session.choices.get(chat) or session.choices.get("")
-    session.start(session.host.warming.warm(chat, chosen.model if chosen else ""))
+    session.start(session.host.warmup.warm(chat, chosen.model if chosen else ""))
 
 
 def _build_surroundings(session: EcaSession, chat_id: ChatId | None) -> Surroundings:

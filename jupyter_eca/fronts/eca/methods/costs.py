@@ -53,7 +53,7 @@ async def estimate(session: EcaSession, params: costs.ChatEstimateParams) -> cos
     choice = Choice(params.model or "", params.agent or "", params.variant)
     selected = session.choices.get(id, NO_CHOICE).fill_from(session.choices.get("", NO_CHOICE))
     prompt = Prompt(id, params.message, choice.fill_from(selected), params.contexts)
-    session.start(host.warming.warm(id, prompt.choice.model))
+    session.start(host.warmup.warm(id, prompt.choice.model))
     try:
         await host.catalog.refresh()
         # The exact request is computed only if the client wants to show it, because this takes longer.

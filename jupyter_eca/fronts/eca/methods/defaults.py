@@ -54,7 +54,9 @@ async def set(session: EcaSession, params: wire.ConfigSetDefaultParams) -> wire.
     host = session.host
     before = user_defaults.read_default(host.config, params.name)
     # The user makes this change, so a folder whose settings the user trusts stays trusted with it.
-    await host.folder_trust.keep(partial(user_defaults.set_default, host.config, find_sources(host), params))
+    await host.folder_trust.keep_trust_during(
+        partial(user_defaults.set_default, host.config, find_sources(host), params)
+    )
     await host.reload()
     if user_defaults.read_default(host.config, params.name) != before:
         await _forget_choices(host, params.name)

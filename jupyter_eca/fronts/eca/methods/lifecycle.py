@@ -148,7 +148,7 @@ def change_folders(session: EcaSession, params: lifecycle.DidChangeWorkspaceFold
     remaining = tuple(root for root in host.workspace.files.roots if root not in removed)
     roots = tuple(dict.fromkeys((*remaining, *_parse_folders(event.added))))
     if roots:
-        host.move(Files(roots))
+        host.change_folders(Files(roots))
 
 
 def _parse_folders(named: Iterable[lifecycle.WorkspaceFolder]) -> list[Path]:

@@ -80,7 +80,7 @@ async def switch_tool(session: EcaSession, params: wire.ToolSwitchParams) -> Don
     name = tool if tool.startswith(f"{server}__") else f"{server}__{tool}"
     names = frozenset({name, tool})
     host = session.host
-    await host.folder_trust.keep(
+    await host.folder_trust.keep_trust_during(
         partial(disabled_tools.switch_tool, host.config, find_sources(host), names, name, on=params.on)
     )
     await host.reload()

@@ -121,7 +121,7 @@ async def abort_session(call: AssistantCall, sessionId: SessionId) -> dict[str, 
     row = await _read_session(call, sessionId)
     host = call.backend.host
     live = host.chats.get_live(row.id)
-    running = live is not None and live.busy
+    running = live is not None and live.is_busy
     host.turns.stop(row.id)
     return {"sessionId": row.id, "aborted": running}
 
@@ -141,7 +141,7 @@ async def fork_session(call: AssistantCall, sessionId: SessionId) -> dict[str, A
     if not prompts:
         raise RefusedCall("There is no prompt in this session to go on from.", "Prompt it first.")
     new = uuid.uuid4().hex
-    await host.archive.fork(row.id, prompts[-1], new)
+    await host.chat_operations.fork(row.id, prompts[-1], new)
     return {"sessionId": new, "from": row.id}
 
 
