@@ -138,7 +138,7 @@ def _find_mistakes(services: Services, models: tuple[str, ...]) -> _SetupMistake
         *find_network_problems(config, names),
         *find_model_problems(resolved, entries, models),
         *find_file_problems(ConfigSources.from_config(config, tuple(folders)).files_read, folders),
-        *find_tool_name_problems(resolved, services.toolbox.all()),
+        *find_tool_name_problems(resolved, services.toolbox.get_tools()),
         *find_missing_files(resolved, folders, names),
         *find_limit_problems(resolved),
         *_find_sandbox_problems(services),
@@ -205,7 +205,7 @@ def _find_setting_problems(services: Services) -> Iterator[str]:
     yield from resolved.config.warnings
     yield from (rejected.message for rejected in resolved.rejected_hooks)
     yield from services.toolbox.warnings
-    for problem in find_problems(resolved, services.toolbox.all(), services.catalog.names):
+    for problem in find_problems(resolved, services.toolbox.get_tools(), services.catalog.names):
         yield problem.text
     for held in resolved.config.held_back:
         yield _HELD_BACK.format(folder=held.folder, summary=held.summary)
@@ -288,7 +288,7 @@ def _describe_details(services: Services, models: tuple[str, ...]) -> Iterator[s
     yield f"jupyter_eca {__version__}, Python {sys.version.split()[0]}"
     yield "Packages: " + ", ".join(_list_versions())
     yield "Models: " + (", ".join(f"`{model}`" for model in models) or "none")
-    yield "Tools: " + ", ".join(f"`{name}`" for name in services.toolbox.all())
+    yield "Tools: " + ", ".join(f"`{name}`" for name in services.toolbox.get_tools())
 
 
 def _list_versions() -> list[str]:

@@ -44,7 +44,7 @@ from jupyter_eca.host.tools.kept_outputs import ToolOutputs
 from jupyter_eca.host.tools.registry import ToolRegistry
 from jupyter_eca.host.turn.direct_calls import DirectCalls
 from jupyter_eca.host.turn.effect_runner import EffectRunner
-from jupyter_eca.host.turn.locked_answers import LockedAnswers, Locks
+from jupyter_eca.host.turn.locked_answers import LockedAnswers, LockState
 from jupyter_eca.host.turn.prompt_contexts import PromptContexts
 from jupyter_eca.host.turn.sampling import ChatClientFeatures
 from jupyter_eca.host.turn.setup import Setups
@@ -202,7 +202,7 @@ class Host:
         self.subagents.turns = turns
         tasks.on_failure = turns.break_off
         self.unattended_calls = UnattendedCalls(subscribers, chats, tasks)
-        locked_answers = LockedAnswers(services, Locks(places.locks))
+        locked_answers = LockedAnswers(services, LockState(places.locks))
         chats.on_subagent_events.append(self.subagents.note_events)
         chats.on_change.append(self.hooks.notify_status)
         self.outside_agents = OutsideAgents(services, chats, tasks, contexts, turn_hooks)

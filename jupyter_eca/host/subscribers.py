@@ -43,7 +43,7 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class ChatReload:
     """A request to show a chat from its beginning, because it was rolled back, or is a copy of another chat."""
 
     chat: str
@@ -84,7 +84,7 @@ class Subscriber(Protocol):
         """Send a notice to the client, after the events that were shown before. This must not wait, see `show`."""
         ...
 
-    def show_anew(self, again: Again) -> None:
+    def show_anew(self, again: ChatReload) -> None:
         """Send a chat from its beginning, in place of all its events that were sent. This must not wait, see `show`."""
         ...
 
@@ -148,17 +148,17 @@ class Subscribers:
         """Return whether a user can answer a question in a chat."""
         return any(subscriber.answers(chat) for subscriber in self._all)
 
-    def editor(self, chat: str) -> Editor | None:
+    def find_editor(self, chat: str) -> Editor | None:
         """Return the editor of the chat's newest client that has one."""
         return next(
             (client.editor for client in reversed(self.list_subscribed(chat)) if client.editor is not None), None
         )
 
-    def user(self, chat: str) -> User | None:
+    def find_user(self, chat: str) -> User | None:
         """Return the newest client of a chat whose user can open a page in a browser, as a sign-in needs it."""
         return next((client for client in reversed(self.list_subscribed(chat)) if isinstance(client, User)), None)
 
-    def notebooks(self, chat: str) -> list[Notebooks]:
+    def list_notebooks(self, chat: str) -> list[Notebooks]:
         """Return the open notebooks of all clients of a chat, those of the newest client first."""
         return [client.notebooks for client in reversed(self.list_subscribed(chat)) if client.notebooks is not None]
 
@@ -195,7 +195,7 @@ class Subscribers:
         """Send a chat from its beginning to the clients that see it."""
         for subscriber in self.list_subscribed(chat):
             with _report_failure():
-                subscriber.show_anew(Again(chat))
+                subscriber.show_anew(ChatReload(chat))
 
     async def ask(self, chat: str, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """Ask all clients that can answer in a chat, and return the first answer.

@@ -124,6 +124,6 @@ async def _prompts(folder: Path, servers: int) -> tuple[list[float], list[float]
         from_start = [await took() for _ in range(PROMPTS)]
         await table.host.mcp.await_started(FOR_ALL)
         running = [await took() for _ in range(PROMPTS)]
-        tools = sum(name.endswith("__work") for name in table.host.toolbox.all())
+        tools = sum(name.endswith("__work") for name in table.host.toolbox.get_tools())
         assert tools == servers, f"{tools} tools of {servers} servers"
         return from_start, running, psutil.Process().memory_info().rss / MIB - before

@@ -25,4 +25,4 @@ def locking(path: Path) -> Generator[None]:
 def shorten_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The product waits for seconds, in which another program would end."""
     monkeypatch.setattr("jupyter_eca.host.store.schema.BUSY_SECONDS", 0.01)
-    monkeypatch.setattr("jupyter_eca.host.store.store.FIRST_RETRY", 0.05)
+    monkeypatch.setattr("jupyter_eca.host.store.store.FIRST_RETRY_SECONDS", 0.05)

@@ -13,7 +13,7 @@ from jupyter_eca.apps.server.silent_subscriber import SilentSubscriber
 
 if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
-    from jupyter_eca.host.subscribers import Again, Notice
+    from jupyter_eca.host.subscribers import ChatReload, Notice
     from jupyter_eca.protocol.event import Event
 
 # `labextension/src/files/plugin.ts` has the same id.
@@ -63,7 +63,7 @@ class FileEventEmitter(SilentSubscriber):
         if notice.method == "jobs/updated":
             self._emit()
 
-    def show_anew(self, again: Again) -> None:  # noqa: ARG002
+    def show_anew(self, again: ChatReload) -> None:  # noqa: ARG002
         """Emit after a rollback, which restores files."""
         self._emit()
 

@@ -17,7 +17,7 @@ from jupyter_eca.protocol.content import ToolCallRejectedContent, ToolCallRunCon
 if TYPE_CHECKING:
     from jupyter_eca.host.costs.model_caller import EndedRequest
     from jupyter_eca.host.host import Host
-    from jupyter_eca.host.subscribers import Again, Notice
+    from jupyter_eca.host.subscribers import ChatReload, Notice
     from jupyter_eca.protocol.event import Event
 
 _TURNS: Final = Counter("jupyter_eca_turns", "Turns that have ended, by outcome.", ["outcome"])
@@ -83,5 +83,5 @@ class MetricsCounter(SilentSubscriber):
     def tell(self, notice: Notice) -> None:
         """Do nothing, because a notice is not an event of a chat."""
 
-    def show_anew(self, again: Again) -> None:
+    def show_anew(self, again: ChatReload) -> None:
         """Do nothing, because these events were counted before."""

@@ -63,10 +63,10 @@ class NotebookChats:
                 # finds the stored chats.
                 return KernelChats()
             await host.notebook_ids.find_moved(notebook)
-            chats = await host.store.do(lambda tables: tables.list_asked_in(notebook))
+            chats = await host.store.do(lambda tables: tables.list_linked_chats(notebook))
             self._chats.setdefault(notebook, KernelChats(chats, partial(self._store, host, notebook)))
         return self._chats[notebook]
 
     def _store(self, host: Host, notebook: str, chat: str) -> None:
         """Store, in a task, that a chat belongs to a notebook."""
-        self._start(host.store.do(lambda tables: tables.add_asked_in(notebook, chat)))
+        self._start(host.store.do(lambda tables: tables.link_notebook(notebook, chat)))

@@ -50,7 +50,7 @@ class ClientServers:
             await self._manager.run()
         finally:
             self._is_closed = True
-            self._host.toolbox.lend(self._chat, (), self)
+            self._host.toolbox.set_client_tools(self._chat, (), self)
 
     async def await_tools(self) -> None:
         """Wait until all servers run or have failed, but not longer than the setting `mcpTimeoutSeconds`. Then offer
@@ -63,7 +63,7 @@ class ClientServers:
         if self._is_closed:
             return
         tools = [tool for tool in make_mcp_tools(self._manager) if tool.spec.server in self._names]
-        self._host.toolbox.lend(self._chat, tools, self)
+        self._host.toolbox.set_client_tools(self._chat, tools, self)
 
     def _note_change(self, server: ToolServerUpdatedParams) -> None:
         """Offer the tools again after a server has changed. If the server has failed, show a message, but only once."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.acp.session import AcpSession
     from jupyter_eca.fronts.client_access import ClientAccess
     from jupyter_eca.host.host import Host
-    from jupyter_eca.host.subscribers import Again, Notice
+    from jupyter_eca.host.subscribers import ChatReload, Notice
     from jupyter_eca.protocol.base import Model
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.question import ChatAskQuestionParams
@@ -102,7 +102,7 @@ class AcpSubscriber:
             case _:
                 pass
 
-    def show_anew(self, again: Again) -> None:
+    def show_anew(self, again: ChatReload) -> None:
         """Do nothing. The host wants a chat to be sent again, but in this protocol nothing that was sent can be
         removed."""
 

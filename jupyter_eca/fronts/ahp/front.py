@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.client_access import AccessLevel
     from jupyter_eca.host.host import Host
     from jupyter_eca.host.store import ChatRow
-    from jupyter_eca.host.subscribers import Again
+    from jupyter_eca.host.subscribers import ChatReload
     from jupyter_eca.protocol.ahp import commands
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
@@ -232,7 +232,7 @@ class AhpFront:
         uri = make_session_uri(chat)
         self._notes.forget(chat)
         self._changed_summaries.pop(uri, None)
-        self.host.toolbox.lend(chat, ())  # the model gets no tools of clients in this chat any more
+        self.host.toolbox.set_client_tools(chat, ())  # the model gets no tools of clients in this chat any more
         if session := self.sessions.pop(uri, None):
             session.close()
         if self.hub.has(uri):
@@ -351,7 +351,7 @@ class AhpFront:
             case _:
                 pass
 
-    def show_anew(self, again: Again) -> None:
+    def show_anew(self, again: ChatReload) -> None:
         """Read a chat again after turns were removed from it. Open it if it is a new copy of another chat."""
         if session := self.sessions.get(make_session_uri(again.chat)):
             self.start(session.reread())

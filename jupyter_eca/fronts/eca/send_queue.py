@@ -10,14 +10,14 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.host.subscribers import Again, Notice
+from jupyter_eca.host.subscribers import ChatReload, Notice
 from jupyter_eca.protocol.chat import ChatToolCallProgressParams
 from jupyter_eca.protocol.event import Event, merge_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-Item = Event | Notice | Again
+Item = Event | Notice | ChatReload
 """What can wait to be sent: an event of a chat, a notice (any other notification), or the request of the host to show a
 chat again from its beginning."""
 

@@ -24,7 +24,7 @@ from jupyter_eca.fronts.eca.request_rules import BEFORE_INITIALIZE, READING, REP
 from jupyter_eca.fronts.eca.rewrites_and_completions import CursorHelp
 from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, add_notice, group_events, join_events
 from jupyter_eca.host.chat.live_chat import NO_CHOICE
-from jupyter_eca.host.subscribers import Again, Notice
+from jupyter_eca.host.subscribers import ChatReload, Notice
 from jupyter_eca.plugins import loader
 from jupyter_eca.protocol import dialect, lifecycle
 from jupyter_eca.protocol.chats import ChatOpenParams, ChatStatus, ChatStatusChangedParams
@@ -139,7 +139,7 @@ class EcaSession:
                     task.cancel()
         finally:
             if self._host is not None:
-                self._host.toolbox.take_back(self)
+                self._host.toolbox.remove_client_tools(self)
             if self._host is not None and self._joined:
                 self._host.disconnect(self)
             await self._link.close()
@@ -231,7 +231,7 @@ class EcaSession:
             add_notice(self._waiting_items, notice)
             self._wake.set()
 
-    def show_anew(self, again: Again) -> None:
+    def show_anew(self, again: ChatReload) -> None:
         """Queue the request of the host to send a chat again from its beginning."""
         self._waiting_items.append(again)
         self._wake.set()
@@ -306,11 +306,11 @@ class EcaSession:
                 await self.notify(method, self.describe_server(server))
             case Notice(method=method, params=params, chat=chat):
                 await self.notify(method, params, chat)
-            case Again(chat=chat):
+            case ChatReload(chat=chat):
                 self._replaying = True
                 try:
                     row = await self.host.chats.read_row(chat)
-                    await self.show_again(chat, row and row.title, await self.host.store.events(chat), anew=True)
+                    await self.show_again(chat, row and row.title, await self.host.store.read_events(chat), anew=True)
                 finally:
                     self._replaying = False
             case Event(chat=chat, seq=seq):

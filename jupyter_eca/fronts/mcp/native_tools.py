@@ -58,7 +58,9 @@ def list_offers(host: Host) -> list[Offer]:
         and (tool.only_reads or agent.has_tool(tool.spec, only_reads=tool.only_reads, agents=tool.agents))
         and not is_hidden(agent.policy, tool.spec)
     ]
-    native = frozenset(tool.spec.name for tool in host.toolbox.all().values() if tool.spec.origin is Origin.NATIVE)
+    native = frozenset(
+        tool.spec.name for tool in host.toolbox.get_tools().values() if tool.spec.origin is Origin.NATIVE
+    )
     names = ToolNames(native, {tool.spec.name: f"eca_{_NAMES.get(tool.spec.name, tool.spec.name)}" for tool in tools})
     return [_make_offer(tool, names) for tool in tools]
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from jupyter_eca.fronts.mcp.offers_base import Caller, ChangeListener
-    from jupyter_eca.host.subscribers import Again, Notice
+    from jupyter_eca.host.subscribers import ChatReload, Notice
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.question import ChatAskQuestionParams
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
@@ -107,7 +107,7 @@ class TurnListeners:
             for listener in self._by_chat.get(notice.chat, ()):
                 listener.queue.put_nowait(notice.params.message)
 
-    def show_anew(self, again: Again) -> None:
+    def show_anew(self, again: ChatReload) -> None:
         """Report that turns were removed from a chat."""
         self._notify_change(CHAT_URI.format(id=again.chat))
 

@@ -17,7 +17,7 @@ from jupyter_eca.protocol.lifecycle import ShowMessageParams
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams, ToolServerUpdatedParams
 
 if TYPE_CHECKING:
-    from jupyter_eca.host.subscribers import Again, Notice
+    from jupyter_eca.host.subscribers import ChatReload, Notice
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
@@ -146,7 +146,7 @@ class TurnReaders:
             elif isinstance(notice.params, ShowMessageParams):
                 reader.messages.append(notice.params.message)
 
-    def show_anew(self, again: Again) -> None:
+    def show_anew(self, again: ChatReload) -> None:
         """Do nothing. The host sends a chat again after turns were removed from it. That happens only in an idle chat,
         and no client of this front reads a turn of an idle chat."""
 

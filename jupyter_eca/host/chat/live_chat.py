@@ -239,8 +239,8 @@ class LiveChat:
     dialogue: Dialogue | None = None
     """The dialogue that takes the next prompt as its answer."""
     locked_chain: dict[str, str] = field(default_factory=dict[str, str])
-    """The chain digests of the locked answers so far, by their place (`RecordedTurn.place`), in the order in which the
-    places were first used."""
+    """The chain digest of each locked answer so far: a digest of this answer and of all locked answers before it. The
+    keys are the places of the answers (`RecordedTurn.place`), in the order in which they were first used."""
     plan: Plan = field(default_factory=Plan)
     """The tasks that the model has planned."""
     unseen_change: UnseenChange | None = None

@@ -147,7 +147,7 @@ class Chats:
         async with self._loading:
             await self._store.settle()
             live = self._chats.get(id)
-            row = await self._store.chat(id) if live is None or live.state.status is TurnStatus.IDLE else None
+            row = await self._store.read_chat(id) if live is None or live.state.status is TurnStatus.IDLE else None
             if live is not None and (row is None or row.last <= live.last_seq):
                 return live  # the store has no newer events, which another process would have stored
             # A chat of another workspace is only loaded when somebody asks in it.
@@ -156,7 +156,7 @@ class Chats:
                 raise UnknownChat(f"There is no chat {id!r}. Start a new one.")
             if row and self.is_answered_elsewhere(row):
                 raise BusyError("This chat is being answered by another program. Wait for it, or start a new chat.")
-            events = await self._store.events(id) if row else []
+            events = await self._store.read_events(id) if row else []
             restored = restore(id, events, now())
             state = restored.state
             if live is not None:
@@ -179,11 +179,11 @@ class Chats:
     async def read_events(self, id: str) -> list[Event]:
         """Return all events of a chat. There are none for an unknown chat."""
         await self._store.settle()
-        return await self._store.events(id)
+        return await self._store.read_events(id)
 
     async def list_rows(self) -> list[ChatRow]:
         """Return the stored chats of this workspace. The chat that was used last comes first."""
-        return await self._store.chats()
+        return await self._store.list_chats()
 
     async def __call__(self) -> list[ChatRow]:
         """Do `list_rows`. Fronts of other packages may still call `host.chats()`, which was documented. Kept for one
@@ -193,4 +193,4 @@ class Chats:
 
     async def read_row(self, id: str) -> ChatRow | None:
         """Return a stored chat, None when there is none."""
-        return await self._store.chat(id)
+        return await self._store.read_chat(id)

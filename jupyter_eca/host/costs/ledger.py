@@ -136,7 +136,7 @@ class Ledger:
         cached = usage.cache_read_tokens
         tokens_in = usage.input_tokens + cached + usage.cache_write_tokens
         payer = bill.chat, bill.turn, bill.notebook, bill.model
-        self._store.spend(Spending(_now(), *payer, tokens_in, cached, usage.output_tokens, usage.cost))
+        self._store.record_spending(Spending(_now(), *payer, tokens_in, cached, usage.output_tokens, usage.cost))
 
     async def sum_costs(self, cost_filter: CostFilter) -> Total:
         """Return the sum over the requests that `cost_filter` selects."""

@@ -81,7 +81,7 @@ class ChatOperations:
         await self._check_known(id)
         if limit and limit > 0 and after is None and not since_summary:
             return await self._read_newest(id, limit, before)
-        events = await self._services.store.events(id)
+        events = await self._services.store.read_events(id)
         if since_summary:
             after = find_last_summary(events)
         row = await self._chats.read_row(id)
@@ -291,7 +291,7 @@ class ChatOperations:
         chat = await self._chats.load(id, must_exist=True)
         with chat.hold():
             await self._services.store.confirm()
-            yield chat, await self._services.store.events(id)
+            yield chat, await self._services.store.read_events(id)
 
     def _find_turn(self, events: Sequence[Event], content_id: str) -> int:
         """Return the index of the event with which the turn of a user's message begins. Raises: LocalError."""
@@ -303,7 +303,9 @@ class ChatOperations:
         """Delete the chats of subagents that calls among the events to delete have spawned. `seqs` are the numbers of
         these events."""
         if rows := await self._subagents.list_chats(id):
-            spawned = _find_spawned(event for event in await self._services.store.events(id) if event.seq in set(seqs))
+            spawned = _find_spawned(
+                event for event in await self._services.store.read_events(id) if event.seq in set(seqs)
+            )
             rows = [row for row in rows if row.id in spawned]
             for row in rows:
                 await self._services.store.do(lambda tables, row=row: tables.delete_chat(row.id))

@@ -37,24 +37,24 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# The tables that are made from others.
+# The tables whose rows are made from the rows of other tables.
 _DERIVED: Final = frozenset({"messages", "indexed_chats"})
 
 # How often SQLite may fail in a table without a row in between. Below a destroyed page it fails about twice for each
-# number of a row, in 12 µs each.
+# rowid, in 12 µs each.
 _MAX_FAILURES: Final = 10_000
-# A number of a row behind all rows, if the last one is not known.
-_HIGHEST: Final = 2**40
+# A rowid that is higher than all others, used if the last rowid is not known.
+_HIGHEST_ROWID: Final = 2**40
 
 _ROLES: Final = frozenset(Role)
 
-# Where the header has its numbers: the count of changes, the number of pages, the version of our tables, and the count
-# of changes for which the number of pages is right.
+# The byte offsets of the numbers in the header of the file: the count of changes, the number of pages, the version of
+# our tables, and the count of changes for which the number of pages is right.
 _CHANGES, _PAGES, _VERSION, _VALID_FOR = 24, 28, 60, 92
-_HEADER: Final = 100
+_HEADER_BYTES: Final = 100
 
 
-def find_damage(db: sqlite3.Connection) -> bool:
+def is_database_damaged(db: sqlite3.Connection) -> bool:
     """Return whether a database is damaged. This reads all of it, which takes about a second for each 200 MB."""
     try:
         if db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
@@ -104,12 +104,12 @@ def copy_readable(source: Path, target: Path, workspace: str, folder: Path) -> N
     if (wal := source.with_name(f"{source.name}-wal")).exists():
         shutil.copyfile(wal, copy.with_name(f"{copy.name}-wal"))
     version = _read_version(copy)
-    original = copy.read_bytes()[:_HEADER]
+    original = copy.read_bytes()[:_HEADER_BYTES]
     with closing(connect(target, version)) as db, transaction(db):
         _correct_header(copy, folder, version)
         with closing(_open_damaged(copy)) as damaged:
             complete = {table for table in OWNERSHIP if table not in _DERIVED and _copy_table(damaged, db, table)}
-        _add_lost_rows(original + copy.read_bytes()[_HEADER:], db, only_known="chats" in complete)
+        _add_lost_rows(original + copy.read_bytes()[_HEADER_BYTES:], db, only_known="chats" in complete)
     with closing(connect(target)) as db:
         _complete_chats(db, workspace)
 
@@ -117,8 +117,8 @@ def copy_readable(source: Path, target: Path, workspace: str, folder: Path) -> N
 def _read_version(path: Path) -> int:
     """Return the number of our migrations that a file says it has; the newest if that is not possible."""
     with path.open("rb") as file:
-        header = file.read(_HEADER)
-    (version,) = struct.unpack_from(">I", header.ljust(_HEADER, b"\0"), _VERSION)
+        header = file.read(_HEADER_BYTES)
+    (version,) = struct.unpack_from(">I", header.ljust(_HEADER_BYTES, b"\0"), _VERSION)
     return version if 0 < version <= len(schema.MIGRATIONS) else len(schema.MIGRATIONS)
 
 
@@ -126,7 +126,7 @@ def _correct_header(path: Path, folder: Path, version: int) -> None:
     """Write the header that our files have, with the real number of pages."""
     model = folder / "model.db"
     connect(model, version).close()
-    header = bytearray(model.read_bytes()[:_HEADER])
+    header = bytearray(model.read_bytes()[:_HEADER_BYTES])
     pages = -(-path.stat().st_size // PAGE_SIZE)
     struct.pack_into(">I", header, _PAGES, pages)
     header[_VALID_FOR : _VALID_FOR + 4] = header[_CHANGES : _CHANGES + 4]
@@ -174,33 +174,33 @@ def _copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: s
 
 
 class _RowReader:
-    """Reads the rows of a damaged table. Where SQLite fails, it halves the numbers of rows that it asks for."""
+    """Reads the rows of a damaged table. Where SQLite fails, it halves the range of rowids and reads both halves."""
 
     def __init__(self, db: sqlite3.Connection, select: str) -> None:
         self._db = db
         self._select = f"{select} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
         self.failures = 0
-        self._in_a_row = 0
+        self._consecutive_failures = 0
 
     def find_highest(self, table: str) -> int:
-        """Return the highest rowid, or a number behind it."""
+        """Return the highest rowid, or a higher number."""
         for query in (f"SELECT max(rowid) FROM {table}", f"SELECT seq FROM sqlite_sequence WHERE name = '{table}'"):  # noqa: S608
             with suppress(sqlite3.Error):
                 if (row := self._db.execute(query).fetchone()) and isinstance(row[0], int):
                     return row[0]
-        return _HIGHEST
+        return _HIGHEST_ROWID
 
     def read(self, low: int, high: int) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows with these numbers."""
+        """Yield the rows whose rowids are between `low` and `high`, both included."""
         try:
             for row in self._db.execute(self._select, (low, high)):
-                self._in_a_row = 0
+                self._consecutive_failures = 0
                 yield row
                 low = max(low, row[0] + 1)
         except sqlite3.DatabaseError:
             self.failures += 1
-            self._in_a_row += 1
-            if low < high and self._in_a_row < _MAX_FAILURES:
+            self._consecutive_failures += 1
+            if low < high and self._consecutive_failures < _MAX_FAILURES:
                 middle = (low + high) // 2
                 yield from self.read(low, middle)
                 yield from self.read(middle + 1, high)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoredSelection:
-    """What a chat's turns are run with. A field that is None is not chosen."""
+    """The settings that a chat's turns run with. A field is None if nothing is chosen for it."""
 
     model: str | None = None
     """The full name `provider/model`."""

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from jupyter_eca.errors import NotSaved
 from jupyter_eca.host.store import schema
 from jupyter_eca.host.store.opening import is_damage, open_store
-from jupyter_eca.host.store.repair import find_damage, repair
+from jupyter_eca.host.store.repair import is_database_damaged, repair
 from jupyter_eca.host.store.tables import Tables
 from jupyter_eca.protocol.event import Event, is_streamed_piece, merge_pieces
 
@@ -50,8 +50,8 @@ T = TypeVar("T")
 PACE_SECONDS: Final = 0.04
 
 # The seconds until a failed commit is tried again: they double after each failure, from the first to the second value.
-FIRST_RETRY: Final = 0.5
-LAST_RETRY: Final = 30.0
+FIRST_RETRY_SECONDS: Final = 0.5
+LAST_RETRY_SECONDS: Final = 30.0
 # The seconds that such a try waits for another program that writes to the file. Reads have to wait behind it.
 RETRY_BUSY_SECONDS: Final = 0.2
 
@@ -133,7 +133,7 @@ class Store:
         """Commit and publish the appended events, until this is cancelled."""
         while True:
             await self._wait_for_work()
-            await self._rest()
+            await self._wait_between_pieces()
             self._wake.clear()
             self._hurry.clear()
             await self.settle()
@@ -143,7 +143,7 @@ class Store:
         async with _end_wait_at(self._retry_at if self._failure else None):
             await self._wake.wait()
 
-    async def _rest(self) -> None:
+    async def _wait_between_pieces(self) -> None:
         """Wait between two pieces of an answer (`PACE_SECONDS`), unless another kind of event is appended."""
         async with _end_wait_at(self._streamed_at + PACE_SECONDS):
             await self._hurry.wait()
@@ -170,12 +170,12 @@ class Store:
             if not all(map(is_streamed_piece, events)):
                 self._hurry.set()
 
-    def select(self, chat: str, selected: StoredSelection) -> None:
-        """Queue what the next turns of a chat are run with. It is not stored for a chat without a prompt."""
+    def save_selection(self, chat: str, selected: StoredSelection) -> None:
+        """Queue the settings of the next turns of a chat. They are not stored for a chat without a prompt."""
         self._selected[chat] = selected
         self._wake.set()
 
-    def spend(self, spending: Spending) -> None:
+    def record_spending(self, spending: Spending) -> None:
         """Queue the cost of a request. It is committed together with events that are appended at once after it."""
         self._spent.append(spending)
         self._wake.set()
@@ -213,7 +213,7 @@ class Store:
         await self.settle()
         return await self._use(work)
 
-    async def events(self, chat: str, after: int = 0) -> list[Event]:
+    async def read_events(self, chat: str, after: int = 0) -> list[Event]:
         """Return the events of a chat after a sequence number, and those that could not be stored yet.
 
         Raises: NotSaved when the database cannot be used.
@@ -229,18 +229,18 @@ class Store:
             return f"{self._opened.warning} `/export` keeps this chat."
         return f"{self._explain(self._failure)} {_UNTIL_SAVED}"
 
-    async def chat(self, chat: str) -> ChatRow | None:
+    async def read_chat(self, chat: str) -> ChatRow | None:
         """Return the row of a chat, None when there is none. Raises: NotSaved."""
         return await self._use(lambda tables: tables.read_chat(chat))
 
-    async def chats(self) -> list[ChatRow]:
+    async def list_chats(self) -> list[ChatRow]:
         """Return the chats of this workspace, the last used first. Raises: NotSaved."""
         return await self._use(lambda tables: tables.list_chats())
 
     async def inspect(self) -> None:
         """Read the whole file, and repair it if it is damaged: not every damage shows in what is read daily. See
         `warnings`. Raises: NotSaved."""
-        if await self._use(lambda _: find_damage(self._opened.db)):
+        if await self._use(lambda _: is_database_damaged(self._opened.db)):
             await self._repair()
 
     async def _use(self, work: Callable[[Tables], T]) -> T:
@@ -254,7 +254,7 @@ class Store:
     async def _use_repaired(self, work: Callable[[Tables], T]) -> T:
         """See `_use`. Raises: sqlite3.Error."""
         try:
-            return await self._run(partial(self._work, work))
+            return await self._run(partial(self._run_with_tables, work))
         except sqlite3.Error as error:
             tables = self._tables
             if not await self._run(partial(self._is_damaged, error)):
@@ -262,9 +262,9 @@ class Store:
             # Another reader may have found the damage at the same moment, and the file is repaired already.
             if tables is self._tables and not await self._repair():
                 raise
-            return await self._run(partial(self._work, work))
+            return await self._run(partial(self._run_with_tables, work))
 
-    def _work(self, work: Callable[[Tables], T]) -> T:
+    def _run_with_tables(self, work: Callable[[Tables], T]) -> T:
         """Run a function with the tables. If another process has repaired the file since, the new file is opened. It
         blocks."""
         try:
@@ -283,7 +283,7 @@ class Store:
         """Return whether an error comes from a damaged file. Some errors have other reasons too, and so the file is
         read then. It blocks."""
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)  # a text that is no UTF-8 has no code
-        return is_damage(error) if code != sqlite3.SQLITE_ERROR else find_damage(self._opened.db)
+        return is_damage(error) if code != sqlite3.SQLITE_ERROR else is_database_damaged(self._opened.db)
 
     async def _repair(self) -> bool:
         """Repair the file. Return whether that was done. After some times it is not done any more: then the disk itself
@@ -363,7 +363,7 @@ class Store:
     async def _note_failure(self, reason: str) -> None:
         """Note that a commit has failed: plan the next try, and tell the chats concerned."""
         self._failures += 1
-        wait = min(FIRST_RETRY * 2 ** (self._failures - 1), LAST_RETRY)
+        wait = min(FIRST_RETRY_SECONDS * 2 ** (self._failures - 1), LAST_RETRY_SECONDS)
         self._retry_at = asyncio.get_running_loop().time() + wait
         if not self._failure:
             # From now on, reads must not wait long behind a commit that waits for another program.

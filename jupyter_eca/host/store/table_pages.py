@@ -49,7 +49,7 @@ def read_rows_of_pages(data: bytes) -> Iterator[tuple[int, list[Value]]]:
 
 
 def correct_rowids(rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, tuple[int, Row]]]:
-    """Yield rows that were read in the order of their tree, each behind the rowid that it must have. A rowid that does
+    """Yield rows that were read in the order of their tree, each with the correct rowid before it. A rowid that does
     not lie between its neighbours is damaged, and the one next to a neighbour is right in most files: of 7, 380, 9 the
     second must be 8. A row with a wrong number would take the place of the true row 380."""
     before: int | None = None

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(Content)
 _ASIDE: Final[TypeAdapter[Aside]] = TypeAdapter(Aside)
 
-# What the states of changes that were made without approval become when the user has seen the changes.
+# The new states of changes that were made without approval, when the user has seen them.
 _STATE_WHEN_SEEN: Final = {ReviewState.UNSEEN: ReviewState.OPEN, ReviewState.UNSEEN_SETTLED: ReviewState.SETTLED}
 _UNSEEN: Final = tuple(_STATE_WHEN_SEEN)
 
@@ -95,8 +95,8 @@ class RefusedWrite:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """The result of `Tables.write`."""
+class WriteResult:
+    """The result of `Tables.write`: what was stored, and what was refused."""
 
     events: list[Event]
     """All events in their order, with their sequence numbers; 0 for an event that was refused."""
@@ -129,7 +129,7 @@ class Tables:
         spent: Sequence[Spending] = (),
         *,
         late: int = 0,
-    ) -> Written:
+    ) -> WriteResult:
         """Store events, and return them with their sequence numbers.
 
         `selected` are the selections of chats, by chat, and `spent` are the costs of requests. The first `late` events
@@ -167,7 +167,7 @@ class Tables:
                     add_spending(self._db, (spending,))
                 except _UNSTORABLE as error:
                     refused.append(RefusedWrite(spending.chat, repr(error)))
-        return Written(stored, refused)
+        return WriteResult(stored, refused)
 
     def _insert(self, event: Event) -> int | None:
         """Insert an event, update the row of its chat, and return the event's number."""
@@ -212,7 +212,7 @@ class Tables:
         self._db.execute(
             "UPDATE chats SET model = ?, agent = ?, variant = ?, trust = ?, folder = ?,"
             " notebook = coalesce(notebook, ?) WHERE id = ?",
-            (*_columns(selected), chat),
+            (*_list_column_values(selected), chat),
         )
 
     def read_events(self, chat: str, after: int, before: int | None = None, *, strict: bool = False) -> list[Event]:
@@ -332,7 +332,7 @@ class Tables:
             )
             self.messages.forget(chat)
             self._db.executemany("DELETE FROM events WHERE chat = ? AND seq = ?", ((chat, seq) for seq in seqs))
-            # The agent knows what is no longer in the chat.
+            # The outside agent knows the deleted events, so its session must not be resumed.
             self._db.execute("DELETE FROM agent_sessions WHERE chat = ?", (chat,))
 
     def delete_chat(self, chat: str) -> None:
@@ -354,19 +354,19 @@ class Tables:
             ):
                 self._db.execute(statement, (chat,))
 
-    def delete_unused(self, before: int, alive: Callable[[str | None], bool]) -> list[str]:
+    def delete_unused(self, before: int, is_alive: Callable[[str | None], bool]) -> list[str]:
         """Delete the chats of this workspace that were last used before a time, and return their ids.
 
         `before` is in milliseconds since the epoch. A chat stays if its owner is `alive`: a process answers in it.
         """
         unused = "SELECT id, owner FROM chats WHERE workspace = ? AND updated < ? AND parent IS NULL"
         rows = self._db.execute(unused, (self._workspace, before)).fetchall()
-        deleted = [chat for chat, owner in rows if not alive(owner)]
+        deleted = [chat for chat, owner in rows if not is_alive(owner)]
         for chat in deleted:
             self.delete_chat(chat)
         return deleted
 
-    def copy_chat(self, chat: str, last: int, new: str, title: str, at: int) -> None:
+    def copy_chat(self, chat: str, last: int, new_id: str, title: str, at: int) -> None:
         """Copy a chat with its events up to the sequence number `last` to the new chat `new`, with another title."""
         with transaction(self._db):
             self._db.execute(
@@ -374,22 +374,22 @@ class Tables:
                 " (id, workspace, created, updated, title, model, agent, variant, trust, folder, notebook)"
                 " SELECT ?1, workspace, ?3, ?3, ?2, model, agent, variant, trust, folder, notebook"
                 " FROM chats WHERE id = ?4",
-                (new, title, at, chat),
+                (new_id, title, at, chat),
             )
             self._db.execute(
                 'INSERT INTO events (chat, turn, role, at, content, aside, outcome, local, "by")'
                 ' SELECT ?, turn, role, at, content, aside, outcome, local, "by" FROM events'
                 " WHERE chat = ? AND seq <= ? ORDER BY seq",
-                (new, chat, last),
+                (new_id, chat, last),
             )
             self._db.execute(
                 "INSERT INTO events (chat, turn, role, at, content, aside) VALUES (?, '', ?, ?, ?, '')",
-                (new, Role.SYSTEM, at, MetadataContent(title=title).model_dump_json(by_alias=True)),
+                (new_id, Role.SYSTEM, at, MetadataContent(title=title).model_dump_json(by_alias=True)),
             )
             self._db.execute(
                 "INSERT INTO system_prompts (chat, made_for, sections)"
                 " SELECT ?, made_for, sections FROM system_prompts WHERE chat = ?",
-                (new, chat),
+                (new_id, chat),
             )
 
     # -- system prompts
@@ -430,7 +430,7 @@ class Tables:
 
     def refuse_agent_option(self, chat: str, agent: str, option: str) -> str | None:
         """Forget a value that the outside agent has refused. Return the value that it has taken before, which is the
-        chosen one again; None when there is none."""
+        chosen one again. None when the agent has accepted no value."""
         key = (chat, agent, option)
         self._db.execute(f"DELETE FROM agent_options WHERE {_ONE_OPTION} AND accepted IS NULL", key)  # noqa: S608
         self._db.execute(f"UPDATE agent_options SET value = accepted, accepted = NULL WHERE {_ONE_OPTION}", key)  # noqa: S608
@@ -450,15 +450,15 @@ class Tables:
 
     # -- data of fronts
 
-    def reserve_numbers(self, name: str, least: int, many: int) -> int:
+    def reserve_numbers(self, name: str, least: int, count: int) -> int:
         """Reserve `many` numbers of a counter, which no other caller gets, in this or in another process. Return the
         first of them, which is at least `least`."""
         (value,) = self._db.execute(
             "INSERT INTO counters (name, value) VALUES (?1, ?2 + ?3)"
             " ON CONFLICT (name) DO UPDATE SET value = max(value, ?2) + ?3 RETURNING value",
-            (name, least, many),
+            (name, least, count),
         ).fetchone()
-        return value - many
+        return value - count
 
     def save_note(self, chat: str, note: str) -> None:
         """Save a text that a front keeps for a chat besides the events. The chat need not exist yet."""
@@ -473,11 +473,11 @@ class Tables:
         rows = self._db.execute("SELECT chat, note FROM notes WHERE workspace = ?", (self._workspace,))
         return dict(rows.fetchall())
 
-    def add_asked_in(self, notebook: str, chat: str) -> None:
+    def link_notebook(self, notebook: str, chat: str) -> None:
         """Note that a kernel of a notebook asks in a chat. The chat need not exist yet."""
         self._db.execute("INSERT OR IGNORE INTO asked_in VALUES (?, ?, ?)", (self._workspace, notebook, chat))
 
-    def list_asked_in(self, notebook: str) -> list[str]:
+    def list_linked_chats(self, notebook: str) -> list[str]:
         """Return the ids of the existing chats that kernels of a notebook ask in."""
         query = (
             "SELECT chat FROM asked_in JOIN chats ON id = chat WHERE asked_in.workspace = ? AND asked_in.notebook = ?"
@@ -498,7 +498,7 @@ class Tables:
         (kept,) = self._db.execute("SELECT id FROM notebook_ids WHERE workspace = ? AND notebook = ?", key).fetchone()
         return kept
 
-    def move_notebook(self, before: str, after: str, real: tuple[str, str]) -> None:
+    def move_notebook(self, before: str, after: str, real_paths: tuple[str, str]) -> None:
         """Let the chats of a notebook, or of all notebooks in a folder, belong to its new path, with what can be undone
         in it and with its costs. `real` has both paths as absolute paths of files."""
         of_workspace = "workspace = ?1"
@@ -509,8 +509,8 @@ class Tables:
                 ("asked_in", "notebook", of_workspace, (before, after), "/"),
                 ("notebook_ids", "notebook", of_workspace, (before, after), "/"),
                 ("cell_checkpoints", "path", of_chats, (before, after), "/"),
-                ("checkpoints", "path", of_chats, real, os.sep),
-                ("spending", "notebook", of_chats, real, os.sep),
+                ("checkpoints", "path", of_chats, real_paths, os.sep),
+                ("spending", "notebook", of_chats, real_paths, os.sep),
             ):
                 # The id of a notebook that replaces another one counts. In all other tables the earlier row stays.
                 conflict = "REPLACE" if table == "notebook_ids" else "IGNORE"
@@ -631,12 +631,20 @@ class Tables:
 
     # -- checkpoints of cells
 
-    def keep_cell_checkpoint(self, chat: str, kept: CellCheckpoint) -> int:
+    def keep_cell_checkpoint(self, chat: str, checkpoint: CellCheckpoint) -> int:
         """Keep a change of cells, and return the number of its row. All changes are kept, in their order."""
         (id,) = self._db.execute(
             'INSERT INTO cell_checkpoints (chat, turn, path, undo, sources, "order", review)'
             " VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
-            (chat, kept.turn, kept.path, kept.undo, kept.after, kept.order, kept.review),
+            (
+                chat,
+                checkpoint.turn,
+                checkpoint.path,
+                checkpoint.undo,
+                checkpoint.after,
+                checkpoint.order,
+                checkpoint.review,
+            ),
         ).fetchone()
         return id
 
@@ -731,7 +739,7 @@ def _read_event(chat: str, row: _EventRow) -> Event:
         return _parse_event(chat, _EventRow(row.seq, row.turn, Role.SYSTEM, 0, UNREADABLE_EVENT, "", end, 0, None))
 
 
-def _columns(selected: StoredSelection) -> tuple[str | bool | None, ...]:
+def _list_column_values(selected: StoredSelection) -> tuple[str | bool | None, ...]:
     """Return the values of a selection in the order of the columns in `Tables._select`."""
     places = selected.folder or None, selected.notebook or None
     return selected.model or None, selected.agent or None, selected.variant, selected.trust, *places

@@ -39,7 +39,7 @@ _QUERY: Final = """
 
 @dataclass(frozen=True, slots=True)
 class DayOfUse:
-    """What one person has used on one day."""
+    """The usage of one person on one day."""
 
     day: str
     """The day in the time of this machine, as `2026-01-31`."""

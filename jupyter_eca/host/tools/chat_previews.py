@@ -34,7 +34,7 @@ class ChatPreviews:
     async def find(self, id: str) -> FileChangeDetails | None:
         """Return what was shown under this id. See `ShownPreviews.find`. Raises: NotSaved."""
         await self.store.settle()
-        for event in reversed(await self.store.events(self.chat)):
+        for event in reversed(await self.store.read_events(self.chat)):
             content = event.content
             if (
                 isinstance(content, ToolCallContent)

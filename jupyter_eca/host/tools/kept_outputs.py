@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 _PIECE_CHARS: Final = 1_000_000
 
 # The characters of an output that are kept. A tool that writes without end must not fill the disk.
-MAX_KEPT: Final = 256_000_000
+MAX_KEPT_CHARS: Final = 256_000_000
 
 # The characters that a tool such as `read_output` may write before the part of the output.
 _HEADER_CHARS: Final = 200
 
 # The lines that a search in an output returns, and the characters of each.
-MAX_FOUND: Final = 100
+MAX_FOUND_LINES: Final = 100
 MAX_FOUND_CHARS: Final = 300
 
 # The age at which the folder of an unknown chat is deleted. A younger one may belong to a chat that has just begun in
@@ -78,7 +78,7 @@ class ToolOutputs:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(folder / f"{id}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            for start in range(0, min(len(text), MAX_KEPT), _PIECE_CHARS):
+            for start in range(0, min(len(text), MAX_KEPT_CHARS), _PIECE_CHARS):
                 file.write(text[start : start + _PIECE_CHARS].encode("utf-8", "replace"))
         return id
 
@@ -112,9 +112,9 @@ class ToolOutputs:
             if folder.exists():
                 shutil.rmtree(folder)
 
-    async def copy(self, chat: str, new: str) -> None:
+    async def copy(self, chat: str, new_id: str) -> None:
         """Copy the outputs of a chat for the chat `new`, which is a copy of it."""
-        await asyncio.to_thread(self._copy, chat, new)
+        await asyncio.to_thread(self._copy, chat, new_id)
 
     async def sweep(self, known: Iterable[str]) -> None:
         """Delete the outputs of all chats but the `known` ones."""
@@ -143,7 +143,7 @@ class ToolOutputs:
         with self._open(chat, id) as file:
             for line in file:
                 if wanted in line:
-                    if len(found) < MAX_FOUND:
+                    if len(found) < MAX_FOUND_LINES:
                         found.append((offset, line.decode("utf-8", "replace").rstrip("\r\n")[:MAX_FOUND_CHARS]))
                     else:
                         left_out += 1

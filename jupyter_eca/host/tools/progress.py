@@ -41,10 +41,10 @@ class Reporter:
         """Set when the user moves the call to the background. The tool waits for it."""
         self.steered = asyncio.Event()
         """Set while a message of the user waits for the end of the call."""
-        # Whether the tool has said that it can go on in the background.
+        # Whether the tool has reported that it can continue in the background.
         self._background = False
 
-    def send_away(self) -> bool:
+    def move_to_background(self) -> bool:
         """Move the call to the background. Return whether this is possible."""
         if self._background and not self._ended:
             self.away.set()

@@ -1,5 +1,5 @@
 """Owns the registry of tools: our native tools, the user's custom tools, the tools of MCP servers, and the tools that a
-client lends to one chat.
+client adds to one chat.
 
 It must not decide which tools an agent has: `host.turn.setup` does. `plugins.tools` has the tools.
 """
@@ -34,12 +34,12 @@ class ToolRegistry:
             tool.spec.name: tool for tools in loader.find("tools", "TOOLS", check_tools).values() for tool in tools
         }
         servers.reserve_names(self._native)
-        # By the id of the chat and the client that lends them.
-        self._lent: dict[tuple[str, object], tuple[Tool, ...]] = {}
+        # The tools that clients have added to chats, by the id of the chat and the client.
+        self._client_tools: dict[tuple[str, object], tuple[Tool, ...]] = {}
         self._custom: dict[str, Tool] = {}
         # What the servers offered, and how many secrets were hidden in it, when the tools were last put together.
         self._offered: tuple[list[tuple[McpServer, mcp_types.Tool]], int] = [], 0
-        # The tools of all chats: those that are not lent.
+        # The tools that all chats have.
         self._common = self._native
         self.warnings: tuple[str, ...] = ()
         """Messages for the user about custom tools that were left out."""
@@ -52,8 +52,8 @@ class ToolRegistry:
         self._combine()
         self.warnings = tuple(f"The custom tool {name!r} was left out: there is one of that name." for name in clashing)
 
-    def all(self, chat: str = "") -> Mapping[str, Tool]:
-        """Return all tools by name. With the id of a chat, those that clients lend to it are included.
+    def get_tools(self, chat: str = "") -> Mapping[str, Tool]:
+        """Return all tools by name. With the id of a chat, the tools that clients have added to it are included.
 
         The same mapping is returned until a tool changes.
         """
@@ -62,7 +62,7 @@ class ToolRegistry:
         if offered != self._offered:
             self._offered = offered
             self._combine()
-        lent = {tool.spec.name: tool for (to, _), tools in self._lent.items() if to == chat for tool in tools}
+        lent = {tool.spec.name: tool for (to, _), tools in self._client_tools.items() if to == chat for tool in tools}
         return {**lent, **self._common} if lent else self._common
 
     def _combine(self) -> None:
@@ -71,20 +71,20 @@ class ToolRegistry:
         self._common = {**self._custom, **self._native, **from_servers}
 
     def get(self, name: str, chat: str = "") -> Tool | None:
-        """Return a tool, None when there is none of that name. See `all`."""
-        return self.all(chat).get(name)
+        """Return a tool, None when there is none of that name. See `get_tools`."""
+        return self.get_tools(chat).get(name)
 
-    def lend(self, chat: str, tools: Sequence[Tool], owner: object = None) -> None:
-        """Set the tools that a client lends to a chat. They replace the ones that it has lent before. `owner` is the
+    def set_client_tools(self, chat: str, tools: Sequence[Tool], owner: object = None) -> None:
+        """Set the tools that a client adds to one chat. They replace the ones that it has added before. `owner` is the
         client, by identity. A call that is running goes on."""
-        self._lent[chat, owner] = tuple(tools)
+        self._client_tools[chat, owner] = tuple(tools)
         if not tools:
-            del self._lent[chat, owner]
+            del self._client_tools[chat, owner]
 
-    def take_back(self, owner: object) -> None:
-        """Remove all tools that a client has lent. Called when it disconnects."""
-        self._lent = {key: tools for key, tools in self._lent.items() if key[1] is not owner}
+    def remove_client_tools(self, owner: object) -> None:
+        """Remove all tools that a client has added to chats. Called when it disconnects."""
+        self._client_tools = {key: tools for key, tools in self._client_tools.items() if key[1] is not owner}
 
     def list_available(self, context: ToolContext) -> list[Tool]:
         """Return the tools whose needs a chat fulfils, whatever the agent is."""
-        return [tool for tool in self.all(context.chat).values() if all(context.has(need) for need in tool.needs)]
+        return [tool for tool in self.get_tools(context.chat).values() if all(context.has(need) for need in tool.needs)]

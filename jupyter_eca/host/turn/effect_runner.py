@@ -12,8 +12,8 @@ model has no more to say. The order of a turn, with the methods here:
    lead to the same files, and that the model knows the user's rules for them.
 
 Each effect ends with an input to the engine (`Chats.feed`), which decides what comes next: this module must not. Many
-inputs are fed as `late`: the turn may have been stopped meanwhile, and then they are ignored. `host.turn.turns` has
-what people do to a turn.
+inputs are fed as `late`: the turn may have been stopped meanwhile, and then they are ignored. `host.turn.turns`
+starts and stops turns.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class EffectRunner:
                 self._tasks.cancel(chat, f"wait {number}")
             case RunTool(call=call):
                 self._tasks.start(chat, f"tool {call}", self._run_tool(chat, chat.turn, effect))
-                chat.tasks[f"tool {call}"].add_done_callback(lambda _: self._finish_unbegun(chat, call))
+                chat.tasks[f"tool {call}"].add_done_callback(lambda _: self._finish_unstarted_call(chat, call))
             case CancelGathering():
                 self._tasks.cancel(chat, "gather")
             case CancelModel(number=number):
@@ -307,7 +307,7 @@ class EffectRunner:
             )
             final = isinstance(error, OverBudget)
             retryable_failure = None if final else build_failure(error, settings)
-            refused = find_refused(error)
+            refused = find_refusal(error)
             failure = inputs.ModelFailed(
                 now(),
                 number,
@@ -334,14 +334,14 @@ class EffectRunner:
 
     async def _restore_model(self, chat: LiveChat, turn: TurnUnderWay) -> str:
         """Let the next turns of the chat run with an earlier model, because there is no model with the name that this
-        prompt chose. Return what the user is told."""
+        prompt chose. Return a message about it for the user."""
         models = await self._services.catalog.models()
         lines = [f"The models there are: {', '.join(models[:_MAX_NAMED_MODELS])}."] if models else []
         # A front may have chosen the same model already before the prompt: then that choice is no better.
         before = turn.earlier_choice if turn.earlier_choice.model != chat.state.setup.model else chat.last_answer_choice
         if chat.choice.model == chat.state.setup.model != before.model:
             chat.choice = replace(chat.choice, model=before.model, variant=before.variant)
-            self._services.store.select(chat.state.id, chat.choice.selection)
+            self._services.store.save_selection(chat.state.id, chat.choice.selection)
             lines.append(f"This chat keeps {before.model or 'the default model'}.")
         return " ".join(lines)
 
@@ -531,8 +531,8 @@ class EffectRunner:
     async def _preview_call(
         self, chat: LiveChat, call: ToolCall, adjusted: CallAdjustment, earlier: tuple[ToolCallDetails, ...] = ()
     ) -> CallPreview:
-        """Preview one call. If that takes a while, the user is told so. `earlier` are the details of the calls before
-        it, whose changes the preview takes as made."""
+        """Preview one call. The user gets a message if that takes long. `earlier` are the details of the calls before
+        it. The preview assumes that their changes are already made."""
         tool = self._services.toolbox.get(call.name, chat.state.id)
         arguments = parse_arguments(call.arguments_text) if adjusted.arguments is None else adjusted.arguments
         if tool is None or arguments is None:
@@ -559,7 +559,7 @@ class EffectRunner:
     async def _run_tool(self, chat: LiveChat, turn: TurnUnderWay, effect: RunTool) -> None:
         """Run a tool call, cut its output if it is too long, run the hooks after it, and feed its result."""
         result, is_cut, stops = ToolResult("", error=True), False, False
-        # What the call shows to the model counts as known only if the model gets the whole result.
+        # The model knows the versions of files that the call shows only if it gets the whole result.
         known = chat.known_versions.for_call()
         reporter = turn.reporters[effect.call] = Reporter(self._services.subscribers.tell, chat.state.id, effect.call)
         if chat.state.steers:
@@ -579,15 +579,15 @@ class EffectRunner:
                 self._turns.stop(chat.parent or chat.state.id)
             # This is also done when the task is cancelled: the engine waits for the end of every call that it started.
             result = result if is_cut else truncate_result(result)
-            finished = self._make_finished(chat, effect.call, result)
+            finished = self._make_end_input(chat, effect.call, result)
             self._chats.feed(chat, replace(finished, stops_turn=stops), late=True)
             self._outside.send_result(chat, effect.call, result)
 
-    def _finish_unbegun(self, chat: LiveChat, call: str) -> None:
+    def _finish_unstarted_call(self, chat: LiveChat, call: str) -> None:
         """End a call whose task was cancelled before its first step. Such a task runs no code at all, and the engine
         would wait for the end of the call for ever. In all other cases the call has ended, and nothing happens."""
         if any(other.id == call and not other.has_ended for other in chat.state.calls):
-            self._chats.feed(chat, self._make_finished(chat, call, ToolResult("", error=True)), late=True)
+            self._chats.feed(chat, self._make_end_input(chat, call, ToolResult("", error=True)), late=True)
 
     async def _run_or_replay(
         self, chat: LiveChat, effect: RunTool, reporter: Reporter, known: KnownVersions
@@ -615,7 +615,7 @@ class EffectRunner:
                 # After a crash, a call that is not stored as running counts as one that never ran, and the model would
                 # call it again.
                 await self._services.store.settle()
-                await self._check_seen(chat, effect.call)
+                await self._check_unseen_changes(chat, effect.call)
                 await self._check_targets(chat, effect)
                 await path_rules.check(context, tool, effect.arguments)
                 return await tool.run(context, effect.arguments)
@@ -632,7 +632,7 @@ class EffectRunner:
             _log.exception("the tool %s failed", name)
             return ToolResult(redaction.redact(f"{name} failed inside: {error!r}"), error=True)
 
-    async def _check_seen(self, chat: LiveChat, id: str) -> None:
+    async def _check_unseen_changes(self, chat: LiveChat, id: str) -> None:
         """Check that a call does not run code that was changed unseen: without approval, and not reviewed by the user.
 
         If the user was asked about the call because of such changes, and approved it, they count as seen from now on.
@@ -656,7 +656,7 @@ class EffectRunner:
         ):
             raise ToolError(CHANGED_UNSEEN.format(path=unseen.path), "Call it again, so that it is decided anew.")
 
-    def _make_finished(self, chat: LiveChat, call: str, result: ToolResult) -> inputs.ToolFinished:
+    def _make_end_input(self, chat: LiveChat, call: str, result: ToolResult) -> inputs.ToolFinished:
         """Return the input that ends a call. A replay replaces the time and the result by the recorded ones."""
         at, tools = now(), None
         if chat.replay is None:
@@ -721,8 +721,8 @@ def is_about_model(error: ProviderError) -> bool:
     return isinstance(error, UnknownModel) or error.status == _NO_SUCH_MODEL
 
 
-def find_refused(error: ProviderError) -> inputs.RefusalReason | None:
-    """Return what the server of the model refuses however often it is sent: this message, or this sender. None for an
+def find_refusal(error: ProviderError) -> inputs.RefusalReason | None:
+    """Return what the server of the model will refuse again at each attempt: this message, or this sender. None for an
     error that may pass, and for a request that was not sent."""
     if error.status is None or not 400 <= error.status < 500 or error.retryable:
         return None

@@ -102,12 +102,12 @@ _SECRET_CHARS: Final = 8
 _SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW", re.IGNORECASE)
 
 
-class Locks:
+class LockState:
     """What the locked turns of one host share: the answers that its user trusts, and those that were replayed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.writing = asyncio.Lock()
+        self.file_lock = asyncio.Lock()
         """Held while a lock file is read or written."""
         self.used_keys: set[str] = set()
         """The keys of the recorded turns that have answered a question since the host started."""
@@ -129,7 +129,7 @@ class Locks:
 class LockedAnswers:
     """Begins, replays and records the locked turns of one host."""
 
-    def __init__(self, services: Services, locks: Locks) -> None:
+    def __init__(self, services: Services, locks: LockState) -> None:
         self._services = services
         self._locks = locks
 
@@ -142,7 +142,7 @@ class LockedAnswers:
         materials: Sequence[Material],
         at: int,
     ) -> RecordedTurn:
-        """Return how the turn of a prompt with a lock is replayed or recorded.
+        """Return the object with which the turn of a prompt with a lock is replayed or recorded.
 
         `lock` says which notebook and cell asked, and whether the cell said `--relock` (`lock.renew`). `model_message`
         is the message that the model gets instead of the prompt, as for a command, "" for none. `materials` are the
@@ -161,7 +161,7 @@ class LockedAnswers:
             contexts=self._digest_contexts(materials),
             previous=_find_previous_digest(chat, place),
         )
-        async with self._locks.writing:
+        async with self._locks.file_lock:
             turns = await run_read(files.read)
         recorded = next((turn for turn in turns if turn.matches(question)), None)
         # Without a recorded answer, the nearest one says what has changed, and may be replaced by the new answer.
@@ -173,7 +173,7 @@ class LockedAnswers:
         replaced_key = nearest.key if nearest and asks_same else ""
         if recorded is not None and not lock.renew:
             locking = RecordedTurn(files, question, lock.cell, place, "", replaced_key)
-            locking.replay = _replay(chat, recorded, at)
+            locking.replay = _begin_replay(chat, recorded, at)
             chat.locked_chain[place] = recorded.chain_digest
             self._locks.used_keys.add(recorded.key)
             return locking
@@ -268,7 +268,7 @@ class LockedAnswers:
             )
             if name := self._find_secret(turn.model_dump_json()):
                 return NOT_LOCKED_UNSAFE.format(name)
-            async with self._locks.writing:
+            async with self._locks.file_lock:
                 await run_to_end(asyncio.to_thread(locking.files.write_turn, turn, locking.replaced_key))
         except (ToolError, ValueError) as error:
             return f"Not locked: {error}"
@@ -313,7 +313,7 @@ def _find_previous_digest(chat: LiveChat, place: str) -> str:
     return chat.locked_chain[places_before[-1]] if places_before else ""
 
 
-def _replay(chat: LiveChat, turn: LockedTurn, at: int) -> ReplayedTurn:
+def _begin_replay(chat: LiveChat, turn: LockedTurn, at: int) -> ReplayedTurn:
     """Begin a replay, and give its calls new ids: `again-TURN-0-2` is the third call of the first reply. Its clock
     starts in the past, so that it ends at the time `at`."""
     calls = {

@@ -30,7 +30,7 @@ def find_kernels(services: Services, kernel: Kernel | None) -> Kernels | None:
 
 def find_notebooks(services: Services, chat: str) -> Notebooks | None:
     """Return the notebooks that clients of the chat have open, and behind them those of the server."""
-    of_clients, of_server = services.subscribers.notebooks(chat), services.workspace.notebooks
+    of_clients, of_server = services.subscribers.list_notebooks(chat), services.workspace.notebooks
     return None if of_server is None else NotebookRouter(of_clients, of_server)
 
 

@@ -53,7 +53,7 @@ class ChatPathRules:
 
     async def fetch(self, id: str, path: str) -> FetchedRule:
         """Return the text of a rule for a file. See `PathRules.fetch`."""
-        rule = next((rule for rule in await self._rules() if rule.id == id), None)
+        rule = next((rule for rule in await self._list_rules() if rule.id == id), None)
         if rule is None:
             raise ToolError(f"There is no rule {id!r} for paths.", "Take the exact id from the list of rules.")
         if not Path(path).is_absolute():
@@ -80,7 +80,7 @@ class ChatPathRules:
         fetched = self._list_fetched()
         missing = [
             rule
-            for rule in await self._rules()
+            for rule in await self._list_rules()
             if kind in rule.enforce and rule.id not in fetched and rule.find_pattern(real, self._roots)
         ]
         if missing:
@@ -100,7 +100,7 @@ class ChatPathRules:
         tools = [get_selector(tool) for tool in live.state.setup.tools] if live else []
         return list_facts(self._files, tools, subagent=bool(live and live.parent))
 
-    async def _rules(self) -> list[InstructionRule]:
+    async def _list_rules(self) -> list[InstructionRule]:
         """Return the rules for paths that hold in this chat. Their files are read each time, so that a rule which the
         user writes during the chat holds too."""
         live = self._chats.get_live(self._chat)
@@ -113,10 +113,10 @@ class ChatPathRules:
     def _list_fetched(self) -> frozenset[str]:
         """Return the ids of the rules whose text is in the conversation of this chat."""
         live = self._chats.get_live(self._chat)
-        return frozenset() if live is None else list_fetched(live.state.history)
+        return frozenset() if live is None else list_fetched_rules(live.state.history)
 
 
-def list_fetched(history: History) -> frozenset[str]:
+def list_fetched_rules(history: History) -> frozenset[str]:
     """Return the ids of the rules whose text is in a conversation."""
     parts = (part for message in history for part in message.parts)
     return frozenset(part.rule for part in parts if isinstance(part, ToolResultPart) and part.rule)

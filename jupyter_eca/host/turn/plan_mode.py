@@ -4,7 +4,7 @@ to the other.
 The agent `plan` may not change anything. After one of its answers, the message "go" starts a turn of another agent,
 with a message that tells the model to carry out the plan. Vendors cache the beginning of a request: its tools and its
 system prompt. So that the cache holds at "go", both agents have the same ones wherever the user's settings allow it.
-What is different in plan mode is said with each message, and calls that would change something are refused, see
+The instructions of plan mode are sent with each message, and calls that would change something are refused, see
 `engine/model/proposals.py`.
 
 This module must not begin a turn: `host.turn.turns` does. `host.turn.setup` uses what is decided here.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 GO_AHEAD_MESSAGES: Final = frozenset({"go", "carry out", "carry it out", "carry out the plan"})
 
 
-def interpret(
+def interpret_go_ahead(
     resolved: ResolvedConfig, subscribers: Subscribers, chat: LiveChat, prompt: Prompt, choice: Choice
 ) -> tuple[Prompt, Choice]:
     """Return the prompt and the choice with which the turn begins, after an answer that was a plan. If the agent

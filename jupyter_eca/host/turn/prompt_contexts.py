@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Material, Surroundings
     from jupyter_eca.protocol.context import ChatContext
 
-# The tool that a model reads notebooks with. What it may not read with this tool, it is not told without a call either.
+# The tool that a model reads notebooks with. A prompt has no content of a notebook that this tool may not read.
 _READER: Final = "notebook_read"
 
-# The tool that a model reads files with. Of a file that the user has not mentioned, it is told only what this tool may
-# read without a question.
+# The tool that a model reads files with. A prompt has the content of a file that the user has not mentioned only if
+# this tool may read the file without a question.
 _FILE_READER: Final = "read_file"
 
 
@@ -126,8 +126,8 @@ class PromptContexts:
     async def _check_reading(
         self, chat: LiveChat, policy: Policy, reader: str, enough: Collection[Decision], path: str
     ) -> None:
-        """Check whether the model may be told of a notebook or a file, as if it called the tool `reader`. `enough` are
-        the decisions about that call with which it may.
+        """Check whether the model may get the content of a notebook or a file, as if it called the tool `reader`.
+        `enough` are the decisions about that call with which it may.
 
         Raises: ToolError when it may not, or when the model must fetch a rule of the user's first.
         """
@@ -144,7 +144,7 @@ class PromptContexts:
 
 
 async def _read_new(chat: LiveChat, surroundings: Surroundings, contexts: list[ChatContext]) -> list[Material]:
-    """Read contexts, but for the cursor that the model knows already. Remember the last cursor."""
+    """Read contexts, except the cursor that the model knows already. Remember the last cursor."""
     found = await read_materials(surroundings, drop_known_cursor(chat.cursor, contexts))
     cursors = [context for context in contexts if isinstance(context, CursorContext) and _is_in_file(context)]
     chat.cursor = cursors[-1] if cursors else chat.cursor

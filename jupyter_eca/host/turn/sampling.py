@@ -47,18 +47,18 @@ ALLOW_CHAT: Final = "Allow it in this chat"
 DENY: Final = "Do not allow"
 
 # About as many characters make a token. The vendor counts the tokens only at the end of a stream.
-_TOKEN_CHARS: Final = 4
-# The characters of a request that the user is shown. Nobody would read more.
+_CHARS_PER_TOKEN: Final = 4
+# The most characters of a request that the user sees. Nobody would read more.
 _SHOWN_CHARS: Final = 4_000
 
 
 @dataclass
 class _Usage:
-    """What a server has used in a chat since this process started."""
+    """The requests and tokens that a server has used in a chat since this process started."""
 
     requests: int = 0
     tokens: int = 0
-    allowed: bool = False
+    is_allowed: bool = False
     """Whether the user has allowed all requests of the server in this chat."""
 
 
@@ -104,7 +104,7 @@ class ChatClientFeatures:
         return SamplingResult(answer.text, model, answer.stop)
 
     def _check_budget(self, usage: _Usage) -> None:
-        """Raises: SamplingRefusal when the budget is used up, or the configuration denies all requests."""
+        """Check the budget. Raises: SamplingRefusal when it is used up, or the configuration denies all requests."""
         budget = self._current.config.mcp_sampling
         if budget.approval is Decision.DENY:
             raise SamplingRefusal("`mcpSampling.approval` of the configuration denies it")
@@ -115,7 +115,7 @@ class ChatClientFeatures:
 
     async def _ask_permission(self, live: LiveChat, usage: _Usage, request: SamplingRequest, model: str) -> None:
         """Ask the user, if that is needed. Raises: SamplingRefusal when the user does not allow the request."""
-        if usage.allowed or live.state.trust or self._current.config.mcp_sampling.approval is Decision.ALLOW:
+        if usage.is_allowed or live.state.trust or self._current.config.mcp_sampling.approval is Decision.ALLOW:
             return
         questions = self.find_question_asker(live.state.id) if live.bounds.asks_user else None
         if questions is None:
@@ -133,7 +133,7 @@ class ChatClientFeatures:
         answer = (await questions.ask(params)).answer
         if answer not in {ALLOW, ALLOW_CHAT}:
             raise SamplingRefusal("the user did not allow it")
-        usage.allowed = usage.allowed or answer == ALLOW_CHAT
+        usage.is_allowed = usage.is_allowed or answer == ALLOW_CHAT
 
     async def _call_model(self, bill: Bill, request: SamplingRequest, answer: _Answer) -> None:
         """Call the model, and add what it answers to `answer`. Raises: ProviderError."""
@@ -177,7 +177,7 @@ class _Answer:
     @property
     def tokens(self) -> int:
         """The tokens of the request and the answer: those that the vendor counted, else an estimate."""
-        estimated = (self._input_chars + len(self.text)) // _TOKEN_CHARS
+        estimated = (self._input_chars + len(self.text)) // _CHARS_PER_TOKEN
         return estimated if self._counted_tokens is None else self._counted_tokens
 
     def count(self, usage: UsageDelta) -> None:
@@ -191,8 +191,8 @@ class _Answer:
         ends = [place for stop in self._request.stops if (place := self.text.find(stop)) >= 0]
         if ends:
             self.text, self.stop = self.text[: min(ends)], StopReason.SEQUENCE
-        elif len(self.text) > self._request.max_tokens * _TOKEN_CHARS:
-            self.text, self.stop = self.text[: self._request.max_tokens * _TOKEN_CHARS], StopReason.TOKENS
+        elif len(self.text) > self._request.max_tokens * _CHARS_PER_TOKEN:
+            self.text, self.stop = self.text[: self._request.max_tokens * _CHARS_PER_TOKEN], StopReason.TOKENS
 
 
 def _describe_request(request: SamplingRequest, model: str) -> str:

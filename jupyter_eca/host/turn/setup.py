@@ -104,7 +104,7 @@ class Setups:
         # If nothing has changed that the setup depends on, the chat keeps the setup of its last turn.
         resolved, live = services.current.resolved, self._chats.get_live(chat)
         tool_conditions = self._contexts.list_tool_conditions(chat, kernel, choice.folder)
-        dependencies = (full_choice, bounds, resolved, services.toolbox.all(owner), tool_conditions, pinned)
+        dependencies = (full_choice, bounds, resolved, services.toolbox.get_tools(owner), tool_conditions, pinned)
         if live is not None and live.last_setup is not None and live.last_setup[0] == dependencies:
             return live.last_setup[1]
         agent = resolved.get_agent(full_choice.agent)
@@ -141,7 +141,7 @@ class Setups:
         services = self._services
         for warning in services.toolbox.warnings:
             services.subscribers.warn(warning)
-        resolved, tools = services.current.resolved, services.toolbox.all()
+        resolved, tools = services.current.resolved, services.toolbox.get_tools()
         if self._checked == (resolved, tools):
             return
         self._checked = resolved, tools
@@ -195,7 +195,7 @@ class Setups:
                 services.subscribers.warn,
                 frozenset(get_selector(tool.spec) for tool in self._list_expected(choice, chat, kernel, bounds)),
                 notebook=context.notebook,
-                in_notebook=context.from_cell or bool(services.subscribers.notebooks(context.chat)),
+                in_notebook=context.from_cell or bool(services.subscribers.list_notebooks(context.chat)),
                 subagent=context.nested,
             )
 
@@ -238,7 +238,7 @@ class Setups:
         them in that chat.
         """
         agent, toolbox = self._services.current.resolved.get_agent(agent_name), self._services.toolbox
-        common = toolbox.all() if context.nested else toolbox.all(context.chat)
+        common = toolbox.get_tools() if context.nested else toolbox.get_tools(context.chat)
         return [
             tool
             for tool in toolbox.list_available(context)

@@ -65,7 +65,7 @@ class ToolContexts:
         `build`, which returns the objects that tools need."""
         subscribers, live, owner = self._services.subscribers, self._chats.get_live(chat), self.find_owner(chat)
         has_kernel = bool(kernel or self._find_kernel(self.find_files(chat, folder)))
-        editor, can_ask = subscribers.editor(owner), subscribers.has_answerer(owner)
+        editor, can_ask = subscribers.find_editor(owner), subscribers.has_answerer(owner)
         has_notebooks = self._services.workspace.notebooks is not None and not self._is_unattended
         return live is None, owner, has_kernel, has_notebooks, editor, can_ask
 
@@ -112,7 +112,7 @@ class ToolContexts:
             questions=ChatQuestions(services.subscribers, chat)
             if services.subscribers.has_answerer(chat) and not nested
             else None,
-            editor=services.subscribers.editor(chat),
+            editor=services.subscribers.find_editor(chat),
             jobs=services.jobs,
             keeper=CallKeeper(services.checkpoints, chat, owner.state.turn, owner.cell_lock, review=review)
             if owner

@@ -95,7 +95,9 @@ class Turns:
         if prompt.recalls_choices and not chat.last_seq:
             choice = await self._choice_memory.recall(notebook, choice)
         if chat.state.ended_in_plan:
-            prompt, choice = plan_mode.interpret(services.current.resolved, services.subscribers, chat, prompt, choice)
+            prompt, choice = plan_mode.interpret_go_ahead(
+                services.current.resolved, services.subscribers, chat, prompt, choice
+            )
         choice = replace(choice, model=await self._choose_model(choice))
         # The message may be the answer to a question of a command (a dialogue), or a command. A message of a hook or of
         # a model is neither. In both cases the turn is `local`: the model never reads it.
@@ -126,7 +128,7 @@ class Turns:
             now(), prompt.turn or make_id(), message, make_id(), setup, local, named, prompt.author
         )
         self._chats.feed(chat, prompted)
-        services.store.select(prompt.chat, replace(choice.selection, notebook=notebook or None))
+        services.store.save_selection(prompt.chat, replace(choice.selection, notebook=notebook or None))
         # The client gets its answer when the prompt is stored. So the prompt is not lost if the server crashes then.
         await services.store.settle()
         return StartedTurn(choice.model, is_login_answer=dialogue is not None)
@@ -241,7 +243,7 @@ class Turns:
         """Choose the model, agent and other settings of the next turns. Trust already counts for the next tool call."""
         if live := self._chats.get_live(chat):
             live.choice = choice.fill_from(live.choice)
-            self._services.store.select(chat, live.choice.selection)
+            self._services.store.save_selection(chat, live.choice.selection)
             if choice.trust is not None:
                 trust = choice.trust and not self._services.config.policy.find_feature_refusal(Feature.TRUST)
                 self._chats.feed(live, inputs.TrustChanged(now(), trust))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from jupyter_eca.host.host import Host
-    from jupyter_eca.host.subscribers import Again, Notice
+    from jupyter_eca.host.subscribers import ChatReload, Notice
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
@@ -56,7 +56,7 @@ class Watcher:
         self.notices.append(notice.method)
         self._shown.set()
 
-    def show_anew(self, again: Again) -> None:
+    def show_anew(self, again: ChatReload) -> None:
         """As above."""
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:

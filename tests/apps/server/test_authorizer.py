@@ -193,8 +193,8 @@ async def test_the_page_of_a_reader_offers_the_model_no_notebooks(jp_serverapp: 
         watcher = await Watcher.of(jp_serverapp)
         assert "result" in await reply(ada, prompt("you"))
         await watcher.ended()
-        assert watcher.host.subscribers.notebooks("c") == []
-        assert watcher.host.subscribers.editor("c") is None
+        assert watcher.host.subscribers.list_notebooks("c") == []
+        assert watcher.host.subscribers.find_editor("c") is None
 
 
 async def test_the_chat_api_lets_a_reader_read_and_says_who_may_ask(jp_fetch: Fetch) -> None:

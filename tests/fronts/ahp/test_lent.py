@@ -78,11 +78,11 @@ async def test_there_is_one_active_client_at_a_time(tmp_path: Path) -> None:
         assert await refused(other, activeClient=None)
         assert await refused(other, tools=[])
         assert not await refused(client, tools=[{**TOOL, "name": "other"}])
-        assert "client__other" in at.host.toolbox.all("s1")
-        assert "client__lookup" not in at.host.toolbox.all("s1")
-        assert "client__other" not in at.host.toolbox.all("s2")
+        assert "client__other" in at.host.toolbox.get_tools("s1")
+        assert "client__lookup" not in at.host.toolbox.get_tools("s1")
+        assert "client__other" not in at.host.toolbox.get_tools("s2")
         assert not await refused(client, activeClient=None)
-        assert "client__other" not in at.host.toolbox.all("s1")
+        assert "client__other" not in at.host.toolbox.get_tools("s1")
         assert await refused(other, activeClient=client_of("one"))
         assert not await refused(other, activeClient=client_of("two"))
         with pytest.raises(Refused) as error:
@@ -104,7 +104,7 @@ async def test_a_client_that_leaves_is_active_no_longer_and_its_call_fails_after
         (call,) = calls_of(state["turns"][0])
         assert (call["status"], call["success"]) == ("completed", False)
         assert "has left" in call["error"]["message"]
-        assert "client__lookup" not in at.host.toolbox.all("s1")
+        assert "client__lookup" not in at.host.toolbox.get_tools("s1")
 
 
 async def test_a_client_that_comes_back_in_time_ends_its_call(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ async def test_a_call_ends_when_another_client_takes_the_session_over(tmp_path: 
         await other.echo(await other.act("session/activeClientChanged", S, activeClient=client_of("two")))
         (call,) = calls_of((await other.settled(S, 1))["turns"][0])
         assert "has left" in call["error"]["message"]
-        assert "client__lookup" in at.host.toolbox.all("s1")  # that of the client that took over
+        assert "client__lookup" in at.host.toolbox.get_tools("s1")  # that of the client that took over
 
 
 async def test_a_client_that_gave_the_session_back_still_ends_its_call(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ async def test_a_chat_deleted_in_mid_answer_is_gone_for_all_and_stays_gone(tmp_p
             await client.until(lambda client=client: client.notices("chat/deleted"))
         await table.host.store.settle()
         assert (await plain.peer.request("chat/list", {}))["chats"] == []
-        assert await table.host.store.events("chat") == []
+        assert await table.host.store.read_events("chat") == []
         assert await plain.ask("chat/open") == {"found": False}
         await plain.prompt("anew")
         await plain.until(lambda: plain.page() == ["> anew", "You said anew"])
@@ -276,7 +276,7 @@ async def test_chats_of_another_workspace_are_not_listed_opened_or_deleted(tmp_p
         assert await plain.ask("chat/open") == {"found": False}
         assert (await refused(plain, "chat/clear")).code == ErrorCode.REFUSED
         await plain.ask("chat/delete")
-        assert len(await table.host.store.events("chat")) > 0
+        assert len(await table.host.store.read_events("chat")) > 0
 
 
 KERNEL_MAY_NOT = [

@@ -157,7 +157,7 @@ async def test_a_notebook_has_a_budget_of_its_own(tmp_path: Path) -> None:
 async def test_what_has_no_price_is_not_counted_and_the_message_says_so(tmp_path: Path) -> None:
     person = Person((STOP,))
     async with priced(tmp_path, budget={"perChat": 0.00001}) as table, spender(table, person) as client:
-        table.host.store.spend(Spending(0, "chat", "turn", "", "nobody/knows", 5, 0, 5, None))
+        table.host.store.record_spending(Spending(0, "chat", "turn", "", "nobody/knows", 5, 0, 5, None))
         await answer(client, "hello")
         assert "(1 more of unknown price)" in person.asked[0].question
 

@@ -118,8 +118,8 @@ async def check_survival(workspace: Path, original: Path, path: Path, seed: int)
         assert all(warning in text for warning in warnings)
         shown: set[tuple[str, int]] = set()
         for chat in {chat for chat, _ in whole}:
-            assert await table.host.store.chat(chat) is not None
-            shown |= {(chat, event.seq) for event in await table.host.store.events(chat)}
+            assert await table.host.store.read_chat(chat) is not None
+            shown |= {(chat, event.seq) for event in await table.host.store.read_events(chat)}
         assert whole - shown == set()
         kept = list_kept(path)
         assert len(kept) == len(warnings)
@@ -174,7 +174,7 @@ async def test_a_row_whose_number_is_damaged_does_not_replace_another_row(
         await table.host.store.inspect()
         for seq in (293, 294, 295, 379, 380, 381):
             chat, turn, *_, content = events[seq]
-            kept = {event.seq: event for event in await table.host.store.events(chat)}
+            kept = {event.seq: event for event in await table.host.store.read_events(chat)}
             assert kept[seq].turn == turn
             assert kept[seq].content.type == json.loads(content)["type"]
 
@@ -188,7 +188,7 @@ async def test_damage_while_a_chat_is_open_is_repaired_and_all_clients_are_told(
         assert (await client.result("chat/open", {"chatId": "chat-3"}))["found"]
         assert str(list_kept(path)[0]) in await warn(client, "damaged")
         whole = find_whole_events(original, list_kept(path)[0].read_bytes())
-        found = {event.seq for event in await table.host.store.events("chat-3")}
+        found = {event.seq for event in await table.host.store.read_events("chat-3")}
         assert {seq for chat, seq in whole if chat == "chat-3"} <= found
         asking = await table.client()
         assert said(await answer(asking, "you", chat="chat-3")) == "Hello, you"
@@ -203,7 +203,7 @@ async def test_another_process_goes_on_in_the_repaired_file(workspace: Path, pat
         assert len(list_kept(path)) == 1
         client = await table.client()
         await answer(client, "hi", chat="new")
-        row = await other.chat("new")
+        row = await other.read_chat("new")
         assert row is not None
         await other.close()
 
@@ -302,7 +302,7 @@ async def test_the_latest_chats_of_a_killed_process_survive_with_the_wal(
             shutil.copy(f"{path}{end}", f"{copy}{end}")
     overwrite(copy)
     async with desk_at(workspace, copy) as table:
-        assert await table.host.store.chat("new") is not None
+        assert await table.host.store.read_chat("new") is not None
         assert list_kept(copy) == list(copy.parent.glob("chats.damaged-*.db"))
 
 

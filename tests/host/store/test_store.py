@@ -121,7 +121,7 @@ async def test_pieces_of_an_answer_that_follow_closely_are_shown_together_and_wh
             book.store.append([event(text)])
             # Behind whatever was to be committed by now.
             await asyncio.sleep(0)
-            await book.store.events("c")
+            await book.store.read_events("c")
         assert book.texts() == ["one "]
         book.more.clear()
         book.store.append([ended()])
@@ -138,7 +138,7 @@ async def test_events_survive_the_process(path: Path) -> None:
         hello = event("Hello", aside=ContextAside(text="[aside]"))
         book.store.append([asked(), hello, event(run), event(usage), ended()])
     async with opened(path) as again:
-        assert await again.store.events("c") == book.shown
+        assert await again.store.read_events("c") == book.shown
     assert [found.seq for found in book.shown] == [1, 2, 3, 4, 5]
     assert book.shown[2].content == run
 
@@ -177,15 +177,15 @@ async def test_what_waits_for_one_commit_is_merged(path: Path) -> None:
         for piece in ("Hel", "lo ", "you"):
             book.store.append([event(piece)])
         await book.store.settle()
-        assert book.texts() == texts(await book.store.events("c")) == ["Hello you"]
+        assert book.texts() == texts(await book.store.read_events("c")) == ["Hello you"]
 
 
 async def test_a_replay_gives_what_came_after(path: Path) -> None:
     async with opened(path) as book:
         book.store.append([asked("one"), asked("two", chat="d"), asked("three")])
         await book.store.settle()
-        assert texts(await book.store.events("c", after=1)) == ["three"]
-        assert await book.store.events("nobody's") == []
+        assert texts(await book.store.read_events("c", after=1)) == ["three"]
+        assert await book.store.read_events("nobody's") == []
 
 
 async def test_many_chats_do_not_mix(path: Path) -> None:
@@ -193,7 +193,7 @@ async def test_many_chats_do_not_mix(path: Path) -> None:
         for number in range(20):
             book.store.append([asked(f"{number}", chat=f"c{number % 4}")])
         await book.store.settle()
-        assert texts(await book.store.events("c1")) == ["1", "5", "9", "13", "17"]
+        assert texts(await book.store.read_events("c1")) == ["1", "5", "9", "13", "17"]
 
 
 # The list of chats --------------------------------------------------------------------------------------------------
@@ -203,14 +203,14 @@ async def test_a_chat_is_listed_with_its_title_model_and_prompts(path: Path) -> 
     async with opened(path) as book:
         title = event(MetadataContent(title="Greeting"), role=Role.SYSTEM)
         book.store.append([asked(at=5), title, event("Hello"), ended(at=9)])
-        book.store.select("c", StoredSelection("a/b"))
+        book.store.save_selection("c", StoredSelection("a/b"))
         book.store.append([asked(at=12)])
         await book.store.settle()
-        (row,) = await book.store.chats()
+        (row,) = await book.store.list_chats()
         assert (row.id, row.title, row.model, row.prompts, row.last) == ("c", "Greeting", "a/b", 2, 5)
         assert (row.created, row.updated) == (5, 12)
-        assert await book.store.chat("c") == row
-        assert await book.store.chat("d") is None
+        assert await book.store.read_chat("c") == row
+        assert await book.store.read_chat("d") is None
 
 
 async def test_the_chats_of_a_workspace_are_listed_the_last_used_first(path: Path) -> None:
@@ -219,18 +219,18 @@ async def test_the_chats_of_a_workspace_are_listed_the_last_used_first(path: Pat
         there.store.append([asked(chat="x", at=4)])
         await here.store.settle()
         await there.store.settle()
-        assert [row.id for row in await here.store.chats()] == ["a", "b"]
-        assert [row.id for row in await there.store.chats()] == ["x"]
+        assert [row.id for row in await here.store.list_chats()] == ["a", "b"]
+        assert [row.id for row in await there.store.list_chats()] == ["x"]
 
 
 async def test_a_chat_is_owned_by_who_answers_in_it(path: Path) -> None:
     async with opened(path) as book:
         book.store.append([asked()])
         await book.store.settle()
-        during = await book.store.chat("c")
+        during = await book.store.read_chat("c")
         book.store.append([ended()])
         await book.store.settle()
-        after = await book.store.chat("c")
+        after = await book.store.read_chat("c")
     assert during is not None
     assert after is not None
     assert (during.owner, after.owner) == (book.store.owner, None)
@@ -247,8 +247,8 @@ async def test_two_stores_of_one_file_see_each_others_events_in_one_order(path: 
             for book in (one, two):
                 book.store.append([asked(f"{turn}")])
             await asyncio.gather(one.store.settle(), two.store.settle())
-        found = await one.store.events("c")
-        assert found == await two.store.events("c")
+        found = await one.store.read_events("c")
+        assert found == await two.store.read_events("c")
     assert sorted([*one.shown, *two.shown], key=lambda shown: shown.seq) == found
     assert [event.seq for event in found] == list(range(1, 21))
 
@@ -290,7 +290,7 @@ async def test_a_failed_commit_leaves_nothing_half_written(path: Path) -> None:
             db.execute("DROP TRIGGER full")
         book.store.append([asked("after")])
         await book.store.confirm()
-        assert texts(await book.store.events("c")) == ["Hi", "kept?", "after"]
+        assert texts(await book.store.read_events("c")) == ["Hi", "kept?", "after"]
 
 
 async def test_who_waits_for_a_commit_may_be_cancelled_and_the_commit_is_not(path: Path) -> None:
@@ -303,7 +303,7 @@ async def test_who_waits_for_a_commit_may_be_cancelled_and_the_commit_is_not(pat
                     await book.store.settle()
             other.execute("COMMIT")
         await book.store.settle()
-        assert book.texts() == texts(await book.store.events("c")) == ["Hi"]
+        assert book.texts() == texts(await book.store.read_events("c")) == ["Hi"]
 
 
 async def test_what_was_appended_last_is_stored_when_the_store_closes(path: Path) -> None:
@@ -329,7 +329,7 @@ async def test_migrations_run_once(path: Path) -> None:
             book.store.append([asked()])
     assert user_version(path) == len(MIGRATIONS)
     async with opened(path) as book:
-        assert len(await book.store.events("c")) == 2
+        assert len(await book.store.read_events("c")) == 2
 
 
 @pytest.mark.parametrize(
@@ -360,7 +360,7 @@ async def test_chats_of_an_older_version_have_the_path_of_their_notebook_as_jupy
     monkeypatch.setattr(schema, "MIGRATIONS", MIGRATIONS)
     store = Store(path, workspace, print)
     await store.open()
-    row = await store.chat("c")
+    row = await store.read_chat("c")
     await store.close()
     assert row is not None
     assert row.notebook == notebook
@@ -371,7 +371,7 @@ async def test_a_file_that_is_no_database_is_kept_with_another_name(path: Path) 
     foreign(path, data)
     store = Store(path, WORKSPACE, print)
     await store.open()
-    assert await store.chats() == []
+    assert await store.list_chats() == []
     await store.close()
     (kept,) = path.parent.glob("*.damaged-*.db")
     assert kept.read_bytes() == data

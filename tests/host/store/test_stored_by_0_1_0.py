@@ -18,7 +18,7 @@ from jupyter_eca.engine.draft import draft_request
 from jupyter_eca.engine.inputs import Setup
 from jupyter_eca.host.store.schema import connect
 from jupyter_eca.host.store.tables import Tables
-from jupyter_eca.host.turn.path_rules import list_fetched
+from jupyter_eca.host.turn.path_rules import list_fetched_rules
 from jupyter_eca.plugins.providers.completions.request import build_body as build_completions_body
 from jupyter_eca.plugins.providers.messages.request import build_body as build_messages_body
 from jupyter_eca.protocol.content import Role
@@ -117,7 +117,7 @@ def test_a_stored_chat_is_restored_to_what_0_1_0_knew_of_it(chat: str, tables: T
     assert list(state.notes) == expected["notes"]
     assert asdict(state.window) == expected["window"]
     assert len(state.tasks) == expected["tasks"]
-    assert sorted(list_fetched(state.history)) == expected["fetched rules"]
+    assert sorted(list_fetched_rules(state.history)) == expected["fetched rules"]
     assert tables.find_last_summary(chat) == expected["last summary"]
     closed = [[event.role, event.content.wire(), getattr(event.aside, "text", "")] for event in missing]
     assert closed == expected["closed"]
@@ -132,4 +132,4 @@ async def test_a_lock_file_of_0_1_0_replays_without_a_model(tmp_path: Path) -> N
             assert replayed(await at.ask(message)), message
         request = await at.host.turns.draft("chat")
     assert without_ids(messages(request)) == expected["anthropic"]
-    assert sorted(list_fetched(request.messages)) == expected["fetched rules"]
+    assert sorted(list_fetched_rules(request.messages)) == expected["fetched rules"]

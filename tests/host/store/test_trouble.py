@@ -202,11 +202,11 @@ async def test_half_characters_in_texts_of_ours_are_stored_as_replacement_charac
         client = await table.client()
         await answer(client, "hi", chat="c")
         half = "caf\ud83d"
-        table.host.store.select("c", StoredSelection(half))
-        table.host.store.spend(Spending(1, "c", half, half, half, 1, 0, 1, None))
+        table.host.store.save_selection("c", StoredSelection(half))
+        table.host.store.record_spending(Spending(1, "c", half, half, half, 1, 0, 1, None))
         await table.host.store.do(lambda tables: tables.save_note("c", half))
         await table.host.store.confirm()
-        row = await table.host.store.chat("c")
+        row = await table.host.store.read_chat("c")
         assert row is not None
         assert row.model == "caf\N{REPLACEMENT CHARACTER}"
         assert said(await answer(client, "you", chat="other")) == "Hello, you"

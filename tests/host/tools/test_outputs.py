@@ -48,7 +48,7 @@ def lend(table: Desk, text: str, *, error: bool = False) -> None:
     async def talk(context: ToolContext) -> ToolResult:  # noqa: ARG001
         return ToolResult(text, error=error)
 
-    table.host.toolbox.lend("chat", (talk,))
+    table.host.toolbox.set_client_tools("chat", (talk,))
 
 
 def called(received: list[ChatContentReceivedParams]) -> ToolCalledContent:

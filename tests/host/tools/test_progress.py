@@ -51,7 +51,7 @@ class Work:
             await self.go_on.wait()
             return "worked"
 
-        table.host.toolbox.lend("chat", (work,))
+        table.host.toolbox.set_client_tools("chat", (work,))
 
 
 async def heard(table: Desk, during: Callable[[Work], None]) -> tuple[list[Progress], list[str]]:

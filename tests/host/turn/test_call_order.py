@@ -181,7 +181,7 @@ async def test_reads_of_one_answer_run_side_by_side(tmp_path: Path) -> None:
         return "We met."
 
     async with desk(tmp_path, RULES, **ALL_ALLOWED) as table:
-        table.host.toolbox.lend("chat", (meet,))
+        table.host.toolbox.set_client_tools("chat", (meet,))
         received = await answer(await table.client(), "meet")
         assert said(received) == "The last result: We met."
 

@@ -79,7 +79,7 @@ async def test_a_refused_prompt_is_not_sent_after_a_restart_either(tmp_path: Pat
 
 async def test_a_refused_result_of_a_tool_is_left_out_and_the_chat_goes_on(tmp_path: Path) -> None:
     async with vendor(tmp_path, [None, REFUSALS[0]], LOOKS, **ALLOWED) as (table, server):
-        table.host.toolbox.lend("chat", (see,))
+        table.host.toolbox.set_client_tools("chat", (see,))
         client = await table.client()
         assert outcomes(await answer(client, "look")) == ["failed"]
         received = await answer(client, "a harmless question")
@@ -90,7 +90,7 @@ async def test_a_refused_result_of_a_tool_is_left_out_and_the_chat_goes_on(tmp_p
 
 async def test_a_key_that_expires_in_mid_turn_costs_no_result(tmp_path: Path) -> None:
     async with vendor(tmp_path, [None, Fault(401, "expired")], LOOKS, **ALLOWED) as (table, server):
-        table.host.toolbox.lend("chat", (see,))
+        table.host.toolbox.set_client_tools("chat", (see,))
         client = await table.client()
         assert outcomes(await answer(client, "look")) == ["failed"]
         await answer(client, "go on")
@@ -100,7 +100,7 @@ async def test_a_key_that_expires_in_mid_turn_costs_no_result(tmp_path: Path) ->
 async def test_an_image_of_a_tool_that_is_refused_is_left_out_and_the_turn_goes_on(tmp_path: Path) -> None:
     refusal = Fault(400, "messages.2.content.1.image: Could not process image")
     async with vendor(tmp_path, [None, refusal], LOOKS, **ALLOWED) as (table, server):
-        table.host.toolbox.lend("chat", (see,))
+        table.host.toolbox.set_client_tools("chat", (see,))
         received = await answer(await table.client(), "look")
         assert outcomes(received) == ["completed"]
         assert "refused an image or a document" in said(received, "system")

@@ -48,9 +48,9 @@ async def test_a_tool_that_a_client_lends_or_takes_back_counts_for_the_next_ques
     async with desk(tmp_path, RULES) as table:
         client = await table.client()
         assert "look" not in names(await ask(table, client))
-        table.host.toolbox.lend("chat", (look,))
+        table.host.toolbox.set_client_tools("chat", (look,))
         assert "look" in names(await ask(table, client))
-        table.host.toolbox.lend("chat", ())
+        table.host.toolbox.set_client_tools("chat", ())
         assert "look" not in names(await ask(table, client))
 
 

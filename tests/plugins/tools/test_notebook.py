@@ -203,7 +203,9 @@ async def test_reading_needs_no_approval_by_default_and_running_and_editing_do(t
 
     policy = read_config((tmp_path,), home=tmp_path).tool_call.approval
     async with room(tmp_path) as there:
-        specs = [tool.spec for name, tool in there.table.host.toolbox.all().items() if name.startswith("notebook_")]
+        specs = [
+            tool.spec for name, tool in there.table.host.toolbox.get_tools().items() if name.startswith("notebook_")
+        ]
         verdicts = {spec.name: decide(policy, spec, {}, frozenset()).decision for spec in specs}
         assert [name for name, verdict in verdicts.items() if verdict == "allow"] == ["notebook_read"]
         assert len(specs) == 8

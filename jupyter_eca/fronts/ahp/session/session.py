@@ -609,7 +609,7 @@ class AhpSession:
         client = ActiveClient.model_validate(active) if active else None
         self.client_tools.owner = client.client_id if client else ""
         self.restore_client(self.client_tools.owner)
-        self._host.toolbox.lend(self.chat, self.client_tools.make_tools(client.tools) if client else ())
+        self._host.toolbox.set_client_tools(self.chat, self.client_tools.make_tools(client.tools) if client else ())
 
     def remove_client(self, client: str) -> None:
         """Continue after a client has left. Its calls wait for a while, because the client may come back. It may have
@@ -633,4 +633,4 @@ class AhpSession:
         self.client_tools.abandon(client)
         if self.client_tools.owner == client:
             self.client_tools.owner = ""
-            self._host.toolbox.lend(self.chat, ())
+            self._host.toolbox.set_client_tools(self.chat, ())

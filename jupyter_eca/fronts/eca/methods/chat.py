@@ -70,7 +70,9 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
         is_reviewed=session.is_reviewed,
         author=session.door.access.user,
     )
-    session.host.toolbox.lend(id, session.client_tools, session)  # the model can call the tools of this client
+    session.host.toolbox.set_client_tools(
+        id, session.client_tools, session
+    )  # the model can call the tools of this client
     if session.prompted is not None:
         session.prompted.add(id)
     try:
@@ -157,7 +159,7 @@ async def move_to_background(session: EcaSession, params: chat.ChatToolCallBackg
     RemoteError."""
     live = session.host.chats.get_live(session.find_chat(params.chat_id))
     reporter = live.under_way.reporters.get(params.id) if live and live.under_way else None
-    if reporter is None or not reporter.send_away():
+    if reporter is None or not reporter.move_to_background():
         raise RemoteError("this call has ended, or cannot go on in the background", ErrorCode.REFUSED)
     return Done()
 

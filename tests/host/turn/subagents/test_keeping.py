@@ -56,7 +56,7 @@ def _child(client: Book) -> str:
 
 async def _left(table: Desk, child: str) -> list[Any]:
     await table.host.store.settle()
-    return await table.host.store.events(child)
+    return await table.host.store.read_events(child)
 
 
 @pytest.mark.parametrize("can", [{}, {"envelope": True}])
@@ -109,7 +109,7 @@ async def test_a_rollback_takes_back_their_words_and_their_files(tmp_path: Path)
         await client.ask("chat/rollback", contentId=asked)
         assert not (tmp_path / "a.txt").exists()
         assert await _left(table, child) == []
-        assert await table.host.store.chat(child) is None
+        assert await table.host.store.read_chat(child) is None
 
 
 async def test_one_that_the_server_did_not_live_to_see_the_end_of_is_closed(tmp_path: Path) -> None:
