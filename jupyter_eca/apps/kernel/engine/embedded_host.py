@@ -52,7 +52,7 @@ class EmbeddedDoor:
         the cells and panels use. All sessions of this kernel share it, see `EcaSession`."""
         trusted = open_trusted_folders(find_database())
         read = partial(config.read_config, (folder,), trust=trusted)
-        # `watches=False`: a watch on the configuration files would wake the kernel every few seconds.
+        # `watches_config=False`: a watch on the configuration files would wake the kernel every few seconds.
         self._host = Host(
             read(skip_broken_projects=True), workspace, find_database(), read, trusted, watches_config=False
         )
