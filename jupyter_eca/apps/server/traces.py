@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.host.costs.model_caller import EndedRequest
     from jupyter_eca.host.host import Host
-    from jupyter_eca.host.subscribers import Again, Notice
+    from jupyter_eca.host.subscribers import ChatReload, Notice
     from jupyter_eca.protocol.event import Event
 
 _SCOPE: Final = "jupyter_eca"
@@ -77,7 +77,7 @@ class TraceRecorder(SilentSubscriber):
     def tell(self, notice: Notice) -> None:
         """Do nothing: a notice is no event of a chat."""
 
-    def show_anew(self, again: Again) -> None:
+    def show_anew(self, again: ChatReload) -> None:
         """Do nothing: what is shown again has been recorded."""
 
     def _begin(self, chat: str, name: str, operation: str, attributes: dict[str, Any], at: int | None = None) -> Span:
