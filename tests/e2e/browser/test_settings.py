@@ -108,6 +108,9 @@ def test_a_server_is_added_a_tool_of_it_switched_off_its_log_read_and_it_is_remo
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:
     Panel.open(page, lab).button("Settings of the assistant").click()
+    sections = page.locator(".eca-Settings").get_by_role("tab")
+    expect(sections.first).to_have_attribute("aria-selected", "true", timeout=SECONDS * 1000)
+    sections.filter(has_text="MCP servers").click()
     body = page.locator(".eca-Settings-body")
     body.get_by_role("button", name="Add a server…").click(timeout=SECONDS * 1000)
     program = shlex.join([sys.executable, str(Path("tests/mcp_client/raw_server.py").resolve()), "good"])
