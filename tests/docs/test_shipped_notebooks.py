@@ -19,8 +19,8 @@ NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 TEXTS = {".ipynb", ".lock", ".json", ".csv", ".py", ".cfg", ".md"}
 # Links for readers, and examples. Nothing that runs goes there.
 ADDRESSES = re.compile(
-    r"code\.visualstudio\.com|cloud\.google\.com|modelcontextprotocol\.io|agentclientprotocol\.com|eca\.dev|github\.com"
-    r"|codecompanion\.olimorris\.dev|127\.0\.0\.1|(\w+\.)?example\.org"
+    r"code\.visualstudio\.com|cloud\.google\.com|opentelemetry\.io|modelcontextprotocol\.io|agentclientprotocol\.com"
+    r"|eca\.dev|github\.com|codecompanion\.olimorris\.dev|127\.0\.0\.1|(\w+\.)?example\.org"
 )
 
 # In the kernel, before anything of ours is loaded: every way out of this machine is shut.
