@@ -146,7 +146,10 @@ function isRunAgain(cell: Cell): boolean {
 function explainUnfinished(cell: Cell, wasRunAgain: boolean): Refusal {
   const { id } = cell.model;
   if (wasRunAgain) {
-    return new Refusal(`somebody else ran cell ${id} again before it had ended: that newer run continues`);
+    return new Refusal(
+      `somebody else ran cell ${id} again before it had ended: that newer run continues. Its result is in the cell ` +
+        `when it has ended: read the cell with notebook_read, and do not run it again before that`
+    );
   }
   return new Refusal(
     cell.isDisposed
