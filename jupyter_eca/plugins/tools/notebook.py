@@ -164,9 +164,8 @@ async def run_cells(
     chosen: Sequence[NotebookCell],
     *,
     background: bool = False,
-    sources: bool = True,
 ) -> ToolResult:
-    """Run cells of a notebook, in this order, and return their outputs. With `sources`, the result has the sources too.
+    """Run cells of a notebook, in this order, and return their outputs, and the sources that the model does not know.
     Raises: ToolError."""
     if context.keeper is not None:
         before = {cell.id: cell for cell in chosen if cell.cell_type is CellType.CODE}
@@ -184,7 +183,7 @@ async def run_cells(
     done = await wait_or_detach(context, run, watch, about, _describe_ending, background=background)
     if isinstance(done, Job):
         return ToolResult(f"{_capitalize(label)}: {describe_job(done, watch, background=background)}")
-    return await _cells_after_run(context, document, chosen, done.ran, done.status, sources=sources)
+    return await _cells_after_run(context, document, chosen, done.ran, done.status)
 
 
 TOOLS = (notebook_read, notebook_run_cells)
@@ -343,21 +342,31 @@ def _describe_ending(done: NotebookRunResult) -> JobEnding:
             return JobEnding(failed=True, note="it was interrupted")
 
 
-def _fit_cells(context: ToolContext, document: NotebookDocument, chosen: tuple[NotebookCell, ...]) -> str:
+def _is_known(context: ToolContext, document: NotebookDocument, cell: NotebookCell) -> bool:
+    """Return whether the model knows the present source of a cell."""
+    return context.known.compare(make_cell_key(document.path, cell.id), cell.source) is Version.CURRENT
+
+
+def _fit_cells(
+    context: ToolContext,
+    document: NotebookDocument,
+    chosen: tuple[NotebookCell, ...],
+    without_source: Collection[str] = (),
+) -> str:
     """Return the text of the cells for the model. If it is too long, first the outputs are shortened, and then the last
-    cells are left out. No cell is cut."""
+    cells are left out. No cell is cut. See `render_cells` for `without_source`."""
     ids = [cell.id for cell in chosen]
     room = MAX_RESULT_CHARS - _HEADER_CHARS
     text = ""
     for limit in _OUTPUT_LIMITS:
-        text = render_cells(document, set(ids), output=limit)
+        text = render_cells(document, set(ids), output=limit, without_source=without_source)
         if len(text) <= room:
             context.known.learn_cells(document.path, chosen)
             cut = f"cut to {limit} characters a cell" if limit else "left out"
             return text if limit == MAX_OUTPUT else f"[outputs are {cut}]\n\n{text}"
     parts: list[str] = []
     for cell in chosen:
-        part = render_cells(document, {cell.id}, output=0)
+        part = render_cells(document, {cell.id}, output=0, without_source=without_source)
         if parts and room < len(part):
             left_out = cell_changes.find_number(document, cell.id)
             more = f"[cells from {left_out} on are left out: go on with cells={left_out}-{len(document.cells)}]"
@@ -374,18 +383,14 @@ async def _cells_after_run(
     chosen: Sequence[NotebookCell],
     ran: tuple[NotebookCell, ...],
     status: RunStatus,
-    *,
-    sources: bool,
 ) -> ToolResult:
-    """Return the cells as they are after the run, with the numbers that they had before it."""
+    """Return the cells as they are after the run, with the numbers that they had before it. The source of a cell is
+    left out when the model knows it: it has read or written the cell just before."""
     now = {cell.id: cell for cell in ran}
     after = document.model_copy(update={"cells": tuple(now.get(cell.id, cell) for cell in document.cells)})
     named, pictures = await run_read(name_pictures, after, now.keys(), MAX_PICTURES)
-    if not sources:
-        named = named.model_copy(
-            update={"cells": tuple(cell.model_copy(update={"source": ""}) for cell in named.cells)}
-        )
-    text = _fit_cells(context, named, tuple(cell for cell in after.cells if cell.id in now)) if now else ""
+    known = {cell.id for cell in now.values() if _is_known(context, document, cell)}
+    text = _fit_cells(context, named, tuple(cell for cell in after.cells if cell.id in now), known) if now else ""
     missing = [str(cell_changes.find_number(document, cell.id)) for cell in chosen if cell.id not in now]
     heading = {
         RunStatus.OK: f"Ran in {document.path}:",

@@ -115,7 +115,7 @@ async def notebook_change(
         return result
     try:
         cells = [cell_changes.find_cell(after, cell.id) for cell in details.runs]
-        ran = await run_cells(context, after, cells, sources=False)
+        ran = await run_cells(context, after, cells)
     except StoppedRunError as error:
         return ToolResult(f"{result.text}\n\n{error}", error=True, details=result.details)
     except ToolError as error:

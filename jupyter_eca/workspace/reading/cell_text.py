@@ -46,22 +46,32 @@ _STATES: Final = {
 }
 
 
-def render_cells(document: NotebookDocument, only: Collection[str] | None = None, *, output: int = MAX_OUTPUT) -> str:
+def render_cells(
+    document: NotebookDocument,
+    only: Collection[str] | None = None,
+    *,
+    output: int = MAX_OUTPUT,
+    without_source: Collection[str] = (),
+) -> str:
     """Render the cells of a notebook, or only those with certain ids, each with its number, id and state.
 
-    `output` is how many characters of the outputs of each cell are shown; 0 shows none.
+    `output` is how many characters of the outputs of each cell are shown; 0 shows none. The cells with the ids
+    `without_source` are rendered without their sources.
     """
     parts = [
-        _render_cell(number, cell, document, output)
+        _render_cell(number, cell, document, output, with_source=cell.id not in without_source)
         for number, cell in enumerate(document.cells, 1)
         if only is None or cell.id in only
     ]
     return "\n\n".join(parts) or NO_CELLS
 
 
-def format_cell(number: int, heading: str, source: str, outputs: str = "") -> str:
-    """Render one cell. `heading` is the part of its heading after the number."""
-    parts = [f"--- cell {number}{heading} ---", source]
+def format_cell(number: int, heading: str, source: str | None, outputs: str = "") -> str:
+    """Render one cell. `heading` is the part of its heading after the number. Without a source (None), nothing takes
+    its place."""
+    parts = [f"--- cell {number}{heading} ---"]
+    if source is not None:
+        parts.append(source)
     if outputs:
         parts.append(f"--- output of cell {number} ---\n{outputs}")
     return "\n".join(parts)
@@ -100,10 +110,11 @@ def join_lines(value: Any, between: str = "") -> str:
     return value if isinstance(value, str) else ""
 
 
-def _render_cell(number: int, cell: NotebookCell, document: NotebookDocument, output: int) -> str:
+def _render_cell(number: int, cell: NotebookCell, document: NotebookDocument, output: int, *, with_source: bool) -> str:
     active = ", active" if cell.id == document.active_cell_id else ""
     heading = f" [{cell.id}]: {describe_kind_and_state(cell, document)}{active}"
-    return format_cell(number, heading, cell.source, render_outputs(cell.outputs, output) if output else "")
+    source = cell.source if with_source else None
+    return format_cell(number, heading, source, render_outputs(cell.outputs, output) if output else "")
 
 
 def describe_kind_and_state(cell: NotebookCell, document: NotebookDocument) -> str:

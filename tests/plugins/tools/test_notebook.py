@@ -127,12 +127,34 @@ async def test_notebooks_are_not_offered_where_there_are_none(tmp_path: Path) ->
 
 
 async def test_cells_run_in_the_notebook_and_their_outputs_are_told(tmp_path: Path) -> None:
-    async with room(tmp_path, *cells()) as there:
+    async with room(tmp_path, *cells(), read=False) as there:
         done = await there.call("notebook_run_cells", cells=["d", 2])
         assert not done.error
         assert "--- cell 5 [d]: code, execution 7 ---\nlater()\n--- output of cell 5 ---\nran later()" in result(done)
         assert "--- cell 2 [a]: code, execution 8 ---\nx = 1\n--- output of cell 2 ---\nran x = 1" in result(done)
         assert there.page.books[PATH][4].outputs == (printed("ran later()"),)
+
+
+async def test_a_run_shows_the_source_of_a_cell_only_when_the_model_does_not_know_it(tmp_path: Path) -> None:
+    async with room(tmp_path, code("a", "x = 1"), code("b", "y = 2"), read=False) as there:
+        await there.call("notebook_read", cells="1")
+        done = await there.call("notebook_run_cells", cells=[1, 2])
+        assert "--- cell 1 [a]: code, execution 7 ---\n--- output of cell 1 ---\nran x = 1" in result(done)
+        assert "--- cell 2 [b]: code, execution 8 ---\ny = 2\n--- output of cell 2 ---" in result(done)
+        again = await there.call("notebook_run_cells", cells=[1, 2])
+        assert "\ny = 2\n--- output" not in result(again)
+
+
+async def test_a_cell_that_the_user_changed_while_it_ran_is_shown_with_its_new_source(tmp_path: Path) -> None:
+    page = Page({PATH: [code("a", "x = 1")]}, hold=asyncio.Event())
+    async with room(tmp_path, page=page) as there:
+        running = asyncio.ensure_future(there.call("notebook_run_cells", cells=[1]))
+        async with asyncio.timeout(PATIENCE):
+            await page.running.wait()
+        page.type("a", "x = 3")
+        assert page.hold is not None
+        page.hold.set()
+        assert "\nx = 3\n--- output" in result(await running)
 
 
 async def test_the_pictures_of_a_run_are_in_its_result_each_with_its_name(tmp_path: Path) -> None:
