@@ -20,6 +20,7 @@ from jupyter_eca.config.policy.document import Feature
 from jupyter_eca.config.schema import SandboxMode
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval.approval_scope import get_selector
+from jupyter_eca.engine.approval.call_parts import RUN
 from jupyter_eca.engine.approval.policy import is_hidden
 from jupyter_eca.engine.chat import subagents
 from jupyter_eca.host.chat.live_chat import NO_BOUNDS, Bounds, Choice, now
@@ -273,6 +274,8 @@ class Setups:
         others = self._services.current.resolved.list_spawnable(agent_name).values()
         described = [(agent.name, agent.description) for agent in others]
         reading_agents = tuple(agent.name for agent in others if agent.looks_only or owner.looks_only)
+        tools = tuple(tools)
+        names = frozenset(tool.spec.name for tool in tools)
         return tuple(
             replace(
                 spec,
@@ -283,18 +286,24 @@ class Setups:
             if spec.name == SPAWN
             else spec
             for spec in (
-                owner.limit_parts(self._limit_arguments(replace(tool.spec, only_reads=tool.only_reads)))
+                owner.limit_parts(self._limit_arguments(replace(tool.spec, only_reads=tool.only_reads), names))
                 for tool in tools
             )
             if spec.name != SPAWN or others
         )
 
-    def _limit_arguments(self, tool: ToolSpec) -> ToolSpec:
-        """Return the tool without its arguments about the sandbox, if the user wants no sandbox."""
-        if not tool.about_sandbox or self._services.config.tool_call.sandbox.mode is not SandboxMode.OFF:
+    def _limit_arguments(self, tool: ToolSpec, names: frozenset[str]) -> ToolSpec:
+        """Return the tool without its arguments about the sandbox, if the user wants no sandbox, and without the
+        argument that runs cells, if the tool that runs cells is not among `names`, the tools of the turn."""
+        left_out = set[str]()
+        if self._services.config.tool_call.sandbox.mode is SandboxMode.OFF:
+            left_out.update(tool.about_sandbox)
+        if RUN in tool.parts and tool.parts[RUN].name not in names:
+            left_out.add(RUN)
+        if not left_out:
             return tool
         properties = tool.parameters["properties"]
-        kept = {name: schema for name, schema in properties.items() if name not in tool.about_sandbox}
+        kept = {name: schema for name, schema in properties.items() if name not in left_out}
         return replace(tool, parameters={**tool.parameters, "properties": kept})
 
     def find_changed_tools(self, chat: LiveChat) -> tuple[ToolSpec, ...] | None:

@@ -67,7 +67,17 @@ class ToolContexts:
         has_kernel = bool(kernel or self._find_kernel(self.find_files(chat, folder)))
         editor, can_ask = subscribers.find_editor(owner), subscribers.has_answerer(owner)
         has_notebooks = self._services.workspace.notebooks is not None and not self._is_unattended
-        return live is None, owner, has_kernel, has_notebooks, editor, can_ask
+        abilities = has_notebooks, self._can_run_cells(owner), self._can_control_kernels(kernel)
+        return live is None, owner, has_kernel, abilities, editor, can_ask
+
+    def _can_run_cells(self, chat: str) -> bool:
+        """Return whether cells of notebooks can run, see `ToolContext.can_run_cells`."""
+        return self._services.workspace.kernels is not None or bool(self._services.subscribers.notebooks(chat))
+
+    def _can_control_kernels(self, kernel: Kernel | None) -> bool:
+        """Return whether a kernel can be interrupted and restarted. `kernel` is that of the cell that asked, None if no
+        cell did."""
+        return kernel is None or self._services.workspace.kernels is not None
 
     @property
     def _is_unattended(self) -> bool:
@@ -127,6 +137,8 @@ class ToolContexts:
             remembered=live.state.approved_scopes if live else frozenset(),
             announced=running.details if running else None,
             from_cell=kernel is not None,
+            can_run_cells=self._can_run_cells(chat),
+            can_control_kernels=self._can_control_kernels(kernel),
             is_unattended=self._is_unattended,
             marks_cells=services.config.notebook.mark_cells,
             variables_config=services.config.notebook.variables,

@@ -57,10 +57,12 @@ _REFERENCE: Final = re.compile(rf'"{re.escape(_DEFINITIONS)}([^"]+)"')
 
 class Need(StrEnum):
     """A field of `ToolContext` that a tool needs. After a dot comes an ability that the `can` of this field must have.
-    If several needs are separated by `|`, one of them is enough."""
+    If several needs are separated by `|`, one of them is enough. A field that is true or false must be true."""
 
     KERNEL = "kernel"
+    KERNEL_CONTROL = "can_control_kernels"
     NOTEBOOKS = "notebooks"
+    CELL_RUNS = "can_run_cells"
     QUESTIONS = "questions"
     EDITOR = "editor"
     DIAGNOSTICS = "notebooks|editor.diagnostics"
@@ -143,6 +145,11 @@ class ToolContext:
     """For a preview: the details of the calls before this one in the same answer."""
     from_cell: bool = False
     """Whether a cell of the kernel waits for the answer, because the user has asked in it with `%%eca`."""
+    can_run_cells: bool = False
+    """Whether cells of notebooks can run: a client has notebooks open, or the host finds their kernels. Where the host
+    is itself in the kernel, its kernel is busy with the cell that asks."""
+    can_control_kernels: bool = False
+    """Whether a kernel can be interrupted and restarted. That of the cell that asks cannot."""
     is_unattended: bool = False
     """Whether a program such as nbclient runs the notebook. It has the notebook in memory, so no tool of live notebooks
     is offered."""
@@ -175,7 +182,7 @@ class ToolContext:
     def _has(self, field: str, _: str, ability: str) -> bool:
         """Return whether a field is present and has an ability, "" for any. `_` is the dot between them."""
         value = getattr(self, field)
-        return value is not None and (not ability or getattr(value.can, ability))
+        return value is not None and value is not False and (not ability or getattr(value.can, ability))
 
 
 class ShownPreviews(Protocol):

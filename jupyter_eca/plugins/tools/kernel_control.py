@@ -73,7 +73,7 @@ async def _check_kernel(context: ToolContext, arguments: dict[str, Any]) -> None
 
 
 @tool(
-    needs=[Need.KERNEL],
+    needs=[Need.KERNEL, Need.KERNEL_CONTROL],
     summary="Interrupting the kernel {path}",
     preview=_check_kernel,
     approval_covers=ApprovalCoverage.NOTEBOOK,
@@ -90,7 +90,7 @@ async def kernel_interrupt(context: ToolContext, path: OtherKernel = "") -> str:
 
 
 @tool(
-    needs=[Need.KERNEL],
+    needs=[Need.KERNEL, Need.KERNEL_CONTROL],
     summary="Restarting the kernel {path}",
     preview=_check_kernel,
     approval_covers=ApprovalCoverage.NOTEBOOK,

@@ -138,7 +138,7 @@ async def _preview_run(context: ToolContext, arguments: dict[str, Any]) -> RunCe
 
 
 @tool(
-    needs=[Need.NOTEBOOKS],
+    needs=[Need.NOTEBOOKS, Need.CELL_RUNS],
     summary="Running cells {cells}",
     preview=_preview_run,
     approval_covers=ApprovalCoverage.NOTEBOOK,

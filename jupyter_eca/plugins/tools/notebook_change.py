@@ -57,7 +57,14 @@ Changes = Annotated[
     list[Step],
     Field(description="Made in this order: numbers are those after the changes before; ids stay."),
 ]
-Run = Annotated[bool, Field(description="Run the inserted and edited code cells.")]
+# Where cells cannot run, this argument is not offered, so all that is told of runs stands here.
+Run = Annotated[
+    bool,
+    Field(
+        description="Then run the inserted and edited cells from top to bottom, up to the first that fails; you get "
+        "their outputs and pictures."
+    ),
+]
 PreviewId = Annotated[str, Field(description="Instead of changes: the id of a preview, to make exactly those.")]
 
 
@@ -101,9 +108,7 @@ async def notebook_change(
 ) -> ToolResult:
     """Change cells of a notebook, all in one step: one diff to approve, all or none.
 
-    With `run`, the inserted and edited cells then run from top to bottom, up to the first that fails; you get their
-    outputs and pictures. Read a cell before you change it: one that is not as you read it is left, and you are shown
-    it.
+    Read a cell before you change it: one that is not as you read it is left, and you are shown it.
     """
     lock = context.keeper.cell_lock if context.keeper is not None else nullcontext()
     async with lock:

@@ -84,8 +84,8 @@ async def notebook_create(
     path: NewPath,
     cells: Cells = [],  # noqa: B006  # read only
 ) -> ToolResult:
-    """Make a new notebook with these cells and open it for the user. Nothing is run: use notebook_run_cells. Its kernel
-    is that of the other notebooks here.
+    """Make a new notebook with these cells and open it for the user. Nothing is run. Its kernel is that of the other
+    notebooks here.
     """
     real = await run_read(_find_free_path, context.files, path)
     spec = await _choose_kernelspec(context, real)

@@ -31,7 +31,15 @@ pytestmark = pytest.mark.asyncio
 
 eras = pytest.mark.parametrize("mode", [LEGACY, MODERN])
 NEEDLESS = {"editor_definition", "editor_references", "ask_user", "spawn_agent", "fetch_rule"}
-KERNEL = {"run_code", "variables", "inspect", "kernel_state", "kernel_interrupt", "kernel_restart"}
+KERNEL = {
+    "run_code",
+    "variables",
+    "inspect",
+    "kernel_state",
+    "kernel_interrupt",
+    "kernel_restart",
+    "notebook_run_cells",
+}
 
 
 class OnlyKernel(TwoKernels):
