@@ -6,7 +6,8 @@
 # make audit  fails for a package with a known security hole; asks the indexes of Python and npm
 # make bench  what it costs, beside what it is compared to
 # make screenshots   the pictures and the table of the documentation, made anew
-# make bench-context   what a model is sent for each of some tasks, beside the committed table; RENEW=1 writes it anew
+# make bench-context   what a model is sent for each of some tasks, beside the committed table and what must be reached;
+#                      RENEW=1 writes the table anew
 
 VENV := .venv
 BIN := $(VENV)/bin

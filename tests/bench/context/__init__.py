@@ -6,10 +6,11 @@ the model is played, by the task: it reads each request as the vendor's server g
 there. What a request does not tell, the model has to find out by a call, as a real one would. So a better view of the
 notebook lowers the numbers, and a worse one raises them.
 
-    python -m tests.bench.context              print the table, and what has become worse than `figures.json`
+    python -m tests.bench.context              print the table, what has become worse than `figures.json`, and `goals`
     python -m tests.bench.context fix plan     only these tasks
     python -m tests.bench.context --renew      write the table anew
     python -m tests.bench.context --requests   also write each request to a folder
 
-The columns are explained in `figures.py`.
+The columns are explained in `figures.py`. Below the table stands what must be reached, see `goals.py`: the command
+fails if a figure is over its limit.
 """

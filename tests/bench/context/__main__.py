@@ -1,4 +1,5 @@
-"""Runs the tasks, and compares their figures with the committed table. See the package."""
+"""Runs the tasks, and compares their figures with the committed table, and with what they must reach. See the
+package."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ import json
 import sys
 from pathlib import Path
 
-from tests.bench.context import figures, task
+from tests.bench.context import figures, goals, task
+from tests.bench.context.sizes import measure_sizes
 
 
 def main() -> int:
@@ -19,21 +21,26 @@ def main() -> int:
     options = parser.parse_args()
     known = task.find_tasks()
     chosen = {name: known[name] for name in options.names or known}
-    before, now = figures.read(), dict[str, figures.Figures]()
+    before, now, breaks = figures.read(), dict[str, figures.Figures](), 0
     for name, one in chosen.items():
         done = asyncio.run(task.run(one))
         now[name] = done.figures
+        breaks += len(done.breaks)
         for error in done.errors:
             print(f"{name} was refused a call: {error}", file=sys.stderr)
         if options.requests is not None:
             write_requests(options.requests / name, done)
     print(figures.draw(now, {name: one.title for name, one in known.items()}, before))
+    sizes = asyncio.run(measure_sizes())
+    reached = [*goals.compare_sizes(sizes), goals.compare_breaks(breaks), *goals.compare_figures(now)]
+    print("", goals.draw(reached), sep="\n")
+    is_over = any(one.is_over for one in reached)
     if options.renew:
         figures.write({name: now.get(name) or before[name] for name in known if name in now or name in before})
-        return 0
+        return 1 if is_over else 0
     worse = [f"{name}: {', '.join(found)}" for name in now if (found := find_worse(name, now, before))]
     print("", *worse, sep="\n")
-    return 1 if worse else 0
+    return 1 if worse or is_over else 0
 
 
 def find_worse(name: str, now: dict[str, figures.Figures], before: dict[str, figures.Figures]) -> list[str]:

@@ -96,6 +96,8 @@ class UserPage:
         self.asked = Asked()
         self.active: dict[str, str] = {}
         """The active cell of each open notebook, by path. The last one is in front."""
+        self.line = 0
+        """The line of the cursor in the active cell."""
         self.asking: tuple[str, str] | None = None
         """The path and the id of the cell that asks the assistant, and runs until it has its answer."""
         self._host = host
@@ -130,8 +132,9 @@ class UserPage:
         document = await self._files.read(path)
         self.activate(path, document.cells[0].id)
 
-    def activate(self, path: str, cell: str) -> None:
+    def activate(self, path: str, cell: str, line: int = 0) -> None:
         """Click into a cell."""
+        self.line = line
         self.active.pop(path, None)
         self.active[path] = cell
 
@@ -222,8 +225,8 @@ class UserPage:
         if not self.active:
             return []
         path, id = list(self.active.items())[-1]
-        top = {"line": 0, "character": 0}
-        return [{"type": "cursor", "path": path, "position": {"start": top, "end": top}, "cell": id}]
+        spot = {"line": self.line, "character": 0}
+        return [{"type": "cursor", "path": path, "position": {"start": spot, "end": spot}, "cell": id}]
 
     # -- what the server asks of the page
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tests.bench.context import tasks
 from tests.bench.context.figures import Figures
 from tests.bench.context.played_model import PlayedModel
+from tests.bench.context.prefix_cache import list_breaks
 from tests.bench.context.session import make_normaliser, open_session, set_environment
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class Run:
     """The bodies of its requests."""
     errors: Sequence[str]
     """The results of calls that were refused."""
+    breaks: Sequence[int]
+    """See `list_breaks`."""
 
 
 async def run(task: Task) -> Run:
@@ -109,4 +112,4 @@ async def _run_in(folder: Path, task: Task) -> Run:
             approvals=asked.approvals,
             clicks=len(asked.answers),
         )
-        return Run(figures, model.bodies, refused)
+        return Run(figures, model.bodies, refused, list_breaks(model.bodies))

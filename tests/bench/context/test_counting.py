@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.bench.context import goals
 from tests.bench.context.figures import Figures, draw
 from tests.bench.context.prefix_cache import LOOK_BACK, PICTURE, PrefixCache, count_tokens, list_breaks
 from tests.bench.context.request_view import NamedCell, RequestView
@@ -88,3 +89,28 @@ def test_a_figure_may_become_worse_by_five_percent() -> None:
         "tokens not cached 2,000 -> 2,625",
     ]
     assert "| 4 (3) | 10,501 (10,000) | 75% (80%) | 1 (0) |" in draw({"fix": worse}, {"fix": "Fix"}, {"fix": before})
+
+
+def test_limits_count_the_requests_of_several_tasks_together_and_leave_out_what_was_not_run() -> None:
+    row = Figures(requests=2, tokens=8_000, cached=0.5, refused=0, approvals=3, clicks=2)
+    table = dict.fromkeys(goals.SUMMED, row)
+    within = {one.name: one for one in goals.compare_figures(table)}
+    assert within[f"requests of {', '.join(goals.SUMMED)}"] == goals.Measured(
+        f"requests of {', '.join(goals.SUMMED)}", 18, 26
+    )
+    assert "requests of long_chat" not in within
+    assert not [one for one in within.values() if one.is_over]
+    over = Figures(requests=11, tokens=24_001, cached=0.5, refused=0, approvals=3, clicks=3)
+    found = goals.compare_figures(table | {"bars": over, "refactor": over})
+    assert [(one.now, one.most) for one in found if one.is_over] == [(36, 26), (24_001, 24_000), (3, 2)]
+    assert [one.name for one in goals.compare_figures({"refactor": over})] == ["clicks of refactor"]
+    assert "| clicks of refactor | 3 OVER | 2 |" in goals.draw(found)
+
+
+def test_no_continuation_may_break_the_prefix() -> None:
+    assert [goals.compare_breaks(count).is_over for count in (0, 1)] == [False, True]
+
+
+def test_the_sizes_are_rounded_and_compared_with_their_limits() -> None:
+    found = goals.compare_sizes(goals.Sizes(prompt=4_900.4, unchanged_chip=15.6, long_cell_chip=400.2))
+    assert [(one.now, one.is_over) for one in found] == [(4_900, False), (16, True), (400, False)]
