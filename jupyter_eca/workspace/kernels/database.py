@@ -8,7 +8,13 @@ little as possible, and only a part of a second is spent:
   only. There, a cursor of our own runs statements that read a limited number of rows, because stopping one
   (`interrupt`) would also stop the user's.
 - DuckDB gives a second connection to the same database (`cursor`).
-- An engine of SQLAlchemy gets a pool of its own for one connection, which is closed at the end.
+- An engine of SQLAlchemy gets a pool of its own for one connection, which is closed at the end. Its transaction is
+  read-only, and the server ends a statement that takes too long, where the server can do that: PostgreSQL, MySQL and
+  MariaDB. Other servers only get statements that read catalogs and the first rows of tables, and one that is running
+  when the time is over goes on there until it ends by itself. No further one is sent.
+- Of ibis, only the backends of DuckDB and SQLite are read, through the connection that they have. Other backends are
+  named, and not read: there is no public way to open a second connection, and a statement on the user's own could wait
+  for a query of the user, or end in an error that spoils an open transaction.
 
 What the user has not committed is not seen through a second connection, and is left as it is. Nothing is ever written.
 No library is imported: a module whose connections exist has been imported.
@@ -142,7 +148,10 @@ def _find_opening(connection: Any, found: dict[str, Any], deadline: float) -> _O
     if type(inner).__module__ in {"sqlite3", "_duckdb", "duckdb", "duckdb.duckdb"}:
         return _find_opening(inner, found, deadline)
     found["database"] = f"{getattr(connection, 'name', 'unknown')} backend of ibis"
-    raise _DatabaseError("Reading its tables could disturb its transaction. Its method list_tables() lists them.")
+    raise _DatabaseError(
+        "Of ibis, only backends of DuckDB and SQLite are read here: a statement on this one could disturb what the user"
+        " does in it. Its method list_tables() lists its tables."
+    )
 
 
 def _read(opening: _Opening, found: dict[str, Any], table: str, deadline: float) -> Exception | None:
@@ -495,7 +504,7 @@ def _find_sqlalchemy(value: Any, is_connection: bool, found: dict[str, Any], dea
         return _find_sqlite(raw, deadline)
     if engine.dialect.name == "duckdb" or pool in {"StaticPool", "SingletonThreadPool"}:
         raise _DatabaseError("A second connection to it would be another database, so it is left alone.")
-    return _Opening(lambda: _SqlAlchemyReader(engine))
+    return _Opening(lambda: _SqlAlchemyReader(engine, deadline))
 
 
 def _find_pooled(pool: Any) -> Any:
@@ -517,27 +526,62 @@ def _format_url(url: Any) -> str:
     return f"{url.drivername}://{url.host or ''}{port}/{url.database or ''}, through SQLAlchemy"
 
 
+# What makes a server only read, and end a statement that takes longer than `ms` milliseconds. All of it ends with the
+# transaction or with our connection. The settings of MySQL and MariaDB hold for the connection, because they have none
+# for a transaction. Their `SET TRANSACTION READ ONLY` would mean the transaction after the next commit, and
+# nothing where each statement is committed by itself.
+_LIMITS = {
+    "postgresql": ("SET TRANSACTION READ ONLY", "SET LOCAL statement_timeout = {ms}"),
+    "mysql": ("SET SESSION max_execution_time = {ms}", "START TRANSACTION READ ONLY"),
+    "mariadb": ("SET SESSION max_statement_time = {ms} / 1000", "START TRANSACTION READ ONLY"),
+}
+
+
 class _SqlAlchemyReader:
     """Reads through one connection of a new pool, which is made as the user's pool is made."""
 
     remark = f"Only the default schema is shown. {_COMMITTED}"
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: Any, deadline: float) -> None:
         self._alchemy: Any = sys.modules["sqlalchemy"]
         self.address = _format_url(engine.url)
+        self._deadline = deadline
         self._pool: Any = engine.pool.recreate()
         try:
             own = self._alchemy.engine.Engine(self._pool, engine.dialect, engine.url)
             self._connection: Any = own.connect()
+            self._limit(engine.dialect)
         except BaseException:
             self._pool.dispose()
             raise
+        self._alchemy.event.listen(self._connection, "before_cursor_execute", self._check_time)
         self._inspector: Any = self._alchemy.inspect(self._connection)
 
+    def _limit(self, dialect: Any) -> None:
+        """Make the server only read, and end statements that take too long. If it refuses that, it is said."""
+        name = "mariadb" if getattr(dialect, "is_mariadb", False) else dialect.name
+        if name not in _LIMITS:
+            return
+        try:
+            if name == "postgresql":
+                # The user's engine may commit each statement by itself. Then there would be no transaction.
+                self._connection = self._connection.execution_options(isolation_level="READ COMMITTED")
+            milliseconds = max(1, round(1000 * (self._deadline - time.monotonic())))
+            for statement in _LIMITS[name]:
+                self._connection.exec_driver_sql(statement.format(ms=milliseconds))
+        except Exception as error:  # noqa: BLE001  # drivers and servers have errors of many kinds
+            self._connection.rollback()
+            self.remark += f" The server does not limit the time: {type(error).__name__}."
+
+    def _check_time(self, *_: object) -> None:
+        """Begin no further statement when nobody waits for it any more. Called by SQLAlchemy before each."""
+        if time.monotonic() > self._deadline:
+            raise _DatabaseError("The rest would take too long.")
+
     def list_tables(self) -> Iterable[_Entry]:
-        for name in self._inspector.get_table_names():
+        for name in sorted(self._inspector.get_table_names()):
             yield _Entry("", name, False, name)
-        for name in self._inspector.get_view_names():
+        for name in sorted(self._inspector.get_view_names()):
             yield _Entry("", name, True, name)
 
     def list_columns(self, entries: list[_Entry]) -> Iterable[tuple[_Entry, list[tuple[str, str]]]]:
@@ -560,7 +604,8 @@ class _SqlAlchemyReader:
         return [tuple(row) for row in rows]
 
     def interrupt(self) -> None:
-        """Do nothing: not every driver can be interrupted. The thread ends after the statement that is running."""
+        """Do nothing: not every driver can be interrupted. The thread ends after the statement that is running, which
+        the server itself ends where it can."""
 
     def close(self) -> None:
         self._connection.close()
