@@ -410,12 +410,12 @@ class OutputPart:
 
 @dataclass(frozen=True, slots=True)
 class FoundLines:
-    """Lines of a stored output that contain a text."""
+    """Lines of a stored output that contain a text, or that match a regular expression."""
 
     lines: tuple[tuple[int, str], ...]
     """The byte at which each line begins, and the line."""
     left_out: int
-    """How many more lines contain the text."""
+    """How many more such lines there are."""
     total: int
     """The size of the whole output in bytes."""
 
@@ -432,6 +432,13 @@ class StoredOutputs(Protocol):
 
     async def find(self, id: str, text: str) -> FoundLines:
         """Return the lines of a stored output that contain a text. Raises: ToolError, see `read`."""
+        ...
+
+    async def match(self, id: str, pattern: str) -> FoundLines:
+        """Return the lines of a stored output that match a regular expression of Python.
+
+        Raises: ToolError, see `read`; also when the expression is wrong, or the search with it takes too long.
+        """
         ...
 
 

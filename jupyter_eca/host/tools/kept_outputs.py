@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import os
 import shutil
+import sys
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.workspace.files.programs import run_program
 from jupyter_eca.workspace.ports import FoundLines, OutputPart
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
-    from pathlib import Path
 
     from jupyter_eca.config.schema import OutputConfig
 
@@ -38,6 +41,14 @@ _HEADER_CHARS: Final = 200
 # The lines that a search in an output returns, and the characters of each.
 MAX_FOUND_LINES: Final = 100
 MAX_FOUND_CHARS: Final = 300
+
+# The seconds that a search for a regular expression has. A log of a hundred megabytes takes a second or two.
+MATCH_SECONDS: Final = 10.0
+
+# The characters of an expression. It is an argument of a program, which must not be much longer on Windows.
+_MAX_PATTERN_CHARS: Final = 4_000
+
+_MATCH_PROGRAM: Final = Path(__file__).with_name("match_lines.py")
 
 # The age at which the folder of an unknown chat is deleted. A younger one may belong to a chat that has just begun in
 # another process.
@@ -62,6 +73,10 @@ class ChatOutputs:
     async def find(self, id: str, text: str) -> FoundLines:
         """Return the lines of an output that contain a text. See `StoredOutputs.find`."""
         return await self.outputs.find(self.chat, id, text)
+
+    async def match(self, id: str, pattern: str) -> FoundLines:
+        """Return the lines of an output that match a regular expression. See `StoredOutputs.match`."""
+        return await self.outputs.match(self.chat, id, pattern)
 
 
 class ToolOutputs:
@@ -95,6 +110,35 @@ class ToolOutputs:
         Raises: ToolError when there is no such output, or it was deleted.
         """
         return await asyncio.to_thread(self._find_lines, chat, id, text)
+
+    async def match(self, chat: str, id: str, pattern: str) -> FoundLines:
+        """Return the lines of an output that match a regular expression of Python, with the bytes at which they begin.
+
+        Raises: ToolError when there is no such output, or it was deleted; when the expression is wrong, or the search
+        with it takes too long.
+        """
+        if len(pattern) > _MAX_PATTERN_CHARS:
+            raise ToolError(f"The pattern has more than {_MAX_PATTERN_CHARS} characters.", "Search with a shorter one.")
+        file = await asyncio.to_thread(self._find_file, chat, id)
+        wanted = {"file": str(file), "pattern": pattern, "maxLines": MAX_FOUND_LINES, "maxChars": MAX_FOUND_CHARS}
+        # Isolated (`-I`), so that no module of the user hides one of Python.
+        command = [sys.executable, "-I", "-S", str(_MATCH_PROGRAM), json.dumps(wanted)]
+        try:
+            async with (
+                asyncio.timeout(MATCH_SECONDS),
+                run_program(command, self._folder, asyncio.subprocess.DEVNULL) as running,
+            ):
+                printed, _ = await running.communicate()
+        except TimeoutError:
+            message = f"The search took more than {MATCH_SECONDS:g} s and was ended."
+            raise ToolError(message, "Use a simpler pattern, or contains.") from None
+        if not printed:
+            raise ToolError("The output could not be searched.", "Search with contains.")
+        found = json.loads(printed)
+        if error := found.get("error"):
+            raise ToolError(f"The pattern is wrong: {error}.", "Correct it, or search with contains.")
+        lines = tuple((offset, line) for offset, line in found["lines"])
+        return FoundLines(lines, found["leftOut"], found["total"])
 
     async def forget(self, chats: Iterable[str]) -> None:
         """Delete the outputs of these chats."""
@@ -149,6 +193,11 @@ class ToolOutputs:
                         left_out += 1
                 offset += len(line)
         return FoundLines(tuple(found), left_out, offset)
+
+    def _find_file(self, chat: str, id: str) -> Path:
+        """Return the file of an output. Raises: ToolError when there is none, or it cannot be read."""
+        with self._open(chat, id) as file:
+            return Path(file.name).resolve()
 
     @contextmanager
     def _open(self, chat: str, id: str) -> Generator[IO[bytes]]:

@@ -27,11 +27,17 @@ def _clamp(value: Any) -> Any:
 Offset = Annotated[int, Field(description="The byte to begin at; a negative one counts from the end.")]
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT_BYTES, description="How many bytes at most."), BeforeValidator(_clamp)]
 Contains = Annotated[str, Field(description="Return only the lines with this text, each with its byte.")]
+Pattern = Annotated[str, Field(description="The same with a regular expression.")]
 
 
 @tool(reads=True, needs=[Need.OUTPUTS], summary="Reading the output {id}")
 async def read_output(
-    context: ToolContext, id: Id, offset: Offset = 0, limit: Limit = 20_000, contains: Contains = ""
+    context: ToolContext,
+    id: Id,
+    offset: Offset = 0,
+    limit: Limit = 20_000,
+    contains: Contains = "",
+    pattern: Pattern = "",
 ) -> str:
     """Read more of a tool's output that was too long, by the id in the shortened one.
 
@@ -39,6 +45,10 @@ async def read_output(
     """
     if context.outputs is None:
         raise ToolError("Outputs are not kept here.")
+    if contains and pattern:
+        raise ToolError("Give either contains or pattern.")
+    if pattern:
+        return _format_found(pattern, await context.outputs.match(id, pattern))
     if contains:
         return _format_found(contains, await context.outputs.find(id, contains))
     part = await context.outputs.read(id, offset, limit)

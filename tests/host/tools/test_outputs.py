@@ -12,6 +12,7 @@ import pytest
 
 from jupyter_eca.config.schema import OutputConfig
 from jupyter_eca.errors import RemoteError, ToolError
+from jupyter_eca.host.tools import kept_outputs
 from jupyter_eca.host.tools.kept_outputs import ToolOutputs, make_output_id
 from jupyter_eca.host.tools.output_limit import cut_and_keep
 from jupyter_eca.plugins.tools.base import ToolContext, tool
@@ -89,6 +90,12 @@ async def test_an_output_that_is_too_long_can_be_read_whole_by_the_model_and_the
         ({"contains": "line 1234 "}, "byte {start}: line 1234 é"),
         ({"contains": "line 12345"}, "byte {byte}: line 12345 é"),
         ({"contains": "nothing of it"}, "No line of the "),
+        ({"pattern": r"^line 1234\d .$"}, "byte {byte}: line 12345 é\nbyte "),
+        ({"pattern": "^(head|tail)$"}, "byte 0: head\nbyte {tail}: tail"),
+        ({"pattern": "^nothing"}, "No line of the "),
+        ({"pattern": "("}, "The pattern is wrong: "),
+        ({"pattern": "x" * 5_000}, "The pattern has more than "),
+        ({"pattern": "line", "contains": "line"}, "Give either contains or pattern."),
         ({"offset": -4}, "]\ntail"),
         ({"offset": 10_000_000}, "The output ends at byte "),
     ],
@@ -102,18 +109,32 @@ async def test_the_rest_is_found_by_its_text_and_read_from_its_end(
         lend(table, LONG)
         byte = LONG.encode().index(b"line 12345")
         start = LONG.encode().index(b"line 1234 ")
+        tail = len(LONG.encode()) - 4
         text = said(await answer(await table.client(), "go"))
-        assert answered.format(byte=byte, start=start) in text
+        assert answered.format(byte=byte, start=start, tail=tail) in text
 
 
-async def test_a_search_in_an_output_returns_a_hundred_lines(tmp_path: Path) -> None:
-    read = {"tool": "read_output", "arguments": {"id": "$id", "contains": "line"}}
+@pytest.mark.parametrize("argument", ["contains", "pattern"])
+async def test_a_search_in_an_output_returns_a_hundred_lines(tmp_path: Path, argument: str) -> None:
+    read = {"tool": "read_output", "arguments": {"id": "$id", argument: "line"}}
     rules = [{"result": r"by the id (?P<id>\w+)", "reply": [read]}, *RULES[1:]]
     async with desk(tmp_path, rules, **ALLOW) as table:
         lend(table, LONG)
         text = said(await answer(await table.client(), "go"))
         assert text.count("byte ") == 100
         assert text.endswith("[19900 more lines]")
+
+
+async def test_a_pattern_that_would_be_searched_for_ever_is_ended_and_blocks_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_outputs, "MATCH_SECONDS", 0.5)
+    read = {"tool": "read_output", "arguments": {"id": "$id", "pattern": "^(a+)+$"}}
+    rules = [{"result": r"by the id (?P<id>\w+)", "reply": [read]}, *RULES[1:]]
+    async with desk(tmp_path, rules, **ALLOW) as table:
+        lend(table, f"{'a' * 60}b\n{LONG}")
+        text = said(await answer(await table.client(), "go"))
+        assert "The search took more than 0.5 s and was ended." in text
 
 
 async def test_an_error_is_kept_as_an_answer_is(tmp_path: Path) -> None:
