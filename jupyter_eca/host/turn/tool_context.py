@@ -72,7 +72,7 @@ class ToolContexts:
 
     def _can_run_cells(self, chat: str) -> bool:
         """Return whether cells of notebooks can run, see `ToolContext.can_run_cells`."""
-        return self._services.workspace.kernels is not None or bool(self._services.subscribers.notebooks(chat))
+        return self._services.workspace.kernels is not None or bool(self._services.subscribers.list_notebooks(chat))
 
     def _can_control_kernels(self, kernel: Kernel | None) -> bool:
         """Return whether a kernel can be interrupted and restarted. `kernel` is that of the cell that asked, None if no
