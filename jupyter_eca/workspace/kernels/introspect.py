@@ -177,8 +177,17 @@ class _TooSlowError(BaseException):
 
 
 class _TimeLimit:
-    """Stops code of the user that takes too long, by means of an alarm signal. Only the main thread can set an alarm,
-    and Windows has no alarms. Where no alarm is available, code of the user is not run."""
+    """Stops code of the user that takes too long, by means of an alarm signal (`SIGALRM`).
+
+    Only the main thread can set an alarm, and it is the thread in which a kernel of IPython runs cells. So the main
+    thread is held for the limits above at most, and a single call into C, such as a long sort, to its end: Python
+    handles a signal between two of its own instructions.
+
+    There is no alarm in another thread, on Windows, and while the user's own alarm is set. There, code of the user is
+    not run: variables have their names and types, and only plain values, such as numbers and texts, are shown. Tables
+    have no columns and no profile, and the model must print them. Databases are described everywhere: `database.py`
+    limits their time without an alarm.
+    """
 
     def __init__(self) -> None:
         self._armed = False  # whether an alarm may raise now
