@@ -49,7 +49,7 @@ async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
         text = context.agent.prompt
     found = [Section("Prompt of the agent", text)] if text else []
     if context.facts.get(_READS_CELLS):
-        found.append(Section("Notebooks", read_prompt("cells")))
+        found.append(Section("Notebooks", render(read_prompt("cells"), context.facts)))
     if context.subagent and context.agent.kind == PLAN and not context.agent.prompt:
         found.append(Section("Plan mode", f"You are in plan mode: {_LOOK}\n\n{read_prompt('plan')}"))
     if context.subagent:

@@ -32,10 +32,15 @@ def vendor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Loopbac
         yield server
 
 
+def get_request(vendor: LoopbackAnthropic) -> dict[str, Any]:
+    """Return the body of the only request."""
+    (request,) = [request for request in vendor.requests if request.path == "/v1/messages"]
+    return request.body
+
+
 def get_tools(vendor: LoopbackAnthropic) -> dict[str, Any]:
     """Return the tools of the only request, by name."""
-    (request,) = [request for request in vendor.requests if request.path == "/v1/messages"]
-    return {tool["name"]: tool for tool in request.body["tools"]}
+    return {tool["name"]: tool for tool in get_request(vendor)["tools"]}
 
 
 async def test_an_attended_kernel_without_a_server_offers_no_run_of_cells_and_no_control_of_the_kernel(
@@ -49,6 +54,9 @@ async def test_an_attended_kernel_without_a_server_offers_no_run_of_cells_and_no
     assert not tools.keys() & NEED_A_SERVER
     assert tools["notebook_change"]["input_schema"]["properties"].keys() == {"changes", "preview", "path"}
     assert not [tool for tool in tools.values() for name in NEED_A_SERVER if name in str(tool)]
+    system = str(get_request(vendor)["system"])
+    assert "`notebook_change`" in system
+    assert "`run`" not in system
 
 
 async def test_nbclient_offers_no_tool_of_live_notebooks_either(vendor: LoopbackAnthropic, tmp_path: Path) -> None:
