@@ -38,7 +38,7 @@ from jupyter_eca.config.policy.sources import list_policy_files, read_policies
 from jupyter_eca.config.schema import ALIASES, AgentConfig, Config
 from jupyter_eca.config.trust.addresses import drop_secrets
 from jupyter_eca.config.trust.held_settings import describe_held
-from jupyter_eca.config.trust.restrictions import REVIEW_IGNORED, is_milder_review, keep_restrictions
+from jupyter_eca.config.trust.restrictions import REVIEW_IGNORED, keep_restrictions, loosens_review
 from jupyter_eca.config.trust.split_settings import split_settings
 from jupyter_eca.errors import ConfigError
 
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 # Tools that only read or ask are allowed. Tools that change or run something need approval. ECA has the same list.
+# `task` writes only the plan of the chat, and `skill` only returns files of instructions. `spawn_agent` starts another
+# agent, and each call of that agent is decided by itself.
 _HARMLESS = (
     *("read_file", "directory_tree", "grep", "variables", "preview_file_change", "ask_user", "task", "fetch_rule"),
     *("notebook_read", "preview_notebook_change", "inspect", "kernel_state", "skill", "spawn_agent", "read_output"),
@@ -70,7 +72,7 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _AGENT_KEYS = ("defaultAgent", "defaultBehavior")
 
 # Keys of a client's options that are not keys of the configuration.
-_PRIVATE = frozenset({"pureConfig", "env", "chatAgent", "chatBehavior"})
+_CLIENT_ONLY_KEYS = frozenset({"pureConfig", "env", "chatAgent", "chatBehavior"})
 
 # Settings that replace a project's files when those cannot be read. They are cautious, because the files may contain
 # restrictions.
@@ -114,7 +116,7 @@ def read_config(
     own_environment = os.environ if environment is None else environment
     policies = read_policies(own_environment)  # a client cannot set the variables of the policy
     if any(read.document.features.project_settings is FeatureState.FORCE_OFF for read in policies):
-        trust = None
+        trust = None  # a policy switches the settings of projects off, so no folder is trusted
     added = _keep_strings(options.get("env"))
     variables = {**own_environment, **added}
     base = home or Path(variables.get("XDG_CONFIG_HOME") or Path.home() / ".config")
@@ -147,7 +149,12 @@ class _ConfigPart:
 
 @dataclass
 class _ConfigReader:
-    """Reads a configuration layer by layer. Each layer is checked when it is added, so that an error can name it."""
+    """Reads a configuration layer by layer. Each layer is checked when it is added, so that an error can name it.
+
+    Many methods have two parameters that say whose file is read. `own`: it is the user's own, so it may run commands.
+    `within`: somebody else may have written it, so it may only read files in this folder. Both are passed on to the
+    `Layer` of the file.
+    """
 
     folders: tuple[Path, ...]
     """The folders of the workspace."""
@@ -168,7 +175,7 @@ class _ConfigReader:
     data: Json = field(default_factory=lambda: dict(_DEFAULTS))
     """The layers so far, merged."""
     layers: list[Json] = field(default_factory=list[Json])
-    """The layers so far, each as it was added."""
+    """The layers so far, each as it was added. They are kept beside `data`, because merging loses restrictions."""
     held_back: list[HeldSettings] = field(default_factory=list["HeldSettings"])
     """The settings that have no effect until the user trusts their folder."""
     trusted_files: set[Path] = field(default_factory=set[Path])
@@ -181,14 +188,17 @@ class _ConfigReader:
 
     @property
     def config(self) -> Config:
-        """The configuration of all layers so far."""
+        """The configuration of all layers so far. If several layers restrict the same tool, `data` has only the rule of
+        the last one. So the restrictions are taken from all layers once more."""
         return keep_restrictions(self._parse("the configuration"), self.layers)
 
     def add(self, settings: Json, source: str) -> None:
         """Add a layer. `source` is its name in warnings and errors. Raises: ConfigError when it has an error."""
-        below, warnings = drop_secrets(self.data, settings, source)
+        # A key is never sent to an address that another file has set. So if this layer changes the address of a
+        # provider or an MCP server, the key that the earlier layers have for it is dropped.
+        earlier, warnings = drop_secrets(self.data, settings, source)
         self.read_log.warnings += warnings
-        self.data = self._drop_bad_tools(merge(below, settings), source)
+        self.data = self._drop_bad_tools(merge(earlier, settings), source)
         self._parse(source)
         self.layers.append(settings)
 
@@ -225,7 +235,8 @@ class _ConfigReader:
         return config.model_copy(update={"policy": policy.model_copy(update={"documents": documents})})
 
     def _fill_locked(self, read: ReadPolicy, environment: Mapping[str, str]) -> Json:
-        """Return the locked settings of a policy with their placeholders filled in."""
+        """Return the locked settings of a policy, which replace those of all layers, with their placeholders filled
+        in."""
         layer = Layer(read.name, Path(read.name).parent, environment, self.read_log, True, None)
         return layer.fill(read.document.locked, None)
 
@@ -249,7 +260,7 @@ class _ConfigReader:
 
     def read_client_options(self, options: Json) -> None:
         """Add the client's `initializationOptions`."""
-        settings = {name: value for name, value in options.items() if name not in _PRIVATE}
+        settings = {name: value for name, value in options.items() if name not in _CLIENT_ONLY_KEYS}
         layer = self._make_layer("the client's options", self.first_folder)
         self._add_filled(self._fill(settings, layer), layer)
 
@@ -294,13 +305,16 @@ class _ConfigReader:
         """Add files of a project: all of their settings if the user trusts them, else only the restrictions.
 
         Returns whether all settings are trusted. `extras` are files that are trusted together with the parts, but added
-        later. `place` is the folder or the file whose content the user trusts.
+        later. `place` is the folder or the file whose settings the user trusts.
         """
+        # All files are split here to find the settings that need trust, before any is added. `_add_parts_by_trust`
+        # splits each file again when it adds it.
         split_parts = [split_settings(_modernize(part.settings), self.data) for part in (*parts, *extras)]
-        waiting = [
-            (part.layer, waits) for part, (_, waits) in zip((*parts, *extras), split_parts, strict=True) if waits
+        held_parts = [
+            (part.layer, held) for part, (_, held) in zip((*parts, *extras), split_parts, strict=True) if held
         ]
-        is_trusted = self._check_trust(folder, place, describe_held(folder, waiting, self.folders) if waiting else None)
+        described = describe_held(folder, held_parts, self.folders) if held_parts else None
+        is_trusted = self._check_trust(folder, place, described)
         self._add_parts_by_trust(parts, is_trusted=is_trusted)
         return is_trusted
 
@@ -326,9 +340,9 @@ class _ConfigReader:
     def _add_parts_by_trust(self, parts: Iterable[_ConfigPart], *, is_trusted: bool) -> None:
         """Add files: all of their settings if they are trusted, else only the restrictions."""
         for part in parts:
-            # Divided only now, because a file must not loosen what the files before it have restricted.
-            restrictions, rest = split_settings(_modernize(part.settings), self.data)
-            self._add_part(part, merge(restrictions, rest) if is_trusted else restrictions)
+            # Split only now, because a file must not loosen what the files before it have restricted.
+            restrictions, held = split_settings(_modernize(part.settings), self.data)
+            self._add_part(part, merge(restrictions, held) if is_trusted else restrictions)
 
     def read_extra_files(self) -> None:
         """Add the files in `extraConfigs`. Relative paths start at the workspace.
@@ -360,7 +374,7 @@ class _ConfigReader:
         return path.resolve().is_relative_to(self.home.resolve())
 
     def _make_layer(self, source: str, folder: Path, *, own: bool = False, within: Path | None = None) -> Layer:
-        """Return a layer. See the fields of `Layer` for `own` and `within`."""
+        """Return the layer of a file, or of settings that are in no file."""
         return Layer(source, folder, self.environment, self.read_log, own, within)
 
     def _load_file(
@@ -422,7 +436,12 @@ class _ConfigReader:
         return _modernize(layer.fill(settings, netrc_file if isinstance(netrc_file, str) else None))
 
     def _add_filled(self, filled: Json, layer: Layer) -> None:
-        """Add settings whose placeholders are filled in. Providers and hooks get the folder of their file."""
+        """Add settings whose placeholders are filled in.
+
+        First, what only their file shows is written into them: the folders of providers and hooks, and whether a
+        project has set the address of a provider (`foreignAddress`: then no key of the environment is sent there). What
+        the file may not say is removed: a looser `review` that is not the user's own, and rules outside of a project.
+        """
         providers: Any = filled.get("providers")
         for provider in cast("Json", providers).values() if isinstance(providers, dict) else ():
             if isinstance(provider, dict):
@@ -430,7 +449,7 @@ class _ConfigReader:
                 cast("Json", provider).pop("foreignAddress", None)
                 if "url" in provider or "completionUrlRelativePath" in provider:
                     cast("Json", provider)["foreignAddress"] = layer.within is not None
-        if is_milder_review(filled, self.data) and not layer.is_own:
+        if loosens_review(filled, self.data) and not layer.is_own:
             filled.pop("review")
             self.read_log.warnings.append(REVIEW_IGNORED.format(source=layer.label))
         if isinstance(filled.get("rules"), list):
@@ -460,7 +479,8 @@ class _ConfigReader:
         derived: Json = {"sources": self.sources, "watched": self.read_log.watched, "warnings": self.read_log.warnings}
         derived |= {"heldBack": self.held_back, "policy": AppliedPolicy()}
         try:
-            # Not by the names of fields, such as `tool_call`: the policy is applied to the keys, such as `toolCall`.
+            # Only the keys of files count, such as `toolCall`. The policy is applied to these keys. A setting with the
+            # name of a field, such as `tool_call`, would be read without it.
             return Config.model_validate({**self.data, **derived, "variables": self.variables}, by_name=False)
         except ValidationError as error:
             # Not `from error`: pydantic's message quotes the values, and a value may be a key.

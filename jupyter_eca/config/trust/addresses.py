@@ -32,14 +32,14 @@ _TARGETS: Final = {
 }
 
 
-def drop_secrets(below: Json, settings: Json, where: str) -> tuple[Json, list[str]]:
+def drop_secrets(earlier: Json, settings: Json, where: str) -> tuple[Json, list[str]]:
     """Return the settings of the earlier layers without the secrets that must not be sent to the new layer's addresses.
 
-    A layer is the settings of one file. `below` are the earlier layers, merged, and `settings` is the new layer, whose
+    A layer is the settings of one file. `earlier` are the earlier layers, merged, and `settings` is the new layer. Its
     name is `where`. Also returns a warning for each entry that has lost its secrets and has no other in the new layer.
     """
     warnings: list[str] = []
-    result = dict(below)
+    result = dict(earlier)
     for section, target in _TARGETS.items():
         for name, entry in _as_object(settings.get(section)).items():
             known = _as_object(_as_object(result.get(section)).get(name))

@@ -31,10 +31,10 @@ REVIEW_IGNORED: Final = (
 )
 
 
-def is_milder_review(settings: Json, below: Json) -> bool:
-    """Return whether a layer lets more changes be made without approval than the layers below it. A project or a client
-    must not do this, even if the folder of the project is trusted."""
-    review, current = settings.get("review"), below.get("review", ReviewTime.BEFORE)
+def loosens_review(settings: Json, earlier: Json) -> bool:
+    """Return whether the key `review` of a layer lets more changes be made without approval than the earlier layers. A
+    project or a client must not do this, even if the folder of the project is trusted."""
+    review, current = settings.get("review"), earlier.get("review", ReviewTime.BEFORE)
     return review in _REVIEWS and _REVIEWS.index(review) > (_REVIEWS.index(current) if current in _REVIEWS else 0)
 
 

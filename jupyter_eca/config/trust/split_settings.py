@@ -1,4 +1,5 @@
-"""Splits a project's settings: some apply at once, and the others wait until the user trusts the folder. Pure.
+"""Splits a project's settings: some apply at once, and the others wait until the user trusts the folder. The neighbours
+call the others "held". Pure.
 
 It must not ask the user or describe the settings: its neighbour `held_settings` describes those that wait.
 

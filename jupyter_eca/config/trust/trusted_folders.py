@@ -42,18 +42,24 @@ class TrustedFolders:
         self.file = file
         """The file that stores the trusted contents."""
         self.trusts_all = False
-        """Whether all folders are trusted. As in ECA, this is so for an editor that cannot ask its user."""
+        """Whether the settings of all folders are used. As in ECA, this is so for an editor that cannot ask its user.
+        `has` does not look at this: `layers` does, because it adds a warning about the settings that are used so."""
         self._started_with = {_resolve(folder) for folder in started_with}
         """The folders with which the program was started."""
         self._first_digests: dict[str, str] = {}
-        """For each place in these folders, the digest of its settings when they were first read."""
+        """The digests of the settings when they were first read, by their place: the path of a folder or of a file in
+        it."""
         self._lock = Lock()
 
     def has(self, folder: Path, place: Path, digest: str) -> bool:
-        """Return whether the user trusts a content of a place in a folder. In a folder that the program was started
-        with, the first content of each place is trusted: the first call for a place stores its content as the first.
+        """Return whether the user trusts the present settings of a place.
 
-        `place` is the folder itself or a file in it. `digest` is the digest of its settings; "" if it has none.
+        `place` is the folder itself, or a file in it. `digest` is the digest of those of its settings that need trust;
+        "" if it has none.
+
+        In a folder that the program was started with, the settings of each place are trusted as they were at the start.
+        The first call for a place stores its digest for this. So this must be called at the start for every place, even
+        if none of its settings need trust.
         """
         name = _resolve(folder)
         if name in self._started_with:
@@ -78,13 +84,13 @@ class TrustedFolders:
         """
         with self._lock:
             name = _resolve(Path(folder))
-            was_started = name in self._started_with
+            was_trusted_at_start = name in self._started_with
             self._started_with.discard(name)
             entries = self._read_entries()
             known = entries.pop(name, [])
             if known:
                 self._write(entries)
-            return bool(known) or was_started
+            return bool(known) or was_trusted_at_start
 
     def list_stored(self) -> dict[str, list[str]]:
         """Return the digests of the trusted contents that the file stores, by folder."""
