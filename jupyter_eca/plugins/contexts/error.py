@@ -15,10 +15,10 @@ from jupyter_eca.protocol.context import ErrorContext
 from jupyter_eca.workspace.files.name_search import rate_fit
 from jupyter_eca.workspace.reading.cell_text import render_cells, render_outputs
 from jupyter_eca.workspace.reading.error_text import (
-    find_counts,
+    find_execution_counts,
+    find_last_error,
     find_last_failed,
     find_passed_cells,
-    list_errors,
     shorten_errors,
 )
 from jupyter_eca.workspace.reading.text import truncate
@@ -51,7 +51,7 @@ class ErrorPlug:
         if last is None:
             raise ToolError(f"No cell of {document.path} ended with an error.")
         number, _ = open_notebook.find_cell(document, last.id)
-        traceback = render_outputs(shorten_errors(list_errors(last)), MAX_TRACEBACK_CHARACTERS)
+        traceback = render_outputs(shorten_errors(filter(None, [find_last_error(last)])), MAX_TRACEBACK_CHARACTERS)
         text = truncate(f"{traceback}\n\n{_render_passed_cells(document, last, traceback)}")
         if last.source in text:
             surroundings.known.learn_cells(document.path, (last,))
@@ -67,7 +67,7 @@ def _read_kernel_error(kernel: Executed) -> Material:
         raise ToolError("Nothing that ran in this kernel ended with an error.")
     errors = shorten_errors([{"output_type": "error", "traceback": lines}])
     traceback = render_outputs(errors, MAX_TRACEBACK_CHARACTERS)
-    counts = sorted(find_counts(traceback))
+    counts = sorted(find_execution_counts(traceback))
     cells = [f"[execution {count}]\n{source}" for count in counts if (source := kernel.source(count))]
     passed = "\n\n".join(["", "The cells it passed through, as they were run:", *cells]) if cells else ""
     return Material("error", truncate(traceback + passed))

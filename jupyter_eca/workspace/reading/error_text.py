@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument
 
-# How IPython names a cell in a traceback by its execution count: since 8.5, since 8.0, and before.
+# How IPython names a cell in a traceback by its execution count: `Cell In[3]` since 8.5, `Input In [3]` since 8.0, and
+# `<ipython-input-3-` before.
 _CELL_NAME: Final = re.compile(r"(?:Cell In|Input In) ?\[(\d+)\]|<ipython-input-(\d+)-")
 
-# The first line of a frame: of a cell, and of a file as Python writes it, as IPython does since 8.0, and before.
+# The first line of a frame. For a cell, it begins with the name of the cell, see above. For a file, it begins with
+# `File` in Python and in IPython since 8.0. In an older IPython it is a path and a function: `~/a.py in load(path)`.
 _FRAME: Final = re.compile(r"\s*(?:(?:Cell In|Input In) ?\[|<ipython-input-|File )|(?:~|/|[A-Za-z]:\\)\S* in ")
 
-# What marks a file as one of a library or of Python itself: the folder, which is left out of the path, or the kind.
+# What marks a file as one of a library or of Python itself. It is either its folder, which is left out of the path when
+# the frame is shown, or its kind: a module that is frozen into Python, or one in Cython.
 _LIBRARY_FOLDER: Final = re.compile(r"[^\s\"]*[\\/](?:(?:site|dist)-packages|lib[\\/]python3[\d.]*|Lib)[\\/]")
 _LIBRARY_FILE: Final = re.compile(r"<frozen |\.px[id][:\"]|\.pyx[:\"]")
 
@@ -40,26 +43,26 @@ _LIBRARY_FRAMES: Final = 2
 _MAX_SEEN: Final = 100_000
 
 
-def list_errors(cell: NotebookCell) -> list[dict[str, Any]]:
-    """Return the last error in the outputs of a cell as a list; an empty list when there is none."""
-    return [output for output in cell.outputs if output.get("output_type") == "error"][-1:]
+def find_last_error(cell: NotebookCell) -> dict[str, Any] | None:
+    """Return the last output of a cell that is an error; None when there is none."""
+    return next((output for output in reversed(cell.outputs) if output.get("output_type") == "error"), None)
 
 
 def find_last_failed(document: NotebookDocument) -> NotebookCell | None:
     """Return the cell that failed last."""
-    failed = [cell for cell in document.cells if list_errors(cell)]
+    failed = [cell for cell in document.cells if find_last_error(cell)]
     return max(failed, key=lambda cell: cell.execution_count or 0, default=None)
 
 
 def summarize_error(cell: NotebookCell) -> str:
     """Return the last error of a cell in one line: "KeyError: 'x'"; empty when there is none."""
-    for output in list_errors(cell):
-        lines = as_plain_text(f"{output.get('ename')}: {output.get('evalue')}").strip().splitlines()
-        return lines[0][:300] if lines else "error"
-    return ""
+    if (error := find_last_error(cell)) is None:
+        return ""
+    lines = as_plain_text(f"{error.get('ename')}: {error.get('evalue')}").strip().splitlines()
+    return lines[0][:300] if lines else "error"
 
 
-def find_counts(traceback: str) -> set[int]:
+def find_execution_counts(traceback: str) -> set[int]:
     """Return the execution counts of the cells that a traceback names."""
     return {int(new or old) for new, old in _CELL_NAME.findall(traceback)}
 
@@ -69,7 +72,7 @@ def find_passed_cells(
 ) -> tuple[list[NotebookCell], list[int]]:
     """Return the other cells that an error passed through on its way to the cell that failed, and the execution counts
     that no cell has any more."""
-    counts = find_counts(traceback) - {failed.execution_count}
+    counts = find_execution_counts(traceback) - {failed.execution_count}
     by_count = {cell.execution_count: cell for cell in document.cells}
     ids = {by_count[count].id for count in counts if count in by_count}
     return [cell for cell in document.cells if cell.id in ids], sorted(counts - by_count.keys())
@@ -86,7 +89,7 @@ def shorten_traceback(lines: Any) -> str:
         text = f"{text[: _MAX_SEEN // 2]}\n[...]\n{text[-_MAX_SEEN // 2 :]}"
     shortened: list[str] = []
     plain = [line for line in as_plain_text(text).split("\n") if not _RULER.match(line)]
-    for is_library, group in groupby(_split_frames(plain), key=_is_library):
+    for is_library, group in groupby(_split_frames(plain), key=_is_library_frame):
         frames = list(group)
         if not is_library:
             shortened += [line for frame in frames for line in frame]
@@ -128,6 +131,7 @@ def _split_frames(lines: list[str]) -> Iterator[list[str]]:
         yield frame
 
 
-def _is_library(frame: list[str]) -> bool:
+def _is_library_frame(frame: list[str]) -> bool:
+    """Return whether lines are a frame of a library or of Python itself."""
     where = frame[0]
     return _FRAME.match(where) is not None and bool(_LIBRARY_FOLDER.search(where) or _LIBRARY_FILE.search(where))

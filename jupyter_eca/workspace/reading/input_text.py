@@ -17,7 +17,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.model.texts import format_context
-from jupyter_eca.workspace.reading.error_text import find_counts, shorten_traceback
+from jupyter_eca.workspace.reading.error_text import find_execution_counts, shorten_traceback
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import History
@@ -54,7 +54,7 @@ def describe_inputs(kernel: Executed, history: History, *, without_error: bool =
     for entry in news:
         lines += _describe_input(entry)
     traceback = shorten_traceback(kernel.last_error() or "")
-    if not without_error and find_counts(traceback) & {entry.count for entry in news}:
+    if not without_error and find_execution_counts(traceback) & {entry.count for entry in news}:
         lines += ["The last traceback:", traceback[-_MAX_TRACEBACK:]]
     return LABEL, "\n".join(lines)
 

@@ -36,9 +36,9 @@ from jupyter_eca.workspace.notebooks.prompt_cells import choose_default_kind, is
 from jupyter_eca.workspace.reading.cell_text import describe_kind_and_state, render_outputs
 from jupyter_eca.workspace.reading.definitions import find_definitions
 from jupyter_eca.workspace.reading.error_text import (
+    find_last_error,
     find_last_failed,
     find_passed_cells,
-    list_errors,
     shorten_errors,
     shorten_traceback,
     summarize_error,
@@ -289,20 +289,19 @@ def _render_subject(
     if output := _render_output(cell, without_error=without_error):
         shown.append(f"--- output of cell {_number(document, cell)} ---\n{output}")
     passed_ids: set[str] = set()
-    for error in list_errors(cell):
+    if error := find_last_error(cell):
         passed, gone = find_passed_cells(document, cell, shorten_traceback(error.get("traceback")))
         passed_ids |= {other.id for other in passed[:_MAX_PASSED]}
-        if without_error:
-            continue  # the other context has these cells, too
-        for other in passed[:_MAX_PASSED]:
-            source = _window(other, 1, MAX_LINES, _MAX_PASSED_SOURCE)
-            shown.append(f"{_render_heading(document, other, '; the error passed through it')}\n{source}")
-            if source == other.source:
-                whole.append(other)
-        if left_out := [_name_cell(document, other) for other in passed[_MAX_PASSED:]]:
-            shown.append(f"[the error passed through {', '.join(left_out)}, too]")
-        if gone:
-            shown.append(f"[it passed through execution {', '.join(map(str, gone))}, which no cell has any more]")
+        if not without_error:  # otherwise the other context has these cells, too
+            for other in passed[:_MAX_PASSED]:
+                source = _window(other, 1, MAX_LINES, _MAX_PASSED_SOURCE)
+                shown.append(f"{_render_heading(document, other, '; the error passed through it')}\n{source}")
+                if source == other.source:
+                    whole.append(other)
+            if left_out := [_name_cell(document, other) for other in passed[_MAX_PASSED:]]:
+                shown.append(f"[the error passed through {', '.join(left_out)}, too]")
+            if gone:
+                shown.append(f"[it passed through execution {', '.join(map(str, gone))}, which no cell has any more]")
     if cell in whole:  # of a longer cell the model has to read more anyway
         texts, defining = _render_definitions(document, cell, passed_ids)
         return "\n".join((*shown, *texts)), (*whole, *defining)
@@ -331,7 +330,7 @@ def _render_definitions(
 
 
 def _render_heading(document: NotebookDocument, cell: NotebookCell, remark: str = "") -> str:
-    failed = ", failed" if list_errors(cell) and cell.state not in {CellState.QUEUED, CellState.RUNNING} else ""
+    failed = ", failed" if find_last_error(cell) and cell.state not in {CellState.QUEUED, CellState.RUNNING} else ""
     state = f"{describe_kind_and_state(cell, document)}{failed}{remark}"
     return f"{_BODY}{_number(document, cell)} [{cell.id}]: {state} ---"
 
@@ -347,7 +346,7 @@ def _render_output(cell: NotebookCell, *, without_error: bool) -> str:
         # The output is cut at the end of a line, unless the line is very long.
         kept = kept.partition("\n")[2] if "\n" in kept[: MAX_OUTPUT // 2] else kept
         text = f"[its end; all of it: notebook_read {cell.id}]\n{kept}"
-    if without_error and list_errors(cell):
+    if without_error and find_last_error(cell):
         text = f"{text}\n[its error is below]".strip("\n")
     return text
 
