@@ -241,7 +241,7 @@ async def _connect_to_notebook(shell: Any, *, approves: bool) -> EcaClient:
     session = get_session(shell)
     client = await session.connect(unattended=not approves and find_front_end(shell) is FrontEndKind.UNATTENDED)
     session.show_engine_notice()
-    await client.setup.known.wait()
+    await client.setup.received.wait()
     return client
 
 

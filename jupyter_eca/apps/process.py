@@ -24,7 +24,7 @@ from jupyter_eca.errors import ConfigError
 from jupyter_eca.fronts.client_access import FULL_ACCESS
 from jupyter_eca.fronts.eca import trust
 from jupyter_eca.fronts.eca.session import EcaSession, load_handlers
-from jupyter_eca.fronts.mcp.agent_endpoint import serve_agents
+from jupyter_eca.fronts.mcp.agent_endpoint import open_agent_endpoint
 from jupyter_eca.host.doctor import report
 from jupyter_eca.host.host import Host
 from jupyter_eca.mcp_client.loopback_browser import Loopback
@@ -54,7 +54,8 @@ PARENT_CHECK_INTERVAL = 2.0
 # The text of an empty chat, unless the configuration has another. The default text is about notebooks.
 _WELCOME = "Ask about this project, its code or its data."
 
-# Completes a sentence for the user: until when a key is remembered that is only in the memory of this process.
+# After a sign-in, the user is told until when the key is remembered, if it is only in the memory of this process. This
+# text completes that sentence for a command that asks one question. For a server, the sentence has its own text.
 _UNTIL_COMMAND_ENDS = "this command ends, and the next one does not know it"
 
 
@@ -98,7 +99,7 @@ async def run_host(
             host_task = tasks.create_task(host.run())
             await host.ready.wait()
             try:
-                async with serve_agents(host, tasks):
+                async with open_agent_endpoint(host, tasks):
                     yield host
             finally:
                 host.close()
@@ -121,13 +122,15 @@ class ProcessDoor:
     access = FULL_ACCESS
     may_trust_folders = True
 
-    def __init__(self, folder: Path, config_file: Path | None, until: str = "", *, trust_folder: bool = False) -> None:
-        """`folder` is used if the client names no folders. `until` completes the sentence that tells the user how long
-        a key is remembered. It is empty for a server. `trust_folder`: the user trusts the folders as they are now."""
+    def __init__(
+        self, folder: Path, config_file: Path | None, *, is_one_shot: bool = False, trust_folder: bool = False
+    ) -> None:
+        """`folder` is used if the client names no folders. `is_one_shot`: one of our own commands runs the process, and
+        it ends after a question or two. `trust_folder`: the user trusts the folders as they are now."""
         self._folder = folder
         self._config_file = config_file
         self._trust_folder = trust_folder
-        self._until = until
+        self._is_one_shot = is_one_shot
         # The `initialize` requests that wait for a host, and the futures of their hosts.
         self._requests: asyncio.Queue[tuple[InitializeParams, asyncio.Future[Host]]] = asyncio.Queue()
 
@@ -145,11 +148,12 @@ class ProcessDoor:
                 trusted = open_trusted_folders(find_database(), folders if self._trust_folder else ())
                 # An editor that cannot ask the user gets ECA's own behaviour, which trusts all folders. Our own
                 # programs can tell the user about `--trust-folder`.
-                trusted.trusts_all = not self._until and not _can_ask_for_trust(params)
+                trusted.trusts_all = not self._is_one_shot and not _can_ask_for_trust(params)
                 options = {"welcomeMessage": _WELCOME, **(params.initialization_options or {})}
                 async with run_host(folders, self._config_file, options, trusted) as host:
-                    host.logins.until = self._until or host.logins.until
-                    host.setups.is_one_shot = bool(self._until)
+                    if self._is_one_shot:
+                        host.logins.until = _UNTIL_COMMAND_ENDS
+                        host.setups.is_one_shot = True
                     answer.set_result(host)
                     await _wait_for_exit(params.process_id)
                     return
@@ -180,32 +184,32 @@ def _can_ask_for_trust(params: InitializeParams) -> bool:
     return capabilities.trust or capabilities.chat_capabilities.ask_question
 
 
-async def _wait_for_exit(process: int | None) -> None:
+async def _wait_for_exit(process_id: int | None) -> None:
     """Wait until the process of the editor has ended (ECA protocol, `processId`). Without an id, wait forever: the end
     of stdin then ends the session."""
-    if process is None or process < 1:
+    if process_id is None or process_id < 1:
         await asyncio.Event().wait()
         return
-    while await asyncio.to_thread(_is_alive, process):  # noqa: ASYNC110  # there is no event for the end of another process
+    while await asyncio.to_thread(_is_alive, process_id):  # noqa: ASYNC110  # there is no event for the end of another process
         await asyncio.sleep(PARENT_CHECK_INTERVAL)
 
 
-def _is_alive(process: int) -> bool:
+def _is_alive(process_id: int) -> bool:
     """Return whether a process with this id exists."""
     import psutil  # imported in this thread, because the import takes 30 ms and would delay the reply to `initialize`
 
     try:
-        return psutil.pid_exists(process)
+        return psutil.pid_exists(process_id)
     except OverflowError:
         return False  # the number is too large for an id
 
 
 @asynccontextmanager
 async def _run_door(
-    folder: Path, config_file: Path | None, until: str = "", *, trust_folder: bool = False
+    folder: Path, config_file: Path | None, *, is_one_shot: bool = False, trust_folder: bool = False
 ) -> AsyncGenerator[tuple[ProcessDoor, asyncio.Task[None]]]:
     """Run a door, and yield it with the task that runs its host."""
-    door = ProcessDoor(folder, config_file, until, trust_folder=trust_folder)
+    door = ProcessDoor(folder, config_file, is_one_shot=is_one_shot, trust_folder=trust_folder)
     host_task = asyncio.create_task(door.run())
     try:
         yield door, host_task
@@ -257,7 +261,7 @@ async def connect(
     client_link, server_link = make_link_pair()
     with _unwrap_single_error():
         async with (
-            _run_door(folder, config_file, _UNTIL_COMMAND_ENDS, trust_folder=trust_folder) as (door, _),
+            _run_door(folder, config_file, is_one_shot=True, trust_folder=trust_folder) as (door, _),
             asyncio.TaskGroup() as tasks,
         ):
             tasks.create_task(EcaSession(server_link, door).run())
@@ -265,7 +269,7 @@ async def connect(
             tasks.create_task(client.run())
             try:
                 await client.initialize(unattended=unattended, folders=(folder.as_uri(),))
-                await client.setup.known.wait()
+                await client.setup.received.wait()
                 yield client
             finally:
                 await client.close()
@@ -295,7 +299,7 @@ async def ask(
         TerminalScreen(),
         CellTranscript(CellQuestion(question).command),
     )
-    decided: set[str] = set()
+    decided_calls: set[str] = set()
 
     async def answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         return ask_question(question)
@@ -309,8 +313,8 @@ async def ask(
             transcript.add(received)
             screen.draw(transcript)
             for call in transcript.undecided_calls:
-                if call.key not in decided:
-                    decided.add(call.key)
+                if call.key not in decided_calls:  # the reply to the decision may be still on its way
+                    decided_calls.add(call.key)
                     await client.decide(call.chat or chat, call.id, ask_decision(call))
     screen.finish(transcript)
     return 0 if transcript.outcome is Outcome.COMPLETED else 1

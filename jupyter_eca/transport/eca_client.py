@@ -90,7 +90,7 @@ class ServerSetup:
     """The settings of folders that do nothing until the user trusts the folder."""
     warnings: list[str] = field(default_factory=list[str])
     """Warnings and errors that concern no chat, such as a configuration that cannot be read, in their order."""
-    known: asyncio.Event = field(default_factory=asyncio.Event)
+    received: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the first `config/updated` has arrived."""
 
 
@@ -338,7 +338,7 @@ class EcaClient:
         setup.agents = setup.agents if config.agents is None else config.agents
         setup.outside_agents = setup.outside_agents if config.outside_agents is None else config.outside_agents
         setup.variants = setup.variants if config.variants is None else config.variants
-        setup.known.set()
+        setup.received.set()
 
     async def _answer_request(self, method: str, params: Any) -> Any:
         """Answer a request of the server, with the kernel, the lent functions or the user's answer."""

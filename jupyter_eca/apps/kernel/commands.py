@@ -41,7 +41,7 @@ async def _get_ready_client(session: CellSession) -> EcaClient:
     """Return the client as soon as it knows the models. This takes a moment, because the engine first looks for local
     servers."""
     client = await session.get_client()
-    await wait_with_heartbeat(asyncio.ensure_future(client.setup.known.wait()))
+    await wait_with_heartbeat(asyncio.ensure_future(client.setup.received.wait()))
     return client
 
 

@@ -3,7 +3,7 @@ the tools for notebooks and kernels, for one chat, until the session ends. An ag
 
 An agent that can connect to a URL uses `AgentEndpoint` as an ASGI application, which a Jupyter server serves
 (`apps/server`). All other agents, and all agents outside of Jupyter, use a Unix socket (`agent_socket.py`).
-`AgentEndpoint` implements `host.outside.outside_agents.Endpoint`.
+`AgentEndpoint` implements `host.outside.outside_agents.ToolEndpoint`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def serve_agents(host: Host, tasks: asyncio.TaskGroup) -> AsyncGenerator[AgentEndpoint]:
+async def open_agent_endpoint(host: Host, tasks: asyncio.TaskGroup) -> AsyncGenerator[AgentEndpoint]:
     """Give the outside agents of a host access to its tools where there is no Jupyter server, while this context lasts.
     The connections of the agents run as tasks of `tasks`."""
     endpoint = AgentEndpoint(host, lambda: "", tasks.create_task)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.fronts.mcp.agent_endpoint import serve_agents
+from jupyter_eca.fronts.mcp.agent_endpoint import open_agent_endpoint
 from jupyter_eca.protocol.content import FileChangeDetails, ShellCommandDetails
 from tests.host.outside.test_calls import RAN, runs, yes
 from tests.support.host_and_client import answer, desk, said, tool_states
@@ -42,7 +42,7 @@ async def tell(folder: Path, agent: RealAgent) -> None:
     reading: dict[str, Any] = {"approval": {"allow": {"notebook_read": {}}}}
     async with (
         desk(folder, [], Nobody(), acpAgents={name: agent.settings}, toolCall=reading) as table,
-        serve_agents(table.host, table.tasks),
+        open_agent_endpoint(table.host, table.tasks),
     ):
         await page.join(table)
         client = await table.client()

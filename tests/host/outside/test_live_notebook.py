@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from jupyter_eca.fronts.mcp import agent_pipe
-from jupyter_eca.fronts.mcp.agent_endpoint import serve_agents
+from jupyter_eca.fronts.mcp.agent_endpoint import open_agent_endpoint
 from jupyter_eca.fronts.mcp.agent_pipe import SOCKET_VARIABLE, TOKEN_VARIABLE
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.jobs import process_folder
@@ -55,7 +55,7 @@ async def beside(folder: Path, *quirks: str, **more: Any) -> AsyncGenerator[Besi
     page = Page({PATH: [code("c1", "x = 1")]})
     async with (
         desk(folder, [], Nobody(), acpAgents=fake(folder, *quirks), **more) as table,
-        serve_agents(table.host, table.tasks),
+        open_agent_endpoint(table.host, table.tasks),
     ):
         await page.join(table)
         talk = Beside(table, await table.client(), folder.parent / f"{folder.name}-frames.jsonl")
