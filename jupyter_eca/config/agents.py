@@ -113,8 +113,9 @@ class Agent(Model):
         """Return whether a tool is among those that the agent does not have."""
         return any(_selects(name, tool) for name in self.disabled_tools)
 
-    def limit_parts(self, tool: ToolSpec) -> ToolSpec:
-        """Return a tool that does several things with those of its parts that are not switched off."""
+    def drop_disabled_parts(self, tool: ToolSpec) -> ToolSpec:
+        """Return a tool without those of its parts that are switched off. A part is one of the things that a tool can
+        do in one call, see `ToolSpec.parts`."""
         parts = {kind: part for kind, part in tool.parts.items() if not self.has_disabled(part)}
         return tool if len(parts) == len(tool.parts) else replace(tool, parts=parts)
 

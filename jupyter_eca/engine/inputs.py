@@ -122,8 +122,8 @@ class CallRequested:
     """The files that the call names, as they were found on the disk."""
     hook_contents: tuple[Content, ...] = ()
     """What hooks show to the user about the call."""
-    unreviewed_path: str = ""
-    """See `ModelFinished.unreviewed_path`."""
+    unseen_path: str = ""
+    """See `ModelFinished.unseen_path`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +288,7 @@ class ModelFinished:
     """The files that each call names, as they were found on the disk."""
     reviews: Mapping[str, ReviewTime] = field(default_factory=dict[str, "ReviewTime"])
     """When the user reviews what each call changes. A call that is not in it is reviewed before it runs."""
-    unreviewed_path: str = ""
+    unseen_path: str = ""
     """A path that was changed without approval, in any chat, and that nobody has reviewed; empty when there is none."""
 
 
@@ -333,8 +333,8 @@ class CallReady:
     """The files that the call names, as they were found on the disk."""
     failure: str = ""
     """Why the call cannot succeed; "" if it can. Such a call needs no approval."""
-    unreviewed_path: str = ""
-    """See `ModelFinished.unreviewed_path`."""
+    unseen_path: str = ""
+    """See `ModelFinished.unseen_path`."""
 
 
 class RefusalReason(StrEnum):

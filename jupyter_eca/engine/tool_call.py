@@ -146,7 +146,7 @@ class ToolCall:
     """The rule or the approval that decided whether the call may run."""
     review: ReviewTime = ReviewTime.BEFORE
     """When the user reviews what the call changes."""
-    unreviewed_path: str = ""
+    unseen_path: str = ""
     """A path that was changed without approval and that nobody has reviewed yet; "" for none. See `ModelFinished`."""
     approved: bool = False
     """Whether the user has approved exactly this call. False if it runs because of a rule, or because of the approval

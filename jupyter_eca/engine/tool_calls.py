@@ -107,7 +107,7 @@ def _reach_verdict(
     targets: CallTargets | None,
     loads: str = "",
     review: ReviewTime = ReviewTime.BEFORE,
-    unreviewed_path: str = "",
+    unseen_path: str = "",
     *,
     is_sandboxed: bool = False,
     ignores_approvals: bool = False,
@@ -128,7 +128,7 @@ def _reach_verdict(
         targets=targets,
         loads=loads,
         review=review,
-        unreviewed_path=unreviewed_path,
+        unseen_path=unseen_path,
         is_sandboxed=is_sandboxed,
     )
 
@@ -136,7 +136,7 @@ def _reach_verdict(
 def _reach_final_verdict(state: ChatState, call: ToolCall, tool: ToolSpec) -> Verdict:
     """Return the verdict on a call with its final arguments, by the current rules, approvals and hooks."""
     # A call that only reads cannot run edited code, so it may run before edits are reviewed.
-    unreviewed_path = "" if call.only_reads else _find_unreviewed_path(state, call)
+    unseen_path = "" if call.only_reads else _find_unseen_path(state, call)
     verdict = _reach_verdict(
         state,
         tool,
@@ -145,14 +145,14 @@ def _reach_final_verdict(state: ChatState, call: ToolCall, tool: ToolSpec) -> Ve
         call.targets,
         call.loads,
         call.review,
-        unreviewed_path,
+        unseen_path,
         is_sandboxed=call.is_sandboxed,
         ignores_approvals=call.leaves_sandbox,
     )
     return call.adjustment.apply_to(verdict)
 
 
-def _find_unreviewed_path(state: ChatState, call: ToolCall) -> str:
+def _find_unseen_path(state: ChatState, call: ToolCall) -> str:
     """Return a path that was changed without approval and is not reviewed yet; "" for none. It may also be one that an
     earlier call of the same reply will change before this call runs. Such an earlier call has the cause `review`, which
     means that only the setting `review` lets it run without approval."""
@@ -162,7 +162,7 @@ def _find_unreviewed_path(state: ChatState, call: ToolCall) -> str:
         for other in earlier
         if other.cause and other.cause.kind == "review" and isinstance(other.details, FileChangeDetails)
     )
-    return next(changed, call.unreviewed_path)
+    return next(changed, call.unseen_path)
 
 
 def _is_usable_id(state: ChatState, id: str) -> bool:
@@ -196,7 +196,7 @@ def attach_details(builder: StepBuilder, finished: ModelFinished) -> None:
             adjustment=finished.adjustments.get(call.id, NO_ADJUSTMENT),
             targets=finished.targets.get(call.id),
             review=finished.reviews.get(call.id, ReviewTime.BEFORE),
-            unreviewed_path=finished.unreviewed_path,
+            unseen_path=finished.unseen_path,
         )
         for call in builder.state.calls
     )

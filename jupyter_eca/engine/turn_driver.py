@@ -152,7 +152,7 @@ class TurnDriver:
         call = ToolCall(requested.call, requested.tool.name, requested.tool, arguments_text=requested.arguments_text)
         adjustment = requested.adjustment or NO_ADJUSTMENT
         call = replace(call, details=requested.details, adjustment=adjustment, targets=requested.targets)
-        call = replace(call, unreviewed_path=requested.unreviewed_path)
+        call = replace(call, unseen_path=requested.unseen_path)
         begun = self.state.begin_turn(requested.turn, requested.setup)
         self.builder.state = replace(begun, calls=(call,), indexes=(), call_ids=begun.call_ids | {call.id})
         self._show_prompt(requested.message, requested.content_id)

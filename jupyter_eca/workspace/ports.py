@@ -581,7 +581,7 @@ class PathRules(Protocol):
         """
         ...
 
-    async def check(self, kind: str, path: str) -> None:
+    async def check_fetched(self, kind: str, path: str) -> None:
         """Check whether a file may be changed (`modify`) or read (`read`) now.
 
         Raises: ToolError when the model must fetch rules first.

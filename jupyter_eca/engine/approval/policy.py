@@ -277,7 +277,7 @@ def decide(
     targets: CallTargets | None = None,
     loads: str = "",
     review: ReviewTime = ReviewTime.BEFORE,
-    unreviewed_path: str = "",
+    unseen_path: str = "",
     is_sandboxed: bool = False,
 ) -> Verdict:
     """Decide whether a call runs, needs approval or is denied. The cause of the verdict is the first rule that selects
@@ -286,9 +286,9 @@ def decide(
     `approved_scopes` are the scopes that the user approved for the session. `trust` is whether the user switched trust
     on for the chat. `targets` are the files that the call names; without them, the paths are used as they are written.
     `loads` is what a page would load as soon as it shows what the call changes; "" for nothing. `review` is when the
-    user reviews the changes of the call, see `choose_review_time`. `unreviewed_path` is the path of an edit that ran
-    without approval and is not reviewed yet; "" for none. `is_sandboxed` is whether the command of the call runs in a
-    sandbox that the user trusts.
+    user reviews the changes of the call, see `choose_review_time`. `unseen_path` is the path of an edit that ran
+    without approval and that the user has not seen yet; "" for none. `is_sandboxed` is whether the command of the call
+    runs in a sandbox that the user trusts.
     """
     call = ReviewedCall(tool, arguments, targets or find_targets(tool, arguments))
     verdict = _apply_rules(policy, call, approved_scopes)
@@ -302,8 +302,8 @@ def decide(
         return Verdict(Decision.ASK, cause=Cause(kind="loads", loads=loads))
     if rule := _find_inapplicable_rule(policy, call):
         return Verdict(Decision.ASK, cause=Cause(kind="unparsed", rule=rule))
-    if verdict.decision is Decision.ALLOW and unreviewed_path and not trust and may_run_code(tool, call.targets):
-        return Verdict(Decision.ASK, cause=Cause(kind="unseen", path=unreviewed_path))
+    if verdict.decision is Decision.ALLOW and unseen_path and not trust and may_run_code(tool, call.targets):
+        return Verdict(Decision.ASK, cause=Cause(kind="unseen", path=unseen_path))
     if verdict.decision is not Decision.ASK or verdict.cause is None:
         return verdict
     if trust:

@@ -4,7 +4,7 @@ The setting `review` applies only to edits that would need approval just because
 that denies or asks still counts: `policy` applies the rules first. The setting never applies to a call that runs
 something, deletes something, or changes a protected file, which decides what may run.
 
-A change that was made without approval is *unreviewed* until the user keeps or undoes it. As long as there is such a
+A change that was made without approval is *unseen* until the user keeps or undoes it. As long as there is such a
 change, a call that may run the changed code needs approval, whatever was approved or allowed before. Otherwise a model
 could write code into a cell that the user has not seen, and run it with an approval that was given for other code. The
 reason for such a question is `unseen` in `Cause.kind`.

@@ -47,7 +47,7 @@ def decide_call(builder: StepBuilder, ready: CallReady) -> None:
         arguments=ready.arguments,
         details=ready.details,
         targets=ready.targets,
-        unreviewed_path=ready.unreviewed_path,
+        unseen_path=ready.unseen_path,
         adjustment=ready.adjustment or NO_ADJUSTMENT,
     )
     tool_calls.decide_outside_call(builder, call, ready)

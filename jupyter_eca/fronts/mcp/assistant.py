@@ -151,7 +151,9 @@ class Assistant:
                 message = f"{name} calls {tool.spec.name} over MCP"
                 with self._stopping_on_failure(chat):
                     live = await self.host.direct_calls.call(
-                        direct_calls.DirectCall(chat, recorded, arguments, message, known=self._known_versions[name])
+                        direct_calls.DirectCall(
+                            chat, recorded, arguments, message, known_versions=self._known_versions[name]
+                        )
                     )
                     result = TurnResult(live.state.turn)
                     await self._follow(listener, result)

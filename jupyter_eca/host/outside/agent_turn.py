@@ -419,7 +419,7 @@ class AgentTurn:
             details=details or call_view.make_command_details(call),
             targets=targets,
             failure=failure,
-            unreviewed_path=self._chat.unseen_change.path if self._chat.unseen_change else "",
+            unseen_path=self._chat.unseen_change.path if self._chat.unseen_change else "",
         )
         self._feed(ready)
 

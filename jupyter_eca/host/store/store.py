@@ -199,7 +199,7 @@ class Store:
         if self._failure:
             raise NotSaved(self._explain(self._failure))
 
-    async def check(self) -> None:
+    async def check_writable(self) -> None:
         """Check that something can be stored now. Call this before work begins whose result must not be lost.
 
         Raises: NotSaved when nothing can be stored.

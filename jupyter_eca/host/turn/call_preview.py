@@ -32,7 +32,7 @@ async def preview_call(context: ToolContext, tool: Tool, arguments: dict[str, An
         return None
     try:
         async with asyncio.timeout(PREVIEW_SECONDS):
-            await path_rules.check(context, tool, arguments)
+            await path_rules.check_call(context, tool, arguments)
             return await tool.preview(context, arguments)
     except ToolError:
         raise

@@ -1,7 +1,7 @@
 """Starts a turn for a tool call that no model made: a program of the user calls the tool, for example over MCP.
 
-The engine decides the call like any other, so approvals, rules and hooks apply. It must not know the protocols: the
-fronts do. `host.turn.turns` starts all other turns.
+The engine decides the call like any other, so approvals, rules and hooks apply. This module must not know the
+protocols: the fronts do. `host.turn.turns` starts all other turns.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class DirectCall:
     """The text that the chat shows: who calls what."""
     choice: Choice = NO_CHOICE
     """The choice that names the agent, whose rules of approval apply."""
-    known: KnownVersions | None = None
+    known_versions: KnownVersions | None = None
     """The versions of files and cells that the caller knows from all its chats. None: those of this chat."""
 
 
@@ -81,13 +81,15 @@ class DirectCalls:
         chat = await self._chats.load(request.chat)
         if chat.is_busy:
             raise BusyError("This chat is busy with another call.")
-        chat.known_versions = request.known or chat.known_versions
+        # The caller has received the results of its earlier calls, so it knows the versions that they showed. Only of a
+        # version that it knows may it replace the text.
+        chat.known_versions = request.known_versions or chat.known_versions
         chat.known_versions.begin_request()
         id = uuid.uuid4().hex
         notebook = await self._contexts.find_active_notebook(request.chat)
         context = replace(self._contexts.build(request.chat, None, id, notebook), direct=True)
         setup = await self._setups.prepare(request.choice.fill_from(chat.choice), request.chat, None, notebook)
-        spec = self._current.resolved.get_agent(setup.agent).limit_parts(request.tool.spec)
+        spec = self._current.resolved.get_agent(setup.agent).drop_disabled_parts(request.tool.spec)
         call = ToolCall(id, spec.name, spec)
         adjusted, hook_contents = await self._hooks.run_before_direct_call(chat, setup, call, spec, request.arguments)
         arguments = request.arguments if adjusted.arguments is None else adjusted.arguments
@@ -100,7 +102,7 @@ class DirectCalls:
             context.files, self._current.config, spec, arguments, default_notebook, details
         )
         chat.unseen_change = await self._store.do(lambda tables: tables.find_unseen())
-        await self._store.check()
+        await self._store.check_writable()
         if chat.is_busy or self._chats.get_live(request.chat) is not chat:
             raise BusyError("This chat is busy with another call.")
         setup = replace(setup, tools=(spec,))
@@ -124,7 +126,7 @@ class DirectCalls:
                 adjustment=adjusted,
                 targets=targets,
                 hook_contents=hook_contents,
-                unreviewed_path=chat.unseen_change.path if chat.unseen_change else "",
+                unseen_path=chat.unseen_change.path if chat.unseen_change else "",
             ),
         )
         return chat

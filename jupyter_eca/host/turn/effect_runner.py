@@ -372,7 +372,7 @@ class EffectRunner:
         unseen = chat.unseen_change.path if chat.unseen_change else ""
         self._chats.feed(
             chat,
-            inputs.ModelFinished(now(), number, details, adjusted, targets, reviews=reviews, unreviewed_path=unseen),
+            inputs.ModelFinished(now(), number, details, adjusted, targets, reviews=reviews, unseen_path=unseen),
         )
         if next_prompt:
             self._tasks.start(chat, "follow up", self._follow_up(chat, turn, next_prompt))
@@ -617,7 +617,7 @@ class EffectRunner:
                 await self._services.store.settle()
                 await self._check_unseen_changes(chat, effect.call)
                 await self._check_targets(chat, effect)
-                await path_rules.check(context, tool, effect.arguments)
+                await path_rules.check_call(context, tool, effect.arguments)
                 return await tool.run(context, effect.arguments)
             finally:
                 if not tool.only_reads:

@@ -35,7 +35,7 @@ _EMPTY: Final = "(It says nothing for this chat.)"
 _AGAIN: Final = "You have fetched {} already in this chat; it still holds."
 _GLOBS: Final = "In these patterns, `**/` stands for at least one folder, and `**` may stand for no folder."
 
-# The tools that read files, by their names. A tool that changes files says so itself (`Tool.keeps`).
+# The tools that read files, by their names. A tool that changes files says so itself (`Tool.makes_checkpoints`).
 _READERS: Final = frozenset({"read_file", "notebook_read"})
 # The arguments of our tools that are paths.
 _PATHS: Final = ("path", "source", "destination")
@@ -66,11 +66,11 @@ class ChatPathRules:
             return FetchedRule(_AGAIN.format(rule.name), new=False)
         try:
             text = rule.render(self._facts)
-        except ValueError:
+        except ValueError:  # a condition in it is not valid
             text = rule.text
         return FetchedRule(_HEAD.format(rule.name, pattern) + (text or _EMPTY), new=True)
 
-    async def check(self, kind: str, path: str) -> None:
+    async def check_fetched(self, kind: str, path: str) -> None:
         """Check that the model has fetched the rules for a file that it changes or reads. `kind` is `rules.MODIFY` or
         `rules.READ`.
 
@@ -122,14 +122,19 @@ def list_fetched_rules(history: History) -> frozenset[str]:
     return frozenset(part.rule for part in parts if isinstance(part, ToolResultPart) and part.rule)
 
 
-async def check(context: ToolContext, tool: Tool, arguments: dict[str, object]) -> None:
-    """Check whether a call of a native tool may run now. Raises: ToolError when the model must fetch rules first."""
+async def check_call(context: ToolContext, tool: Tool, arguments: dict[str, object]) -> None:
+    """Check whether the model has fetched the rules for the files of a call, and for the notebook that a call without a
+    path is about. Only calls of our own tools that change or read files need rules.
+
+    Raises: ToolError when the model must fetch rules first.
+    """
     if context.rules is None or tool.spec.server != "eca":
         return
     kind = rules.MODIFY if tool.makes_checkpoints else rules.READ if tool.spec.name in _READERS else ""
     if kind:
-        for path in [*_list_paths(arguments), *filter(None, [await find_default_notebook(context, tool, arguments)])]:
-            await context.rules.check(kind, path)
+        notebook = await find_default_notebook(context, tool, arguments)
+        for path in (*_list_paths(arguments), *filter(None, [notebook])):
+            await context.rules.check_fetched(kind, path)
 
 
 def _list_paths(arguments: dict[str, object]) -> Iterator[str]:

@@ -140,7 +140,7 @@ class PromptContexts:
         verdict = decide(policy, tool.spec, arguments, frozenset(), targets=targets)
         if verdict.decision not in enough:
             raise ToolError("a rule of the user's forbids to read it.")
-        await path_rules.check(self._contexts.build(chat.state.id, chat.kernel), tool, arguments)
+        await path_rules.check_call(self._contexts.build(chat.state.id, chat.kernel), tool, arguments)
 
 
 async def _read_new(chat: LiveChat, surroundings: Surroundings, contexts: list[ChatContext]) -> list[Material]:

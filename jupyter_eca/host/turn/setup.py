@@ -286,7 +286,7 @@ class Setups:
             if spec.name == SPAWN
             else spec
             for spec in (
-                owner.limit_parts(self._limit_arguments(replace(tool.spec, only_reads=tool.only_reads), names))
+                owner.drop_disabled_parts(self._limit_arguments(replace(tool.spec, only_reads=tool.only_reads), names))
                 for tool in tools
             )
             if spec.name != SPAWN or others

@@ -109,7 +109,7 @@ class Turns:
         self._check_folder(choice)
         notebook_kernel = await find_open_kernel(services, prompt.chat, notebook)
         setup = await self._setups.prepare(choice, prompt.chat, kernel, notebook, prompt.bounds, pin=not local)
-        await services.store.check()
+        await services.store.check_writable()
         if notebook:
             await services.notebook_ids.add(notebook)
         # During the waits above somebody may have begun a turn or rolled the chat back. Then all this is out of date.

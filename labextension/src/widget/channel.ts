@@ -45,7 +45,7 @@ export interface OpenChannel {
 
 /**
  * Open a channel. `channel` is its id, which the page has chosen. `onSilence` is called when the kernel has not
- * answered for `PATIENCE_MS`, because it is busy or gone. The promise may still resolve after that.
+ * answered for `SILENCE_MS`, because it is busy or gone. The promise may still resolve after that.
  *
  * Throws: LinkError when the kernel is gone, Error when it could not open the channel.
  */

@@ -133,20 +133,18 @@ def test_what_may_run_an_unseen_change_is_asked_about_though_a_rule_or_an_approv
     policy = Policy(allow={tool.name: Rule(), "away": Rule()})
     arguments = {"command": "make test"}
     assert decide(policy, tool, arguments, frozenset()).decision is Decision.ALLOW
-    asked = decide(policy, tool, arguments, frozenset(), unreviewed_path="a.py")
+    asked = decide(policy, tool, arguments, frozenset(), unseen_path="a.py")
     assert (asked.decision, asked.needs_approval_each_time) == (Decision.ASK, True)
     remembered = frozenset(list_scopes(tool, arguments, find_targets(tool, arguments)))
     allowed = Decision.ALLOW if remembered else Decision.ASK
     assert decide(Policy(), tool, arguments, remembered).decision is allowed
-    assert decide(Policy(), tool, arguments, remembered, unreviewed_path="a.py").decision is Decision.ASK
+    assert decide(Policy(), tool, arguments, remembered, unseen_path="a.py").decision is Decision.ASK
     assert decide(
-        Policy(by_default=Decision.ALLOW), tool, arguments, frozenset(), unreviewed_path="a.py"
+        Policy(by_default=Decision.ALLOW), tool, arguments, frozenset(), unseen_path="a.py"
     ).needs_approval_each_time
     # Denials stay denials, and trust is a decision of the user to be asked nothing.
-    assert (
-        decide(Policy(by_default=Decision.DENY), tool, {}, frozenset(), unreviewed_path="a").decision is Decision.DENY
-    )
-    assert decide(policy, tool, arguments, frozenset(), unreviewed_path="a", trust=True).decision is Decision.ALLOW
+    assert decide(Policy(by_default=Decision.DENY), tool, {}, frozenset(), unseen_path="a").decision is Decision.DENY
+    assert decide(policy, tool, arguments, frozenset(), unseen_path="a", trust=True).decision is Decision.ALLOW
 
 
 def test_what_runs_nothing_of_the_workspace_needs_no_question_for_it() -> None:
@@ -157,5 +155,5 @@ def test_what_runs_nothing_of_the_workspace_needs_no_question_for_it() -> None:
 
 
 def test_more_edits_may_follow_an_unseen_change() -> None:
-    assert verdict(Policy(), unreviewed_path="a.py") == "allow review"
-    assert verdict(Policy(allow=EDIT), unreviewed_path="a.py") == "allow rule"
+    assert verdict(Policy(), unseen_path="a.py") == "allow review"
+    assert verdict(Policy(allow=EDIT), unseen_path="a.py") == "allow rule"
