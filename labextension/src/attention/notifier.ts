@@ -62,7 +62,7 @@ export class Notifier {
   }
 
   /** Ask the browser for its permission, if notifications are wanted and it was never asked. */
-  requestIfWanted(): void {
+  requestPermissionIfNeeded(): void {
     if (canNotify() && this.preferences.current().notifications === 'on' && Notification.permission === 'default') {
       void this.enableNotifications();
     }

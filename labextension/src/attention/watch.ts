@@ -40,7 +40,7 @@ export function watchChats(
   session.subscribe(update);
   // If the user turns notifications on in the settings, the browser still has to allow them.
   preferences.subscribe(() => {
-    notifier.requestIfWanted();
+    notifier.requestPermissionIfNeeded();
   });
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden) {

@@ -24,6 +24,7 @@ export function updateBar(cell: CodeCell, buttons: readonly Button[]): void {
   if (buttons.length > 0) {
     const bar = createBar(buttons);
     bar.node.dataset.ecaLabels = labels;
+    // The last widget of a cell is its footer, which stays the last.
     layout.insertWidget(layout.widgets.length - 1, bar);
   }
 }

@@ -19,11 +19,6 @@ export class CompletionLink {
 
   constructor(private readonly settings: ServerConnection.ISettings) {}
 
-  /** Connect before the first request: connecting can take longer than Lab waits for a completion. */
-  warmUp(): void {
-    this.connect().catch(() => undefined);
-  }
-
   /**
    * Return texts that could follow the cursor. When `signal` aborts, the request is cancelled: the result is then empty
    * if the answer was on its way already, and otherwise an error. For a user who may only read the chats, nothing is

@@ -28,8 +28,8 @@ export class InlineCompletions {
   private readonly link: CompletionLink;
   /** The error messages that the user has seen. */
   private readonly reportedErrors = new Set<string>();
-  /** Cancels the last request. */
-  private lastRequest: AbortController | undefined;
+  /** Cancels the last request when its `abort` is called. */
+  private lastController: AbortController | undefined;
 
   constructor(settings: ServerConnection.ISettings) {
     this.link = new CompletionLink(settings);
@@ -37,15 +37,15 @@ export class InlineCompletions {
 
   /** Return completions; an empty list after an error. `ms` is the time in milliseconds that Lab waits for them. */
   async complete(request: CompletionHandler.IRequest, widget: Widget, ms: number): Promise<IInlineCompletionList> {
-    this.lastRequest?.abort();
-    const controller = (this.lastRequest = new AbortController());
+    this.lastController?.abort();
+    const controller = (this.lastController = new AbortController());
     const editor = findEditor(widget);
     const stopListening = editor === undefined ? undefined : abortOnInput(editor, controller);
     const timer = window.setTimeout(() => {
       controller.abort();
     }, ms);
     try {
-      const texts = await this.link.request(buildRequest(request, widget), controller.signal);
+      const texts = await this.link.request(describeDocument(request, widget), controller.signal);
       return { items: texts.map(text => ({ insertText: text })) };
     } catch (error) {
       this.reportOnce(error);
@@ -56,14 +56,9 @@ export class InlineCompletions {
     }
   }
 
-  /** Connect before the first request. */
-  warmUp(): void {
-    this.link.warmUp();
-  }
-
   /** Cancel the last request and close the link. */
   close(): void {
-    this.lastRequest?.abort();
+    this.lastController?.abort();
     this.link.close();
   }
 
@@ -80,8 +75,11 @@ export class InlineCompletions {
   }
 }
 
-/** Return the document in which the user types. */
-function buildRequest({ text, offset, mimeType = '' }: CompletionHandler.IRequest, widget: Widget): CompletionDocument {
+/** Return the document in which the user types, as it is sent to the server. */
+function describeDocument(
+  { text, offset, mimeType = '' }: CompletionHandler.IRequest,
+  widget: Widget
+): CompletionDocument {
   const above = widget instanceof NotebookPanel ? listCellsAbove(widget.content) : [];
   return buildDocument(text, offset, above, findCommentSign(mimeType));
 }
@@ -103,7 +101,10 @@ function listCellsAbove({ widgets, activeCellIndex }: Notebook): CellAbove[] {
     .map(({ model }) => ({ isCode: model.type === 'code', source: model.sharedModel.getSource() }));
 }
 
-/** Abort when the user continues: by a key, by a click, or in another editor. The returned function stops listening. */
+/**
+ * Abort a request when the user does something else, because its completions would come too late: when the user presses
+ * a key, clicks, or leaves the editor, or when the text changes. The returned function stops listening.
+ */
 function abortOnInput(editor: CodeEditor.IEditor, controller: AbortController): () => void {
   const abort = (event?: unknown): void => {
     if (!(event instanceof KeyboardEvent) || !MODIFIERS.includes(event.key)) {

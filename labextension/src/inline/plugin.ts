@@ -25,6 +25,7 @@ const SETTING = 'inlineCompletion';
 const DEFAULTS = { debouncerDelay: 250, timeout: 10_000 };
 
 export const inlinePlugin: JupyterFrontEndPlugin<void> = {
+  // Users can switch a plugin of Lab off by its id. So this id stays, although completion is not called so elsewhere.
   id: 'jupyter-eca:ghosting',
   description: 'Completes what the user types, if the setting is on.',
   autoStart: true,
@@ -64,7 +65,6 @@ function activate(
         return { items: [] };
       }
       const loaded = await load();
-      loaded.warmUp();
       return loaded.complete(request, context.widget, timeout);
     }
   };

@@ -14,8 +14,8 @@ const PAUSE_MS = 200;
 const TAIL_LENGTH = 4000;
 
 /**
- * Report an empty text at once, and then the end of the outputs whenever they change. The returned function reports
- * once more, and ends the reports.
+ * Report an empty text at once, which shows that this cell runs now, and then the end of the outputs whenever they
+ * change. The returned function reports once more, and ends the reports.
  */
 export function followOutput(cell: Cell, onText: (text: string) => void): () => void {
   onText('');

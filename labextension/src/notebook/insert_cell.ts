@@ -44,7 +44,10 @@ function findFirstCode(notebook: Notebook): number {
   return index < 0 ? notebook.activeCellIndex + 1 : index;
 }
 
-/** Insert a code cell. This is done in the shared model, so that it can be undone and other users see the cell. */
+/**
+ * Insert a code cell, and return it in a list, as `runCells` takes cells. It is inserted into the shared model, so that
+ * this can be undone and other users see the cell.
+ */
 function insertCell(notebook: Notebook, index: number, source: string): Notebook['widgets'] {
   notebook.model?.sharedModel.insertCell(index, { cell_type: 'code', source, metadata: { trusted: true } });
   return notebook.widgets.slice(index, index + 1);

@@ -1,5 +1,6 @@
 /**
- * Copies texts to the clipboard. The panel, the widget and the answers in cells all use this.
+ * Copies texts to the clipboard. The panel in Lab, the widget (the same panel in the output of a cell) and the answers
+ * in cells all use this.
  *
  * Lab's own `Clipboard.copyToSystem` is not used, because it does not report a failure, and the widget runs without
  * Lab.

@@ -18,8 +18,9 @@ for (const name of ['open', 'rowspan', 'src', 'start', 'title', 'type']) {
   ATTRIBUTES.add(name);
 }
 /**
- * Matches the classes that are kept, which are those of highlighted code. With other classes, even with those of the
- * code editor, a text could look like a dialog of Lab or cover a tool call.
+ * Matches the classes that are kept, which are those of highlighted code: `language-python` names the language, and the
+ * others are CodeMirror's classes for colours. With any other class of Lab or of its code editor, a text could look like
+ * a dialog of Lab or cover a tool call.
  */
 const CLASSES = /^(language-[\w+#-]+|cm-s-jupyter|ͼ\w+)$/;
 /** Matches the address of an image that contains its data, so that nothing is loaded. */
@@ -31,8 +32,8 @@ const OUTSIDE_LINK = /^(https?:|mailto:)/i;
 const PATH_ATTRIBUTE = 'data-eca-path';
 
 /**
- * Return safe HTML. A remote image is replaced by a link. `describeImage` returns the text of the link for the text
- * that describes the image (`alt`).
+ * Return safe HTML. A remote image is replaced by a link. `describeImage` returns the text of this link. It gets the
+ * attribute `alt` of the image, the text that describes the image.
  */
 export function sanitizeHtml(html: string, describeImage: (alt: string) => string): string {
   const page = new DOMParser().parseFromString(html, 'text/html');

@@ -25,7 +25,7 @@ export interface Hunk {
   readonly otherText: string;
   /** Whether the user has edited these lines since the texts were compared. */
   readonly isEdited: boolean;
-  /** Whether the user leaves this part out of a proposal. */
+  /** For a change that a tool call proposes: whether the user has left this hunk out, so that it is not made. */
   readonly isLeftOut?: boolean;
 }
 
@@ -39,11 +39,11 @@ export interface TextWithHunks {
 export type Delta = readonly { readonly retain?: number; readonly insert?: unknown; readonly delete?: number }[];
 
 /**
- * The most different lines that two texts may have together, if they are to be compared line by line. For the
- * comparison, each different line is encoded as one character, whose code is the number of the line. Characters from
- * this code on are surrogates: only a pair of them is a character, so they cannot stand for single lines.
+ * The most distinct lines that two texts may have together, if they are to be compared line by line. Lines that are
+ * equal count once. For the comparison, each distinct line is encoded as one character, whose code is the number of the
+ * line. Characters from this code on are surrogates: only a pair of them is a character, so they cannot stand for lines.
  */
-const MAX_DIFFERENT_LINES = 0xd800;
+const MAX_DISTINCT_LINES = 0xd800;
 
 /** Compare two texts line by line and return the hunks. */
 export function findHunks(text: string, other: string): readonly Hunk[] {
@@ -53,12 +53,14 @@ export function findHunks(text: string, other: string): readonly Hunk[] {
   const [lines, otherLines] = [text.split('\n'), other.split('\n')];
   const [starts, otherStarts] = [findLineStarts(lines), findLineStarts(otherLines)];
   const getStart = (places: readonly number[], line: number): number => places[line] ?? 0;
-  // A difference has the lines from `fromA` to `toA` of the text, and from `fromB` to `toB` of the other text.
+  // A difference has the lines from `fromA` up to, but not including, `toA` of the text, and likewise from `fromB` to
+  // `toB` of the other text. The offsets of these lines are the limits of the hunk.
   return diffLines(lines, otherLines).map(({ fromA, toA, fromB, toB }, id) => {
     let [from, to] = [getStart(starts, fromA), getStart(starts, toA)];
     let [otherFrom, otherTo] = [getStart(otherStarts, fromB), getStart(otherStarts, toB)];
     if (to > text.length) {
-      // The last line has no line break after it. When it is added or removed, the line break before it is, too.
+      // The hunk reaches to the end of the text, where no line break follows. So it ends one character earlier. If it
+      // only adds or removes lines, the line break before them is added or removed, too: it also begins one earlier.
       const shift = Number(from === to || otherFrom === otherTo);
       [from, to, otherFrom, otherTo] = [from - shift, to - 1, otherFrom - shift, otherTo - 1];
     }
@@ -77,7 +79,7 @@ function findLineStarts(lines: readonly string[]): readonly number[] {
 
 /**
  * Return the differences between two lists of lines, as ranges of line indexes. `diff` compares characters, so each
- * different line is encoded as one character. With too many different lines, all lines are one difference.
+ * distinct line is encoded as one character. With too many distinct lines, all lines are one difference.
  */
 function diffLines(lines: readonly string[], otherLines: readonly string[]): readonly Change[] {
   const codes = new Map<string, number>();
@@ -86,11 +88,11 @@ function diffLines(lines: readonly string[], otherLines: readonly string[]): rea
       .map(line => {
         const code = codes.get(line) ?? codes.size;
         codes.set(line, code);
-        return String.fromCharCode(Math.min(code, MAX_DIFFERENT_LINES - 1));
+        return String.fromCharCode(Math.min(code, MAX_DISTINCT_LINES - 1));
       })
       .join('');
   const [a, b] = [encode(lines), encode(otherLines)];
-  return codes.size < MAX_DIFFERENT_LINES ? diff(a, b) : [new Change(0, lines.length, 0, otherLines.length)];
+  return codes.size < MAX_DISTINCT_LINES ? diff(a, b) : [new Change(0, lines.length, 0, otherLines.length)];
 }
 
 /**
@@ -171,8 +173,8 @@ function mapDeletion(hunk: Hunk, start: number, end: number): Hunk {
  * Whether the hunk still begins at the start of a line. A hunk with a leading line break begins at the end of a line.
  */
 function isAtLineStart({ from, to, otherText }: Hunk, text: string): boolean {
-  const beginsAtEnd = text.slice(from, to).startsWith('\n') || (from === to && otherText.startsWith('\n'));
-  return beginsAtEnd ? from === text.length || text[from] === '\n' : from === 0 || text[from - 1] === '\n';
+  const beginsWithLineBreak = text.slice(from, to).startsWith('\n') || (from === to && otherText.startsWith('\n'));
+  return beginsWithLineBreak ? from === text.length || text[from] === '\n' : from === 0 || text[from - 1] === '\n';
 }
 
 /** Return the text in which the other text of a hunk is in its place, and the remaining hunks. */

@@ -159,8 +159,9 @@ export function ServerForm({ server, onSubmit, onCancel }: Props): React.ReactEl
 }
 
 /**
- * Read the server from the fields of the form. `field` returns the text of a field. Return undefined when a field
- * cannot be parsed.
+ * Read the server from the fields of the form. `field` returns the text of a field. The field `kind` says whether the
+ * server is reached at a URL or started by a command. Return undefined when the headers or the variables of the
+ * environment cannot be parsed.
  */
 export function readServer(field: (name: string) => string): McpAddServerParams | undefined {
   const scope = field('scope') === 'workspace' ? 'workspace' : 'global';

@@ -23,6 +23,7 @@ type Props = NonNullable<ToolBlock['progress']> &
 export function CallProgress(props: Props): React.ReactElement {
   const { chatId, id, text, progress, total, background, onBackground } = props;
   const { trans } = useEnv();
+  // A user who may only read the chats gets no button.
   const mayAsk = useMayAsk();
   const isTotalKnown = progress !== undefined && total !== undefined && total > 0;
   const tail = toPlainText(text).trimEnd().split('\n').slice(-TAIL_LINES).join('\n');

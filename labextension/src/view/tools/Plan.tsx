@@ -37,6 +37,7 @@ export function Tasks({ tasks }: { readonly tasks: readonly Task[] }): React.Rea
   const statusTexts = { pending: trans.__('to do'), 'in-progress': trans.__('in progress'), done: trans.__('done') };
   return (
     <ul className="eca-Plan">
+      {/* The task in progress gets the arrow that other views show beside a block that can be opened. */}
       {tasks.map(({ id, subject, status }) => (
         <li key={id} className={`eca-mod-${status}`} aria-label={`${subject}: ${statusTexts[status]}`}>
           <Icon name={status === 'done' ? 'check' : status === 'pending' ? 'dot' : 'fold'} />

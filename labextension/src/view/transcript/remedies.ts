@@ -7,7 +7,10 @@
 
 import { FailureKind } from '../../wire/protocol';
 
-/** `retry`: send the message again. `signIn` and `settings`: open the settings. `model`: choose another model. */
+/**
+ * `retry`: send the message again. `model`: choose another model or outside agent. `signIn`: open the providers in the
+ * settings, where the user can sign in. `settings`: open the section that `findSettingsSection` returns.
+ */
 export type Remedy = 'retry' | 'signIn' | 'model' | 'settings';
 
 /** The remedies for each kind of failure, the best first. */
