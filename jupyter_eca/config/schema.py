@@ -174,6 +174,9 @@ class ChatDefaults(Model):
     auto_sync_system_prompt: bool = False
     """The system prompt is built for each prompt, and not only once when the chat begins. The vendor's cache is then
     used less, so requests cost more."""
+    continue_after_jobs: bool = False
+    """When a background job of the assistant has ended, it continues by itself, if nothing else goes on in the chat and
+    somebody could approve its calls. Off by default: each time costs a request that nobody has asked for."""
 
 
 class McpServerConfig(Model):

@@ -93,6 +93,9 @@ class Prompted:
     """The contexts that the message names."""
     by: Person | None = None
     """Who has sent the prompt, if that is known."""
+    model_text: str = ""
+    """For a turn that begins by itself: the text for the model. The `message` is then for the user alone, and is not
+    shown as words of the user. Empty for a prompt of somebody."""
 
 
 @dataclass(frozen=True, slots=True)

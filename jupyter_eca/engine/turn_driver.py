@@ -48,6 +48,7 @@ from jupyter_eca.protocol.content import (
     TurnFailure,
 )
 from jupyter_eca.protocol.event import (
+    BeginningAside,
     ContextAside,
     ImagesRefusedAside,
     NoteAside,
@@ -143,7 +144,11 @@ class TurnDriver:
         begin = TurnSignal.COMMAND if prompted.local else TurnSignal.PROMPT
         TURNS.look_up(self.state.status, begin)
         self.builder.state = replace(self.state.begin_turn(prompted.turn, prompted.setup), local=prompted.local)
-        self._show_prompt(prompted.message, prompted.content_id, prompted.contexts, prompted.by)
+        if prompted.model_text:
+            aside = BeginningAside(text=prompted.model_text)
+            self.builder.emit(TextContent(text=prompted.message), Role.SYSTEM, aside=aside)
+        else:
+            self._show_prompt(prompted.message, prompted.content_id, prompted.contexts, prompted.by)
         self.give_signal(begin)
 
     def begin_call_turn(self, requested: CallRequested) -> None:

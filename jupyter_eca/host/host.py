@@ -44,6 +44,7 @@ from jupyter_eca.host.tools.kept_outputs import ToolOutputs
 from jupyter_eca.host.tools.registry import ToolRegistry
 from jupyter_eca.host.turn.direct_calls import DirectCalls
 from jupyter_eca.host.turn.effect_runner import EffectRunner
+from jupyter_eca.host.turn.job_endings import JobEndings
 from jupyter_eca.host.turn.locked_answers import LockedAnswers, LockState
 from jupyter_eca.host.turn.prompt_contexts import PromptContexts
 from jupyter_eca.host.turn.sampling import ChatClientFeatures
@@ -142,7 +143,7 @@ class Host:
         self.index = FileIndex(workspace.files)
         self.jobs = BackgroundJobs(
             lambda jobs: subscribers.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))),
-            on_end=lambda job, note: notices.announce_job_end(self.turns, job, note, self.jobs.read(job.id).lines),
+            on_end=lambda job, note: self.job_endings.announce(job, note, self.jobs.read(job.id).lines),
         )
 
         # The chats and their costs.
@@ -200,6 +201,7 @@ class Host:
             services, chats, tasks, setups, self.subagents, commands, self.choice_memory, steering
         )
         self.subagents.turns = turns
+        self.job_endings = JobEndings(services, chats, tasks, turns)
         tasks.on_failure = turns.break_off
         self.unattended_calls = UnattendedCalls(subscribers, chats, tasks)
         locked_answers = LockedAnswers(services, LockState(places.locks))
@@ -262,6 +264,7 @@ class Host:
             self.orphan_warnings = [notices.announce_orphan(self.turns, orphan) for orphan in orphans]
             self.ready.set()
             await self._ended.wait()
+            self.job_endings.close()
             for chat in self.chats.list_live():
                 self.turns.stop(chat.state.id)
             await self._tasks.finish(self.chats.list_live())

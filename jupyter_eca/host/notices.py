@@ -133,17 +133,16 @@ class Notices:
             self._services.subscribers.message(MessageType.WARNING, warning)
 
 
-def announce_job_end(turns: Turns, job: Job, reason: str, lines: Sequence[JobLine] = ()) -> None:
-    """Tell the chat of a background job that the job has ended. The clients see it now, and the model gets it with the
-    next prompt, with the last of the job's `lines`. `reason` says why the job failed or was ended; it is empty if the
-    job has succeeded."""
+def describe_job_end(job: Job, reason: str, lines: Sequence[JobLine] = ()) -> tuple[str, str]:
+    """Return what the user sees of the end of a background job, and what the model reads, with the last of the job's
+    `lines`. `reason` says why the job failed or was ended; it is empty if the job has succeeded."""
     outcome = {JobStatus.FAILED: "failed", JobStatus.KILLED: "was ended"}.get(job.status, "is done")
     shown_reason = " ".join(reason.split())[:_REASON_CHARS]
     end = f"{outcome} after {job.elapsed}: {job.label}{f' ({shown_reason})' if shown_reason else ''}"
     text_for_model = f"[Background job {job.id} {end}. bg_job reads its output.]"
     if printed := as_last_lines(lines):
         text_for_model = f"{text_for_model}\n{printed}"
-    turns.note(str(job.chat_id), f"Background job {end}", text_for_model)
+    return f"Background job {end}", text_for_model
 
 
 def announce_orphan(turns: Turns, orphan: Orphan) -> str:

@@ -140,6 +140,11 @@ class Subscribers:
         """Return whether a user can approve or reject a tool call in a chat."""
         return any(subscriber.approves(chat) for subscriber in self._all)
 
+    def has_attending_approver(self, chat: str) -> bool:
+        """Return whether a user can approve or reject a tool call at any time. In a cell this is only possible while
+        the cell waits for an answer, so the client of a kernel does not count."""
+        return any(subscriber.kernel is None and subscriber.approves(chat) for subscriber in self._all)
+
     def has_reviewer(self, chat: str) -> bool:
         """Return whether a user can keep and undo the changes of a chat after they were made."""
         return any(subscriber.reviews(chat) for subscriber in self._all)

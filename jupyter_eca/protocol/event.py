@@ -110,6 +110,15 @@ class NoteAside(Model):
     """The text for the model."""
 
 
+class BeginningAside(Model):
+    """The turn begins although the user has sent no message, because something has happened: for example, a background
+    job has ended. The content says so to the user, and the model reads this text."""
+
+    kind: Literal["beginning"] = "beginning"
+    text: str
+    """The text for the model."""
+
+
 class NotesSentAside(Model):
     """The notes that the model had not read are now part of the conversation."""
 
@@ -165,6 +174,7 @@ Aside = Annotated[
     | RefusedAside
     | UnansweredAside
     | NoteAside
+    | BeginningAside
     | NotesSentAside
     | SignatureAside
     | RejectionAside
@@ -208,6 +218,13 @@ class Event(Model):
     by: Person | None = None
     """Who has sent the message, or has approved or rejected the tool call. None where the server does not tell its
     users apart."""
+
+    @property
+    def is_message(self) -> bool:
+        """Whether the event is a message for the model: a text of the user, or what a turn begins with otherwise. The
+        first one of a turn begins the turn."""
+        is_for_model = self.role is Role.USER or isinstance(self.aside, BeginningAside)
+        return is_for_model and isinstance(self.content, TextContent)
 
 
 def merge_pieces(events: Iterable[Event]) -> list[Event]:

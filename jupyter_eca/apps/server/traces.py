@@ -16,7 +16,7 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from jupyter_eca.apps.server.metrics import find_provider_name
 from jupyter_eca.apps.server.silent_subscriber import SilentSubscriber
-from jupyter_eca.protocol.content import Role, ToolCalledContent, ToolCallRejectedContent, ToolCallRunningContent
+from jupyter_eca.protocol.content import ToolCalledContent, ToolCallRejectedContent, ToolCallRunningContent
 from jupyter_eca.protocol.event import Outcome
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class TraceRecorder(SilentSubscriber):
                 case ToolCallRejectedContent() as call:
                     self._end_call(event.chat, call.id, call.reason.value)
                 case _:
-                    if event.role is Role.USER and event.chat not in self._turns and not event.local and event.turn:
+                    if event.is_message and event.chat not in self._turns and not event.local and event.turn:
                         self._turns[event.chat] = self._begin(event.chat, "invoke_agent", "invoke_agent", {})
             if event.outcome is not None and (span := self._turns.pop(event.chat, None)) is not None:
                 _end(span, "" if event.outcome is Outcome.COMPLETED else event.outcome.value)

@@ -35,6 +35,7 @@ from jupyter_eca.protocol.content import (
     ToolCallRunContent,
 )
 from jupyter_eca.protocol.event import (
+    BeginningAside,
     ContextAside,
     DocumentAside,
     FetchedRuleAside,
@@ -83,6 +84,8 @@ def add_event(history: History, event: Event) -> History:
             return _replace_prompt(history, TextPart(text))
         case DocumentAside(name=name, base64=base64):
             return _add(history, "user", DocumentPart(name, base64))
+        case BeginningAside(text=text):
+            return _add(history, "user", TextPart(text))
         case ContextAside(text=text) | NotesSentAside(text=text):
             history = _add_content(history, event.content, event.role, None)
             return _append_text(history, TextPart(text), lambda part: isinstance(part, TextPart), "user")

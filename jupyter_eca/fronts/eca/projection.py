@@ -62,7 +62,7 @@ def project(
     if replayed or parent is not None:
         yield "chat/contentReceived", make_content(event, wire_id, envelope=envelope, parent=parent)
         return
-    if event.role is Role.USER and isinstance(event.content, TextContent):
+    if event.is_message:
         yield "chat/statusChanged", _make_status(wire_id, chats.ChatStatus.RUNNING)
     if event.outcome is not None:
         yield "chat/statusChanged", _make_status(wire_id, chats.ChatStatus.IDLE)

@@ -151,12 +151,16 @@ class Prompt:
     turn: str = ""
     """The id of the turn, which must be new to the chat. Empty: the host makes an id."""
     follow_up_count: int = 0
-    """How many turns in a row hooks have started, this one included. If it is not 0, the message is never a command."""
+    """How many turns in a row have begun without a message of the user, this one included: because of hooks, or of the
+    end of a background job. If it is not 0, the message is never a command."""
     first_turn: str = ""
-    """For a turn that hooks have started: the id of the turn of the user's prompt that it follows. Empty if the front
+    """For a turn that has begun so: the id of the turn of the user's prompt that it follows. Empty if the front
     had given it none."""
     model_message: str = ""
     """The message that the model gets instead of `message`. Empty for none."""
+    job_end: str = ""
+    """For a turn that begins because a background job has ended: what the model reads of it. The `message` is then for
+    the user alone. Empty for all other turns."""
     notebook: str | None = None
     """The path of the notebook in which the user asked, "" for none. None if the front does not know it: then it is
     looked up when the turn begins."""
@@ -246,6 +250,9 @@ class LiveChat:
     unseen_change: UnseenChange | None = None
     """A change that was made without approval, and that the user had not reviewed when the calls of the current reply
     were decided; None if there was none."""
+    last_prompt: Prompt | None = None
+    """What the last turn of a model was begun with, without its message and contexts. None since the chat was loaded:
+    no model has been asked."""
     known_versions: KnownVersions = field(default_factory=KnownVersions)
     """The versions of files and cells that the model knows."""
     cell_lock: asyncio.Lock = field(default_factory=asyncio.Lock)

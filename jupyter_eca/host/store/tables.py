@@ -179,7 +179,7 @@ class Tables:
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (event.chat, event.turn, event.role, event.at, content, aside, event.outcome, event.local, by),
         )
-        if event.role is Role.USER or isinstance(event.content, MetadataContent) or event.outcome:
+        if event.role is Role.USER or event.is_message or isinstance(event.content, MetadataContent) or event.outcome:
             self._update_chat(event)
         return row.lastrowid
 

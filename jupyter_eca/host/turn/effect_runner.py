@@ -73,6 +73,7 @@ from jupyter_eca.host.tools.progress import Reporter
 from jupyter_eca.host.turn import path_rules, plan_mode
 from jupyter_eca.host.turn.call_preview import preview_call
 from jupyter_eca.host.turn.open_notebooks import find_renamed_notebook
+from jupyter_eca.host.turn.prompt_contexts import PromptMaterials
 from jupyter_eca.instructions import notebook_instructions
 from jupyter_eca.plugins.contexts.resolve import as_model_input
 from jupyter_eca.protocol.changes import ReviewTime
@@ -243,7 +244,10 @@ class EffectRunner:
             self._chats.feed(chat, inputs.CompactionRequested(now(), outcome.focus), late=True)
             return
         model_message = outcome.message if outcome else prompt.model_message
-        materials = await self._prompt_contexts.read(chat, prompt, model_message or prompt.message)
+        # What names a job was written by a model: no context that is mentioned there is read.
+        materials = PromptMaterials()
+        if not prompt.job_end:
+            materials = await self._prompt_contexts.read(chat, prompt, model_message or prompt.message)
         found = materials.list_all()
         text, images, documents = as_model_input(found, model_message) if found or model_message else ("", (), ())
         agent = self._services.current.resolved.get_agent(chat.state.setup.agent)
@@ -388,6 +392,7 @@ class EffectRunner:
             contexts=(),
             lock=None,
             turn="",
+            job_end="",
             follow_up_count=previous.follow_up_count + 1,
             first_turn=previous.first_turn or previous.turn,
             notebook=turn.notebook,

@@ -116,6 +116,8 @@ class Turns:
         if chat.is_busy or self._chats.get_live(prompt.chat) is not chat:
             raise BusyError(BUSY)
         chat.choice, chat.under_way = choice, TurnUnderWay(prompt, kernel, notebook, notebook_kernel, chat.choice)
+        if not local:
+            chat.last_prompt = replace(prompt, message="", contexts=(), sender=None, lock=None, notebook=notebook)
         if not chat.last_seq and not chat.parent:
             opened = ChatOpenedParams(chat_id=prompt.chat)
             services.subscribers.tell(Notice("chat/opened", opened, prompt.chat))
@@ -125,7 +127,7 @@ class Turns:
         chat.dialogue = dialogue
         named = list_named(prompt.contexts, message) if prompt.contexts else ()
         prompted = inputs.Prompted(
-            now(), prompt.turn or make_id(), message, make_id(), setup, local, named, prompt.author
+            now(), prompt.turn or make_id(), message, make_id(), setup, local, named, prompt.author, prompt.job_end
         )
         self._chats.feed(chat, prompted)
         services.store.save_selection(prompt.chat, replace(choice.selection, notebook=notebook or None))

@@ -79,7 +79,7 @@ class SessionProjection:
             title = self._get_state()["summary"]["title"]
             if content.title != title and not (title and event.turn):
                 yield actions.TitleChanged(session=self._session, title=content.title)
-        elif event.role is Role.USER and isinstance(content, TextContent):
+        elif event.is_message and isinstance(content, TextContent):
             yield from self._start_turn(event.turn, content.text)
         elif event.turn and self._active_turn() == event.turn:
             yield from self._add_content(event)

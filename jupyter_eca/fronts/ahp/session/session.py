@@ -38,7 +38,7 @@ from jupyter_eca.host.chat.live_chat import Prompt, now
 from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.ahp.content import ErrorInfo, ModelSelection, UserMessage
 from jupyter_eca.protocol.ahp.state import ActiveClient
-from jupyter_eca.protocol.content import MetadataContent, Role, TextContent
+from jupyter_eca.protocol.content import MetadataContent
 from jupyter_eca.protocol.event import Outcome, merge_pieces
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class AhpSession:
         if not self._echo_rename(event):
             for action in self._projection.project(event):
                 self.dispatch(action, event.at)
-        if event.role is Role.USER and isinstance(event.content, TextContent):
+        if event.is_message:
             self._turns_without_events.discard(event.turn)
             self.starting.pop(event.turn, None)
             self._cancel_other_starts(event.turn)
