@@ -169,6 +169,19 @@ def test_a_plotly_figure_is_drawn() -> None:
 
 
 @needs_kaleido
+@pytest.mark.asyncio
+async def test_the_model_sees_the_plotly_figure_of_a_cell(tmp_path: Path) -> None:
+    figure = {"data": [{"type": "bar", "x": ["a", "b"], "y": [1, 2]}]}
+    shown = {"output_type": "display_data", "data": {PLOTLY: figure, "text/plain": "Figure()"}, "metadata": {}}
+    async with room(tmp_path, code("a", "draw()", shown, count=1), read=False) as there:
+        assert "[picture 1 of cell 1]" in result(await there.call("notebook_read", cells="a"))
+        messages = (await there.table.host.turns.draft("chat")).messages
+        parts = [part for message in messages for part in message.parts if isinstance(part, ToolResultPart)]
+        (image,) = parts[-1].images
+        assert open_picture(base64.b64decode(image.base64)).size == (900, 500)
+
+
+@needs_kaleido
 def test_what_is_no_plotly_figure_has_a_reason() -> None:
     with pytest.raises(ToolError, match=r"plotly.*could not be drawn: "):
         draw(PLOTLY, "[1")
