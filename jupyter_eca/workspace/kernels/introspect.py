@@ -400,7 +400,8 @@ def _take_first(values: Any) -> list[Any]:
 
 def _add_details(description: dict[str, Any], value: Any) -> None:
     """Add the details of variables that were requested by name: memory, a longer sample, and a picture."""
-    description["memory"] = _measure_memory(value)
+    with contextlib.suppress(Exception):  # a view of AnnData and a sparse tensor of torch do not say it
+        description["memory"] = _measure_memory(value)
     if "columns" in description:
         return
     if isinstance(value, dict):

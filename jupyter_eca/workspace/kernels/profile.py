@@ -25,6 +25,7 @@ library. Its neighbour `introspect.py` limits the time.
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections import Counter
@@ -311,17 +312,32 @@ def _describe_array(name: str, array: Any) -> str:
     device = getattr(array, "device", None) if hasattr(array, "is_contiguous") else None
     if device:
         head += "" if str(device) == "cpu" else f" on {device}"
+        head += "" if _is_dense(array) else f" {array.layout}"
     if getattr(array, "requires_grad", False):
         head += " requires_grad"
     values, count = _read_array(array)
     if count == 0:
         return _cut(head, LINE_CHARS[1]) if name or device else ""
-    parts = [head]
+    if _is_sparse(array):
+        head += f", sparse, {_as_percent(int(array.nnz), math.prod(array.shape))} are stored, of these:"
+    else:
+        head += ","
+    parts: list[str] = []
     present = [value for value in values if value == value]  # NaN differs from itself
     if len(present) < count:
         parts.append(f"{_as_percent(count - len(present), count)} NaN")
     parts += _describe_values(present, count) if present else []
-    return _cut(", ".join(parts), LINE_CHARS[1])
+    return _cut(f"{head} {', '.join(parts)}", LINE_CHARS[1])
+
+
+def _is_sparse(array: Any) -> bool:
+    """Return whether the value is a sparse matrix of scipy that has its values in one array."""
+    return hasattr(array, "nnz") and hasattr(array, "data")
+
+
+def _is_dense(tensor: Any) -> bool:
+    """Return whether a tensor of torch has all its values in memory, one beside the other."""
+    return str(getattr(tensor, "layout", "torch.strided")) == "torch.strided"
 
 
 def _read_array(array: Any) -> tuple[list[Any], int]:
@@ -331,10 +347,12 @@ def _read_array(array: Any) -> tuple[list[Any], int]:
         if not getattr(array.variable, "_in_memory", False):
             return [], 0
         array = array.values
-    if hasattr(array, "nnz") and hasattr(array, "data"):  # a sparse matrix: only its stored values
+    if _is_sparse(array):
         array = array.data
     if hasattr(array, "is_contiguous"):
-        if str(array.device) != "cpu" or (not array.is_contiguous() and array.numel() > MAX_COPIED):
+        if str(array.device) != "cpu" or not _is_dense(array):
+            return [], 0
+        if not array.is_contiguous() and array.numel() > MAX_COPIED:
             return [], 0
         flat = array.detach().reshape(-1)
         places = _choose_places(int(flat.shape[0]), 1)
@@ -351,12 +369,21 @@ def _read_array(array: Any) -> tuple[list[Any], int]:
 
 
 def _profile_anndata(value: Any, deadline: float) -> Iterator[str]:
-    """Yield the lines of the matrix, of the tables of observations and variables, and the names of other parts."""
-    if not getattr(value, "isbacked", False) and value.X is not None:
+    """Yield the lines of the matrix, of the tables of observations and variables, and the names of other parts. If both
+    tables have no columns, only the matrix has a line: then the value counts as an array."""
+    # Reading the matrix of a view copies it.
+    is_large = getattr(value, "is_view", False) and math.prod(value.shape) > MAX_COPIED
+    if not getattr(value, "isbacked", False) and not is_large and value.X is not None:
         yield _describe_array("X", value.X)
-    for name in ("obs", "var"):
+    tables = {name: getattr(value, name) for name in ("obs", "var")}
+    if all(table.shape[1] == 0 for table in tables.values()):
+        return
+    for name, table in tables.items():
+        if table.shape[1] == 0:
+            yield f"{name}: no columns"
+            continue
         yield f"{name}:"
-        yield from _profile_table(getattr(value, name), deadline)
+        yield from _profile_table(table, deadline)
     for name in ("layers", "obsm", "varm", "uns"):
         if keys := list(getattr(value, name, ())):
             yield _cut(f"{name}: " + ", ".join(map(str, keys)), LINE_CHARS[1])
