@@ -491,7 +491,7 @@ class Conversation:
         stored = self.disk.read()
         restored = restore("chat", stored, self._now)
         assert restored.missing == ()
-        for name in ("history", "call_ids", "cost", "notes", "tasks", "planned", "window"):
+        for name in ("history", "call_ids", "cost", "notes", "tasks", "ended_in_plan", "window"):
             assert getattr(restored.state, name) == getattr(self.state, name), name
         if all(event.seq for event in self.disk.shown):
             assert_same_on_all_screens(self.disk.shown, stored)
