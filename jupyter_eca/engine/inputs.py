@@ -138,14 +138,16 @@ class Gathered:
     """The text of the contexts. The model reads it; the user does not see it."""
     images: tuple[ImagePart, ...] = ()
     """Pictures for the model."""
-    note: str = ""
-    """A line of progress that the user sees until the turn ends."""
+    not_replayed: str = ""
+    """Why the recorded answer to a locked question is not replayed, "" if there is none or it is replayed."""
     setup: Setup | None = None
     """New settings for the turn, when it is replayed from a lock file or hooks have changed its settings; else None."""
     reworded: str | None = None
     """The text that a hook puts in place of the prompt; None to keep the prompt."""
     documents: tuple[DocumentPart, ...] = ()
     """PDF documents for the model."""
+    files_note: str = ""
+    """A line of progress that names the files that are sent because the message names them, "" for none."""
 
 
 @dataclass(frozen=True, slots=True)

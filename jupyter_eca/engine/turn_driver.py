@@ -184,8 +184,10 @@ class TurnDriver:
         builder = self.builder
         if gathered.setup is not None:
             builder.update(setup=gathered.setup)
-        if gathered.note:
-            builder.emit(ProgressContent(state="running", text=gathered.note), Role.SYSTEM)
+        if gathered.not_replayed:
+            builder.emit(ProgressContent(state="running", text=gathered.not_replayed, not_replayed=True), Role.SYSTEM)
+        if gathered.files_note:
+            builder.emit(ProgressContent(state="running", text=gathered.files_note), Role.SYSTEM)
         if gathered.reworded is not None:
             progress = ProgressContent(state="running", text=REWORDED)
             builder.emit(progress, Role.USER, aside=RewordedAside(text=gathered.reworded))

@@ -74,6 +74,8 @@ class ProgressContent(Model):
     """What the turn is doing, for the user."""
     plan: bool | None = None
     """Not in ECA: the turn ended with a plan, which `/go` carries out."""
+    not_replayed: bool | None = None
+    """Not in ECA: the text says why the recorded answer to a locked question is not replayed."""
 
 
 class ReasonStartedContent(Model):

@@ -122,7 +122,7 @@ class RecordedTurn:
     """The events of the turn since the model was first called."""
 
     @property
-    def note(self) -> str:
+    def not_replayed(self) -> str:
         """The line that tells the user why the model is asked again. Empty if nothing was recorded for the question."""
         return "" if self.replay or self.reason == NOT_RECORDED else f"{ASKING_AGAIN}{self.reason}."
 

@@ -267,12 +267,14 @@ class EffectRunner:
                 chat, prompt, lock, model_message, materials.pointed_at, now()
             )
         replay_setup = await self._locked_answers.prepare_replay(chat, chat.replay) if chat.replay else None
-        notes = (turn.recorded_turn.note if turn.recorded_turn else "", _describe_named_files(materials.named_files))
-        note = " ".join(filter(None, notes))
+        not_replayed = turn.recorded_turn.not_replayed if turn.recorded_turn else ""
+        files_note = _describe_named_files(materials.named_files)
         before = await self._hooks.run_before_request(chat, is_command=bool(model_message))
         if before is not None:
             text, setup = text + before.context, replay_setup or before.setup
-            gathered = inputs.Gathered(now(), text, images, note, setup, before.replacement, documents)
+            gathered = inputs.Gathered(
+                now(), text, images, not_replayed, setup, before.replacement, documents, files_note
+            )
             self._chats.feed(chat, gathered, late=True)
 
     # -- models

@@ -1785,6 +1785,8 @@ export interface ProgressContent {
   readonly text: string;
   /** Not in ECA: the turn ended with a plan, which `/go` carries out. */
   readonly plan?: boolean;
+  /** Not in ECA: the text says why the recorded answer to a locked question is not replayed. */
+  readonly notReplayed?: boolean;
 }
 
 /** The progress of a task at the server's start. Each started task must be finished, because clients wait for it. */
@@ -2842,7 +2844,7 @@ export const SHAPES = {
   OutputContext: { label: 's', description: 's', type: '=output', path: 's', cell: 's' },
   Person: { username: 's', name: 's' },
   Position: { line: 'n', character: 'n' },
-  ProgressContent: { type: '=progress', state: 's', text: 's', 'plan?': 'b' },
+  ProgressContent: { type: '=progress', state: 's', text: 's', 'plan?': 'b', 'notReplayed?': 'b' },
   ProgressParams: { type: 's', taskId: 's', title: 's' },
   ProviderAuth: {
     status: 's',

@@ -189,7 +189,7 @@ async def test_the_tools_are_worked_out_once_a_turn_and_not_once_a_piece(
         "    return ''\n"
         "LOOKS = []\n"
         "class Counted:\n"
-        "    spec, reads, agents, preview, run = counted.spec, True, frozenset(), None, counted.run\n"
+        "    spec, only_reads, agents, preview, run = counted.spec, True, frozenset(), None, counted.run\n"
         "    @property\n"
         "    def needs(self):\n"
         "        LOOKS.append(1)\n"

@@ -21,7 +21,6 @@ from jupyter_eca.apps.kernel.answer.inert_markdown import (
 from jupyter_eca.apps.kernel.answer.tool_details import shorten
 from jupyter_eca.engine.approval import reason as approval_reason
 from jupyter_eca.engine.approval.policy import Decision
-from jupyter_eca.engine.model.texts import ASKING_AGAIN
 from jupyter_eca.engine.text.code_block import as_code_block
 from jupyter_eca.engine.text.exact_text import as_exact_text, drop_control_characters
 from jupyter_eca.protocol.content import (
@@ -262,9 +261,7 @@ class CellTranscript:
             case FlagContent(text=text):
                 self.parts.append(Flag(text))
             case ProgressContent() as progress:
-                self.why_not_replayed = (
-                    progress.text if progress.text.startswith(ASKING_AGAIN) else self.why_not_replayed
-                )
+                self.why_not_replayed = progress.text if progress.not_replayed else self.why_not_replayed
                 self.is_plan = self.is_plan or progress.plan is True
             case UsageContent() as usage:
                 self.usage = usage
