@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         FileChangeDetails,
         FlagContent,
         MetadataContent,
+        RatingContent,
         TextContent,
         ToolCallDetails,
         UrlContent,
@@ -242,8 +243,8 @@ class FactAdded:
     """Something that belongs to no turn must be shown in the chat."""
 
     at: int
-    content: FlagContent | MetadataContent | TextContent
-    """A flag, a new title, or a line for the user."""
+    content: FlagContent | RatingContent | MetadataContent | TextContent
+    """A flag, the rating of an answer, a new title, or a line for the user."""
 
 
 @dataclass(frozen=True, slots=True)

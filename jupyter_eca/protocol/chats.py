@@ -13,7 +13,7 @@ from pydantic import field_validator
 
 from jupyter_eca.protocol.base import EMPTY_IS_DEFAULT, ChatId, Model
 from jupyter_eca.protocol.chat import ChatContentReceivedParams
-from jupyter_eca.protocol.content import TaskDetails, UsageContent
+from jupyter_eca.protocol.content import AnswerRating, TaskDetails, UsageContent
 from jupyter_eca.protocol.event import Outcome
 
 
@@ -239,6 +239,13 @@ class ChatAddFlagParams(ChatMessageParams):
 
 class ChatRemoveFlagParams(ChatMessageParams):
     """Remove the mark at a message."""
+
+
+class ChatRateAnswerParams(ChatMessageParams):
+    """Not in ECA: rate the answer after a message of the user. The rating stays in the chat, and no model reads it."""
+
+    rating: AnswerRating | None = None
+    """The rating; absent: remove it."""
 
 
 class ChatUpdateParams(Model):

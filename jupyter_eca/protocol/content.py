@@ -532,6 +532,23 @@ class FlagContent(Model):
     """The id of the message."""
 
 
+class AnswerRating(StrEnum):
+    """What the user thinks of an answer."""
+
+    GOOD = "good"
+    BAD = "bad"
+
+
+class RatingContent(Model):
+    """Not in ECA: the user has rated an answer. It replaces an earlier rating of the same answer."""
+
+    type: Literal["rating"] = "rating"
+    content_id: str
+    """The id of the user's message before the answer."""
+    rating: AnswerRating | None = None
+    """The rating; absent when the user has removed it."""
+
+
 class HookActionStartedContent(Model):
     """An action of a hook has started."""
 
@@ -576,6 +593,7 @@ Content = Annotated[
     | MetadataContent
     | ImageContent
     | FlagContent
+    | RatingContent
     | HookActionStartedContent
     | HookActionFinishedContent,
     Field(discriminator="type"),

@@ -109,6 +109,7 @@ METHODS: Final = _index_by_name(
     Method("chat/fork", CLIENT, chats.ChatForkParams, Done),
     Method("chat/addFlag", CLIENT, chats.ChatAddFlagParams, Done),
     Method("chat/removeFlag", CLIENT, chats.ChatRemoveFlagParams, Done),
+    Method("chat/rateAnswer", CLIENT, chats.ChatRateAnswerParams, Done),
     Method("chat/update", CLIENT, chats.ChatUpdateParams, Done),
     Method("chat/statusChanged", SERVER, chats.ChatStatusChangedParams),
     Method("chat/opened", SERVER, chats.ChatOpenedParams),

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from jupyter_eca.engine.model.budget import format_dollars
 from jupyter_eca.protocol.content import (
+    AnswerRating,
     FileChangeDetails,
     FlagContent,
     ImageContent,
+    RatingContent,
     RejectReason,
     Role,
     RunCellsDetails,
@@ -34,7 +36,7 @@ from jupyter_eca.protocol.content import (
 from jupyter_eca.protocol.event import merge_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from jupyter_eca.protocol.event import Event, Person
 
@@ -61,12 +63,12 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 _CODE = re.compile(r"^```(?:python|py|ipython)[0-9]?[ \t]*\n(?P<code>.*?)\n```[ \t]*$", re.M | re.S | re.I)
 
 
-def format_chat(title: str, events: Iterable[Event]) -> str:
+def format_chat(title: str, events: Sequence[Event]) -> str:
     """Return the chat as Markdown."""
     return "\n\n".join(text for _, text in _split_blocks(title, events)) + "\n"
 
 
-def make_cells(title: str, events: Iterable[Event]) -> list[tuple[Literal["markdown", "code"], str]]:
+def make_cells(title: str, events: Sequence[Event]) -> list[tuple[Literal["markdown", "code"], str]]:
     """Return the chat as cells, each with its type and its source.
 
     The Python code of answers becomes code cells, which have not been run. All other text becomes Markdown cells.
@@ -85,17 +87,23 @@ def make_cells(title: str, events: Iterable[Event]) -> list[tuple[Literal["markd
     return [(kind, text) for kind, text in cells if text]
 
 
-def _split_blocks(title: str, events: Iterable[Event]) -> Iterator[tuple[Role, str]]:
+def _split_blocks(title: str, events: Sequence[Event]) -> Iterator[tuple[Role, str]]:
     """Yield the blocks of the document as Markdown, each with a role: ASSISTANT for the text of answers, SYSTEM for
     everything else."""
     yield Role.SYSTEM, f"# {' '.join(title.split())}"
     speaker = ""
-    merged = merge_pieces(events)
+    # A rating may stand between two pieces of a later answer, which must still be joined.
+    ratings, merged = _read_ratings(events), merge_pieces(e for e in events if not isinstance(e.content, RatingContent))
     runs: dict[str, ToolCallRunContent] = {}
+    message: str | None = None  # the id of the user's message before the event
     for event in merged:
         if isinstance(event.content, ToolCallRunContent):
             # If the call waits for one before it, it is sent again after the approval.
             runs.setdefault(event.content.id, event.content)
+        if event.role is Role.USER and isinstance(event.content, TextContent):
+            if rating := _format_rating(ratings.get(message)):
+                yield Role.SYSTEM, rating
+            message = event.content.content_id
         if not (text := _as_text(event, runs)):
             continue
         if (heading := _make_heading(event)) not in {"", speaker}:
@@ -103,8 +111,21 @@ def _split_blocks(title: str, events: Iterable[Event]) -> Iterator[tuple[Role, s
             yield Role.SYSTEM, heading
         is_answer = event.role is Role.ASSISTANT and isinstance(event.content, TextContent)
         yield (Role.ASSISTANT if is_answer else Role.SYSTEM), _quote(text) if event.role is Role.SYSTEM else text
+    if rating := _format_rating(ratings.get(message)):
+        yield Role.SYSTEM, rating
     if costs := _format_costs(merged):
         yield Role.SYSTEM, costs
+
+
+def _read_ratings(events: Iterable[Event]) -> Mapping[str | None, AnswerRating | None]:
+    """Return the last rating of each answer, by the id of the message before the answer."""
+    contents = (event.content for event in events)
+    return {content.content_id: content.rating for content in contents if isinstance(content, RatingContent)}
+
+
+def _format_rating(rating: AnswerRating | None) -> str:
+    """Return the rating of an answer as Markdown; empty if the answer has none."""
+    return f"*Rating of this answer: {rating}*" if rating else ""
 
 
 def _format_costs(events: Iterable[Event]) -> str:

@@ -15,6 +15,7 @@ from jupyter_eca.protocol.content import (
     FlagContent,
     MetadataContent,
     ProgressContent,
+    RatingContent,
     Role,
     RunCellsDetails,
     ShellCommandDetails,
@@ -58,6 +59,8 @@ def project(
     if running and (replayed or event.role is Role.USER):
         return
     if parent is not None and isinstance(event.content, MetadataContent):
+        return
+    if isinstance(event.content, RatingContent) and not envelope:
         return
     if replayed or parent is not None:
         yield "chat/contentReceived", make_content(event, wire_id, envelope=envelope, parent=parent)

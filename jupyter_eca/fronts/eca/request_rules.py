@@ -43,7 +43,10 @@ READING: Final = BEFORE_INITIALIZE | {
 # For these methods, the reply is sent after the notifications that they cause. Emacs waits for the reply, and drops
 # everything that comes after it in the same piece of data.
 REPLY_LAST: Final = frozenset(
-    {f"chat/{name}" for name in ("addFlag", "clear", "delete", "fork", "removeFlag", "revert", "rollback", "update")}
+    {
+        f"chat/{name}"
+        for name in ("addFlag", "clear", "delete", "fork", "rateAnswer", "removeFlag", "revert", "rollback", "update")
+    }
 )
 
 

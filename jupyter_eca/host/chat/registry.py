@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.ports import EffectSink
     from jupyter_eca.host.store import ChatRow, Store
     from jupyter_eca.host.subscribers import Subscribers
-    from jupyter_eca.protocol.content import FlagContent, MetadataContent, TextContent
+    from jupyter_eca.protocol.content import FlagContent, MetadataContent, RatingContent, TextContent
     from jupyter_eca.protocol.event import Event
 
 
@@ -90,7 +90,7 @@ class Chats:
             self.feed(live, input, late=True)
         return live is not None and live.state is not before
 
-    def add_fact(self, chat: LiveChat, content: FlagContent | MetadataContent | TextContent) -> None:
+    def add_fact(self, chat: LiveChat, content: FlagContent | RatingContent | MetadataContent | TextContent) -> None:
         """Add to a chat a content that belongs to no turn."""
         self.feed(chat, inputs.FactAdded(now(), content))
 

@@ -1,4 +1,5 @@
-"""Owns the operations on stored chats: read a page, clear, roll back, fork, copy, flag, rename and delete.
+"""Owns the operations on stored chats: read a page, clear, roll back, fork, copy, flag, rename and delete, and
+rate an answer.
 
 It must not start turns: `host.turn.turns` does. `host.chat.registry` has the chats in memory, and
 `engine.chat.pagination` cuts the pages.
@@ -26,6 +27,7 @@ from jupyter_eca.protocol.content import (
     MAX_TITLE,
     FlagContent,
     MetadataContent,
+    RatingContent,
     SubagentDetails,
     TextContent,
     ToolCallContent,
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store.tables import Tables
     from jupyter_eca.host.turn.subagents import Subagents
     from jupyter_eca.host.turn.turns import Turns
-    from jupyter_eca.protocol.content import TaskDetails
+    from jupyter_eca.protocol.content import AnswerRating, TaskDetails
     from jupyter_eca.protocol.event import Event
 
 
@@ -58,8 +60,8 @@ class CursorExpired(LocalError):
 class ChatOperations:
     """The operations on the chats of one host.
 
-    All methods raise UnknownChat. All changes but `rename` and `delete` need a chat without a turn under way, and raise
-    BusyError otherwise. A change that has begun is finished even if the caller is cancelled.
+    All methods raise UnknownChat. All changes but `rename`, `rate_answer` and `delete` need a chat without a turn under
+    way, and raise BusyError otherwise. A change that has begun is finished even if the caller is cancelled.
     """
 
     def __init__(self, services: Services, chats: Chats, turns: Turns, subagents: Subagents, hooks: Hooks) -> None:
@@ -172,6 +174,13 @@ class ChatOperations:
     async def unflag(self, id: str, content_id: str) -> None:
         """Remove the flags of a user's message."""
         await run_to_end(self._unflag(id, content_id))
+
+    async def rate_answer(self, id: str, content_id: str, rating: AnswerRating | None) -> None:
+        """Rate the answer after a user's message; None removes the rating. A turn may be under way."""
+        chat = await self._chats.load(id, must_exist=True)
+        self._find_turn(await self._chats.read_events(id), content_id)
+        self._chats.add_fact(chat, RatingContent(content_id=content_id, rating=rating))
+        await self._services.store.settle()
 
     async def rename(self, id: str, title: str) -> None:
         """Give a chat another title. Raises: LocalError for a title that is too long."""
@@ -368,10 +377,12 @@ def merge_between_cursors(events: Sequence[Event], *cursors: int | None) -> list
 
 
 def _find_seqs(events: Iterable[Event], turns: set[str]) -> list[int]:
-    """Return the sequence numbers of all events of these turns, and of the flags on their messages."""
+    """Return the sequence numbers of all events of these turns, of the flags on their messages, and of the ratings of
+    their answers."""
     of_turns = [event for event in events if event.turn in turns]
     ids = {id for event in of_turns if (id := getattr(event.content, "content_id", None))}
-    return [event.seq for event in of_turns] + _find_flags(events, ids)
+    ratings = [e.seq for e in events if isinstance(e.content, RatingContent) and e.content.content_id in ids]
+    return [event.seq for event in of_turns] + _find_flags(events, ids) + ratings
 
 
 def _find_flags(events: Iterable[Event], content_ids: set[str]) -> list[int]:

@@ -38,6 +38,8 @@ export function prependPage<T extends Transcript>(
     ...chat,
     startCursor,
     blocks: [...older.blocks.map(block => ({ ...block, key: prefixKey(block.key) })), ...chat.blocks],
+    // A rating comes after its answer: on the same page, or on a newer one.
+    ratings: { ...older.ratings, ...chat.ratings },
     endedTurns: { ...Object.fromEntries(ends), ...chat.endedTurns },
     subagents: { ...older.subagents, ...chat.subagents }
   };

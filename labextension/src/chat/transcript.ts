@@ -6,7 +6,7 @@
  */
 
 import { Blocks, endBlocks, addContent } from './blocks';
-import { ChatContentReceivedParams, ChatStatus, TaskDetails, UsageContent } from '../wire/protocol';
+import { AnswerRating, ChatContentReceivedParams, ChatStatus, TaskDetails, UsageContent } from '../wire/protocol';
 
 /** The transcript of a chat or, while the chat is replayed, of the part that was received so far. */
 export interface Transcript {
@@ -22,6 +22,11 @@ export interface Transcript {
   readonly usage: UsageContent | null;
   /** The ids of the turns that have ended, by the key of the last block of each turn. */
   readonly endedTurns?: Readonly<Record<string, string>> | undefined;
+  /**
+   * The ratings of the answers, by the ids of the messages before the answers. A rating that was removed is null: there
+   * may be an earlier one on an older page, which does not count.
+   */
+  readonly ratings?: Readonly<Record<string, AnswerRating | null>> | undefined;
   /** The transcripts of subagents, by the ids of their chats. The call that started a subagent names its chat. */
   readonly subagents?: Readonly<Record<string, Transcript>> | undefined;
   /** True when the last answer is a plan that the assistant can carry out if the user wants it. */
@@ -41,6 +46,7 @@ export const EMPTY_TRANSCRIPT: Transcript = {
   title: '',
   usage: null,
   endedTurns: undefined,
+  ratings: undefined,
   subagents: undefined,
   hasProposedPlan: undefined,
   tasks: undefined,
@@ -65,6 +71,8 @@ export function applyContent(before: Transcript, params: ChatContentReceivedPara
           };
     case 'usage':
       return { ...now, usage: content };
+    case 'rating':
+      return { ...now, ratings: { ...before.ratings, [content.contentId]: content.rating ?? null } };
     default: {
       const blocks = addContent(before.blocks, params);
       return blocks === before.blocks && now.seq === before.seq ? before : { ...now, blocks };
@@ -88,7 +96,20 @@ function advanceSeq(before: Transcript, { seq }: ChatContentReceivedParams): Pic
 
 /** Return the transcript of a chat without its other fields. */
 export function pickTranscript(chat: Transcript): Transcript {
-  const { seq, blocks, status, progress, title, usage, endedTurns, subagents, hasProposedPlan, tasks, startCursor } =
-    chat;
-  return { seq, blocks, status, progress, title, usage, endedTurns, subagents, hasProposedPlan, tasks, startCursor };
+  const { seq, blocks, status, progress, title, usage, endedTurns, ratings, subagents, hasProposedPlan } = chat;
+  const { tasks, startCursor } = chat;
+  return {
+    seq,
+    blocks,
+    status,
+    progress,
+    title,
+    usage,
+    endedTurns,
+    ratings,
+    subagents,
+    hasProposedPlan,
+    tasks,
+    startCursor
+  };
 }

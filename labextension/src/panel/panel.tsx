@@ -20,6 +20,7 @@ import { ApprovalRules } from '../chat/approval_rules';
 import { CellRewriter } from '../inline/edit_cells';
 import { Drafts } from '../chat/drafts';
 import { createFlags } from '../chat/flags';
+import { createRateAnswer } from '../chat/ratings';
 import { NotebookFollower } from '../chats/notebook_chats';
 import { watchRenames } from '../notebook/renames';
 import { findLinkedPath } from '../render/sanitize';
@@ -127,7 +128,8 @@ export class AssistantPanel extends ReactWidget {
       openSettings,
       ...(documents && { attachments: new ServerAttachments(documents, tracker, translator) }),
       approvalRules: new ApprovalRules(() => this.session),
-      flags: createFlags(() => this.session)
+      flags: createFlags(() => this.session),
+      rateAnswer: createRateAnswer(() => this.session)
     };
     this.surroundings = new NotebookSurroundings(tracker, trans, lab.findFrontWidget);
     this.instructions = new ActiveInstructions(tracker);

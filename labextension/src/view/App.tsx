@@ -513,6 +513,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
           subagents={chat.subagents}
           endedTurns={chat.endedTurns}
           changes={chat.changes}
+          ratings={chat.ratings}
           review={review}
           busy={busy}
           sentCount={sentCount}

@@ -47,6 +47,9 @@ export interface AnswerLock {
   readonly renew?: boolean;
 }
 
+/** What the user thinks of an answer. */
+export type AnswerRating = 'good' | 'bad';
+
 /** A rule and where it comes from. */
 export interface ApprovalRule {
   /** The key of the rule. */
@@ -633,6 +636,15 @@ export interface ChatQueryFilesParams {
 export interface ChatQueryFilesResult {
   readonly files: readonly QueriedFile[];
   readonly chatId?: ChatId;
+}
+
+/** Not in ECA: rate the answer after a message of the user. The rating stays in the chat, and no model reads it. */
+export interface ChatRateAnswerParams {
+  readonly chatId: ChatId;
+  /** The id of the message's content. */
+  readonly contentId: string;
+  /** The rating; absent: remove it. */
+  readonly rating?: AnswerRating;
 }
 
 /** Remove the mark at a message. */
@@ -1910,6 +1922,15 @@ export interface Range {
   readonly end: Position;
 }
 
+/** Not in ECA: the user has rated an answer. It replaces an earlier rating of the same answer. */
+export interface RatingContent {
+  readonly type: 'rating';
+  /** The id of the user's message before the answer. */
+  readonly contentId: string;
+  /** The rating; absent when the user has removed it. */
+  readonly rating?: AnswerRating;
+}
+
 /** The model has stopped reasoning. */
 export interface ReasonFinishedContent {
   readonly type: 'reasonFinished';
@@ -2565,6 +2586,7 @@ export type Content =
   | MetadataContent
   | ImageContent
   | FlagContent
+  | RatingContent
   | HookActionStartedContent
   | HookActionFinishedContent;
 
@@ -2608,6 +2630,7 @@ export interface ClientMethods {
   'chat/queryCommands': { params: ChatQueryCommandsParams; result: ChatQueryCommandsResult };
   'chat/queryContext': { params: ChatQueryContextParams; result: ChatQueryContextResult };
   'chat/queryFiles': { params: ChatQueryFilesParams; result: ChatQueryFilesResult };
+  'chat/rateAnswer': { params: ChatRateAnswerParams; result: Done };
   'chat/removeFlag': { params: ChatRemoveFlagParams; result: Done };
   'chat/revert': { params: ChatReviewParams; result: ChatRevertResult };
   'chat/rollback': { params: ChatRollbackParams; result: Done };
@@ -2868,6 +2891,7 @@ export const SHAPES = {
   },
   PutCell: { kind: '=put', index: 'n', cell: 'NotebookCell', 'was?': 's' },
   Range: { start: 'Position', end: 'Position' },
+  RatingContent: { type: '=rating', contentId: 's', 'rating?': 's' },
   ReasonFinishedContent: { type: '=reasonFinished', id: 's', totalTimeMs: 'n' },
   ReasonStartedContent: { type: '=reasonStarted', id: 's' },
   ReasonTextContent: { type: '=reasonText', id: 's', text: 's' },
@@ -3059,6 +3083,7 @@ export const SHAPES = {
     'MetadataContent',
     'ImageContent',
     'FlagContent',
+    'RatingContent',
     'HookActionStartedContent',
     'HookActionFinishedContent'
   ],

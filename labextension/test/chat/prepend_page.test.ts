@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { ChatContentReceivedParams, Role } from '../../src/wire/protocol';
+import { AnswerRating, ChatContentReceivedParams, Role } from '../../src/wire/protocol';
 import { createState, reduce, State } from '../../src/chat/state';
 
 function said(turn: number, role: Role, text: string, seq: number): ChatContentReceivedParams {
@@ -45,4 +45,17 @@ test('a page that arrives twice or too late changes nothing', () => {
     params: { chatId: 'c', messages: true }
   });
   expect(words(reduce(cleared, { type: 'earlier', chatId: 'c', page: PAGE }))).toEqual([]);
+});
+
+test('the last rating of an answer counts, also when the answer is on an older page than the rating', () => {
+  const rate = (rating?: AnswerRating): State['chats'] => {
+    const content = { type: 'rating', contentId: 'm1', ...(rating && { rating }) } as const;
+    const params = { chatId: 'c', role: 'system', content, seq: 10 } as const;
+    const later = reduce(opened(), { type: 'notification', method: 'chat/contentReceived', params });
+    const older = { chatId: 'c', role: 'system', content: { ...content, rating: 'good' }, seq: 6 } as const;
+    return reduce(later, { type: 'earlier', chatId: 'c', page: { ...PAGE, contents: [...PAGE.contents, older] } })
+      .chats;
+  };
+  expect(rate('bad').c?.ratings).toEqual({ m1: 'bad' });
+  expect(rate().c?.ratings).toEqual({ m1: null });
 });

@@ -1,5 +1,5 @@
-"""Owns the methods of ECA on the chats of the workspace: list, open, roll back, fork, flag and delete them. A flag is a
-named mark at a message. To fork means to copy a chat up to a message.
+"""Owns the methods of ECA on the chats of the workspace: list, open, roll back, fork, flag and delete them, and rate
+their answers. A flag is a named mark at a message. To fork means to copy a chat up to a message.
 
 It must not know how chats are stored: `host/operations/` and `host/store/` do.
 """
@@ -19,7 +19,7 @@ from jupyter_eca.host.operations.chat_search import find_chats
 from jupyter_eca.host.operations.chats import CursorExpired
 from jupyter_eca.protocol import chats, lifecycle
 from jupyter_eca.protocol.base import Done
-from jupyter_eca.protocol.content import MetadataContent, Role
+from jupyter_eca.protocol.content import MetadataContent, RatingContent, Role
 from jupyter_eca.protocol.event import Event, Outcome, merge_pieces
 from jupyter_eca.protocol.jsonrpc import ErrorCode
 
@@ -140,7 +140,11 @@ async def read_history(session: EcaSession, params: chats.ChatHistoryParams) -> 
         contents = [_make_page_content(session, id, event) for event in merge_subagents(page.events, subagent_events)]
     else:
         events = place_flags(page.events, await session.host.chat_operations.list_flags(id))
-        contents = [make_content(event, session.wire_id(id), envelope=False) for event in events]
+        contents = [
+            make_content(event, session.wire_id(id), envelope=False)
+            for event in events
+            if not isinstance(event.content, RatingContent)
+        ]
     return chats.ChatHistoryResult(contents=tuple(contents), meta=_make_page_meta(page))
 
 
@@ -254,6 +258,13 @@ async def remove_flag(session: EcaSession, params: chats.ChatRemoveFlagParams) -
     return Done()
 
 
+async def rate_answer(session: EcaSession, params: chats.ChatRateAnswerParams) -> Done:
+    """Rate the answer after a message."""
+    id = session.find_chat(params.chat_id)
+    await session.host.chat_operations.rate_answer(id, params.content_id, params.rating)
+    return Done()
+
+
 async def update(session: EcaSession, params: chats.ChatUpdateParams) -> Done:
     """Change the title of a chat, or whether its tool calls run without approval."""
     id = session.find_chat(params.chat_id)
@@ -279,5 +290,6 @@ HANDLERS: Final = {
     "chat/fork": fork,
     "chat/addFlag": add_flag,
     "chat/removeFlag": remove_flag,
+    "chat/rateAnswer": rate_answer,
     "chat/update": update,
 }

@@ -10,6 +10,7 @@ import * as React from 'react';
 
 import type { ApprovalRules } from '../../chat/approval_rules';
 import type { Flags } from '../../chat/flags';
+import type { RateAnswer } from '../../chat/ratings';
 import type { FindCell } from '../../chat/pasted_cells';
 import type { ChatContext } from '../../wire/protocol';
 import type { CodeTools } from '../../render/code_tool_types';
@@ -45,6 +46,8 @@ export interface Env {
   readonly attachments?: Attachments;
   /** Sets flags at messages. */
   readonly flags?: Flags;
+  /** Rates answers. */
+  readonly rateAnswer?: RateAnswer;
 }
 
 /**

@@ -30,7 +30,7 @@ export function CopyAnswer({ collect }: { readonly collect: () => string }): Rea
     };
   }, [isCopied]);
   return (
-    <div className="eca-Answer-tools">
+    <>
       <IconButton
         icon={isCopied ? 'check' : 'copy'}
         label={isCopied ? trans.__('Copied') : trans.__('Copy this answer as Markdown')}
@@ -43,6 +43,6 @@ export function CopyAnswer({ collect }: { readonly collect: () => string }): Rea
           {describeCopyFailure(trans)}
         </span>
       )}
-    </div>
+    </>
   );
 }

@@ -12,10 +12,11 @@ import * as React from 'react';
 import { Block, Blocks } from '../../chat/blocks';
 import { Change } from '../../chat/types';
 import { Transcript as TranscriptState } from '../../chat/state';
-import { collectAnswer, listAnswerEnds } from './answers';
+import { collectAnswer, findMessage, listAnswerEnds } from './answers';
 import { BlockActions, BlockView } from './BlockView';
 import { Changes, ReviewActions } from './Changes';
 import { CopyAnswer } from './CopyAnswer';
+import { RateAnswer } from './RateAnswer';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';
 import { useMayAsk } from '../common/rights';
@@ -26,6 +27,8 @@ type Props = BlockActions & {
   readonly endedTurns: Readonly<Record<string, string>> | undefined;
   /** The changes of all turns, which are listed below the last block of each turn. */
   readonly changes: readonly Change[] | undefined;
+  /** The ratings of the answers, by the ids of the messages before the answers. */
+  readonly ratings: TranscriptState['ratings'];
   /** Keeps and undoes changes. */
   readonly review: ReviewActions;
   /** The transcripts of subagents, by the ids of their chats. */
@@ -58,6 +61,7 @@ export function Transcript(props: Props): React.ReactElement {
     endedTurns,
     subagents,
     changes = [],
+    ratings,
     review,
     busy,
     progress,
@@ -132,7 +136,12 @@ export function Transcript(props: Props): React.ReactElement {
                 {...(block.kind === 'failure' && first + index > lastMessageIndex && { onAskAgain })}
                 {...actions}
               />
-              {answerEnds.has(block.key) && <CopyAnswer collect={() => collectAnswer(blocks, block.key)} />}
+              {answerEnds.has(block.key) && (
+                <div className="eca-Answer-tools">
+                  <CopyAnswer collect={() => collectAnswer(blocks, block.key)} />
+                  {block.kind === 'text' && <Rating blocks={blocks} block={block} ratings={ratings} />}
+                </div>
+              )}
               <Changes
                 changes={changes.filter(({ turn }) => turn === endedTurns?.[block.key])}
                 busy={busy}
@@ -165,6 +174,20 @@ export function Transcript(props: Props): React.ReactElement {
       )}
     </div>
   );
+}
+
+/** Draws the buttons that rate the answer that ends with `block`. */
+function Rating({
+  blocks,
+  block,
+  ratings = {}
+}: {
+  readonly blocks: Blocks;
+  readonly block: Block;
+  readonly ratings: TranscriptState['ratings'];
+}): React.ReactElement {
+  const contentId = findMessage(blocks, block.key)?.contentId;
+  return <RateAnswer contentId={contentId} rating={contentId === undefined ? undefined : ratings[contentId]} />;
 }
 
 /** Return the transcript of the subagent that the call of a block started. */

@@ -5,7 +5,7 @@
  * the answer consists of the texts of the server.
  */
 
-import { Block, Blocks, TextBlock } from '../../chat/blocks';
+import { Block, Blocks, TextBlock, UserBlock } from '../../chat/blocks';
 
 /**
  * Return the keys of the blocks with which answers end. While a turn is running (`busy`), its answer is not complete,
@@ -47,6 +47,12 @@ export function collectAnswer(blocks: Blocks, key: string): string {
     .filter(block => block.kind === kind)
     .map(({ text }) => text.trim())
     .join('\n\n');
+}
+
+/** Return the user's message before the answer whose last text has this key; undefined when it is not loaded. */
+export function findMessage(blocks: Blocks, key: string): UserBlock | undefined {
+  const end = blocks.findIndex(block => block.key === key);
+  return blocks.slice(0, end).findLast((block): block is UserBlock => block.kind === 'user');
 }
 
 /** Whether a block is a text of the model or of the server. */

@@ -1,0 +1,47 @@
+/**
+ * Draws the two buttons that rate an answer. A second click on a button removes the rating.
+ *
+ * `chat/ratings.ts` sends the ratings to the server.
+ */
+
+import * as React from 'react';
+
+import { AnswerRating } from '../../wire/protocol';
+import { useEnv } from '../common/env';
+import { IconButton } from '../common/Icon';
+import { useMayAsk } from '../common/rights';
+
+interface Props {
+  /** The id of the message before the answer; undefined until the server has stored the message. */
+  readonly contentId: string | undefined;
+  /** The rating of the answer; null or undefined if it has none. */
+  readonly rating: AnswerRating | null | undefined;
+}
+
+/** Draws the buttons; nothing in pages that cannot rate, and for a user who may only read. */
+export function RateAnswer({ contentId, rating }: Props): React.ReactElement | null {
+  const { trans, rateAnswer } = useEnv();
+  const mayAsk = useMayAsk();
+  if (contentId === undefined || rateAnswer === undefined || !mayAsk) {
+    return null;
+  }
+  const toggle = (clicked: AnswerRating) => () => {
+    rateAnswer(contentId, clicked === rating ? undefined : clicked);
+  };
+  return (
+    <>
+      <IconButton
+        icon="thumbUp"
+        label={trans.__('Good answer (kept in this chat and its exports only, never sent to a model or a company)')}
+        pressed={rating === 'good'}
+        onClick={toggle('good')}
+      />
+      <IconButton
+        icon="thumbDown"
+        label={trans.__('Bad answer (kept in this chat and its exports only, never sent to a model or a company)')}
+        pressed={rating === 'bad'}
+        onClick={toggle('bad')}
+      />
+    </>
+  );
+}
