@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.browser.assistant import SECONDS, Panel
+from tests.e2e.browser.axe import complaints
 from tests.e2e.browser.lab import LabSettings
 from tests.e2e.browser.notebook import Notebook
 
@@ -58,6 +60,38 @@ def test_a_whole_answer_is_copied_as_markdown(page: Page, lab: Lab) -> None:
     panel.button("Copy this answer as Markdown").click()
     expect(panel.button("Copied")).to_be_visible()
     assert page.evaluate("() => navigator.clipboard.readText()") == f"I look first.\n\n{CODE}"
+
+
+def test_an_answer_is_rated_and_the_rating_is_there_after_a_reload_and_in_an_export(page: Page, lab: Lab) -> None:
+    panel = Panel.open(page, lab)
+    for text in ("first", "second"):
+        panel.ask(text)
+        panel.wait_until_idle()
+        expect(panel.button("Good answer")).to_have_count(2 if text == "second" else 1)
+    good, bad = panel.button("Good answer").last, panel.button("Bad answer").last
+    expect(bad).to_have_attribute("title", re.compile("not sent to the model or to anybody"))
+    expect(good).to_have_attribute("aria-pressed", "false")
+    good.click()
+    expect(good).to_have_attribute("aria-pressed", "true")
+    bad.focus()
+    page.keyboard.press("Enter")
+    expect(bad).to_have_attribute("aria-pressed", "true")
+    expect(good).to_have_attribute("aria-pressed", "false")
+    expect(bad).to_be_focused()
+    first = panel.button("Good answer").first
+    first.click()
+    expect(first).to_have_attribute("aria-pressed", "true")
+    first.click()
+    expect(first).to_have_attribute("aria-pressed", "false")
+    assert complaints(page, ".eca-Panel") == []
+
+    page.reload()
+    panel = Panel.show(page)
+    expect(panel.button("Bad answer").last).to_have_attribute("aria-pressed", "true")
+    expect(panel.node.locator(".eca-Answer-tools [aria-pressed=true]")).to_have_count(1)
+    panel.ask("/export rated.md")
+    panel.sees("This chat is in rated.md now.")
+    assert (lab.root / "rated.md").read_text().count("*Rating of this answer: bad*") == 1
 
 
 NO_CLIPBOARD = "() => Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })"

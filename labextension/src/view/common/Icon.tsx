@@ -76,8 +76,10 @@ export function Icon({ name }: { readonly name: IconName }): React.ReactElement 
 
 interface IconButtonProps {
   readonly icon: IconName;
-  /** What the button does. It is its tooltip, and its name for a screen reader. */
+  /** What the button does. It is its name for a screen reader, and its tooltip unless there is another one. */
   readonly label: string;
+  /** A tooltip that says more than the label. */
+  readonly tooltip?: string;
   readonly onClick: () => void;
   readonly disabled?: boolean;
   /** Whether what the button switches is on; undefined for a button that is no switch. */
@@ -85,12 +87,19 @@ interface IconButtonProps {
 }
 
 /** A button that shows only an icon. */
-export function IconButton({ icon, label, onClick, disabled, pressed }: IconButtonProps): React.ReactElement {
+export function IconButton({
+  icon,
+  label,
+  tooltip = label,
+  onClick,
+  disabled,
+  pressed
+}: IconButtonProps): React.ReactElement {
   return (
     <button
       type="button"
       className="eca-IconButton"
-      title={label}
+      title={tooltip}
       aria-label={label}
       aria-pressed={pressed}
       disabled={disabled}

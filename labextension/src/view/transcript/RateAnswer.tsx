@@ -32,13 +32,19 @@ export function RateAnswer({ contentId, rating }: Props): React.ReactElement | n
     <>
       <IconButton
         icon="thumbUp"
-        label={trans.__('Good answer (kept in this chat and its exports only, never sent to a model or a company)')}
+        label={trans.__('Good answer')}
+        tooltip={trans.__(
+          'Good answer. Kept in this chat and exported with it. It is not sent to the model or to anybody.'
+        )}
         pressed={rating === 'good'}
         onClick={toggle('good')}
       />
       <IconButton
         icon="thumbDown"
-        label={trans.__('Bad answer (kept in this chat and its exports only, never sent to a model or a company)')}
+        label={trans.__('Bad answer')}
+        tooltip={trans.__(
+          'Bad answer. Kept in this chat and exported with it. It is not sent to the model or to anybody.'
+        )}
         pressed={rating === 'bad'}
         onClick={toggle('bad')}
       />
