@@ -1,9 +1,11 @@
 /**
- * Sets and removes flags. A flag is a mark with a short text that the user adds to a message of a chat.
+ * Sets and removes the marks of a chat: flags and ratings. A flag has a short text and stands at a message. A rating
+ * says whether an answer was good. It stays in the chat on the server, and no model reads it.
  *
- * This module knows no view: `view/transcript/Flag.tsx` shows the flags.
+ * This module knows no view: `Flag.tsx` and `RateAnswer.tsx` in `view/transcript/` show them.
  */
 
+import { AnswerRating } from '../wire/protocol';
 import type { Session } from './session';
 
 /** The functions for the flags of the chat that is shown. `contentId` is the id of the message. */
@@ -19,4 +21,19 @@ export function createFlags(session: () => Session): Flags {
       void session().requestOrShowError('chat/addFlag', { chatId: session().chat.id, contentId, text }),
     remove: contentId => void session().requestOrShowError('chat/removeFlag', { chatId: session().chat.id, contentId })
   };
+}
+
+/**
+ * Rates the answer after the message with this id in the chat that is shown. An undefined rating removes the rating.
+ */
+export type RateAnswer = (contentId: string, rating: AnswerRating | undefined) => void;
+
+/** Return the function that rates answers. It sends its requests with the session that `session` returns. */
+export function createRateAnswer(session: () => Session): RateAnswer {
+  return (contentId, rating) =>
+    void session().requestOrShowError('chat/rateAnswer', {
+      chatId: session().chat.id,
+      contentId,
+      ...(rating !== undefined && { rating })
+    });
 }

@@ -9,8 +9,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { ApprovalRules } from '../../chat/approval_rules';
-import type { Flags } from '../../chat/flags';
-import type { RateAnswer } from '../../chat/ratings';
+import type { Flags, RateAnswer } from '../../chat/flags';
 import type { FindCell } from '../../chat/pasted_cells';
 import type { ChatContext } from '../../wire/protocol';
 import type { CodeTools } from '../../render/code_tool_types';

@@ -1,7 +1,7 @@
 /**
  * Draws the two buttons that rate an answer. A second click on a button removes the rating.
  *
- * `chat/ratings.ts` sends the ratings to the server.
+ * `chat/flags.ts` sends the ratings to the server.
  */
 
 import * as React from 'react';
