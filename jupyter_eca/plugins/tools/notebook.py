@@ -29,7 +29,7 @@ from jupyter_eca.workspace.known_versions import Version, make_cell_key
 from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.notebooks.run_states import mark_run_states
 from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
-from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, name_pictures, render_cells
+from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, name_pictures, render_cells, render_outputs
 from jupyter_eca.workspace.reading.notebook_heading import describe_notebook
 from jupyter_eca.workspace.tool_result import ToolResult
 
@@ -179,7 +179,7 @@ async def run_cells(
     watch = RunWatch(ids, [str(cell_changes.find_number(document, id)) for id in ids], context.clock)
     label = f"{_name_cells(document, chosen)} of {document.path}"
     about = NewJob(context.chat, label, label, context.call, CELLS, document.kernel_id, document.path)
-    run = get_notebooks(context).run(context.chat, document.path, ids, watch)
+    run = _run_watched(get_notebooks(context), context.chat, document.path, ids, watch)
     done = await wait_or_detach(context, run, watch, about, _describe_ending, background=background)
     if isinstance(done, Job):
         return ToolResult(f"{_capitalize(label)}: {describe_job(done, watch, background=background)}")
@@ -187,6 +187,16 @@ async def run_cells(
 
 
 TOOLS = (notebook_read, notebook_run_cells)
+
+
+async def _run_watched(
+    notebooks: Notebooks, chat: str, path: str, ids: Sequence[str], watch: RunWatch
+) -> NotebookRunResult:
+    """Run cells, and let the watch know all that they have put out when they have ended."""
+    done = await notebooks.run(chat, path, ids, watch)
+    for cell in done.ran:
+        watch.finish(cell.id, render_outputs(cell.outputs))
+    return done
 
 
 def check_kernel(context: ToolContext, document: NotebookDocument, nothing: str = "nothing was run") -> None:

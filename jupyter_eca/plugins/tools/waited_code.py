@@ -84,6 +84,10 @@ class RunWatch:
         self.current_cell = cell
         self._tails[cell] = tail
 
+    def finish(self, cell: str, output: str) -> None:
+        """Note the whole output of a cell that has ended. What was reported last while it ran may be older."""
+        self._tails[cell] = lambda: output
+
     def report(self, *, background: bool) -> Report:
         """Return the progress now. `background` is whether the call can continue in the background."""
         if self.current_cell is None:

@@ -87,7 +87,7 @@ async def test_a_run_in_the_background_is_a_job_and_everybody_hears_of_its_end(t
         (job,) = await listed(there)
         assert job.status is JobStatus.COMPLETED
         output = await there.client.request("jobs/readOutput", JobParams(job_id=job.id), JobsReadOutputResult)
-        assert [line.text for line in output.lines] == ["begun", " 20%"]
+        assert [line.text for line in output.lines] == ["ran x", "ran y", "ran z"]
 
 
 async def test_the_model_reads_of_the_end_with_the_next_prompt_and_is_not_asked_before(tmp_path: Path) -> None:
