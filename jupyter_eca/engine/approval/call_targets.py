@@ -126,7 +126,7 @@ def _find_protected(
         return ""
     runs_line = tool.approval_covers is ApprovalCoverage.COMMANDS
     # The folder of a command may contain protected files: only what the line itself names can be changed.
-    may_change = resolver.is_protected if runs_line else resolver.holds_protected
+    may_change = resolver.is_protected if runs_line else resolver.is_protected_or_parent
     always_changed = tuple(resolver.resolve(path, "") for path in tool.changes)
     for forms in (*paths.values(), *always_changed):
         for form in forms:

@@ -258,7 +258,9 @@ def _find_in_word(
         names = expand_braces(path) if is_pattern else (path,)
         for name, folder in product(names, folders):
             for form in resolver.resolve(name, folder):
-                if resolver.holds_protected(form, moves=moves) or (is_pattern and resolver.may_become_protected(form)):
+                if resolver.is_protected_or_parent(form, moves=moves) or (
+                    is_pattern and resolver.may_become_protected(form)
+                ):
                     return path
     return ""
 
@@ -388,7 +390,7 @@ def _may_find_change_protected(args: tuple[str, ...], folders: tuple[str, ...], 
     first = next((at for at, arg in enumerate(args) if arg.startswith(("-", "(", "!"))), len(args))
     starts = args[:first] or (".",)
     if UNKNOWN not in "".join(starts) and not any(
-        resolver.is_above_protected(form)
+        resolver.may_contain_protected(form)
         for start, folder in product(starts, folders)
         for form in resolver.resolve(start, folder)
     ):

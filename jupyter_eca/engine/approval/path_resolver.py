@@ -1,4 +1,4 @@
-"""Owns `PathResolver`: it follows the links of a path, and says whether the path is protected.
+"""Owns `PathResolver`: it follows the symbolic links of a path, and says whether the path is protected.
 
 A protected file decides what may run without approval: our configuration, scripts that it runs, files of git and of
 shells. The resolver is pure: its maker passes a function that looks at the disk. Without such a function, the path
@@ -49,7 +49,7 @@ class PathResolver:
     """Files of the project that the settings run, or that `AGENTS.md` includes. They are protected as well."""
     project_parents: tuple[str, ...] = ()
     """Folders that contain something of `project_paths`. The user often works in them. So a call that names such a
-    folder counts only if it may move or replace it."""
+    folder is treated as a change of a protected file only if it may move or replace the folder."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """The environment variables that a command line can use. Those whose value is not an absolute path are empty."""
 
@@ -60,15 +60,15 @@ class PathResolver:
         own = (path.casefold() for path in (*self.machine_paths, *self.project_paths))
         return is_protected(form) or any(text == path or text.startswith(f"{path}/") for path in own)
 
-    def holds_protected(self, form: str, *, moves: bool = True) -> bool:
-        """Return whether a resolved path is protected, or is a listed folder that contains something protected.
-        `moves` says whether the call may move or replace a whole folder. Then `project_parents` counts too."""
+    def is_protected_or_parent(self, form: str, *, moves: bool = True) -> bool:
+        """Return whether a resolved path is protected, or is a folder in `machine_parents`. `moves` says whether the
+        call may move or replace a whole folder. Then the path may also be a folder in `project_parents`."""
         folders = (*self.machine_parents, *self.project_parents) if moves else self.machine_parents
         return self.is_protected(form) or any(form.casefold() == path.casefold() for path in folders)
 
-    def is_above_protected(self, form: str) -> bool:
+    def may_contain_protected(self, form: str) -> bool:
         """Return whether a resolved folder may contain something protected, at any depth. The workspace (`.`) always
-        counts, because it may contain our configuration. Other folders are compared with `machine_paths` and
+        may, because it may contain our configuration. Other folders are compared with `machine_paths` and
         `project_paths`."""
         below = f"{form.casefold().rstrip('/')}/"
         return (
@@ -78,8 +78,9 @@ class PathResolver:
         )
 
     def may_become_protected(self, form: str) -> bool:
-        """Return whether the shell may replace a resolved path with a pattern in it (`~/.conf*/eca`) by a protected
-        path. Patterns are not compared with `project_paths`, because people often work on them: `src/*.py`."""
+        """Return whether a resolved path with a pattern, such as `~/.conf*/eca`, matches a protected path. The shell
+        replaces the pattern by all paths that match. The pattern is not compared with `project_paths`, because people
+        often use patterns for the files that they work on, such as `src/*.py`."""
         return any(is_matched_by_pattern(form, path) for path in self.machine_paths)
 
 

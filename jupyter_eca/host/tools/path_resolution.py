@@ -76,7 +76,7 @@ async def find_protected(files: Files, config: Config, paths: Iterable[Path]) ->
     def find() -> str:
         resolver = _make_resolver(files, config)
         forms = ((path, form) for path in paths for form in (path.as_posix(), *resolver.resolve(str(path), "")))
-        return next((str(path) for path, form in forms if resolver.holds_protected(form)), "")
+        return next((str(path) for path, form in forms if resolver.is_protected_or_parent(form)), "")
 
     return await run_read(find)
 

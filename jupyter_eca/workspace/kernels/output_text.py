@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.model.request import MAX_PICTURES
 from jupyter_eca.protocol.notebook import KernelPicture
-from jupyter_eca.workspace.kernels.rich_text import describe_html, describe_plotly, describe_svg, says_nothing
+from jupyter_eca.workspace.kernels.rich_text import describe_html, describe_plotly, describe_svg, is_uninformative
 from jupyter_eca.workspace.reading.drawing import PLOTLY, SVG, can_draw
 
 if TYPE_CHECKING:
@@ -37,22 +37,22 @@ def as_plain_text(text: str) -> str:
     return "\n".join(line.rstrip("\r").rsplit("\r", 1)[-1] for line in text.split("\n"))
 
 
-def describe_bundle(data: Mapping[str, Any], picture: str = "") -> str:
-    """Return the text of a MIME bundle, and a note about the parts that only the user sees. `picture` is a note about
-    its picture, which takes the place of the other one."""
-    text, shown = str(data.get("text/plain", "")), str(data.get("text/html", ""))
-    if shown and says_nothing(text):
-        text = describe_html(shown) or text
+def describe_bundle(data: Mapping[str, Any], picture_note: str = "") -> str:
+    """Return the text of a MIME bundle (one output in several formats), with a note about the parts that only the user
+    sees. `picture_note` replaces this note; "" for none."""
+    text, html = str(data.get("text/plain", "")), str(data.get("text/html", ""))
+    if html and is_uninformative(text):
+        text = describe_html(html) or text
     figure = ""
     if not any(mime in data for mime in IMAGE_TYPES):
         figure = _describe_figure(data)
     types = [mime for mime in data if mime.startswith(("image/", "application/vnd."))]
-    note = picture or (f"[shown to the user: {', '.join(types)}]" if types else "")
+    note = picture_note or (f"[shown to the user: {', '.join(types)}]" if types else "")
     return "\n".join(part for part in (text, figure, note) if part)
 
 
 def _describe_figure(data: Mapping[str, Any]) -> str:
-    """Return in words what a figure shows that is no picture; empty when there is none."""
+    """Return in words what a figure of Plotly or in SVG shows; empty when there is no such figure."""
     if isinstance(data.get(PLOTLY), dict):
         return describe_plotly(data[PLOTLY])
     return describe_svg(str(data[SVG])) if data.get(SVG) else ""
@@ -75,7 +75,8 @@ class OutputText:
         self._parts: list[str] = []
         self._keeps_pictures = pictures
         self._count = 0
-        # The last pictures, each with the index and the text of its part.
+        # The last pictures. With each are the index of its part in `_parts`, and the text that takes the place of this
+        # part when the picture is left out.
         self._pictures: list[tuple[int, str, KernelPicture]] = []
 
     def add(self, msg_type: str, content: Mapping[str, Any]) -> None:

@@ -42,7 +42,7 @@ _ARRAY_CODES: Final = {
 }
 
 
-def says_nothing(text: str) -> bool:
+def is_uninformative(text: str) -> bool:
     """Return whether a plain text says nothing about the value: it is empty, or only a class and an address."""
     return not text.strip() or _BARE_REPR.fullmatch(text.strip()) is not None
 
