@@ -63,17 +63,18 @@ class CommandCaller(Protocol):
         ...
 
     async def subscribe(self, uri: str) -> bool:
-        """Subscribe the client to a resource. Return False if there is no such resource."""
+        """Subscribe the client to a resource: something with a URI and a state, such as a session. Return False if
+        there is no such resource."""
         ...
 
 
 class CommandOrder(Enum):
     """Says which earlier messages of the same client a command waits for.
 
-    A user may send Stop at any time. So a command that may take long is not `IN_TURN`: Stop would have to wait for it.
+    A user may send Stop at any time. So a command that may take long is not `IN_ORDER`: Stop would have to wait for it.
     """
 
-    IN_TURN = auto()
+    IN_ORDER = auto()
     """The command waits for all earlier messages, except for commands of the two kinds below."""
     AMONG_FILES = auto()
     """The command waits for the earlier commands about files. Other messages do not wait for it."""
@@ -91,7 +92,7 @@ class AhpCommand:
     run: Callable[[CommandCaller, Any], Awaitable[Json | None]]
     """The function that answers."""
 
-    order: CommandOrder = CommandOrder.IN_TURN
+    order: CommandOrder = CommandOrder.IN_ORDER
     """Which earlier messages the command waits for."""
 
     allows_readers: bool = False
@@ -113,7 +114,7 @@ def _check_provider(name: str | None) -> None:
 
 
 async def subscribe(caller: CommandCaller, params: requests.Subscribe) -> Json:
-    """Subscribe the client to a state, and return the state as it is now."""
+    """Subscribe the client to a resource, and return the state of the resource as it is now."""
     if not await caller.subscribe(params.resource):
         raise RemoteError(f"There is no resource {params.resource}.", AhpErrorCode.SESSION_NOT_FOUND)
     return {"snapshot": write_snapshot(caller.front.hub.make_snapshot(params.resource))}
@@ -173,7 +174,7 @@ async def dispose_session(caller: CommandCaller, params: requests.DisposeSession
     await caller.front.dispose(await _find_session(caller.front, params.session))
 
 
-async def list_sessions(caller: CommandCaller, params: requests.ListSessions) -> Json:  # noqa: ARG001  # version 0.1.0 does not define the filter in the params
+async def list_sessions(caller: CommandCaller, params: requests.ListSessions) -> Json:  # noqa: ARG001  # the only param is `filter`, whose content version 0.1.0 does not define
     """Return the summaries of all sessions."""
     return {"items": await caller.front.list_summaries()}
 
@@ -274,7 +275,8 @@ async def delete_resource(caller: CommandCaller, params: requests.ResourceDelete
 
 
 async def request_resource(caller: CommandCaller, params: requests.ResourceRequest) -> Json:
-    """Ask for the access to a file outside of the workspace."""
+    """Ask the user whether the client may use a file outside of the workspace. The question is asked in one of the
+    chats that the client is subscribed to."""
     return await caller.front.resources.request(params, caller.client, caller.chats)
 
 

@@ -218,8 +218,8 @@ class AhpConnection:
                 await self._handle_notification(message)
                 continue
             command = COMMANDS.get(message.method)
-            match command.order if command else CommandOrder.IN_TURN:
-                case CommandOrder.IN_TURN:
+            match command.order if command else CommandOrder.IN_ORDER:
+                case CommandOrder.IN_ORDER:
                     await self._answer(message)
                 case CommandOrder.AMONG_FILES:
                     self._file_requests.put_nowait(message)

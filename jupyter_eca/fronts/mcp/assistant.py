@@ -124,10 +124,10 @@ class Assistant:
     # -- calls
 
     async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> OfferResult:
-        """Run a tool. If the tool is governed, the approval rules decide whether it may run. Raises: ToolError."""
-        return await (self._run_governed(offer, call, arguments) if offer.governed else offer.run(call, arguments))
+        """Run a tool. If the tool needs approval, the approval rules decide whether it may run. Raises: ToolError."""
+        return await (self._run_as_turn(offer, call, arguments) if offer.needs_approval else offer.run(call, arguments))
 
-    async def _run_governed(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> OfferResult:
+    async def _run_as_turn(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> OfferResult:
         """Run a tool that is not a native tool in the same way as a native tool, so that the approval rules apply."""
         results: list[OfferResult] = []
 
@@ -136,9 +136,9 @@ class Assistant:
             return ToolResult("Done.")
 
         name = offer.name.removeprefix(f"{PREFIX}_")
-        # All governed offers write files in the folder `.eca`: the project's configuration or its commands.
+        # All offers that need approval write files in the folder `.eca`: the project's configuration or its commands.
         spec = ToolSpec(name, offer.description, offer.parameters, changes=(".eca",))
-        await self.run_tool(_GovernedOffer(spec, run), call.caller, arguments)
+        await self.run_tool(_OfferAsTool(spec, run), call.caller, arguments)
         return results[0]
 
     async def run_tool(self, tool: Tool, caller: Caller, arguments: dict[str, Any]) -> ToolAnswer:
@@ -251,7 +251,7 @@ class Assistant:
 
 
 @dataclass(frozen=True, slots=True)
-class _GovernedOffer:
+class _OfferAsTool:
     """An offer in the form of a `Tool` of the host, so that the approval rules apply to it."""
 
     spec: ToolSpec

@@ -167,9 +167,9 @@ class Offer:
     run: OfferFunction
     """Runs the tool."""
 
-    governed: bool = False
-    """Whether the approval rules decide if a call runs. It is true for tools that can change the user's data and are
-    not native tools, which are always governed."""
+    needs_approval: bool = False
+    """Whether a call runs only if the approval rules allow it, or the user approves it. It is true for tools that can
+    change the user's data. For native tools it is false, because the turn that runs their calls applies the rules."""
 
     starts_turn: bool = False
     """Whether each call is a turn in a chat, as it is for native tools."""
@@ -181,7 +181,7 @@ class Offer:
 
 
 def offer(
-    name: str, hints: Hints, *, governed: bool = False, parameters: dict[str, Any] | None = None
+    name: str, hints: Hints, *, needs_approval: bool = False, parameters: dict[str, Any] | None = None
 ) -> Callable[[Callable[..., Awaitable[Any]]], Offer]:
     """Return a decorator that makes an offer from an async function. The docstring of the function describes the tool
     to the client's model.
@@ -200,7 +200,7 @@ def offer(
             return result if isinstance(result, OfferResult) else ToolAnswer(result)
 
         schema = _make_schema(model) if parameters is None else parameters
-        return Offer(name, inspect.getdoc(function) or "", schema, hints, run, governed)
+        return Offer(name, inspect.getdoc(function) or "", schema, hints, run, needs_approval)
 
     return make
 

@@ -29,7 +29,7 @@ async def read_config(call: AssistantCall) -> dict[str, Any]:
     return {**settings, "providers": sorted(config.providers), "mcpServers": sorted(config.mcp_servers)}
 
 
-@offer("eca_config_update", Hints.WRITES, governed=True)
+@offer("eca_config_update", Hints.WRITES, needs_approval=True)
 async def update_config(
     call: AssistantCall,
     model: Annotated[str, Field(description="The default model from now on, as PROVIDER/MODEL.")] = "",

@@ -30,7 +30,7 @@ async def list_models(call: AssistantCall, provider: Provider = "") -> dict[str,
     return {"default": default or None, "models": matching}
 
 
-@offer("eca_model_configure", Hints.WRITES, governed=True)
+@offer("eca_model_configure", Hints.WRITES, needs_approval=True)
 async def configure_model(
     call: AssistantCall,
     provider: Annotated[str, Field(min_length=1, description="Name of the provider.")],

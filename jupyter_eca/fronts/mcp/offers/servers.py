@@ -32,7 +32,7 @@ async def list_servers(call: AssistantCall) -> dict[str, Any]:
     }
 
 
-@offer("eca_mcp_enable", Hints.WRITES, governed=True)
+@offer("eca_mcp_enable", Hints.WRITES, needs_approval=True)
 async def enable_server(
     call: AssistantCall,
     name: Annotated[str, Field(min_length=1, description="Name of the server, from eca_mcp_list.")],

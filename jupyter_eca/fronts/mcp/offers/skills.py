@@ -45,7 +45,7 @@ async def list_skills(call: AssistantCall) -> dict[str, Any]:
     }
 
 
-@offer("eca_skill_create", Hints.CREATES, governed=True)
+@offer("eca_skill_create", Hints.CREATES, needs_approval=True)
 async def create_skill(
     call: AssistantCall,
     name: Annotated[str, Field(pattern=r"^[A-Za-z][\w.-]*$", description="Letters, digits, `-`, `_` and `.`.")],
