@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class OtherPlug:
-    """The plug: it offers nothing, and `resolve` writes the fields as JSON. See `base.Context`."""
+    """Offers no context, and writes the fields of a context as JSON. Its methods are explained in `base.Context`."""
 
-    # No type of the protocol is empty, so this is the plug for all unknown types.
+    # A plug takes the contexts of one type. No type is empty, so this text stands for all types without a plug.
     kind = ""
 
     async def query(self, surroundings: Surroundings, query: str) -> list[OtherContext]:

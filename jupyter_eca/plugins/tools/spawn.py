@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.tool_result import ToolResult
 
 Agent = Annotated[str, Field(description="One of the agents named above.")]
-Words = Annotated[
+TaskText = Annotated[
     str,
     Field(description="What to do, what it must know, and what to answer with."),
 ]
@@ -25,15 +25,22 @@ Variant = Annotated[str, Field(description="Only if the user asked for one.")]
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ToolCallDetails | None:
-    """Return which agent with which model would run, which the user sees before the approval."""
+    """Return which agent would run, and with which model. The user sees this before the approval."""
     if context.spawner is None:
         return None
     return await context.spawner.details(context.call, SubagentTask(**validate(spawn_agent.arguments, arguments)))
 
 
+# To start a subagent changes nothing, and each call of the subagent is decided by itself. So this counts as a tool that
+# reads, and plan mode has it. When a call is decided, it counts as reading only if its agent changes nothing.
 @tool(reads=True, needs=[Need.SPAWNER], summary="({agent}) {activity}", preview=_preview)
 async def spawn_agent(
-    context: ToolContext, agent: Agent, task: Words, activity: Activity = "", model: Model = "", variant: Variant = ""
+    context: ToolContext,
+    agent: Agent,
+    task: TaskText,
+    activity: Activity = "",
+    model: Model = "",
+    variant: Variant = "",
 ) -> ToolResult:
     """Give a task to another agent, which works with a fresh context. Its last message is the result, with the last
     pictures of the code that it ran.

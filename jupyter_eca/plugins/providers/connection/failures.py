@@ -4,8 +4,8 @@ Each error is a `ProviderError` with a kind, and with a message that says what h
 status 402 gives the kind QUOTA and the message "https://… wants to be paid. Add credit to the account, or choose
 another model."
 
-This module must not know an SDK. Each provider calls a function of this module for an error of its SDK, and
-`sdk_clients` for errors of connections.
+This module must not know an SDK. Each provider calls a function of this module for an error of its SDK. For errors of
+connections, `sdk_clients` does this for all providers.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def classify_status(status: int) -> tuple[FailureKind, bool]:
 def explain_refusal(
     target: RequestTarget,
     status: int,
-    kind: str,
+    error_type: str,
     server_message: str,
     *,
     temporary: bool | None = None,
@@ -153,39 +153,42 @@ def explain_refusal(
 ) -> ProviderError:
     """Return the error for a request that the server refused.
 
-    `kind` is the API's error type, "" if something else than the API has answered. `temporary` says whether the server
-    considers a retry useful, None if it does not say. `retry_after` are the seconds to wait.
+    `error_type` is the API's type of the error, "" if something else than the API has answered. `temporary` says
+    whether the server considers a retry useful, None if it does not say. `retry_after` are the seconds to wait.
     """
-    if kind == _QUOTA_USED_UP or (status == 400 and _NO_CREDIT.search(server_message)):
+    if error_type == _QUOTA_USED_UP or (status == 400 and _NO_CREDIT.search(server_message)):
         status = 402  # OpenAI sends 429, but a retry does not help
-    elif status < 400:
-        status = int(kind) if kind.isdecimal() and 400 <= int(kind) < 600 else _STATUS_BY_TYPE.get(kind, 500)
-    failure, is_temporary = classify_status(status)
-    failure = _correct_kind(status, failure, f"{kind} {server_message}")
-    if status == 404 and kind:  # without an error type, something else than the API has answered
-        failure = FailureKind.MODEL
+    elif status < 400:  # the error came in a stream, so only its type says what it is; some servers send a number there
+        is_status = error_type.isdecimal() and 400 <= int(error_type) < 600
+        status = int(error_type) if is_status else _STATUS_BY_TYPE.get(error_type, 500)
+    kind, is_temporary = classify_status(status)
+    kind = _refine_kind(status, kind, f"{error_type} {server_message}")
+    if status == 404 and error_type:  # without an error type, something else than the API has answered
+        kind = FailureKind.MODEL
     message = target.fill_in(
-        _TOO_LONG if failure is FailureKind.CONTEXT else _choose_sentence(target, status, kind), status, server_message
+        _TOO_LONG if kind is FailureKind.CONTEXT else _choose_sentence(target, status, error_type),
+        status,
+        server_message,
     )
     if retry_after is not None and retry_after > _MIN_NAMED_WAIT_SECONDS:
         message += _WAIT_SENTENCE.format(retry_after / 60)
     retryable = is_temporary if temporary is None else temporary
-    return ProviderError(message, status=status, kind=failure, retryable=retryable, retry_after=retry_after)
+    return ProviderError(message, status=status, kind=kind, retryable=retryable, retry_after=retry_after)
 
 
-def _correct_kind(status: int, kind: FailureKind, server_message: str) -> FailureKind:
+def _refine_kind(status: int, kind: FailureKind, server_message: str) -> FailureKind:
     """Return the kind that the server's message shows, where the status alone is not enough."""
     if status in {400, 413} and _CONTEXT_OVERFLOW.search(server_message):
         return FailureKind.CONTEXT
     return FailureKind.IMAGE if status in _IMAGE_REFUSAL_STATUSES and _MENTIONS_IMAGE.search(server_message) else kind
 
 
-def _choose_sentence(target: RequestTarget, status: int, kind: str) -> str:
+def _choose_sentence(target: RequestTarget, status: int, error_type: str) -> str:
     """Return the sentence for a status. A 404 without an error type comes from a server that is not this API."""
     if status == 401:
         return _BAD_KEY if target.key else _NO_KEY
     if status == 404:
-        return _NO_MODEL if kind else _NO_API
+        return _NO_MODEL if error_type else _NO_API
     return _SENTENCES.get(status) or (_FAILED if status >= 500 else _REFUSED)
 
 

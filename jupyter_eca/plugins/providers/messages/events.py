@@ -4,6 +4,10 @@ blocks are ignored.
 An answer consists of numbered blocks: texts, thoughts, tool calls and web searches. Each block has an event for its
 start, events for its pieces, and one for its end.
 
+A thought has a signature, by which the vendor checks later that it has made the thought. `seal` joins it with the name
+of the model, because another model would refuse it. A web search is kept as a thought too: its signature is the prefix
+`SEARCH_PREFIX` and the two blocks of the search, as JSON.
+
 The events are plain JSON, not the SDK's models, which would double the time for each event. This module must not know a
 connection: `providers.anthropic` does. `request` builds the request.
 """
@@ -34,8 +38,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-# The remarks for answers that ended too early, by the reason of the server. Every other reason is a normal end. The
-# engine does not use it, because some servers send a wrong reason.
+# The remarks for answers that ended too early, by the server's reason for the end (`stop_reason`). Any other reason is
+# a normal end and is not passed on: the engine looks at the answer itself, because some servers send a wrong reason.
 _CUT = {"max_tokens": TOO_LONG, "model_context_window_exceeded": FULL, "refusal": DECLINED}
 
 
@@ -53,7 +57,7 @@ class _Block:
     """Whether arguments of a tool call have arrived."""
     id: str = ""
     """The id of a call or a search."""
-    text: str = ""
+    search_arguments: str = ""
     """The arguments of a search so far, as JSON."""
     content: object = None
     """The results of a search."""
@@ -117,7 +121,7 @@ class MessagesReader:
         self._blocks[index] = new_block
         match kind, block:
             case "server_tool_use", {"name": "web_search"}:
-                return (ReasoningDelta(""),)
+                return (ReasoningDelta(""),)  # a search is kept as a thought, which begins here
             case "text", {"text": str(text)} if text:
                 return (TextDelta(text),)
             case "thinking", _:
@@ -137,7 +141,7 @@ class MessagesReader:
                 block.has_arguments = True
                 return (ToolCallDelta(index, arguments_text=text),)
             case "input_json_delta", {"partial_json": str(text)} if block:
-                block.text += text
+                block.search_arguments += text
             case "citations_delta", {"citation": {} as citation} if block and (source := describe_source(citation)):
                 if source not in block.sources:
                     block.sources.append(source)
@@ -157,9 +161,9 @@ class MessagesReader:
         if block.kind == "text" and block.sources:
             return (TextDelta("".join(f" {source}" for source in block.sources)),)
         if block.kind == "server_tool_use":
-            return self._begin_search(block)
+            return self._take_search(block)
         if block.kind == "web_search_tool_result":
-            return self._end_search(block)
+            return self._take_search_result(block)
         if (
             block.kind == "tool_use" and block.input and not block.has_arguments
         ):  # some servers send it whole at the start
@@ -167,9 +171,9 @@ class MessagesReader:
             return (ToolCallDelta(index, arguments_text=json.dumps(block.input)),)
         return ()
 
-    def _begin_search(self, block: _Block) -> tuple[Delta, ...]:
-        """Show what the server searches for, as a part of the model's thoughts."""
-        arguments = _parse_object(block.text) or block.input
+    def _take_search(self, block: _Block) -> tuple[Delta, ...]:
+        """Keep the block of a search until its result comes, and show what the server searches for as a thought."""
+        arguments = _parse_object(block.search_arguments) or block.input
         use = {"type": "server_tool_use", "id": block.id, "name": "web_search", "input": arguments or {}}
         self._searches[block.id] = use
         match arguments:
@@ -178,7 +182,7 @@ class MessagesReader:
             case _:
                 return ()
 
-    def _end_search(self, block: _Block) -> tuple[Delta, ...]:
+    def _take_search_result(self, block: _Block) -> tuple[Delta, ...]:
         """Store both blocks of a search together in the signature of the thought. After a pause there is only the
         second block: the answer before the pause has the first one."""
         result = {"type": "web_search_tool_result", "tool_use_id": block.id, "content": block.content}
