@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from jupyter_eca.host.kept_data.kept_files import KeptFiles
 
 
+class _CountsChangedError(BusyError):
+    """Since the user was asked, something was added or removed."""
+
+
 def count_for_purge(files: KeptFiles) -> dict[str, int]:
     """Return how many items of each kind would be deleted. No other program may have the database open.
 
@@ -37,8 +41,8 @@ def count_for_purge(files: KeptFiles) -> dict[str, int]:
 
 
 def purge(files: KeptFiles, counts: dict[str, int]) -> None:
-    """Delete what belongs to the scope, and rewrite the database without it. `counts` are what the user has agreed
-    to delete.
+    """Delete what belongs to `files.scope` (a chat, a workspace, or all that is the user's), and rewrite the database
+    without it. `counts` are what the user has agreed to delete.
 
     Raises: BusyError when there is more or less to delete now, or another program has the database open: nothing is
     deleted then. ConfigError when the database or a file cannot be written.
@@ -47,7 +51,9 @@ def purge(files: KeptFiles, counts: dict[str, int]) -> None:
         with open_rows_exclusively(files.database, files.scope) as rows:
             chats = [row.id for row in rows.list_chats()]
             if rows.count() | files.count(chats) != counts:
-                raise BusyError("Nothing was deleted: there is something else now. Start again.")
+                raise _CountsChangedError(
+                    "Nothing was deleted: there is more or less to delete than when you were asked. Start again."
+                )
             # Commands that a killed server left running write no chat, but their records name a chat and a command.
             end_orphans(files.database.with_name("processes"))
             try:
@@ -59,8 +65,10 @@ def purge(files: KeptFiles, counts: dict[str, int]) -> None:
                 ) from error
             rows.delete()
             rows.compact()
+    except _CountsChangedError:
+        raise
     except BusyError as error:
-        raise BusyError(_describe_programs(files.database) if error.__cause__ else str(error)) from error
+        raise BusyError(_describe_programs(files.database)) from error
 
 
 def _describe_programs(database: Path) -> str:
