@@ -39,6 +39,7 @@ def mask_secrets(value: Any, name: str = "") -> Any:
                 for key, item in items
             }
         case [*arguments] if name == "args" and all(isinstance(item, str) for item in arguments):
+            # Masked together, because a secret may be the argument after its option: `--token`, `abc`.
             return list(redact_arguments(cast("list[str]", arguments)))
         case list() | tuple():
             return [mask_secrets(item, name) for item in cast("list[Any]", value)]

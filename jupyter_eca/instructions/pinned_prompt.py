@@ -25,6 +25,6 @@ class PinnedPrompt:
         """The whole system prompt."""
         return join_sections(self.sections)
 
-    def has(self, source: str) -> bool:
+    def has_section(self, source: str) -> bool:
         """Return whether a section has this `source`, such as `Skills`."""
         return any(section.source == source for section in self.sections)

@@ -110,7 +110,8 @@ class TextContext(Model):
 class LiveContext(Model):
     """Not in ECA: a part of a live notebook or its kernel. Only clients with a live notebook or kernel are offered it.
 
-    Additional fields are forbidden: a context with other fields is another client's context with the same type.
+    Additional fields are forbidden: another client may use the same type for a context of its own with other fields.
+    Such a context is parsed as `OtherContext`.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -155,7 +156,7 @@ class SelectionContext(LiveContext):
 
 
 class ErrorContext(LiveContext):
-    """The last traceback at the time when the prompt is sent."""
+    """The last error before the prompt is sent, with its traceback."""
 
     type: Literal["error"] = "error"
 
@@ -202,7 +203,7 @@ ChatContext = Annotated[
     | VariableContext
     | TableContext
     | OtherContext,
-    Field(union_mode="left_to_right"),
+    Field(union_mode="left_to_right"),  # the first that fits, so `OtherContext`, which fits always, is the last
 ]
 
 

@@ -46,27 +46,27 @@ class AnswerLocking:
         kernel."""
         return str(self._shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME", ""))
 
-    def create_lock(self, ask: CellQuestion) -> AnswerLock:
+    def create_lock(self, question: CellQuestion) -> AnswerLock:
         """Return the lock of a question, which is sent with it. Call this once for each question, in the cell that
         asks."""
         from jupyter_eca.protocol.chat import AnswerLock
 
         cell = self._number_question()
         return AnswerLock(
-            on=True if ask.lock else self.on,  # None leaves the decision to the configuration
-            file=ask.lock_file,
+            on=True if question.lock else self.on,  # None leaves the decision to the configuration
+            file=question.lock_file,
             notebook=self.notebook,
             folder=self._folder,
             cell=cell,
-            occurrence=self._count_occurrence(ask.message, cell),
-            renew=ask.renew,
+            occurrence=self._count_occurrence(question.message, cell),
+            renew=question.renew,
         )
 
-    def count_result(self, turn: CellTurn, ask: CellQuestion) -> None:
+    def count_answer(self, turn: CellTurn, question: CellQuestion) -> None:
         """Count whether the answer was replayed or recorded, for `%eca lock`."""
         if turn.usage is not None and turn.usage.replayed:
             self.replayed += 1
-        elif ask.lock or self.on:
+        elif question.lock or self.on:
             self.recorded += 1
         if turn.why_not_replayed:
             self.notes.append(turn.why_not_replayed)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.apps.kernel import options
 from jupyter_eca.apps.kernel.cell_session import end_session, get_session
 from jupyter_eca.apps.kernel.completion import Completion
-from jupyter_eca.apps.kernel.engine.run_errors import get_run_errors, stop_listening
+from jupyter_eca.apps.kernel.engine.run_errors import start_recording, stop_recording
 from jupyter_eca.apps.kernel.front_end import find_front_end, get_kernel
 from jupyter_eca.apps.kernel.transform import FUNCTION_NAME, transform
 from jupyter_eca.errors import CellError
@@ -50,9 +50,10 @@ class Magic:
         shell.register_magic_function(self._run_as_magic, "line_cell", "eca")
         shell.user_ns_hidden[FUNCTION_NAME] = self.run
         shell.events.register("pre_run_cell", self._add_function_to_namespace)
-        get_run_errors(shell)
+        start_recording(shell)
         self._add_function_to_namespace()
         self._completion.install()
+        # `engine` is the connection to the program that calls the model.
         self._session.engine.announce_kernel()
 
     def uninstall(self) -> None:
@@ -62,7 +63,7 @@ class Magic:
         shell.magics_manager.magics["line"].pop("eca", None)
         shell.magics_manager.magics["cell"].pop("eca", None)
         shell.events.unregister("pre_run_cell", self._add_function_to_namespace)
-        stop_listening(shell)
+        stop_recording(shell)
         shell.user_ns.pop(FUNCTION_NAME, None)
         self._completion.remove()
         end_session(shell)
@@ -116,8 +117,8 @@ class Magic:
         """Run `%eca` or `%%eca`. A transformed cell awaits this. `line` is the text after the magic, and `body` the
         lines below `%%eca`, or None for `%eca`. Raises: CellError."""
         match options.parse(line, body):
-            case options.CellQuestion() as ask:
-                await self._ask_question(ask)
+            case options.CellQuestion() as question:
+                await self._ask_question(question)
             case options.LineCommand(name="help"):
                 self._session.show_text(options.HELP)
             case options.LineCommand(name="panel", argument=argument):
@@ -136,31 +137,35 @@ class Magic:
             case options.Misuse(message=message):
                 raise CellError(message)
 
-    async def _ask_question(self, ask: options.CellQuestion) -> None:
+    async def _ask_question(self, question: options.CellQuestion) -> None:
         """Ask a question and wait for the end of its turn. Raises: CellError."""
         from jupyter_eca.apps.kernel.answer.turn import CellTurn, wait_with_heartbeat
         from jupyter_eca.apps.kernel.choice_check import check_choice
 
         session, front_end = self._session, find_front_end(self._shell)
         client = await session.get_client()
-        model = ask.model or session.model
+        model = question.model or session.model
         await session.announce_model(client)
-        if ask.agent or ask.variant:
+        if question.agent or question.variant:
             setup = client.setup
-            if ask.variant and not model:  # the variants of the model that answers by default must be known
+            if question.variant and not model:  # the variants of the model that answers by default must be known
                 selection = await session.read_selection(client)
                 setup = replace(setup, model=selection.model or "", variants=selection.variants)
-            await wait_with_heartbeat(asyncio.ensure_future(check_choice(setup, model, ask.agent, ask.variant)))
-        if ask.new:
+            await wait_with_heartbeat(
+                asyncio.ensure_future(check_choice(setup, model, question.agent, question.variant))
+            )
+        if question.new:
             session.new_chat()
         if session.turn is not None:
             # An interrupt in a terminal stops the loop, but does not end the turn. So an older turn may still run.
             await session.turn.stop()
-        turn = session.turn = CellTurn(self._shell, front_end, client, session.kernel, session.engine.chat, ask.command)
+        turn = session.turn = CellTurn(
+            self._shell, front_end, client, session.kernel, session.engine.chat, question.command
+        )
         try:
-            async with self._follow_resume(client, ask):
-                await turn.run(ask, model, session.answer_locking.create_lock(ask))
-            session.answer_locking.count_result(turn, ask)
+            async with self._follow_resume(client, question):
+                await turn.run(question, model, session.answer_locking.create_lock(question))
+            session.answer_locking.count_answer(turn, question)
             session.show_warnings(client.setup.warnings)
             session.show_untrusted_settings(client.setup.untrusted)
             await self._completion.remember_suggestions(client)
@@ -170,10 +175,10 @@ class Magic:
                 session.turn = None
 
     @asynccontextmanager
-    async def _follow_resume(self, client: EcaClient, ask: options.CellQuestion) -> AsyncGenerator[None]:
+    async def _follow_resume(self, client: EcaClient, question: options.CellQuestion) -> AsyncGenerator[None]:
         """If the question is `/resume NUMBER`, wait for the chat that the server names, and make it the chat of the
         cells."""
-        if ask.command != "resume" or len(ask.message.split()) == 1:
+        if question.command != "resume" or len(question.message.split()) == 1:
             yield
             return
         resumed: asyncio.Future[str] = asyncio.get_running_loop().create_future()

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from io import BufferedReader
 
-# The limit for a text that people write by hand, such as a configuration.
+# The limit for a text that people write by hand, such as a configuration. Texts for the model have a lower limit, see
+# `instructions/text_files.py`.
 MAX_TEXT_BYTES: Final = 10_000_000
 
 # Without the first flag, opening a pipe waits for a writer. Windows has only the last one of these flags.

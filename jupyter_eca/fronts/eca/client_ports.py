@@ -38,7 +38,8 @@ _log = logging.getLogger(__name__)
 # the desktop client of ECA never answer.
 EDITOR_SECONDS = 30.0
 
-# Seconds that a page has to list its open notebooks. It is short, because a user who types a prompt waits for the list.
+# Seconds that a page has to list its open notebooks. A page is a client with open notebooks: JupyterLab in a tab of a
+# browser. The time is short, because a user who types a prompt waits for the list.
 LIST_SECONDS = 1.0
 
 # The model reads this sentence: its turn was started by a cell, so its own kernel is busy with this cell.
@@ -233,6 +234,7 @@ class LinkNotebooks:
     def report_progress(self, params: notebook.NotebookRunProgressParams) -> None:
         """Pass the output of a running cell on to the observer of the run. Does nothing if the run has ended."""
         if observer := self._runs.get(params.run_id):
+            # A function is passed, because not every report is shown. The others need not be converted.
             observer(params.cell_id, lambda: as_plain_text(params.text))
 
     async def show(self, path: str, cell: str | None = None) -> None:

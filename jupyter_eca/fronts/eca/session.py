@@ -108,7 +108,7 @@ class EcaSession:
         self._link = link
         self.peer = Peer(link, self._answer, self._handle_notification)
         self.cursor_help = CursorHelp(self)
-        self.prompted: set[str] | None = set() if quiet else None
+        self.prompted_chats: set[str] | None = set() if quiet else None
         """The chats in which a prompt of this client is being answered. None unless the session is `quiet`."""
         self._working: set[asyncio.Task[None]] = set()  # the tasks that end with the session
         self._host: Host | None = None
@@ -194,7 +194,7 @@ class EcaSession:
         return self.approves(chat) and self.capabilities.review
 
     @property
-    def is_reviewed(self) -> bool:
+    def allows_later_review(self) -> bool:
         """Whether file changes by this client's prompts may be made first and reviewed afterwards. That is refused to a
         client that may not approve, because it would change files without an approval."""
         return self.door.access.may_approve and self.capabilities.review
@@ -205,7 +205,7 @@ class EcaSession:
 
     def _is_subscribed(self, chat: str) -> bool:
         """Return whether the client gets the events of a chat at the moment. See `quiet` in `__init__`."""
-        if self.prompted is None or chat in self.prompted:
+        if self.prompted_chats is None or chat in self.prompted_chats:
             return True
         parent = self.host.subagents.parents.get(chat)
         return parent is not None and self._is_subscribed(parent)
@@ -213,8 +213,8 @@ class EcaSession:
     def show(self, events: list[Event]) -> None:
         """Queue new events of a chat for the client."""
         self._waiting_items += [event for event in events if self._is_subscribed(event.chat)]
-        if self.prompted is not None:
-            self.prompted -= {event.chat for event in events if event.outcome}
+        if self.prompted_chats is not None:
+            self.prompted_chats -= {event.chat for event in events if event.outcome}
         # Do not join events during a replay: then a joined event could be partly in the replay, and that part would be
         # sent twice.
         if len(self._waiting_items) > MAX_BEHIND and not self._replaying:

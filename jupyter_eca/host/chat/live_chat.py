@@ -166,8 +166,9 @@ class Prompt:
     looked up when the turn begins."""
     recalls_choices: bool = False
     """Whether a new chat begins with what the user has chosen before, where the prompt chooses nothing."""
-    is_reviewed: bool = False
-    """Whether the client that sent the prompt shows the changes of the turn with Keep and Undo."""
+    allows_later_review: bool = False
+    """Whether the turn may make changes before the user reviews them: the client that sent the prompt shows them
+    afterwards, with Keep and Undo."""
     author: Person | None = None
     """Who has sent the prompt, if that is known."""
 

@@ -106,7 +106,7 @@ def _describe_new(applying: Iterable[InstructionRule], prompt_and_tools: PromptA
     new = [
         rule
         for rule in applying
-        if rule.id not in text and not prompt_and_tools.pinned.has(the_rules.name_source(rule))
+        if rule.id not in text and not prompt_and_tools.pinned.has_section(the_rules.name_source(rule))
     ]
     if not new:
         return ""

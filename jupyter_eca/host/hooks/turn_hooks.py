@@ -93,7 +93,7 @@ class TurnHooks:
             if self._end_if_stopped(chat, effects):
                 return None
             text = self._hooks.chat_start_texts[id] = effects.context.strip()
-            if text and not (chat.pinned_prompt and chat.pinned_prompt.has(HOOKS_SECTION)):
+            if text and not (chat.pinned_prompt and chat.pinned_prompt.has_section(HOOKS_SECTION)):
                 setup = replace(chat.state.setup, system=f"{chat.state.setup.system}\n\n{text}")
         effects = await self._fire(chat, HookType.PRE_REQUEST, {"prompt": prompt.message})
         if self._end_if_stopped(chat, effects):

@@ -99,9 +99,9 @@ def _accepts_connection(url: str) -> bool:
     return True
 
 
-def find_network_problems(config: Config, names: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence for each network variable that makes requests fail. `names` are the environment variables."""
-    proxies = {name: value for name in _PROXIES for name, value in _read_both_cases(name, names) if value.strip()}
+def find_network_problems(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence for each network variable that makes requests fail. `environment` has the variables."""
+    proxies = {name: value for name in _PROXIES for name, value in _read_both_cases(name, environment) if value.strip()}
     for name, value in proxies.items():
         scheme = value.partition("://")[0].casefold() if "://" in value else "http"
         if scheme not in {"http", "https", "socks5", "socks5h"}:
@@ -115,10 +115,10 @@ def find_network_problems(config: Config, names: Mapping[str, str]) -> Iterator[
                 "Jupyter or your editor."
             )
     for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
-        if (value := names.get(name, "")) and not Path(value).exists():
+        if (value := environment.get(name, "")) and not Path(value).exists():
             yield f"`{name}` names {value}, which does not exist, so no encrypted request works. Correct or remove it."
     if proxies:
-        listed = next((value for _, value in _read_both_cases("NO_PROXY", names)), "")
+        listed = next((value for _, value in _read_both_cases("NO_PROXY", environment)), "")
         for name, server in config.mcp_servers.items():
             if server.url and not server.disabled and is_on_this_machine(server.url):
                 host, proxy = urlsplit(server.url).hostname or "", next(iter(proxies))
@@ -135,11 +135,11 @@ def _is_in_no_proxy(host: str, listed: str) -> bool:
     return any(entry == "*" or host == entry or host.endswith(f".{entry}") for entry in entries if entry)
 
 
-def _read_both_cases(name: str, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _read_both_cases(name: str, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the names of a variable that are set, in small letters and in capitals, with their values."""
     for written in (name.lower(), name):
-        if written in names:
-            yield written, names[written]
+        if written in environment:
+            yield written, environment[written]
 
 
 def _shorten(text: str) -> str:

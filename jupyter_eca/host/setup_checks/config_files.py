@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.base import Model
 
-# The names that other programs use for our settings, with our names: of the configuration, a provider, an MCP server.
+# Names that other programs use for a setting, each with our name: at the top of the configuration, in a provider, and
+# in an MCP server.
 _TOP_NAMES: Final = {
     "mcp": "mcpServers",
     "servers": "mcpServers",
@@ -52,6 +53,7 @@ def _parse(file: Path, repeated: list[str]) -> dict[str, Any]:
     """Return the content of a file, and add the keys that are written twice to `repeated`. A broken file is empty."""
     import json5  # imported here because it takes 40 ms
 
+    # Called for each object of the text, with its keys and values in order.
     def combine(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
         combined: dict[str, Any] = {}
         for key, value in pairs:

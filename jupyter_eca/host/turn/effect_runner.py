@@ -485,7 +485,7 @@ class EffectRunner:
         situation = ReviewSituation(
             self._services.config.review,
             is_shown=turn.prompt is not None
-            and turn.prompt.is_reviewed
+            and turn.prompt.allows_later_review
             and self._services.subscribers.has_reviewer(chat.state.id),
             is_subagent=bool(chat.parent),
             has_hooks=bool(self._services.current.resolved.hooks),

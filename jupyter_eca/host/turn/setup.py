@@ -218,7 +218,7 @@ class Setups:
     ) -> tuple[ToolSpec, ...]:
         """Return the tools of a turn that begins with this system prompt, see `_describe_tools`. The tool that fetches
         rules is left out if the system prompt has no list (`CATALOGUE`) of rules to fetch."""
-        tools, has_path_rules = self._list_expected(full_choice, chat, kernel, bounds), pinned.has(CATALOGUE)
+        tools, has_path_rules = self._list_expected(full_choice, chat, kernel, bounds), pinned.has_section(CATALOGUE)
         usable = (tool for tool in tools if has_path_rules or Need.RULES not in tool.needs)
         return self._describe_tools(full_choice.agent, usable)
 

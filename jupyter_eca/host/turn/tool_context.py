@@ -128,7 +128,9 @@ class ToolContexts:
             if owner
             else None,
             plan=live.plan if live and not nested else None,
-            rules=self.build_rules(chat) if live and live.pinned_prompt and live.pinned_prompt.has(CATALOGUE) else None,
+            rules=self.build_rules(chat)
+            if live and live.pinned_prompt and live.pinned_prompt.has_section(CATALOGUE)
+            else None,
             skills=SkillRegistry(services.workspace.files, services.config, services.subscribers.warn),
             spawner=self._subagents.build_spawner(chat) if live and not nested else None,
             nested=nested,

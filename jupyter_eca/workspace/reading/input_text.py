@@ -36,7 +36,8 @@ _MAX_TRACEBACK: Final = 1500
 _QUESTION: Final = re.compile(r"\s*%{1,2}eca\b")
 
 _HEAD: Final = "Inputs {first}-{last} of the kernel (process {process}):"
-_TOLD: Final = re.compile(
+# Finds the headings of the earlier contexts in a conversation.
+_EARLIER_HEAD: Final = re.compile(
     re.escape(format_context(LABEL, "").removesuffix("\n</context>"))
     + r"Inputs \d+-(\d+) of the kernel \(process (\d+)\):"
 )
@@ -45,9 +46,9 @@ _TOLD: Final = re.compile(
 def describe_inputs(kernel: Executed, history: History, *, without_error: bool = False) -> tuple[str, str]:
     """Return the label and the text about the inputs that the model was not told of; the text is empty if there are
     none. With `without_error` the last traceback is left out, because the same message has it in another context."""
-    told = _read_told(history)
+    last_shown = _find_last_shown(history)
     ran = [entry for entry in kernel.list_inputs() if entry.source.strip() and not _QUESTION.match(entry.source)]
-    news = [entry for entry in ran if entry.count > told][-MAX_INPUTS:]
+    news = [entry for entry in ran if entry.count > last_shown][-MAX_INPUTS:]
     if not news:
         return LABEL, ""
     lines = [_HEAD.format(first=news[0].count, last=news[-1].count, process=os.getpid())]
@@ -65,8 +66,8 @@ def _describe_input(entry: RanInput) -> list[str]:
     return [f"[{entry.count}] {source.strip()}", *([f"-> {entry.error}"] if entry.error else [])]
 
 
-def _read_told(history: History) -> int:
+def _find_last_shown(history: History) -> int:
     """Return the execution count of the last input of this process that the model was told of; 0 for none."""
     texts = (message.text for message in history if message.role == "user")
-    found = [(int(last), int(process)) for text in texts for last, process in _TOLD.findall(text)]
+    found = [(int(last), int(process)) for text in texts for last, process in _EARLIER_HEAD.findall(text)]
     return max((last for last, process in found if process == os.getpid()), default=0)

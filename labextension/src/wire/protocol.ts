@@ -1132,7 +1132,7 @@ export interface EditorLookupResult {
 /** The parameters of a method that has none: `{}`. As a result it is written as null. */
 export type Empty = Readonly<Record<string, never>>;
 
-/** The last traceback at the time when the prompt is sent. */
+/** The last error before the prompt is sent, with its traceback. */
 export interface ErrorContext {
   /** The word that stands for the context in a message. */
   readonly label?: string;

@@ -433,7 +433,7 @@ async def test_a_page_that_has_left_cannot_review_what_is_changed_then(tmp_path:
         script(there.table.folder, [edits("Bye", "t")])
         editor = await there.table.client()
         await there.client.close()
-        await there.table.host.turns.prompt(Prompt("chat", "go", is_reviewed=True))
+        await there.table.host.turns.prompt(Prompt("chat", "go", allows_later_review=True))
         chat = await there.table.host.chats.load("chat")
         while not any(one.status == "waiting" for one in chat.state.calls):
             await there.table.host.store.settle()

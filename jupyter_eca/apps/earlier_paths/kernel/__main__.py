@@ -1,7 +1,8 @@
-"""Starts the kernel `eca` for an installed kernelspec of 0.1.0, which calls `python -m jupyter_eca.kernel -f FILE`.
+"""Starts the kernel `eca` for a kernelspec that version 0.1.0 of this package has installed. The kernelspec calls this
+module by its earlier path: `python -m jupyter_eca.kernel -f FILE`.
 
-There is no warning, because the user who opens a notebook did not write the kernelspec. Installing the package again
-replaces it.
+Unlike other earlier paths, this one gives no warning, because the user who opens a notebook did not write the
+kernelspec. Installing the package again replaces it.
 """
 
 from __future__ import annotations

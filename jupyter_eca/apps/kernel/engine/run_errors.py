@@ -1,7 +1,7 @@
 """Remembers the errors with which the inputs of a shell ended, because IPython keeps only the last error. An engine in
 the kernel reads them (`executed_notebook.py`).
 
-It must not know an engine. `magic` calls `get_run_errors` when the extension is loaded.
+It must not know an engine. `magic` calls `start_recording` when the extension is loaded.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class RunErrors:
 
 
 def get_run_errors(shell: Any) -> RunErrors:
-    """Return the errors of a shell. The first call begins to listen."""
+    """Return the errors of a shell. From the first call on, they are recorded."""
     errors: RunErrors | None = getattr(shell, _SHELL_ATTRIBUTE, None)
     if errors is None:
         errors = RunErrors()
@@ -47,7 +47,12 @@ def get_run_errors(shell: Any) -> RunErrors:
     return errors
 
 
-def stop_listening(shell: Any) -> None:
+def start_recording(shell: Any) -> None:
+    """Remember the errors of a shell from now on. A second call changes nothing."""
+    get_run_errors(shell)
+
+
+def stop_recording(shell: Any) -> None:
     """Remember no more errors of a shell, and forget those that were remembered."""
     errors: RunErrors | None = getattr(shell, _SHELL_ATTRIBUTE, None)
     if errors is not None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.config.schema import ALIASES
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import BusyError, EcaError, LocalError, RemoteError, ToolError
-from jupyter_eca.fronts.eca import choices, trust
+from jupyter_eca.fronts.eca import choices
+from jupyter_eca.fronts.eca import trust as folder_trust
 from jupyter_eca.fronts.eca.config_rights import check_may_approve
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt
 from jupyter_eca.host.subscribers import Notice
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+# The statuses of a call that was approved and was not stopped before it ran.
+_APPROVED: Final = {ToolCallStatus.QUEUED, ToolCallStatus.RUNNING, ToolCallStatus.STOPPING, ToolCallStatus.CALLED}
+
 
 async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.ChatPromptResult:
     """Start a turn in a chat, which may be new.
@@ -47,11 +51,11 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     if not session.door.sees_all_chats and id not in session.wire_ids and await session.host.chats.read_row(id):
         raise RemoteError("this client did not ask in that chat", ErrorCode.REFUSED)
     session.wire_ids[id] = wire_id
-    if params.trust:
+    if params.trust:  # the tool calls of the chat run without approval; `folder_trust` is about settings of folders
         check_may_approve(session)
     is_new = params.chat_id is None
     if not is_new and session.host.current.config.held_back:
-        await trust.ask_user(session, id)
+        await folder_trust.ask_user(session, id)
     agent = params.agent or params.behavior or ""  # older revisions of ECA call an agent a behavior
     choice = Choice(params.model or "", ALIASES.get(agent, agent), params.variant, params.trust)
     notebook = params.notebook
@@ -67,14 +71,14 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
         lock=params.lock,
         notebook=notebook,
         recalls_choices=session.recalls_choices(params.notebook),
-        is_reviewed=session.is_reviewed,
+        allows_later_review=session.allows_later_review,
         author=session.door.access.user,
     )
     session.host.toolbox.set_client_tools(
         id, session.client_tools, session
     )  # the model can call the tools of this client
-    if session.prompted is not None:
-        session.prompted.add(id)
+    if session.prompted_chats is not None:
+        session.prompted_chats.add(id)
     try:
         begun = await session.host.turns.prompt(new_prompt, session.kernel)
     except BusyError as error:
@@ -87,7 +91,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
         return chat.ChatPromptResult(chat_id=wire_id, model=new_prompt.choice.model, status=chat.PromptStatus.ERROR)
     if is_new and session.host.current.config.held_back:
         # The client gets the id of its new chat in this reply. So it can be asked only after the reply.
-        session.start(trust.ask_user(session, id))
+        session.start(folder_trust.ask_user(session, id))
     status = chat.PromptStatus.LOGIN if begun.is_login_answer else chat.PromptStatus.PROMPTING
     return chat.ChatPromptResult(chat_id=wire_id, model=begun.model, status=status)
 
@@ -110,9 +114,10 @@ def remove_steering_message(session: EcaSession, params: chat.ChatPromptSteerRem
 
 
 def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None:
-    """Approve a tool call. Warn the client if another client has rejected the call before."""
+    """Approve a tool call, without the parts of its change that the user has left out. Warn the client if another
+    client has rejected the call before."""
     if not session.door.access.may_approve:
-        session.say(lifecycle.MessageType.WARNING, session.door.access.reason)
+        _warn(session, session.door.access.reason)
         return
     id = session.find_chat(params.chat_id)
     try:
@@ -138,10 +143,6 @@ def reject(session: EcaSession, params: chat.ChatToolCallRejectParams) -> None:
         _warn(session, "Your rejection came too late: the call was approved before it. Stop the answer to end it.")
 
 
-# The statuses of a call that was approved and was not stopped before it ran.
-_APPROVED: Final = {ToolCallStatus.QUEUED, ToolCallStatus.RUNNING, ToolCallStatus.STOPPING, ToolCallStatus.CALLED}
-
-
 def _find_status(session: EcaSession, id: str, call: str) -> ToolCallStatus | None:
     """Return the status of a tool call of the last answer. Return None for any other call."""
     live = session.host.chats.get_live(id)
@@ -150,8 +151,7 @@ def _find_status(session: EcaSession, id: str, call: str) -> ToolCallStatus | No
 
 def _warn(session: EcaSession, message: str) -> None:
     """Show a warning to this client alone."""
-    warning = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=message)
-    session.tell(Notice("$/showMessage", warning))
+    session.say(lifecycle.MessageType.WARNING, message)
 
 
 async def move_to_background(session: EcaSession, params: chat.ChatToolCallBackgroundParams) -> Done:
@@ -185,12 +185,13 @@ def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParam
     session.start(
         session.notify("config/updated", _describe_variants(session, params), _find_host_id(session, params.chat_id))
     )
+    # Import the SDK of this model and connect to its server, before the user sends the prompt.
     session.start(session.host.warmup.warm("" if params.chat_id is None else str(params.chat_id), params.model))
 
 
 def select_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParams) -> None:
     """Select the agent of a chat, or of new chats."""
-    _select_agent(session, params.chat_id, params.agent, params.notebook)
+    _save_agent(session, params.chat_id, params.agent, params.notebook)
     session.start(_log_failure(_remember_agent(session, params)))
 
 
@@ -212,11 +213,11 @@ async def _select_option(session: EcaSession, id: str, option: str, value: str) 
 
 def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChangedParams) -> None:
     """Select the agent of a chat, for a client of an older revision of ECA, which calls it a behavior."""
-    _select_agent(session, params.chat_id, params.behavior)
+    _save_agent(session, params.chat_id, params.behavior)
 
 
-def _select_agent(session: EcaSession, chat_id: ChatId | None, agent: str, notebook: str | None = None) -> None:
-    """Select an agent, and notify the client of its tools."""
+def _save_agent(session: EcaSession, chat_id: ChatId | None, agent: str, notebook: str | None = None) -> None:
+    """Save the choice of an agent, and notify the client of the tools of this agent."""
     agent = ALIASES.get(agent, agent)
     _save_choice(session, chat_id, Choice(agent=agent), notebook)
     session.agent = agent
@@ -241,8 +242,8 @@ def _find_host_id(session: EcaSession, chat_id: ChatId | None) -> str | None:
 def _save_choice(session: EcaSession, chat_id: ChatId | None, choice: Choice, notebook: str | None) -> None:
     """Change the choice of one chat, or of new chats. The choices of other chats stay as they are (ECA 6.1).
 
-    If choices are remembered for all notebooks, a choice for new chats is not kept in the session, because each
-    notebook may have another one.
+    A choice for new chats is not kept in the session if the host remembers it for each notebook (`choices`). Otherwise
+    a choice in one notebook would count for new chats in another one too.
     """
     id = _find_host_id(session, chat_id) or ""
     if id or not choices.remembers_everywhere(session, notebook):
@@ -272,7 +273,8 @@ async def _remember_model(session: EcaSession, params: chat.ChatSelectedModelCha
 
 
 async def _remember_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParams) -> None:
-    """Remember the agent for new chats, if the user has chosen it in a client that no code in a kernel can use."""
+    """Remember the agent for new chats. A choice that came from a kernel is not remembered, because code in the kernel
+    could have made it."""
     place = await choices.find_place(session, params.notebook)
     if place is not None and place.is_for_all_notebooks:
         await session.host.choice_memory.remember_agent(place, ALIASES.get(params.agent, params.agent))
