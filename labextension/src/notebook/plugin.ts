@@ -10,7 +10,6 @@ import { ICommandPalette, ISessionContextDialogs } from '@jupyterlab/apputils';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { insertQuestion } from './insert_cell';
 import { assistantIcon } from '../view/common/assistant_icon';
 
 /** Menus, the toolbar and shortcuts in schema/plugin.json use these ids. */
@@ -48,6 +47,7 @@ function activate(
     execute: async () => {
       const panel = findFrontNotebook();
       if (panel !== null) {
+        const { insertQuestion } = await import('./insert_cell');
         await insertQuestion(panel, dialogs ?? undefined, loadedTranslator);
       }
     }
