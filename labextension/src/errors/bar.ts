@@ -12,28 +12,57 @@ import '../../style/help.css';
 /** The label of a button, and the function that it calls. */
 export type Button = readonly [label: string, act: () => void];
 
-/** Show the bar in a cell with these buttons. Without buttons, remove it. A bar with the same labels is not changed. */
-export function updateBar(cell: CodeCell, buttons: readonly Button[]): void {
+/** What a bar shows. */
+export interface BarContent {
+  /** The sentence above the buttons. */
+  readonly text?: string | undefined;
+  /** The code that the user can copy, behind the sentence. */
+  readonly code?: string | undefined;
+  readonly buttons: readonly Button[];
+}
+
+/** Show the bar in a cell. A bar without text and buttons is removed. A bar with the same words is not changed. */
+export function updateBar(cell: CodeCell, content: BarContent): void {
   const layout = cell.layout as PanelLayout;
   const existing = layout.widgets.find(widget => widget.hasClass('eca-Help'));
-  const labels = buttons.map(([label]) => label).join('\n');
-  if (existing?.node.dataset.ecaLabels === labels) {
+  const words = [content.text ?? '', content.code ?? '', ...content.buttons.map(([label]) => label)].join('\n').trim();
+  if (existing?.node.dataset.ecaWords === words) {
     return;
   }
   existing?.dispose();
-  if (buttons.length > 0) {
-    const bar = createBar(buttons);
-    bar.node.dataset.ecaLabels = labels;
+  if (words !== '') {
+    const bar = createBar(content);
+    bar.node.dataset.ecaWords = words;
     // The last widget of a cell is its footer, which stays the last.
     layout.insertWidget(layout.widgets.length - 1, bar);
   }
 }
 
-/** Create the widget with the buttons. */
-function createBar(buttons: readonly Button[]): Widget {
+/** Move the focus to the first button of the bar, if the button that had the focus is gone. */
+export function focusBar(cell: CodeCell): void {
+  if (document.activeElement === document.body) {
+    cell.node.querySelector<HTMLElement>('.eca-Help-button')?.focus();
+  }
+}
+
+/** Create the widget of a bar. */
+function createBar({ text, code, buttons }: BarContent): Widget {
   const widget = new Widget();
   widget.addClass('eca-Help');
   widget.node.setAttribute('role', 'group');
+  if (text !== undefined) {
+    const sentence = document.createElement('div');
+    sentence.className = 'eca-Help-text';
+    sentence.textContent = text;
+    // A screen reader says the sentence when it appears.
+    sentence.setAttribute('role', 'alert');
+    widget.node.append(sentence);
+    if (code !== undefined) {
+      const line = document.createElement('code');
+      line.textContent = code;
+      sentence.append(' ', line);
+    }
+  }
   for (const [label, act] of buttons) {
     const button = document.createElement('button');
     button.type = 'button';

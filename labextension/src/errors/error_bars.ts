@@ -1,20 +1,22 @@
 /**
  * Finds the cells of a notebook whose output is an error. Below each of them it shows a bar with buttons that help:
- * *Fix* and *Explain* below an error of the user's code, and others where the assistant could not answer.
+ * *Fix* and *Explain* below an error of the user's code, and others where the assistant could not answer. Below a
+ * question that the kernel does not understand, it offers to load the extension, or to ask in the panel.
  *
  * This module does not know how the bar looks: `bar.ts` draws it.
  */
 
 import { Cell, CodeCell } from '@jupyterlab/cells';
-import { Notebook } from '@jupyterlab/notebook';
+import { Notebook, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { findSettingsSection, listRemedies, Remedy } from '../view/transcript/remedies';
-import { isQuestion, ensureAgentOption, ensureModelOption } from '../notebook/question_cell';
+import { isQuestion, ensureAgentOption, ensureModelOption, readQuestion } from '../notebook/question_cell';
 import { TurnFailure } from '../wire/protocol';
-import type { Button } from './bar';
+import type { BarContent, Button } from './bar';
 import { Command } from './commands';
+import { findMagicHelp } from './unknown_magic';
 
 /** If an outside agent answers, the name of the model begins with this. */
 const OUTSIDE_AGENT_PREFIX = 'acp/';
@@ -23,13 +25,16 @@ const OUTSIDE_AGENT_PREFIX = 'acp/';
 export class ErrorBars {
   /** The cells whose outputs are followed. */
   private readonly followed = new WeakSet<Cell>();
+  private readonly notebook: Notebook;
 
   /** `run` runs a command of Lab. */
   constructor(
-    private readonly notebook: Notebook,
+    private readonly panel: NotebookPanel,
     private readonly trans: TranslationBundle,
     private readonly run: (command: string, args?: ReadonlyPartialJSONObject) => void
-  ) {}
+  ) {
+    this.notebook = panel.content;
+  }
 
   /** Begin to follow the cells of the notebook, also those of a notebook model that replaces the present one. */
   follow(): void {
@@ -57,22 +62,38 @@ export class ErrorBars {
     }
   }
 
-  /** Show or remove the bar of a cell. The module of the bar is loaded with the first error. */
+  /** Show or remove the bar of a cell, as its outputs demand. The module of the bar is loaded with the first error. */
   private async update(cell: CodeCell): Promise<void> {
-    if (this.listButtons(cell).length === 0 && cell.node.querySelector('.eca-Help') === null) {
+    if (isEmpty(this.createContent(cell)) && cell.node.querySelector('.eca-Help') === null) {
       return;
     }
     const { updateBar } = await import('./bar');
     if (!cell.isDisposed) {
-      updateBar(cell, this.listButtons(cell));
+      updateBar(cell, this.createContent(cell));
     }
   }
 
-  /** Return the buttons that help with the error of a cell; none when the cell has no error. */
-  private listButtons(cell: CodeCell): readonly Button[] {
-    if (!hasError(cell)) {
-      return [];
+  /** Return the bar that helps with the error of a cell; an empty bar when the cell has no error. */
+  private createContent(cell: CodeCell): BarContent {
+    const language = this.notebook.model?.defaultKernelLanguage ?? '';
+    const hasErrorOutput = hasError(cell);
+    const source = cell.model.sharedModel.getSource();
+    const help = findMagicHelp(source, { hasError: hasErrorOutput, stderr: readStderr(cell, source) }, language);
+    switch (help) {
+      case 'load':
+        return { buttons: [this.createLoadButton(cell)] };
+      case 'ask':
+        return {
+          text: this.trans.__('%1 works only in Python kernels. This kernel runs %2.', '%eca', language),
+          buttons: [this.createAskButton(cell)]
+        };
+      case undefined:
+        return { buttons: hasErrorOutput ? this.listButtons(cell) : [] };
     }
+  }
+
+  /** Return the buttons that help with an output that is an error. */
+  private listButtons(cell: CodeCell): readonly Button[] {
     const { trans } = this;
     if (!isQuestion(cell.model.sharedModel.getSource())) {
       return [
@@ -109,6 +130,69 @@ export class ErrorBars {
     ];
   }
 
+  /** Return the button that loads the extension in the kernel and runs the cell again. */
+  private createLoadButton(cell: CodeCell): Button {
+    return [this.trans.__('Load the assistant and run this cell'), () => void this.loadAndRun(cell)];
+  }
+
+  /** Return the button that asks the question of the cell in the panel. */
+  private createAskButton(cell: CodeCell): Button {
+    const ask = (): void => {
+      const message = readQuestion(cell.model.sharedModel.getSource());
+      if (this.activate(cell)) {
+        this.run('eca:open-panel', message === '' ? {} : { message });
+      }
+    };
+    return [this.trans.__('Ask in the panel'), ask];
+  }
+
+  /** Load the extension in the kernel, and run the cell again. When it cannot be loaded, the bar says why. */
+  private async loadAndRun(cell: CodeCell): Promise<void> {
+    const { trans } = this;
+    this.activate(cell);
+    const [{ updateBar, focusBar }, { loadExtension, INSTALL_LINE }] = await Promise.all([
+      import('./bar'),
+      import('../notebook/load_extension')
+    ]);
+    // Without buttons, so that the cell cannot run twice. The kernel may be busy for long.
+    updateBar(cell, { text: trans.__('Loading the assistant in this kernel…'), buttons: [] });
+    const { sessionContext } = this.panel;
+    await sessionContext.ready;
+    const kernel = sessionContext.session?.kernel;
+    const result = kernel ? await loadExtension(kernel) : ({ kind: 'cancelled' } as const);
+    if (cell.isDisposed) {
+      return;
+    }
+    const buttons = [this.createLoadButton(cell), this.createAskButton(cell)];
+    switch (result.kind) {
+      case 'loaded':
+        if (document.activeElement === document.body) {
+          this.notebook.activate();
+        }
+        // Lab's command is not used: it would run a cell of another notebook, if the user has opened one meanwhile.
+        await NotebookActions.runCells(this.notebook, [cell], sessionContext);
+        return;
+      case 'missing':
+        updateBar(cell, {
+          text: trans.__(
+            'The environment of this kernel does not have the assistant. To install it, run this line in a cell, and then load the assistant:'
+          ),
+          code: INSTALL_LINE,
+          buttons
+        });
+        break;
+      case 'failed':
+        updateBar(cell, {
+          text: trans.__('The assistant could not be loaded in this kernel: %1', result.error),
+          buttons
+        });
+        break;
+      case 'cancelled':
+        await this.update(cell);
+    }
+    focusBar(cell);
+  }
+
   /** Make the cell active. Return whether it is still in the notebook. */
   private activate(cell: CodeCell): boolean {
     const index = this.notebook.widgets.indexOf(cell);
@@ -135,6 +219,25 @@ export class ErrorBars {
     cell.editor?.setSelection({ start: { line: 0, column: start }, end: { line: 0, column: end } });
     this.run('completer:invoke-notebook');
   }
+}
+
+/** Whether a bar shows nothing. */
+function isEmpty({ text, buttons }: BarContent): boolean {
+  return text === undefined && buttons.length === 0;
+}
+
+/** Return what a cell that may ask the assistant printed to `stderr`; empty for other cells, which are not read. */
+function readStderr(cell: CodeCell, source: string): string {
+  if (!source.includes('%eca')) {
+    return '';
+  }
+  const { outputs } = cell.model;
+  return Array.from({ length: outputs.length }, (_, index) => outputs.get(index))
+    .filter(({ type }) => type === 'stream')
+    .map(output => output.toJSON())
+    .filter(({ name }) => name === 'stderr')
+    .flatMap(({ text }) => text as string | string[])
+    .join('');
 }
 
 /** Whether an output of the cell is an error. */

@@ -73,7 +73,7 @@ function activate(
   const showErrorBars = async (panel: NotebookPanel): Promise<void> => {
     const { ErrorBars } = await import('./error_bars');
     if (!panel.isDisposed) {
-      new ErrorBars(panel.content, trans, (command, args) => void commands.execute(command, args)).follow();
+      new ErrorBars(panel, trans, (command, args) => void commands.execute(command, args)).follow();
     }
   };
   tracker.forEach(panel => void showErrorBars(panel));

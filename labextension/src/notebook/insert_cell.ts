@@ -8,8 +8,8 @@ import { ISessionContextDialogs } from '@jupyterlab/apputils';
 import { Notebook, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator } from '@jupyterlab/translation';
 
-/** The line that makes `%%eca` known to the kernel. */
-const LOAD_LINE = '%load_ext jupyter_eca';
+import { LOAD_LINE } from './load_extension';
+
 /** Finds this line in the source of a cell. */
 const LOAD_PATTERN = /^[ \t]*%load_ext[ \t]+jupyter_eca\b/m;
 /** The source of the new cell: the user types the question into its second line. */

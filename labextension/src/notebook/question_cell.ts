@@ -11,6 +11,15 @@ const QUESTION = /^\s*%{1,2}eca\b/;
 const MODEL = /^(\s*%{1,2}eca)([ \t]+-m[ \t]+)?(\S*)/;
 /** Finds in `%%eca --agent codex why?` the parts `%%eca --agent ` and `codex`. The option is in the first line. */
 const AGENT = /^(\s*%{1,2}eca\b.*?[ \t](?:--agent|-b)[ \t]+)(\S*)/;
+/** Finds in `%%eca -n why?` and a second line the question with its options; of several `%eca`, those of the first. */
+const CELL_TEXT = /^\s*%%eca\b(?<text>[^]*)/;
+const LINE_TEXT = /^[ \t]*%eca\b(?<text>.*)/m;
+/** Matches the options before a question, which `apps/kernel/options.py` lists: `-n -m anthropic/claude --lock=a.json`. */
+const OPTIONS = /^(?:[ \t]*(?:-n|--(?:re)?lock(?:=\S+)?|(?:-m|-b|-v|--agent)[ \t]+\S+)(?!\S))*/;
+/** Matches `-> answer` at the end of the first line. */
+const VARIABLE = /(?:^|[ \t])->[ \t]*\w+[ \t]*$/;
+/** Matches a single word after `%eca`, which may be a command, as in `%eca doctor`. */
+const COMMAND = /^[ \t]*[a-z-]+[ \t]*$/;
 
 /** Return whether a cell asks the assistant. */
 export function isQuestion(source: string): boolean {
@@ -44,4 +53,18 @@ export function ensureAgentOption(source: string): { source: string; start: numb
   const [, magic = ''] = MODEL.exec(source) ?? [];
   const start = magic.length + ' --agent '.length;
   return { source: `${magic} --agent ${source.slice(magic.length)}`, start, end: start };
+}
+
+/**
+ * Return the question of a cell without the magic and its options. It is empty when the cell has no question, or a word
+ * that may be a command of the kernel.
+ */
+export function readQuestion(source: string): string {
+  const cellText = CELL_TEXT.exec(source)?.groups?.text;
+  const text = cellText ?? LINE_TEXT.exec(source)?.groups?.text ?? '';
+  if (cellText === undefined && COMMAND.test(text)) {
+    return '';
+  }
+  const [first = '', ...lines] = text.replace(OPTIONS, '').split('\n');
+  return [first.replace(VARIABLE, ''), ...lines].join('\n').trim();
 }
