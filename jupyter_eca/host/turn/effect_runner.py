@@ -395,6 +395,7 @@ class EffectRunner:
             lock=None,
             turn="",
             job_end="",
+            model_message="",
             follow_up_count=previous.follow_up_count + 1,
             first_turn=previous.first_turn or previous.turn,
             notebook=turn.notebook,

@@ -22,9 +22,10 @@ from jupyter_eca.protocol.content import (
     ToolCallRunningContent,
 )
 from jupyter_eca.transport.eca_client import CallDecision
+from tests.host.hooks.written import hook, says
 from tests.support.host_and_client import answer, desk, outcomes, said
 from tests.support.notebook_page import PATH, Room, called, code, room
-from tests.support.raw_client import connect_and_initialize
+from tests.support.raw_client import connect_and_initialize, content_params, has
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,6 +112,19 @@ async def test_a_plan_is_carried_out_by_a_command_or_by_plain_words(tmp_path: Pa
         assert there.page.cells() == [("a", "x = 2")]
         asked = (await there.table.host.chats.load("chat")).state.history
         assert any(f"{words}\n\n{CARRY_OUT}" in message.text for message in asked)
+
+
+async def test_a_follow_up_of_a_hook_does_not_carry_the_plan_out_again(tmp_path: Path) -> None:
+    once = f"grep -q Done. || exit 0; test -f asked && exit 0; touch asked; {says(followUp='Check it.')}"
+    async with room(tmp_path, code("a", "x = 1"), hooks={"check": hook("postRequest", once)}) as there:
+        write(there, PLANNED, DOING)
+        await planned(there)
+        async with connect_and_initialize(there.table) as other:
+            await answer(there.client, "go", yes)
+            await other.until(lambda one: has(content_params(one).get("content", {}), {"text": "Check it."}))
+            await other.finished()
+        asked = (await there.table.host.chats.load("chat")).state.history
+        assert [CARRY_OUT in message.text for message in asked if "Check it." in message.text] == [False]
 
 
 async def test_a_list_of_tasks_is_asked_for_from_three_steps_on(tmp_path: Path) -> None:
