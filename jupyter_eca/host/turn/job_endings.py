@@ -102,7 +102,7 @@ class JobEndings:
                 first_turn=previous.first_turn or previous.turn,
                 job_end=f"{text_for_model}\n{_FOR_MODEL}",
                 notebook=previous.notebook,
-                is_reviewed=previous.is_reviewed,
+                allows_later_review=previous.allows_later_review,
             )
             try:
                 await self._turns.prompt(prompt)
