@@ -64,7 +64,7 @@ class SystemPrompts:
             )
         from_servers = await environment.list_server_sections(build_context()) if servers else ()
         appended = (*from_servers, *self._hooks.list_sections(owner))
-        added = [section for section in appended if not stored.has(section.source)]
+        added = [section for section in appended if not stored.has_section(section.source)]
         return replace(stored, sections=(*stored.sections, *added)) if added else stored
 
     async def save(self, chat: str, pinned: PinnedPrompt) -> None:
