@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from time import monotonic
@@ -32,6 +33,7 @@ from jupyter_eca.host.hooks.runner import Hooks
 from jupyter_eca.host.hooks.turn_hooks import TurnHooks
 from jupyter_eca.host.operations.changes import Changes
 from jupyter_eca.host.operations.chats import ChatOperations
+from jupyter_eca.host.operations.deletions import Deletions
 from jupyter_eca.host.operations.estimates import Estimates
 from jupyter_eca.host.operations.folder_trust import FolderTrust
 from jupyter_eca.host.operations.key_trials import KeyTrials
@@ -228,6 +230,7 @@ class Host:
         # The operations on chats besides turns.
         self.direct_calls = DirectCalls(services.current, subscribers, store, chats, contexts, setups, turn_hooks)
         self.chat_operations = ChatOperations(services, chats, turns, self.subagents, self.hooks)
+        self.deletions = Deletions(store, subscribers, self.chat_operations)
         self.changes = Changes(services, chats, turns)
         self.estimates = Estimates(catalog, self.ledger, chats, contexts, prompt_contexts, turns, commands)
         self.key_trials = KeyTrials(catalog, model_caller)
@@ -256,6 +259,7 @@ class Host:
                 self.index.run,
                 self.mcp.run,
                 self.hooks.run,
+                self.deletions.run,
             ]
             if (read := self._read) is not None and self._watches:
                 failed = partial(self.subscribers.message, MessageType.ERROR)
@@ -270,6 +274,8 @@ class Host:
             await self._tasks.finish(self.chats.list_live())
             self.outside_agents.close()
             await self.jobs.close()
+            with suppress(NotSaved):
+                await self.deletions.finish()
             await self.hooks.end()
             for task in serving:
                 task.cancel()

@@ -197,6 +197,14 @@ class ChatDeleteParams(Model):
     """Delete a chat."""
 
     chat_id: ChatId | None = None
+    undoable: bool = False
+    """Not in ECA: keep the chat for a while, so that `chat/restore` can bring it back. Nobody sees it meanwhile."""
+
+
+class ChatRestoreParams(Model):
+    """Not in ECA: bring back a chat that was deleted with `undoable`."""
+
+    chat_id: ChatId
 
 
 class ChatClearParams(Model):

@@ -100,6 +100,7 @@ METHODS: Final = _index_by_name(
     Method("chat/history", CLIENT, chats.ChatHistoryParams, chats.ChatHistoryResult),
     Method("chat/clear", CLIENT, chats.ChatClearParams, Done),
     Method("chat/delete", CLIENT, chats.ChatDeleteParams, Done),
+    Method("chat/restore", CLIENT, chats.ChatRestoreParams, Done),
     Method("chat/rollback", CLIENT, chats.ChatRollbackParams, Done),
     Method("chat/changes", CLIENT, changes.ChatChangesParams, changes.ChatChangesResult),
     Method("chat/revert", CLIENT, changes.ChatReviewParams, changes.ChatRevertResult),

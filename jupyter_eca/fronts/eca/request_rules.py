@@ -42,12 +42,10 @@ READING: Final = BEFORE_INITIALIZE | {
 
 # For these methods, the reply is sent after the notifications that they cause. Emacs waits for the reply, and drops
 # everything that comes after it in the same piece of data.
-REPLY_LAST: Final = frozenset(
-    {
-        f"chat/{name}"
-        for name in ("addFlag", "clear", "delete", "fork", "rateAnswer", "removeFlag", "revert", "rollback", "update")
-    }
-)
+REPLY_LAST: Final = frozenset({
+    "chat/addFlag", "chat/clear", "chat/delete", "chat/fork", "chat/rateAnswer", "chat/removeFlag", "chat/restore",
+    "chat/revert", "chat/rollback", "chat/update",
+})  # fmt: skip
 
 
 def make_params_error(method: str, error: ValidationError) -> RemoteError:

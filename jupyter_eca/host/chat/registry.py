@@ -156,6 +156,9 @@ class Chats:
                 raise UnknownChat(f"There is no chat {id!r}. Start a new one.")
             if row and self.is_answered_elsewhere(row):
                 raise BusyError("This chat is being answered by another program. Wait for it, or start a new chat.")
+            if row is None:
+                # The chat may be marked as deleted. A new chat takes its id, so it cannot come back any more.
+                await self._store.do(lambda tables: tables.delete_marked(id))
             events = await self._store.read_events(id) if row else []
             restored = restore(id, events, now())
             state = restored.state

@@ -146,6 +146,15 @@ class ChatOperations:
         answers in the chat."""
         await run_to_end(self._delete(id))
 
+    async def mark_deleted(self, id: str) -> bool:
+        """Do what `delete` does, but keep all that is stored, so that the chat can come back. Return False when the
+        chat was deleted for good, because nothing of it was stored. Raises: BusyError."""
+        return await run_to_end(self._delete(id, keep=True))
+
+    async def erase(self, id: str) -> None:
+        """Delete a chat for good that is marked as deleted."""
+        await run_to_end(self._erase(id))
+
     async def rollback(self, id: str, content_id: str, *, messages: bool, files: bool) -> None:
         """Go back to the time before the turn of a user's message: restore the `files` that tools have changed since,
         delete the `messages` since, or both."""
@@ -203,17 +212,33 @@ class ChatOperations:
                 deleted = [event for event in events if isinstance(event.content, UsageContent)]
             await self._cut_events(chat, [event.seq for event in deleted])
 
-    async def _delete(self, id: str) -> None:
+    async def _delete(self, id: str, *, keep: bool = False) -> bool:
+        """Delete a chat, or only mark it as deleted (`keep`). Return whether it was marked."""
         live, row = self._chats.get_live(id), await self._chats.read_row(id)
         if row is not None and self._chats.is_answered_elsewhere(row):
             raise BusyError("This chat is being answered by another program. Wait for it, then delete it.")
         if live is None and row is not None and row.workspace != self._services.store.workspace:
-            return  # a chat of another workspace is not deleted from here
+            return False  # a chat of another workspace is not deleted from here
         if live is not None:
             live.is_held = True
             self._turns.stop(id)
             await asyncio.gather(*live.tasks.values(), return_exceptions=True)
-        elif row is not None:
+        is_kept = keep and row is not None
+        if is_kept:
+            self._chats.forget(id)
+            # The events of the stopped turn come back with the chat.
+            await self._services.store.confirm()
+            at = now()
+            await self._services.store.do(lambda tables: tables.mark_deleted(id, at))
+        else:
+            await self._erase(id, live)
+        self._services.subscribers.tell(Notice("chat/deleted", chats.ChatDeletedParams(chat_id=id), id))
+        return is_kept
+
+    async def _erase(self, id: str, live: LiveChat | None = None) -> None:
+        """Delete all that is kept of a chat. `live` is the chat in memory, whose turn was stopped."""
+        row = await self._services.store.do(lambda tables: tables.read_chat(id, with_deleted=True))
+        if live is None and row is not None:
             # The hooks that run at the end of a chat get its fields, so an empty chat is made for them.
             live = LiveChat(ChatState(id), row.last, get_stored_choice(row))
         subagents = await self._subagents.list_chats(id)
@@ -226,7 +251,6 @@ class ChatOperations:
         await self._services.outputs.forget([id, *(row.id for row in subagents)])
         if live is not None:
             self._hooks.forget(live)
-        self._services.subscribers.tell(Notice("chat/deleted", chats.ChatDeletedParams(chat_id=id), id))
 
     async def _rollback(self, id: str, content_id: str, *, messages: bool, files: bool) -> None:
         async with self._hold_idle(id) as (chat, events):

@@ -119,7 +119,7 @@ class KeptRows:
 
     def list_chats(self) -> list[ChatRow]:
         """Return the chats of the scope, the oldest first. A chat without a prompt has no row, and is left out."""
-        rows = filter(None, map(self._tables.read_chat, self._list_ids()))
+        rows = filter(None, (self._tables.read_chat(id, with_deleted=True) for id in self._list_ids()))
         return sorted(rows, key=lambda row: (row.created, row.id))
 
     def read_events(self, chat: str) -> list[Event]:

@@ -177,6 +177,10 @@ MIGRATIONS: Final = (
     """
     ALTER TABLE agent_options ADD COLUMN accepted TEXT;
     """,
+    # 21. When the user has deleted a chat. It can be brought back for a while. NULL if it is not deleted.
+    """
+    ALTER TABLE chats ADD COLUMN deleted INTEGER;
+    """,
 )
 """Each migration runs once on each file, in this order. `PRAGMA user_version` counts those that have run. Never change
 one that was released."""

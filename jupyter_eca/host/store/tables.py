@@ -289,13 +289,17 @@ class Tables:
         query = "SELECT seq FROM events WHERE chat = ? AND json_extract(content, '$.type') = 'flag' ORDER BY seq"
         return [self.read_events(chat, seq - 1, seq + 1)[0] for (seq,) in self._db.execute(query, (chat,)).fetchall()]
 
-    def read_chat(self, id: str) -> ChatRow | None:
-        """Return the row of a chat, None when there is none."""
-        return next(iter(self._read_rows("WHERE id = ?", id)), None)
+    def read_chat(self, id: str, *, with_deleted: bool = False) -> ChatRow | None:
+        """Return the row of a chat; None when there is none. A chat that is marked as deleted counts only
+        `with_deleted`."""
+        where = "WHERE id = ?" if with_deleted else "WHERE id = ? AND deleted IS NULL"
+        return next(iter(self._read_rows(where, id)), None)
 
     def list_chats(self) -> list[ChatRow]:
         """Return the chats of this workspace without those of subagents, the last used first."""
-        return self._read_rows("WHERE workspace = ? AND parent IS NULL ORDER BY updated DESC", self._workspace)
+        return self._read_rows(
+            "WHERE workspace = ? AND parent IS NULL AND deleted IS NULL ORDER BY updated DESC", self._workspace
+        )
 
     def add_subagent_chat(self, chat: str, parent: str, at: int) -> bool:
         """Make the chat of a subagent. Return False when a chat has that id already."""
@@ -353,6 +357,25 @@ class Tables:
                 "DELETE FROM chats WHERE id = ?",
             ):
                 self._db.execute(statement, (chat,))
+
+    def mark_deleted(self, chat: str, at: int) -> None:
+        """Mark a chat as deleted at a time, in milliseconds since the epoch. See `unmark_deleted`."""
+        self._db.execute("UPDATE chats SET deleted = ? WHERE id = ?", (at, chat))
+
+    def unmark_deleted(self, chat: str) -> bool:
+        """Bring back a chat that is marked as deleted. Return False when there is no such chat in this workspace."""
+        query = "UPDATE chats SET deleted = NULL WHERE id = ? AND workspace = ? AND deleted IS NOT NULL"
+        return self._db.execute(query, (chat, self._workspace)).rowcount == 1
+
+    def delete_marked(self, chat: str) -> None:
+        """Delete a chat if it is marked as deleted."""
+        if self._db.execute("SELECT 1 FROM chats WHERE id = ? AND deleted IS NOT NULL", (chat,)).fetchone():
+            self.delete_chat(chat)
+
+    def list_deleted(self) -> dict[str, int]:
+        """Return when the chats of this workspace that are marked as deleted were deleted, by their ids."""
+        query = "SELECT id, deleted FROM chats WHERE workspace = ? AND deleted IS NOT NULL"
+        return dict(self._db.execute(query, (self._workspace,)).fetchall())
 
     def delete_unused(self, before: int, is_alive: Callable[[str | None], bool]) -> list[str]:
         """Delete the chats of this workspace that were last used before a time, and return their ids.

@@ -22,6 +22,7 @@ import {
   ChatContext,
   ChatDeletedParams,
   ChatId,
+  ChatOpenedParams,
   ChatOpenResult,
   ChatStatusChangedParams,
   ClientMethods,
@@ -32,7 +33,7 @@ import {
 import { takeNext } from './queue';
 import { Link, LinkError, Notifications, Requests } from '../wire/rpc';
 import { parseLink, Offer } from './offers';
-import type { QueuedMessage } from './types';
+import type { DeletedChat, QueuedMessage } from './types';
 import {
   Action,
   Chat,
@@ -315,6 +316,10 @@ export class Session implements ClientHandlers {
     if (method === 'config/updated' && (params as ConfigUpdatedParams).chatId === undefined) {
       void this.recallSelection();
     }
+    // A deletion was undone, here or in another page.
+    if (method === 'chat/opened' && this.state.list.every(({ id }) => id !== (params as ChatOpenedParams).chatId)) {
+      void this.loadChats();
+    }
     if (
       method === 'chat/statusChanged' &&
       (this.hasHiddenTurnEnded(params as ChatStatusChangedParams) || this.isUnknown(params as ChatStatusChangedParams))
@@ -586,6 +591,11 @@ export class Session implements ClientHandlers {
         this.dismiss(key);
       }, READING_MS);
     }
+  }
+
+  /** Show the notice with which the user can undo the deletion of a chat. */
+  showDeletion(text: string, deleted: DeletedChat): void {
+    this.dispatch({ type: 'message', message: { key: ++this.lastKey, type: 'info', text, deleted } });
   }
 
   /** Show an error. A broken link is not shown as an error, because the panel shows the state of the connection. */

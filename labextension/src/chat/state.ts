@@ -29,7 +29,7 @@ import {
   UntrustedSettingsParams
 } from '../wire/protocol';
 import { EMPTY_TRANSCRIPT, applyContent, Transcript, pickTranscript } from './transcript';
-import type { Change, HistoryPage, QueuedMessage } from './types';
+import type { Change, DeletedChat, HistoryPage, QueuedMessage } from './types';
 
 /**
  * Why a connection is gone, as far as the page can find out. `lost`: unknown. `signed-out`: the server does not know
@@ -98,6 +98,8 @@ export interface Message {
   readonly key: number;
   readonly type: 'error' | 'warning' | 'info';
   readonly text: string;
+  /** The chat whose deletion the message reports; undefined for all other messages. */
+  readonly deleted?: DeletedChat;
 }
 
 /** All that the panel shows. */

@@ -5,7 +5,7 @@
  * The functions are in `changes.ts` (changes), `queue.ts` (messages that wait) and `prepend_page.ts` (older pages).
  */
 
-import type { ChatChangesResult, ChatContentReceivedParams, ChatContext } from '../wire/protocol';
+import type { ChatChangesResult, ChatContentReceivedParams, ChatContext, ChatId } from '../wire/protocol';
 
 /** One change of the assistant to a file or a cell, as the server lists it. */
 export type Change = ChatChangesResult['changes'][number];
@@ -19,6 +19,15 @@ export interface QueuedMessage {
   readonly contexts: readonly ChatContext[];
   /** The notebook that was active when the user wrote the message, see `Session.findActiveNotebook`. */
   readonly notebook: string | undefined;
+}
+
+/** A chat that the user has deleted and can still bring back. */
+export interface DeletedChat {
+  readonly chatId: ChatId;
+  /** Whether the panel showed the chat when it was deleted. */
+  readonly isShown: boolean;
+  /** What was typed in the chat and not sent. */
+  readonly draft: { readonly text: string; readonly contexts: readonly ChatContext[] };
 }
 
 /** A page of older contents. A cursor of the server names the place in the history where a page begins or ends. */

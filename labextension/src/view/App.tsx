@@ -14,7 +14,7 @@ import * as React from 'react';
 import { askAgain, Extent, forkChat, rollBack } from '../chat/rollback';
 import { Block, findPlan, UserBlock } from '../chat/blocks';
 import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
-import { deleteChat, renameChat } from '../chat/chat_list';
+import { deleteChat, renameChat, restoreChat } from '../chat/chat_list';
 import { listWaitingChats } from '../chat/waiting_chats';
 import { describeProgress } from '../chat/status_text';
 import { searchChats } from '../chats/search';
@@ -128,6 +128,8 @@ export function App({
         onKeyDown={event => {
           if (event.key === 'Escape' && isListShown) {
             showList(false);
+          } else if (isListShown && isUndoKey(event)) {
+            undoLastDeletion(session, drafts);
           }
         }}
       >
@@ -165,7 +167,11 @@ export function App({
             }}
           />
         )}
-        <Messages session={session} messages={state.messages} />
+        <Messages
+          session={session}
+          messages={state.messages}
+          onRestore={deleted => void restoreChat(session, drafts, deleted)}
+        />
         {!isListShown && (
           <WaitingChats
             chats={listWaitingChats(state)}
@@ -192,7 +198,9 @@ export function App({
                 void session.openChat(id);
               }}
               onRename={(id, title) => void renameChat(session, id, title)}
-              onDelete={id => void deleteChat(session, id)}
+              onDelete={(id, title) => {
+                void deleteChat(session, drafts, id, trans.__('Deleted: %1', title));
+              }}
             />
           ) : (
             <ChatPeople.Provider value={people}>
@@ -226,6 +234,20 @@ export function App({
       </div>
     </Rights.Provider>
   );
+}
+
+/** Whether a key undoes the last deletion: Ctrl+Z, but not in a text field, where it undoes what was typed. */
+function isUndoKey({ key, ctrlKey, metaKey, shiftKey, target }: React.KeyboardEvent): boolean {
+  return key.toLowerCase() === 'z' && (ctrlKey || metaKey) && !shiftKey && getFieldKind(target) === 'none';
+}
+
+/** Undo the deletion of the last notice that is shown, if there is one. */
+function undoLastDeletion(session: Session, drafts: Drafts): void {
+  const last = session.state.messages.findLast(({ deleted }) => deleted !== undefined);
+  if (last?.deleted !== undefined) {
+    session.dismiss(last.key);
+    void restoreChat(session, drafts, last.deleted);
+  }
 }
 
 /**

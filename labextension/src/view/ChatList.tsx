@@ -29,7 +29,8 @@ interface Props {
   readonly onOpen: (id: ChatId) => void;
   /** Gives a chat a new title. */
   readonly onRename: (id: ChatId, title: string) => void;
-  readonly onDelete: (id: ChatId) => void;
+  /** Deletes a chat at once. The title is for the notice with which the user undoes that. */
+  readonly onDelete: (id: ChatId, title: string) => void;
 }
 
 /** The pause in typing, in milliseconds, after which the server is asked to search. */
@@ -178,15 +179,15 @@ type RowProps = Pick<Props, 'onOpen' | 'onRename' | 'onDelete'> & {
   readonly isCurrent: boolean;
 };
 
-/** Draws one chat in the list. Its buttons rename and delete it. Before a deletion the user must confirm it. */
+/** Draws one chat in the list. Its buttons rename and delete it. */
 function Row({ chat, grouping, query, excerpt, isCurrent, onOpen, onRename, onDelete }: RowProps): React.ReactElement {
   const { trans } = useEnv();
   const mayAsk = useMayAsk();
   /**
-   * `renaming`: the form for the name is open. `deleting`: the user is asked whether to delete. `renamed`: the form was
-   * closed, and the row gets the focus. Undefined: none of these.
+   * `renaming`: the form for the name is open. `renamed`: the form was closed, and the row gets the focus. Undefined:
+   * none of these.
    */
-  const [mode, setMode] = React.useState<'renaming' | 'deleting' | 'renamed'>();
+  const [mode, setMode] = React.useState<'renaming' | 'renamed'>();
   const title = chat.title === undefined ? trans.__('Untitled chat') : toPlainText(chat.title);
   if (mode === 'renaming') {
     return (
@@ -233,29 +234,7 @@ function Row({ chat, grouping, query, excerpt, isCurrent, onOpen, onRename, onDe
           </span>
         )}
       </button>
-      {!mayAsk ? null : mode === 'deleting' ? (
-        <span className="eca-Chats-tools eca-mod-shown">
-          <button
-            type="button"
-            className="eca-Button eca-mod-danger"
-            autoFocus
-            onClick={() => {
-              onDelete(chat.id);
-            }}
-          >
-            {trans.__('Delete')}
-          </button>
-          <button
-            type="button"
-            className="eca-Button"
-            onClick={() => {
-              setMode(undefined);
-            }}
-          >
-            {trans.__('Cancel')}
-          </button>
-        </span>
-      ) : (
+      {mayAsk && (
         <span className="eca-Chats-tools">
           <IconButton
             icon="edit"
@@ -268,7 +247,7 @@ function Row({ chat, grouping, query, excerpt, isCurrent, onOpen, onRename, onDe
             icon="trash"
             label={trans.__('Delete %1', title)}
             onClick={() => {
-              setMode('deleting');
+              onDelete(chat.id, title);
             }}
           />
         </span>

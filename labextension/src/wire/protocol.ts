@@ -439,6 +439,8 @@ export interface ChatCostsResult {
 /** Delete a chat. */
 export interface ChatDeleteParams {
   readonly chatId?: ChatId;
+  /** Not in ECA: keep the chat for a while, so that `chat/restore` can bring it back. Nobody sees it meanwhile. */
+  readonly undoable?: boolean;
 }
 
 /** A chat was deleted. */
@@ -652,6 +654,11 @@ export interface ChatRemoveFlagParams {
   readonly chatId: ChatId;
   /** The id of the message's content. */
   readonly contentId: string;
+}
+
+/** Not in ECA: bring back a chat that was deleted with `undoable`. */
+export interface ChatRestoreParams {
+  readonly chatId: ChatId;
 }
 
 /** What became of each change. A change is reverted completely or not at all. */
@@ -2632,6 +2639,7 @@ export interface ClientMethods {
   'chat/queryFiles': { params: ChatQueryFilesParams; result: ChatQueryFilesResult };
   'chat/rateAnswer': { params: ChatRateAnswerParams; result: Done };
   'chat/removeFlag': { params: ChatRemoveFlagParams; result: Done };
+  'chat/restore': { params: ChatRestoreParams; result: Done };
   'chat/revert': { params: ChatReviewParams; result: ChatRevertResult };
   'chat/rollback': { params: ChatRollbackParams; result: Done };
   'chat/selectedAgentChanged': { params: ChatSelectedAgentChangedParams; result: void };

@@ -215,7 +215,7 @@ class Tour:
         self.page.keyboard.press("Escape")
         self.button("Delete").press("Enter")
         self.judge("delete", PANEL)
-        self.button("Cancel").click()
+        self.button("Undo").click()
         self.button("Back to the chat").click()
 
     def _notebook(self, notebook: Notebook) -> None:

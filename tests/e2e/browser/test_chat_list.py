@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -55,6 +58,10 @@ def open_notebook(page: Page, path: str) -> None:
     page.wait_for_function(
         "path => window.jupyterapp.shell.currentWidget?.context?.path === path", arg=path, timeout=SECONDS * 1000
     )
+
+
+def _picture(name: str) -> Path:
+    return Path(os.environ.get("CI_ARTIFACTS") or tempfile.gettempdir()) / f"{name}.png"
 
 
 def group(panel: Panel, name: str) -> Locator:
@@ -175,3 +182,53 @@ def test_chats_are_grouped_by_notebook_by_date_and_by_what_they_are_doing(page: 
     panel.wait_until_idle()
     panel.button("All chats").click()
     expect(group(panel, "Done").locator(".eca-Chats-open", has_text="Write a poem")).to_have_count(1)
+
+
+def test_a_deleted_chat_comes_back_by_undo_in_all_pages_and_stays_away_without_it(page: Page, lab: Lab) -> None:
+    panel = Panel.open(page, lab)
+    for text in ("tulips", "crocuses"):
+        panel.button("New chat").click()
+        ask(panel, text, f"You said: {text}")
+    panel.box.fill("half a thought")
+    panel.button("All chats").click()
+    other_page = page.context.new_page()
+    other = Panel.open(other_page, lab)
+    other.button("All chats").click()
+    row, other_row = (it.node.locator(".eca-Chats li", has_text="crocuses") for it in (panel, other))
+    expect(other_row).to_have_count(1)
+
+    # The panel shows this chat behind its list.
+    page.bring_to_front()
+    row.hover()
+    panel.button("Delete crocuses").click()
+    expect(row).to_have_count(0)
+    notice = panel.node.get_by_role("status").filter(has_text="Deleted: crocuses")
+    expect(notice).to_have_count(1)
+    expect(other_row).to_have_count(0)
+    assert complaints(page, ".eca-Panel") == []
+    undo = notice.get_by_role("button", name="Undo", exact=True)
+    undo.focus()
+    page.screenshot(path=_picture("deleted"), animations="disabled")
+    page.keyboard.press("Enter")
+    expect(row).to_have_count(1)
+    expect(notice).to_have_count(0)
+    expect(other_row).to_have_count(1)
+    panel.button("Back to the chat").click()
+    panel.sees("You said: crocuses")
+    expect(panel.box).to_have_value("half a thought")
+
+    panel.button("All chats").click()
+    tulips = panel.node.locator(".eca-Chats li", has_text="tulips")
+    panel.button("Delete tulips").focus()
+    page.keyboard.press("Enter")
+    expect(panel.node.get_by_role("status").filter(has_text="Deleted: tulips")).to_have_count(1)
+    expect(tulips).to_have_count(0)
+    page.keyboard.press("Control+z")
+    expect(tulips).to_have_count(1)
+    panel.button("Delete tulips").click()
+    expect(panel.node.get_by_role("status").filter(has_text="Deleted: tulips")).to_have_count(1)
+    page.reload()
+    panel = Panel.show(page)
+    panel.button("All chats").click()
+    expect(row).to_have_count(1)
+    expect(tulips).to_have_count(0)

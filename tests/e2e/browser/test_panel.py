@@ -257,20 +257,6 @@ def test_the_transcript_follows_until_the_reader_scrolls_away(page: Page, lab: L
 
 
 @pytest.mark.nightly
-def test_a_chat_is_deleted_after_a_second_word(page: Page, lab: Lab) -> None:
-    """Whether the server deletes is its own affair; the panel asks twice."""
-    panel = Panel.open(page, lab)
-    panel.ask("Forget the walrus")
-    panel.sees("You said: Forget the walrus")
-    panel.wait_until_idle()
-    panel.button("All chats").click()
-    panel.button("Delete Forget the walrus").click()
-    expect(panel.button("Cancel")).to_be_visible()
-    panel.button("Cancel").click()
-    expect(panel.node.locator(".eca-Chats-open", has_text="walrus")).to_have_count(1)
-
-
-@pytest.mark.nightly
 def test_a_long_answer_does_not_hold_up_the_page(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     page.evaluate(

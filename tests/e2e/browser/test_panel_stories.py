@@ -77,7 +77,6 @@ def test_a_chat_is_changed_asked_again_exported_renamed_found_and_deleted(page: 
     expect(panel.node.locator(".eca-Chats-open")).to_have_text([re.compile("Peonies")])
     panel.node.locator(".eca-Chats-open").hover()
     panel.button("Delete Peonies").click()
-    panel.button("Delete").click()
     expect(panel.node.locator(".eca-Chats-open")).to_have_count(0)
 
 

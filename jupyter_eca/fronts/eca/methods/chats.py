@@ -224,7 +224,17 @@ async def clear(session: EcaSession, params: chats.ChatClearParams) -> Done:
 async def delete(session: EcaSession, params: chats.ChatDeleteParams) -> Done:
     """Delete a chat. Succeeds also for a chat that does not exist."""
     if params.chat_id is not None:
-        await session.host.chat_operations.delete(session.find_chat(params.chat_id))
+        id = session.find_chat(params.chat_id)
+        if params.undoable:
+            await session.host.deletions.delete(id)
+        else:
+            await session.host.chat_operations.delete(id)
+    return Done()
+
+
+async def restore(session: EcaSession, params: chats.ChatRestoreParams) -> Done:
+    """Bring back a deleted chat. Raises: UnknownChat when it was deleted for good."""
+    await session.host.deletions.restore(session.find_chat(params.chat_id))
     return Done()
 
 
@@ -286,6 +296,7 @@ HANDLERS: Final = {
     "chat/selection": read_selection,
     "chat/clear": clear,
     "chat/delete": delete,
+    "chat/restore": restore,
     "chat/rollback": rollback,
     "chat/fork": fork,
     "chat/addFlag": add_flag,

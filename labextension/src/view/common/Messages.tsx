@@ -7,7 +7,8 @@
 import * as React from 'react';
 
 import type { Session } from '../../chat/session';
-import type { State } from '../../chat/state';
+import type { Message, State } from '../../chat/state';
+import type { DeletedChat } from '../../chat/types';
 import { toPlainText } from '../../render/format';
 import { useEnv } from './env';
 import { Icon, IconButton } from './Icon';
@@ -16,31 +17,113 @@ import { TextWithCode } from './TextWithCode';
 /** The most characters of a message that are shown. */
 const MAX_LENGTH = 500;
 
+/** For this time, in milliseconds, a notice about a deletion is shown. It stays longer while somebody is at it. */
+const UNDO_MS = 10_000;
+
 interface Props {
   readonly session: Session;
   readonly messages: State['messages'];
+  /** Undoes the deletion of a chat; absent where no chats are deleted. */
+  readonly onRestore?: (deleted: DeletedChat) => void;
 }
 
 /** Draws the last three messages. More would leave no room for the chat. */
-export function Messages({ session, messages }: Props): React.ReactElement {
+export function Messages({ session, messages, onRestore }: Props): React.ReactElement {
   const { trans } = useEnv();
+  const undo = ({ key, deleted }: Message): void => {
+    session.dismiss(key);
+    if (deleted !== undefined) {
+      onRestore?.(deleted);
+    }
+  };
   return (
     <div className="eca-Messages">
-      {messages.slice(-3).map(({ key, type, text }) => (
-        <div key={key} className={`eca-Message eca-mod-${type}`} role={type === 'info' ? 'status' : 'alert'}>
-          <Icon name="alert" />
-          <span dir="auto">
-            <TextWithCode text={toPlainText(text.slice(0, MAX_LENGTH))} />
-          </span>
-          <IconButton
-            icon="close"
-            label={trans.__('Dismiss')}
-            onClick={() => {
+      {messages.slice(-3).map(message => {
+        const { key, type, text } = message;
+        return message.deleted === undefined ? (
+          <div key={key} className={`eca-Message eca-mod-${type}`} role={type === 'info' ? 'status' : 'alert'}>
+            <Icon name="alert" />
+            <span dir="auto">
+              <TextWithCode text={toPlainText(text.slice(0, MAX_LENGTH))} />
+            </span>
+            <IconButton
+              icon="close"
+              label={trans.__('Dismiss')}
+              onClick={() => {
+                session.dismiss(key);
+              }}
+            />
+          </div>
+        ) : (
+          <DeletionNotice
+            key={key}
+            text={text}
+            onUndo={() => {
+              undo(message);
+            }}
+            onDismiss={() => {
               session.dismiss(key);
             }}
           />
-        </div>
-      ))}
+        );
+      })}
+    </div>
+  );
+}
+
+interface NoticeProps {
+  readonly text: string;
+  readonly onUndo: () => void;
+  readonly onDismiss: () => void;
+}
+
+/** Draws the notice about a deletion. It disappears after a while, but not while the pointer or the focus is in it. */
+function DeletionNotice({ text, onUndo, onDismiss }: NoticeProps): React.ReactElement {
+  const { trans } = useEnv();
+  const [hasPointer, setPointer] = React.useState(false);
+  const [hasFocus, setFocus] = React.useState(false);
+  const dismiss = React.useRef(onDismiss);
+  dismiss.current = onDismiss;
+  React.useEffect(() => {
+    if (hasPointer || hasFocus) {
+      return undefined;
+    }
+    const timer = window.setTimeout(() => {
+      dismiss.current();
+    }, UNDO_MS);
+    return () => {
+      window.clearTimeout(timer);
+    };
+  }, [hasPointer, hasFocus]);
+  return (
+    <div
+      className="eca-Message eca-mod-info"
+      role="status"
+      onPointerEnter={() => {
+        setPointer(true);
+      }}
+      onPointerLeave={() => {
+        setPointer(false);
+      }}
+      onFocus={() => {
+        setFocus(true);
+      }}
+      onBlur={() => {
+        setFocus(false);
+      }}
+    >
+      <Icon name="trash" />
+      <span dir="auto">{toPlainText(text.slice(0, MAX_LENGTH))}</span>
+      <button
+        type="button"
+        className="eca-Button"
+        aria-keyshortcuts="Control+Z"
+        title={trans.__('Bring the chat back (Ctrl+Z in the list of chats)')}
+        onClick={onUndo}
+      >
+        {trans.__('Undo')}
+      </button>
+      <IconButton icon="close" label={trans.__('Dismiss')} onClick={onDismiss} />
     </div>
   );
 }
