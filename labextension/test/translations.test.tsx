@@ -18,7 +18,7 @@ import { ReviewBar } from '../src/review/ReviewBar';
 import { CostTable } from '../src/settings/Costs';
 import { DefaultList } from '../src/settings/Defaults';
 import { JobCard } from '../src/settings/Jobs';
-import { NewRuleForm, RuleDescription } from '../src/settings/NewRuleForm';
+import { RuleEditor, RuleDescription } from '../src/settings/RuleEditor';
 import { ProviderCard } from '../src/settings/Providers';
 import { RuleList } from '../src/settings/Rules';
 import { ServerCard } from '../src/settings/Server';
@@ -312,7 +312,7 @@ test('the settings show no untranslated word', () => {
     ...servers,
     ...providers,
     <RuleList rulesResult={{ rules, byDefault: 'ask' }} onRemove={later} />,
-    <NewRuleForm rules={rules} tools={{}} onAdd={() => Promise.resolve('')} onCancel={nothing} />,
+    <RuleEditor rules={rules} tools={{}} onAdd={() => Promise.resolve('')} onCancel={nothing} />,
     ...(['allow', 'ask', 'deny'] as const).map(decision => (
       <RuleDescription key={decision} rule={{ decision, rule: '1' }} />
     )),

@@ -12,7 +12,7 @@ import { ApprovalRule, ApprovalsListResult, DefaultName, ToolServerUpdatedParams
 import { Session } from '../chat/session';
 import { useEnv } from '../view/common/env';
 import { Defaults } from './Defaults';
-import { NewRuleForm } from './NewRuleForm';
+import { RuleEditor } from './RuleEditor';
 import { describeError } from '../view/common/error_text';
 
 /** The default that is shown above the rules: whether edits need approval when no rule decides. */
@@ -44,7 +44,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
         )}
       </p>
       {isAdding ? (
-        <NewRuleForm
+        <RuleEditor
           rules={rules.rules}
           tools={listTools(Object.values(servers))}
           onAdd={async rule => {

@@ -31,7 +31,7 @@ import { JobCard } from '../../src/settings/Jobs';
 import { Step } from '../../src/view/first_run/Login';
 import { ProviderCard } from '../../src/settings/Providers';
 import { DefaultList } from '../../src/settings/Defaults';
-import { findFileOfRule, NewRuleForm, toRule, RuleDescription } from '../../src/settings/NewRuleForm';
+import { findFileOfRule, RuleEditor, toRule, RuleDescription } from '../../src/settings/RuleEditor';
 import { listTools, RuleList } from '../../src/settings/Rules';
 import { ServerCard } from '../../src/settings/Server';
 import { readServer } from '../../src/settings/ServerForm';
@@ -398,7 +398,7 @@ test('a new rule says in words what it will do', () => {
     'Every call of docs will be forbidden.'
   );
   const html = shown(
-    <NewRuleForm rules={[]} tools={{ docs__find: ['q'] }} onAdd={() => Promise.resolve('')} onCancel={nothing} />
+    <RuleEditor rules={[]} tools={{ docs__find: ['q'] }} onAdd={() => Promise.resolve('')} onCancel={nothing} />
   );
   expect(html).toContain('<option value="docs__find"></option>');
   expect(html).toMatch(/<button type="submit"[^>]* disabled=""[^>]*>Add the rule/);

@@ -65,7 +65,7 @@ interface Props {
 }
 
 /** Draws the form. It keeps the draft, and the error of the last attempt to write the rule. */
-export function NewRuleForm({ rules, tools, onAdd, onCancel }: Props): React.ReactElement {
+export function RuleEditor({ rules, tools, onAdd, onCancel }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [draft, setDraft] = React.useState(EMPTY_DRAFT);
   const [error, setError] = React.useState('');
