@@ -1,10 +1,12 @@
-"""Owns the approval rules in the configuration files: it lists them with their files, adds a rule and removes one.
+"""Owns the approval rules in the configuration files: it lists them with their files, and adds,
+replaces or removes one.
 
 It must not decide about a call: `engine.approval` does. `editing` is its neighbour: it changes the files.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config.editing import WRITING, ConfigFiles
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 _APPROVAL: Final = ("toolCall", "approval")
 _NO_ROOM: Final = "{file} has another rule {rule!r} already. Change it there."
+_CHANGED: Final = "No file that can be changed from here has this rule {rule!r} any more. Look at the rules again."
 _NOT_OURS: Final = "No file that can be changed from here has the rule {rule!r}."
 
 
@@ -122,6 +125,40 @@ def remove_rule(sources: ConfigSources, rule: wire.RuleText) -> None:
             except ValueError as error:
                 raise LocalError(_NO_ROOM.format(file=files.get_display_name(file), rule=rule.rule)) from error
             files.drop(file, place) if remaining is None else files.put(file, place, _to_json(remaining))
+
+
+def replace_rule(sources: ConfigSources, old: wire.RuleText, new: wire.RuleText) -> str:
+    """Replace a rule by another one, and return the file that has it now. Blocks: it writes files.
+
+    The new rule is in the file whose old rule counted, which is written once. If other files have the old rule too, it
+    is removed from them. Raises: LocalError when no file has the old rule, or the file has another rule for the new
+    selector; ConfigError when a file cannot be changed; ValueError when a matcher is not a regular expression.
+    """
+    added, removed = Rule(args_matchers=new.args_matchers), Rule(args_matchers=old.args_matchers)
+    old_place, new_place = ((*_APPROVAL, rule.decision, rule.rule) for rule in (old, new))
+    with WRITING:
+        files = ConfigFiles(sources)
+        remaining: dict[Path, Rule | None] = {}
+        for file in _find_own_files(files, old.decision, old.rule):
+            # A file that has only another part of the rule is left as it is.
+            with suppress(ValueError):
+                remaining[file] = subtract_rule(_parse_rule(files.get(file, old_place)), removed)
+        if not remaining:
+            raise LocalError(_CHANGED.format(rule=old.rule))
+        file = [*remaining][-1]
+        if old_place == new_place:
+            existing = remaining[file]
+        else:
+            value = files.get(file, new_place)
+            existing = None if value is None else _parse_rule(value)
+        if (merged := merge_rules(existing, added)) is None:
+            raise LocalError(_NO_ROOM.format(file=files.get_display_name(file), rule=new.rule))
+        # The file with the new rule is written first. If it cannot be written, nothing has changed.
+        for changed in reversed(remaining):
+            rest = remaining[changed]
+            values = {old_place: None if rest is None else _to_json(rest)}
+            files.change(changed, {**values, new_place: _to_json(merged)} if changed == file else values)
+    return files.get_display_name(file)
 
 
 def _find_own_files(files: ConfigFiles, decision: str, rule: str) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Owns changes to the configuration files: it sets or removes one value, and keeps comments and everything else.
+"""Owns changes to the configuration files: it sets or removes values, and keeps comments and everything else.
 
 It must not know what a key means. `jsonc` is its neighbour: it changes the text of a file.
 """
@@ -13,7 +13,7 @@ from jupyter_eca.config import jsonc, mcp_servers
 from jupyter_eca.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from jupyter_eca.config.mcp_servers import ConfigSources
 
@@ -60,6 +60,19 @@ class ConfigFiles:
     def drop(self, file: Path, place: Place) -> None:
         """Remove the value at a place. Raises: ConfigError when the file cannot be changed."""
         self._write(file, lambda text: jsonc.drop(text, place))
+
+    def change(self, file: Path, values: Mapping[Place, Any]) -> None:
+        """Set the values at several places in one write. None removes the value at a place.
+
+        Raises: ConfigError when the file cannot be changed.
+        """
+
+        def change_text(text: str) -> str:
+            for place, value in values.items():
+                text = jsonc.drop(text, place) if value is None else jsonc.put(text, place, value)
+            return text
+
+        self._write(file, change_text)
 
     def _write(self, file: Path, change: Callable[[str], str]) -> None:
         """Replace the text of a file by what `change` makes of it. Raises: ConfigError."""

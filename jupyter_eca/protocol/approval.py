@@ -1,4 +1,4 @@
-"""Owns the messages with which a settings page reads, adds and removes approval rules.
+"""Owns the messages with which a settings page reads, adds, changes and removes approval rules.
 
 The messages are our additions to ECA, the protocol that our clients speak. This module must not decide anything:
 `engine.approval` applies the rules. `tool` is its neighbour: the rules are about its calls.
@@ -35,7 +35,7 @@ class ApprovalRule(RuleText):
     built_in: bool = False
     """Whether the rule is one of our defaults."""
     own: bool = False
-    """Whether the rule can be removed with `approvals/remove`."""
+    """Whether the rule can be changed with `approvals/replace`, and removed with `approvals/remove`."""
 
 
 class ApprovalsListResult(Model):
@@ -76,6 +76,13 @@ class ApprovalsAddParams(RuleText):
     one."""
 
     scope: Literal["workspace", "global"] = "workspace"
+
+
+class ApprovalsReplaceParams(RuleText):
+    """Replaces a rule of the user's by another one, in the file that has it."""
+
+    old: RuleText
+    """The rule as `approvals/list` has it."""
 
 
 class ApprovalsAddResult(Model):

@@ -134,6 +134,7 @@ METHODS: Final = _index_by_name(
     Method("approvals/list", CLIENT, Empty, approval.ApprovalsListResult),
     Method("approvals/propose", CLIENT, approval.ApprovalsProposeParams, approval.ApprovalsProposeResult),
     Method("approvals/add", CLIENT, approval.ApprovalsAddParams, approval.ApprovalsAddResult),
+    Method("approvals/replace", CLIENT, approval.ApprovalsReplaceParams, approval.ApprovalsAddResult),
     Method("approvals/remove", CLIENT, approval.RuleText, Done),
     Method("mcp/startServer", CLIENT, mcp.McpServerParams),
     Method("mcp/stopServer", CLIENT, mcp.McpServerParams),

@@ -311,8 +311,22 @@ test('the settings show no untranslated word', () => {
   const views = [
     ...servers,
     ...providers,
-    <RuleList rulesResult={{ rules, byDefault: 'ask' }} onRemove={later} />,
-    <RuleEditor rules={rules} tools={{}} onAdd={() => Promise.resolve('')} onCancel={nothing} />,
+    <RuleList rulesResult={{ rules, byDefault: 'ask' }} onEdit={nothing} onRemove={later} />,
+    <RuleEditor rules={rules} tools={{}} onSubmit={() => Promise.resolve('')} onCancel={nothing} />,
+    <RuleEditor
+      old={{
+        decision: 'alwaysAsk',
+        rule: '1',
+        argsMatchers: { 1: ['1', '2'] },
+        files: ['1'],
+        builtIn: false,
+        own: true
+      }}
+      rules={rules}
+      tools={{}}
+      onSubmit={() => Promise.resolve('')}
+      onCancel={nothing}
+    />,
     ...(['allow', 'ask', 'deny'] as const).map(decision => (
       <RuleDescription key={decision} rule={{ decision, rule: '1' }} />
     )),

@@ -1,5 +1,5 @@
 /**
- * Draws the form for a new approval rule. A rule decides whether calls of a tool run without a question, need approval,
+ * Draws the form for an approval rule that the user adds or changes. A rule decides whether calls of a tool run without a question, need approval,
  * or are forbidden. The form describes in words what the rule will do, before the rule is written.
  *
  * This module knows no session: `Rules.tsx` sends what the user has typed, and the server writes the rule.
@@ -12,31 +12,70 @@ import { toExactText } from '../render/format';
 import { useEnv } from '../view/common/env';
 import { TextWithCode } from '../view/common/TextWithCode';
 
+/** A line of the form: an argument, and a pattern for it. Several patterns for an argument are alternatives. */
+export interface MatcherDraft {
+  /** The name of an argument; empty for a rule on every call of the tool. */
+  readonly argument: string;
+  /** A regular expression for the whole value of the argument. */
+  readonly pattern: string;
+}
+
 /** The contents of the fields of the form. */
 export interface RuleDraft {
   /** Whether such a call runs without asking, needs approval, or is forbidden. */
   readonly decision: ApprovalsAddParams['decision'];
   /** The name of an MCP server, `server__tool`, or the name of one of the assistant's own tools. */
   readonly tool: string;
-  /** The name of an argument; empty for a rule on every call of the tool. */
-  readonly argument: string;
-  /** A regular expression for the whole value of the argument. */
-  readonly pattern: string;
+  /** The arguments that the rule compares. There is at least one line, which may be empty. */
+  readonly matchers: readonly MatcherDraft[];
   /** Whether the rule is for this workspace or for all workspaces of the user. */
   readonly scope: NonNullable<ApprovalsAddParams['scope']>;
 }
 
-const EMPTY_DRAFT: RuleDraft = { decision: 'ask', tool: '', argument: '', pattern: '', scope: 'workspace' };
+const EMPTY_MATCHER: MatcherDraft = { argument: '', pattern: '' };
+const EMPTY_DRAFT: RuleDraft = { decision: 'ask', tool: '', matchers: [EMPTY_MATCHER], scope: 'workspace' };
+
+type Matchers = Readonly<Record<string, readonly string[]>>;
+
+/** Return the draft of an existing rule, or of a new one. */
+export function toDraft(rule: ApprovalRule | undefined): RuleDraft {
+  if (rule === undefined) {
+    return EMPTY_DRAFT;
+  }
+  const matchers = Object.entries((rule.argsMatchers ?? {}) as Matchers).flatMap(([argument, patterns]) =>
+    patterns.map(pattern => ({ argument, pattern }))
+  );
+  return {
+    ...EMPTY_DRAFT,
+    decision: rule.decision,
+    tool: rule.rule,
+    matchers: matchers.length === 0 ? [EMPTY_MATCHER] : matchers
+  };
+}
 
 /**
- * Return the rule of a draft. Return undefined if the tool is missing, or only one of argument and pattern is given.
+ * Return the rule of a draft. Return undefined if the tool is missing, or a line has only one of argument and pattern.
+ *
+ * An empty pattern is complete only if the rule that is changed, `old`, has it: it matches an argument without a value.
  */
-export function toRule({ decision, tool, argument, pattern, scope }: RuleDraft): ApprovalsAddParams | undefined {
-  const [rule, name] = [tool.trim(), argument.trim()];
-  if (rule === '' || (name === '') !== (pattern === '')) {
-    return undefined;
+export function toRule(
+  { decision, tool, matchers, scope }: RuleDraft,
+  old?: ApprovalRule
+): ApprovalsAddParams | undefined {
+  const rule = tool.trim();
+  const before = (old?.argsMatchers ?? {}) as Partial<Matchers>;
+  const argsMatchers: Record<string, readonly string[]> = {};
+  for (const { argument, pattern } of matchers) {
+    const name = argument.trim();
+    if (name === '' && pattern === '') {
+      continue;
+    }
+    if (name === '' || (pattern === '' && before[name]?.includes('') !== true)) {
+      return undefined;
+    }
+    argsMatchers[name] = [...new Set([...(argsMatchers[name] ?? []), pattern])];
   }
-  return { decision, rule, argsMatchers: name === '' ? {} : { [name]: [pattern] }, scope };
+  return rule === '' ? undefined : { decision, rule, argsMatchers, scope };
 }
 
 /**
@@ -54,25 +93,27 @@ export function findFileOfRule(
 }
 
 interface Props {
+  /** The rule that is changed; absent for a new one. It stays in its file. */
+  readonly old?: ApprovalRule;
   /** All existing rules. */
   readonly rules: readonly ApprovalRule[];
   /** The names of the known tools, each with the names of its arguments. */
   readonly tools: Readonly<Record<string, readonly string[]>>;
   /** Writes the rule. Returns the error message; empty when it was written. */
-  readonly onAdd: (rule: ApprovalsAddParams) => Promise<string>;
+  readonly onSubmit: (rule: ApprovalsAddParams) => Promise<string>;
   /** Closes the form. */
   readonly onCancel: () => void;
 }
 
 /** Draws the form. It keeps the draft, and the error of the last attempt to write the rule. */
-export function RuleEditor({ rules, tools, onAdd, onCancel }: Props): React.ReactElement {
+export function RuleEditor({ old, rules, tools, onSubmit, onCancel }: Props): React.ReactElement {
   const { trans } = useEnv();
-  const [draft, setDraft] = React.useState(EMPTY_DRAFT);
+  const [draft, setDraft] = React.useState(() => toDraft(old));
   const [error, setError] = React.useState('');
   const [busy, setBusy] = React.useState(false);
   const id = React.useId();
-  const rule = toRule(draft);
-  const file = rule === undefined ? undefined : findFileOfRule(rules, rule);
+  const rule = toRule(draft, old);
+  const file = rule === undefined || old !== undefined ? undefined : findFileOfRule(rules, rule);
   const decisions = {
     allow: trans.__('runs without asking'),
     ask: trans.__('needs approval'),
@@ -83,15 +124,22 @@ export function RuleEditor({ rules, tools, onAdd, onCancel }: Props): React.Reac
     setError('');
     setDraft(before => ({ ...before, ...fields }));
   };
+  const changeMatcher = (index: number, fields: Partial<MatcherDraft>): void => {
+    change({ matchers: draft.matchers.map((line, at) => (at === index ? { ...line, ...fields } : line)) });
+  };
+  // A new rule has one of the first three. The fourth is for a rule that has it already.
+  const choices = (['allow', 'ask', 'deny', 'alwaysAsk'] as const).filter(
+    decision => decision !== 'alwaysAsk' || old?.decision === decision
+  );
   return (
     <form
       className="eca-Card eca-Form"
-      aria-label={trans.__('A new rule')}
+      aria-label={old === undefined ? trans.__('A new rule') : trans.__('The rule %1', old.rule)}
       onSubmit={event => {
         event.preventDefault();
         if (rule !== undefined) {
           setBusy(true);
-          void onAdd(rule).then(message => {
+          void onSubmit(rule).then(message => {
             setBusy(false);
             setError(message);
           });
@@ -117,38 +165,55 @@ export function RuleEditor({ rules, tools, onAdd, onCancel }: Props): React.Reac
           <option key={name} value={name} />
         ))}
       </datalist>
-      <label>
-        {trans.__('Argument (empty: every call)')}
-        <input
-          className="eca-Input"
-          autoComplete="off"
-          list={`${id}-arguments`}
-          value={draft.argument}
-          onChange={event => {
-            change({ argument: event.target.value });
-          }}
-        />
-      </label>
+      {draft.matchers.map(({ argument, pattern }, index) => (
+        <React.Fragment key={index}>
+          <label>
+            {index === 0 ? trans.__('Argument (empty: every call)') : trans.__('Argument %1', index + 1)}
+            <input
+              className="eca-Input"
+              autoComplete="off"
+              list={`${id}-arguments`}
+              value={argument}
+              onChange={event => {
+                changeMatcher(index, { argument: event.target.value });
+              }}
+            />
+          </label>
+          <label>
+            {index === 0
+              ? trans.__('Pattern (a regular expression for the whole value)')
+              : trans.__('Pattern %1', index + 1)}
+            <input
+              className="eca-Input"
+              autoComplete="off"
+              spellCheck={false}
+              value={pattern}
+              onChange={event => {
+                changeMatcher(index, { pattern: event.target.value });
+              }}
+            />
+          </label>
+        </React.Fragment>
+      ))}
       <datalist id={`${id}-arguments`}>
         {(tools[draft.tool] ?? []).map(name => (
           <option key={name} value={name} />
         ))}
       </datalist>
-      <label>
-        {trans.__('Pattern (a regular expression for the whole value)')}
-        <input
-          className="eca-Input"
-          autoComplete="off"
-          spellCheck={false}
-          value={draft.pattern}
-          onChange={event => {
-            change({ pattern: event.target.value });
+      {old !== undefined && (
+        <button
+          type="button"
+          className="eca-Button"
+          onClick={() => {
+            change({ matchers: [...draft.matchers, EMPTY_MATCHER] });
           }}
-        />
-      </label>
+        >
+          {trans.__('Another argument or pattern')}
+        </button>
+      )}
       <fieldset>
         <legend>{trans.__('Such a call')}</legend>
-        {(['allow', 'ask', 'deny'] as const).map(decision => (
+        {choices.map(decision => (
           <label key={decision}>
             <input
               type="radio"
@@ -167,7 +232,12 @@ export function RuleEditor({ rules, tools, onAdd, onCancel }: Props): React.Reac
           {trans.__('This file has a rule for the tool already. The new one is added to it: %1', toExactText(file))}
         </p>
       )}
-      <label hidden={file !== undefined}>
+      {old !== undefined && (
+        <p className="eca-Note">
+          {trans.__('The change is written to the file that has the rule: %1', toExactText(old.files.at(-1) ?? ''))}
+        </p>
+      )}
+      <label hidden={file !== undefined || old !== undefined}>
         {trans.__('For')}
         <select
           value={draft.scope}
@@ -193,7 +263,7 @@ export function RuleEditor({ rules, tools, onAdd, onCancel }: Props): React.Reac
       )}
       <div className="eca-Card-actions">
         <button type="submit" className="eca-Button eca-mod-main" disabled={busy || rule === undefined}>
-          {trans.__('Add the rule')}
+          {old === undefined ? trans.__('Add the rule') : trans.__('Save the rule')}
         </button>
         <button type="button" className="eca-Button" onClick={onCancel}>
           {trans.__('Cancel')}

@@ -1,7 +1,7 @@
 /**
  * Shows the approval rules in the settings. A rule decides whether a call of a tool runs without a question, needs
- * approval, or is forbidden. Each rule is shown with the file that contains it. The user can add rules, and remove
- * their own ones.
+ * approval, or is forbidden. Each rule is shown with the file that contains it. The user can add rules, and change
+ * or remove their own ones.
  *
  * The server applies and writes the rules. `view/tools/RuleProposal.tsx` proposes a rule for a call.
  */
@@ -24,6 +24,8 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
   const { servers } = React.useSyncExternalStore(session.subscribe, () => session.state);
   const [rules, setRules] = React.useState<ApprovalsListResult>();
   const [isAdding, setAdding] = React.useState(false);
+  /** The key of the rule whose form is open; empty when no form is open. */
+  const [editedRule, setEditedRule] = React.useState('');
   /** A sentence about the last change that the user has made here; empty when there was none. */
   const [lastAction, setLastAction] = React.useState('');
   const reload = React.useCallback(async () => {
@@ -47,7 +49,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
         <RuleEditor
           rules={rules.rules}
           tools={listTools(Object.values(servers))}
-          onAdd={async rule => {
+          onSubmit={async rule => {
             try {
               const { file } = await session.request('approvals/add', rule);
               setLastAction(trans.__('The rule was written to %1.', file));
@@ -68,6 +70,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
           className="eca-Button eca-mod-main"
           onClick={() => {
             setLastAction('');
+            setEditedRule('');
             setAdding(true);
           }}
         >
@@ -79,6 +82,38 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
       </p>
       <RuleList
         rulesResult={rules}
+        editedRule={editedRule}
+        onEdit={rule => {
+          setLastAction('');
+          setAdding(false);
+          setEditedRule(makeRuleKey(rule));
+        }}
+        renderForm={old => (
+          <RuleEditor
+            old={old}
+            rules={rules.rules}
+            tools={listTools(Object.values(servers))}
+            onSubmit={async ({ decision, rule, argsMatchers = {} }) => {
+              try {
+                const { file } = await session.request('approvals/replace', {
+                  decision,
+                  rule,
+                  argsMatchers,
+                  old: { decision: old.decision, rule: old.rule, argsMatchers: old.argsMatchers ?? {} }
+                });
+                setLastAction(trans.__('The rule was written to %1.', file));
+              } catch (error) {
+                return describeError(error, trans);
+              }
+              setEditedRule('');
+              await reload();
+              return '';
+            }}
+            onCancel={() => {
+              setEditedRule('');
+            }}
+          />
+        )}
         onRemove={async ({ decision, rule, argsMatchers = {} }) => {
           const removed = await session.requestOrShowError('approvals/remove', { decision, rule, argsMatchers });
           setLastAction(removed === undefined ? '' : trans.__('The rule for %1 was removed.', rule));
@@ -104,15 +139,31 @@ export function listTools(servers: readonly ToolServerUpdatedParams[]): Readonly
 interface Props {
   /** The rules, and the decision that is made when no rule matches. */
   readonly rulesResult: ApprovalsListResult;
+  /** The key of the rule whose form is drawn in its place; empty for none. See `makeRuleKey`. */
+  readonly editedRule?: string;
+  /** Opens the form of one of the user's own rules. */
+  readonly onEdit: (rule: ApprovalRule) => void;
+  /** Draws the form of a rule. */
+  readonly renderForm?: (rule: ApprovalRule) => React.ReactNode;
   /** Removes one of the user's own rules. */
   readonly onRemove: (rule: ApprovalRule) => Promise<void>;
+}
+
+/** Return a key that only this rule has. A file may have several rules for a tool, with other patterns. */
+export function makeRuleKey({ agent = '', decision, rule, argsMatchers = {} }: ApprovalRule): string {
+  return JSON.stringify([agent, decision, rule, argsMatchers]);
 }
 
 /** The decisions, in the order in which the server reads their rules. */
 const DECISIONS = ['deny', 'alwaysAsk', 'ask', 'allow'] as const;
 
 /** Draws the rules, in one section for each decision. Built-in rules come last. */
-export function RuleList({ rulesResult: { rules, byDefault }, onRemove }: Props): React.ReactElement {
+export function RuleList({
+  rulesResult: { rules, byDefault },
+  editedRule = '',
+  renderForm,
+  ...actions
+}: Props): React.ReactElement {
   const { trans } = useEnv();
   const titles = {
     deny: trans.__('Forbidden'),
@@ -140,9 +191,16 @@ export function RuleList({ rulesResult: { rules, byDefault }, onRemove }: Props)
             <section key={decision}>
               <h2>{titles[decision]}</h2>
               <ul className="eca-Rules" aria-label={titles[decision]}>
-                {matchingRules.map(rule => (
-                  <RuleItem key={`${rule.agent ?? ''}:${rule.rule}`} rule={rule} onRemove={onRemove} />
-                ))}
+                {matchingRules.map(rule => {
+                  const key = makeRuleKey(rule);
+                  return rule.own && key === editedRule && renderForm !== undefined ? (
+                    <li key={key} className="eca-mod-form">
+                      {renderForm(rule)}
+                    </li>
+                  ) : (
+                    <RuleItem key={key} rule={rule} {...actions} />
+                  );
+                })}
               </ul>
             </section>
           )
@@ -152,8 +210,12 @@ export function RuleList({ rulesResult: { rules, byDefault }, onRemove }: Props)
   );
 }
 
-/** Draws one rule: the tool, the patterns of its arguments, the file, and a button if the rule is the user's own. */
-function RuleItem({ rule, onRemove }: { readonly rule: ApprovalRule } & Pick<Props, 'onRemove'>): React.ReactElement {
+/** Draws one rule: the tool, the patterns of its arguments, the file, and buttons if the rule is the user's own. */
+function RuleItem({
+  rule,
+  onEdit,
+  onRemove
+}: { readonly rule: ApprovalRule } & Pick<Props, 'onEdit' | 'onRemove'>): React.ReactElement {
   const { trans } = useEnv();
   const matchers = Object.entries((rule.argsMatchers ?? {}) as Readonly<Record<string, readonly string[]>>);
   const origin =
@@ -177,14 +239,26 @@ function RuleItem({ rule, onRemove }: { readonly rule: ApprovalRule } & Pick<Pro
         {origin}
       </span>
       {rule.own && (
-        <button
-          type="button"
-          className="eca-Button eca-mod-danger"
-          aria-label={trans.__('Remove the rule %1', rule.rule)}
-          onClick={() => void onRemove(rule)}
-        >
-          {trans.__('Remove')}
-        </button>
+        <>
+          <button
+            type="button"
+            className="eca-Button"
+            aria-label={trans.__('Edit the rule %1', rule.rule)}
+            onClick={() => {
+              onEdit(rule);
+            }}
+          >
+            {trans.__('Edit…')}
+          </button>
+          <button
+            type="button"
+            className="eca-Button eca-mod-danger"
+            aria-label={trans.__('Remove the rule %1', rule.rule)}
+            onClick={() => void onRemove(rule)}
+          >
+            {trans.__('Remove')}
+          </button>
+        </>
       )}
     </li>
   );

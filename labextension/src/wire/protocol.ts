@@ -67,7 +67,7 @@ export interface ApprovalRule {
   readonly files: readonly string[];
   /** Whether the rule is one of our defaults. */
   readonly builtIn: boolean;
-  /** Whether the rule can be removed with `approvals/remove`. */
+  /** Whether the rule can be changed with `approvals/replace`, and removed with `approvals/remove`. */
   readonly own: boolean;
 }
 
@@ -111,6 +111,18 @@ export interface ApprovalsProposeResult {
   readonly places: readonly RulePlace[];
   /** If there is no rule, why. */
   readonly why?: string;
+}
+
+/** Replaces a rule of the user's by another one, in the file that has it. */
+export interface ApprovalsReplaceParams {
+  /** The key of the rule. */
+  readonly decision: 'allow' | 'ask' | 'alwaysAsk' | 'deny';
+  /** The selector: a server, `server__tool`, or the name of a native tool. */
+  readonly rule: string;
+  /** Regular expressions by the name of an argument. The rule is only for calls whose arguments match. */
+  readonly argsMatchers?: Readonly<Record<string, unknown>>;
+  /** The rule as `approvals/list` has it. */
+  readonly old: RuleText;
 }
 
 /**
@@ -2619,6 +2631,7 @@ export interface ClientMethods {
   'approvals/list': { params: Empty; result: ApprovalsListResult };
   'approvals/propose': { params: ApprovalsProposeParams; result: ApprovalsProposeResult };
   'approvals/remove': { params: RuleText; result: Done };
+  'approvals/replace': { params: ApprovalsReplaceParams; result: ApprovalsAddResult };
   'chat/addFlag': { params: ChatAddFlagParams; result: Done };
   'chat/changes': { params: ChatChangesParams; result: ChatChangesResult };
   'chat/clear': { params: ChatClearParams; result: Done };

@@ -31,8 +31,8 @@ import { JobCard } from '../../src/settings/Jobs';
 import { Step } from '../../src/view/first_run/Login';
 import { ProviderCard } from '../../src/settings/Providers';
 import { DefaultList } from '../../src/settings/Defaults';
-import { findFileOfRule, RuleEditor, toRule, RuleDescription } from '../../src/settings/RuleEditor';
-import { listTools, RuleList } from '../../src/settings/Rules';
+import { findFileOfRule, RuleEditor, toDraft, toRule, RuleDescription } from '../../src/settings/RuleEditor';
+import { listTools, makeRuleKey, RuleList } from '../../src/settings/Rules';
 import { ServerCard } from '../../src/settings/Server';
 import { readServer } from '../../src/settings/ServerForm';
 import { createLinks } from '../support/memory_link';
@@ -189,10 +189,12 @@ const OWN: ApprovalRule = {
   own: true
 };
 
-test("rules are listed with their files, the strictest first, and only the user's own can be removed", () => {
+test("rules are listed with their files, the strictest first, and only the user's own can be changed or removed", () => {
   const built = { decision: 'allow', rule: 'grep', files: [], builtIn: true, own: false } as const;
   const deny = { ...built, decision: 'deny', rule: 'docs', builtIn: false, agent: 'plan' } as const;
-  const html = shown(<RuleList rulesResult={{ rules: [built, OWN, deny], byDefault: 'ask' }} onRemove={later} />);
+  const html = shown(
+    <RuleList rulesResult={{ rules: [built, OWN, deny], byDefault: 'ask' }} onEdit={nothing} onRemove={later} />
+  );
   expect(html.indexOf('docs')).toBeLessThan(html.indexOf('grep'));
   expect([...html.matchAll(/eca-Rules-from">([^<]*)/g)].map(([, from]) => from)).toEqual([
     'agent plan · set when the server was started',
@@ -202,7 +204,46 @@ test("rules are listed with their files, the strictest first, and only the user'
   expect([...html.matchAll(/aria-label="(Remove[^"]*)"/g)].map(([, name]) => name)).toEqual([
     'Remove the rule eca__shell_command'
   ]);
+  expect([...html.matchAll(/aria-label="(Edit[^"]*)"/g)].map(([, name]) => name)).toEqual([
+    'Edit the rule eca__shell_command'
+  ]);
   expect(html).toContain('command: git\\ status');
+});
+
+test('the form of a rule that is changed is filled, and stands in the place of the rule', () => {
+  const rule: ApprovalRule = { ...OWN, argsMatchers: { command: ['git a', 'git b'], working_directory: [''] } };
+  const draft = toDraft(rule);
+  expect(draft.matchers).toEqual([
+    { argument: 'command', pattern: 'git a' },
+    { argument: 'command', pattern: 'git b' },
+    { argument: 'working_directory', pattern: '' }
+  ]);
+  const same = { decision: 'allow', rule: rule.rule, argsMatchers: rule.argsMatchers, scope: 'workspace' };
+  expect(toRule(draft, rule)).toEqual(same);
+  expect(toRule(draft)).toBeUndefined();
+  const fewer = { ...draft, matchers: [{ argument: '', pattern: '' }, ...draft.matchers.slice(1)] };
+  expect(toRule(fewer, rule)?.argsMatchers).toEqual({ command: ['git b'], working_directory: [''] });
+  const editor = (old: ApprovalRule): string =>
+    shown(<RuleEditor old={old} rules={[]} tools={{}} onSubmit={() => Promise.resolve('')} onCancel={nothing} />);
+  const html = editor(rule);
+  expect(html).toContain('value="eca__shell_command"');
+  expect(html).toContain('value="git b"');
+  expect(html).toContain('The change is written to the file that has the rule: .eca/config.json');
+  expect(buttons(html)).toEqual(['Another argument or pattern', 'Save the rule', 'Cancel']);
+  expect(html).not.toContain('needs approval each time');
+  expect(editor({ ...rule, decision: 'alwaysAsk' })).toContain('needs approval each time');
+  const list = (editedRule: string): string =>
+    shown(
+      <RuleList
+        rulesResult={{ rules: [rule], byDefault: 'ask' }}
+        editedRule={editedRule}
+        renderForm={({ files }) => <form>{files}</form>}
+        onEdit={nothing}
+        onRemove={later}
+      />
+    );
+  expect(list(makeRuleKey(rule))).toContain('<form>.eca/config.json</form>');
+  expect(list('')).not.toContain('<form>');
 });
 
 test('a proposed rule is shown as it will be written, or the reason why there is none', () => {
@@ -357,8 +398,7 @@ test('a new rule is complete when it names a tool, and an argument with its patt
   const draft = {
     decision: 'allow',
     tool: ' eca__shell_command ',
-    argument: '',
-    pattern: '',
+    matchers: [{ argument: '', pattern: '' }],
     scope: 'global'
   } as const;
   expect(toRule(draft)).toEqual({ decision: 'allow', rule: 'eca__shell_command', argsMatchers: {}, scope: 'global' });
@@ -383,10 +423,12 @@ test('a new rule is complete when it names a tool, and an argument with its patt
         rule
       )
   ).toBeUndefined();
-  expect(toRule({ ...draft, argument: 'command' })).toBeUndefined();
-  expect(toRule({ ...draft, pattern: 'git .*' })).toBeUndefined();
+  expect(toRule({ ...draft, matchers: [{ argument: 'command', pattern: '' }] })).toBeUndefined();
+  expect(toRule({ ...draft, matchers: [{ argument: '', pattern: 'git .*' }] })).toBeUndefined();
   expect(toRule({ ...draft, tool: ' ' })).toBeUndefined();
-  expect(toRule({ ...draft, argument: 'command', pattern: 'git .*' })?.argsMatchers).toEqual({ command: ['git .*'] });
+  expect(toRule({ ...draft, matchers: [{ argument: 'command', pattern: 'git .*' }] })?.argsMatchers).toEqual({
+    command: ['git .*']
+  });
 });
 
 test('a new rule says in words what it will do', () => {
@@ -398,7 +440,7 @@ test('a new rule says in words what it will do', () => {
     'Every call of docs will be forbidden.'
   );
   const html = shown(
-    <RuleEditor rules={[]} tools={{ docs__find: ['q'] }} onAdd={() => Promise.resolve('')} onCancel={nothing} />
+    <RuleEditor rules={[]} tools={{ docs__find: ['q'] }} onSubmit={() => Promise.resolve('')} onCancel={nothing} />
   );
   expect(html).toContain('<option value="docs__find"></option>');
   expect(html).toMatch(/<button type="submit"[^>]* disabled=""[^>]*>Add the rule/);

@@ -210,6 +210,23 @@ def test_a_default_a_budget_a_changed_server_and_a_new_rule_are_written_to_the_f
     assert parse(config.read_text())["toolCall"]["approval"]["deny"] == {
         "eca__shell_command": {"argsMatchers": {"command": ["git push.*"]}}
     }
+    body.get_by_role("button", name="Edit the rule eca__shell_command").click()
+    form = body.get_by_role("form", name="The rule eca__shell_command")
+    expect(form.get_by_label("Tool")).to_have_value("eca__shell_command")
+    expect(form.get_by_label("is forbidden")).to_be_checked()
+    form.get_by_label("needs approval").check()
+    form.get_by_role("button", name="Another argument or pattern").click()
+    form.get_by_label("Argument 2").fill("command")
+    form.get_by_label("Pattern 2").fill("git fetch.*")
+    keep(page, "13-rule-changed", tmp_path)
+    form.get_by_role("button", name="Save the rule").click()
+    expect(form).to_have_count(0, timeout=SECONDS * 1000)
+    expect(body.get_by_role("list", name="Needs approval", exact=True)).to_contain_text("git push.* | git fetch.*")
+    keep(page, "14-rule-written", tmp_path)
+    assert parse(config.read_text())["toolCall"]["approval"] == {
+        "deny": {},
+        "ask": {"eca__shell_command": {"argsMatchers": {"command": ["git push.*", "git fetch.*"]}}},
+    }
     remove = body.get_by_role("button", name="Remove the rule eca__shell_command")
     assert remove.evaluate("button => button.offsetWidth * 2 < button.parentElement.offsetWidth")
     remove.click()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.transport.eca_client import EcaClient
+    from tests.support.raw_client import RawClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -183,6 +184,61 @@ async def test_what_always_wrote_is_taken_back_and_what_was_there_before_stays(
             await client.request("approvals/remove", second.rule, Done)
 
 
+EDITED = r"""// ours
+{
+  "toolCall": {"approval": {
+    // what nobody may do
+    "deny": {"grep": {"argsMatchers": {"pattern": ["a", "b"]}}},
+    "allow": {
+      "eca": {} // all of it
+    }
+  }}
+}
+"""
+
+
+async def replace(client: RawClient, old: dict[str, Any], new: dict[str, Any]) -> Any:
+    return await client.ask("approvals/replace", {**new, "old": old})
+
+
+async def test_a_rule_is_changed_in_its_file_in_one_write_and_holds_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine(tmp_path).parent.mkdir(parents=True)
+    mine(tmp_path).write_text(EDITED)
+    async with filed(tmp_path, monkeypatch) as table, connect_and_initialize(table, chat=True) as client:
+        first, second = ({"decision": "deny", "rule": "grep", "argsMatchers": {"pattern": [text]}} for text in "ab")
+        other = {"decision": "ask", "rule": "tree", "argsMatchers": {}}
+        assert (await replace(client, first, {**first, "argsMatchers": {"pattern": ["c"]}})).result == {
+            "file": "~/home/eca/config.json"
+        }
+        assert rules_in(mine(tmp_path), "deny") == {"grep": {"argsMatchers": {"pattern": ["b", "c"]}}}
+        assert (await replace(client, second, other)).result == {"file": "~/home/eca/config.json"}
+        assert rules_in(mine(tmp_path), "deny") == {"grep": {"argsMatchers": {"pattern": ["c"]}}}
+        assert rules_in(mine(tmp_path), "ask") == {"tree": {}}
+        assert "tree" in table.host.config.tool_call.approval.ask
+        assert all(text in mine(tmp_path).read_text() for text in ("// ours", "// what nobody may do", "// all of it"))
+        assert "toolCall" not in parse((table.folder / ".eca" / "config.json").read_text())
+
+
+async def test_a_rule_that_changed_meanwhile_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine(tmp_path).parent.mkdir(parents=True)
+    mine(tmp_path).write_text(EDITED)
+    async with filed(tmp_path, monkeypatch) as table, connect_and_initialize(table, chat=True) as client:
+        grep = {"decision": "deny", "rule": "grep", "argsMatchers": {"pattern": ["z"]}}
+        assert "any more" in (await replace(client, grep, {**grep, "decision": "ask"})).message
+        allow = {"decision": "allow", "rule": "eca", "argsMatchers": {}}
+        bad = {**allow, "argsMatchers": {"path": ["("]}}
+        assert "not a regular expression" in (await replace(client, allow, bad)).message
+        # The rule there cannot be merged with this one.
+        assert (
+            "has another rule" in (await replace(client, allow, {**allow, "decision": "deny", "rule": "grep"})).message
+        )
+        assert mine(tmp_path).read_text() == EDITED
+
+
 async def test_a_rule_is_not_proposed_where_another_one_would_ask_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,6 +300,9 @@ async def test_code_of_a_cell_writes_no_rule_and_switches_no_tool(tmp_path: Path
                 await add(stranger, rule)
             with pytest.raises(RemoteError, match="only a client of the user's"):
                 await stranger.request("approvals/remove", rule, Done)
+            replacing = approval.ApprovalsReplaceParams(**rule.model_dump(), old=rule)
+            with pytest.raises(RemoteError, match="only a client of the user's"):
+                await stranger.request("approvals/replace", replacing, approval.ApprovalsAddResult)
             with pytest.raises(RemoteError, match="only a client of the user's"):
                 await stranger.request("tool/switch", ToolSwitchParams(server="ECA", tool="grep", on=True), Done)
     assert not (tmp_path / ".eca").exists()

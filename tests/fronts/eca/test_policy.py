@@ -155,6 +155,9 @@ async def test_no_rule_that_allows_is_added_or_proposed_where_they_are_off(
         await refuse(client, "approvals/add", allow, approval.ApprovalsAddResult)
         ask = approval.ApprovalsAddParams(decision="alwaysAsk", rule="write_file", scope="global")
         await client.request("approvals/add", ask, approval.ApprovalsAddResult)
+        old = approval.RuleText(decision="alwaysAsk", rule="write_file")
+        loosened = approval.ApprovalsReplaceParams(decision="allow", rule="write_file", old=old)
+        await refuse(client, "approvals/replace", loosened, approval.ApprovalsAddResult)
         assert "write_file" in table.host.config.tool_call.approval.always_ask
 
 

@@ -1,5 +1,5 @@
-"""Owns the methods of ECA on approval rules: list all rules, propose a rule for a call that waits, add a rule, remove a
-rule. The rules say which tool calls run without a question.
+"""Owns the methods of ECA on approval rules: list all rules, propose a rule for a call that waits, and add,
+replace or remove a rule. The rules say which tool calls run without a question.
 
 A new rule takes effect immediately, also in running turns. This module must not know the format of the files: `config/`
 writes the rules.
@@ -25,6 +25,8 @@ from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.jsonrpc import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jupyter_eca.config import Config
     from jupyter_eca.engine.approval.policy import Policy, Rule
     from jupyter_eca.fronts.eca.session import EcaSession
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 _NOT_WAITING: Final = "This call does not wait for anybody any more."
 _NO_RULE: Final = "The configuration has another rule for this tool already. Change it in the file."
 _STRICTER: Final = "The call would still need approval, because the rule `{}` comes first."
-_NO_PATTERN: Final = "The rule was not added: a pattern in it is not a regular expression."
+_NO_PATTERN: Final = "The rule was not written: a pattern in it is not a regular expression."
 _EACH_TIME: Final = "No rule can allow this call. It needs approval each time: {}."
 
 
@@ -89,15 +91,24 @@ def _build_policy_with(config: Config, name: str, selector: str, rule: Rule) -> 
 
 async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.ApprovalsAddResult:
     """Add a rule to a file. Raises: RemoteError, LocalError."""
+    return await _write_rule(session, params, partial(approval_rules.add_rule, find_sources(session.host), params))
+
+
+async def replace(session: EcaSession, params: wire.ApprovalsReplaceParams) -> wire.ApprovalsAddResult:
+    """Replace a rule in the file that it is in. Raises: RemoteError, LocalError."""
+    write = partial(approval_rules.replace_rule, find_sources(session.host), params.old, params)
+    return await _write_rule(session, params, write)
+
+
+async def _write_rule(session: EcaSession, rule: wire.RuleText, write: Callable[[], str]) -> wire.ApprovalsAddResult:
+    """Write a rule with `write`, which returns the file. Raises: RemoteError, LocalError."""
     check_may_change_config(session)
     refusal = session.host.config.policy.find_feature_refusal(Feature.ALLOW_RULES)
-    if refusal and params.decision == Decision.ALLOW:
+    if refusal and rule.decision == Decision.ALLOW:
         raise LocalError(refusal)
     try:
         # `keep`: a folder whose settings the user trusts stays trusted after this change of its settings.
-        file = await session.host.folder_trust.keep_trust_during(
-            partial(approval_rules.add_rule, find_sources(session.host), params)
-        )
+        file = await session.host.folder_trust.keep_trust_during(write)
     except ValueError as error:
         raise LocalError(_NO_PATTERN) from error
     await session.host.reload()
@@ -118,5 +129,6 @@ HANDLERS: Final = {
     "approvals/list": list,
     "approvals/propose": propose,
     "approvals/add": add,
+    "approvals/replace": replace,
     "approvals/remove": remove,
 }
