@@ -142,6 +142,16 @@ _BUILT_IN = {
 _RESERVED = frozenset({"eca", "client", "python"})
 
 
+def is_built_in(name: str) -> bool:
+    """Return whether an agent is built in."""
+    return name in _BUILT_IN
+
+
+def is_reserved(name: str) -> bool:
+    """Return whether no agent may have a name, because rules mean something else by it."""
+    return name in _RESERVED
+
+
 def resolve_agents(config: Config, known: Mapping[str, OutsideAgent]) -> dict[str, Agent]:
     """Return all agents by name, the built-in ones first, and the outside agents last. `config.resolved` calls this
     once for each configuration. `known` are the outside agents that plugs know."""

@@ -38,6 +38,14 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     return named, (match[2] if match else text).strip()
 
 
+def find_front_matter(text: str) -> tuple[str, str, str, str]:
+    """Return the four parts of a text: its first line of dashes, the front matter, its second line of dashes, and the
+    text below it. In a text without front matter the lines of dashes are new."""
+    if match := _FRONT.match(text):
+        return text[: match.start(1)], match[1], text[match.end(1) : match.start(2)], match[2]
+    return "---\n", "", "---\n", text
+
+
 def split_lenient_front_matter(text: str) -> tuple[dict[str, Any], str]:
     """Return the same as `split_front_matter`, but also accept values that contain `: `. People write them, although
     they are not valid YAML: `description: For data: how to clean it`.

@@ -31,6 +31,7 @@ from jupyter_eca.protocol import (
 )
 from jupyter_eca.protocol.base import Done, Empty, Model
 from jupyter_eca.protocol.jsonrpc import CANCEL
+from jupyter_eca.protocol.settings import own_files
 
 
 class Sender(StrEnum):
@@ -131,6 +132,9 @@ METHODS: Final = _index_by_name(
     Method("tool/lend", CLIENT, tool.ToolLendParams, Done),
     Method("tool/call", SERVER, tool.ToolCallParams, tool.ToolCallResult),
     Method("tool/switch", CLIENT, tool.ToolSwitchParams, Done),
+    Method("agents/list", CLIENT, Empty, own_files.AgentsListResult),
+    Method("agents/write", CLIENT, own_files.AgentsWriteParams, own_files.WrittenFile),
+    Method("agents/remove", CLIENT, own_files.SeenFile, Done),
     Method("approvals/list", CLIENT, Empty, approval.ApprovalsListResult),
     Method("approvals/propose", CLIENT, approval.ApprovalsProposeParams, approval.ApprovalsProposeResult),
     Method("approvals/add", CLIENT, approval.ApprovalsAddParams, approval.ApprovalsAddResult),

@@ -91,13 +91,17 @@ def _name_unions() -> dict[tuple[str, ...], str]:
     return {_list_member_types(TypeAdapter(union).json_schema()): name for name, union in UNIONS.items()}
 
 
+# The packages with the models of the messages between client and server.
+_PACKAGES = frozenset({__package__, f"{__package__}.settings"})
+
+
 @cache
 def _read_all_field_docs(model: type[Model] = Model) -> dict[str, dict[str, str]]:
     """Return the comments of all fields, by the name of the model and the field's name on the wire."""
     own = {to_camel(name): text for name, text in read_field_docs(model).items()}
     docs = {model.__name__: own}
     for subclass in model.__subclasses__():
-        if subclass.__module__.rpartition(".")[0] == __package__:  # models in other packages may have the same names
+        if subclass.__module__.rpartition(".")[0] in _PACKAGES:  # models in other packages may have the same names
             docs |= {name: {**own, **fields} for name, fields in _read_all_field_docs(subclass).items()}
     return docs
 

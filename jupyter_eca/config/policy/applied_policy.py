@@ -92,6 +92,15 @@ class AppliedPolicy(Model):
         """Return why an agent cannot be used; "" if it can."""
         return self._find_name_refusal("agents", (name,), f"the agent `{name}`")
 
+    def find_own_agent_refusal(self, name: str) -> str:
+        """Return why the user cannot define an agent; "" if the user can."""
+        for document in self.documents:
+            if document.allow.agents is not None:  # then settings of users for agents are not used
+                return explain_refusal(document, "settings of your own for agents")
+        keys = {"agent", f"agent.{name}"}
+        locked = (text for key, text in self.locked.items() if key in keys or key.startswith(f"agent.{name}."))
+        return self.find_agent_refusal(name) or next(locked, "")
+
     def find_provider_refusal(self, name: str) -> str:
         """Return why a provider cannot be used; "" if it can."""
         return self._find_name_refusal("providers", (name,), f"the provider `{name}`")

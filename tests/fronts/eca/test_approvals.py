@@ -208,7 +208,7 @@ async def test_a_rule_is_changed_in_its_file_in_one_write_and_holds_at_once(
     mine(tmp_path).write_text(EDITED)
     async with filed(tmp_path, monkeypatch) as table, connect_and_initialize(table, chat=True) as client:
         first, second = ({"decision": "deny", "rule": "grep", "argsMatchers": {"pattern": [text]}} for text in "ab")
-        other = {"decision": "ask", "rule": "tree", "argsMatchers": {}}
+        other: dict[str, Any] = {"decision": "ask", "rule": "tree", "argsMatchers": {}}
         assert (await replace(client, first, {**first, "argsMatchers": {"pattern": ["c"]}})).result == {
             "file": "~/home/eca/config.json"
         }
@@ -229,7 +229,7 @@ async def test_a_rule_that_changed_meanwhile_is_not_overwritten(
     async with filed(tmp_path, monkeypatch) as table, connect_and_initialize(table, chat=True) as client:
         grep = {"decision": "deny", "rule": "grep", "argsMatchers": {"pattern": ["z"]}}
         assert "any more" in (await replace(client, grep, {**grep, "decision": "ask"})).message
-        allow = {"decision": "allow", "rule": "eca", "argsMatchers": {}}
+        allow: dict[str, Any] = {"decision": "allow", "rule": "eca", "argsMatchers": {}}
         bad = {**allow, "argsMatchers": {"path": ["("]}}
         assert "not a regular expression" in (await replace(client, allow, bad)).message
         # The rule there cannot be merged with this one.

@@ -1,0 +1,96 @@
+"""Owns the messages with which a settings page lists, writes and removes agents that are Markdown files of the user's.
+
+The messages are our additions to ECA, the protocol that our clients speak. This module must not open a file:
+`host/operations/agent_files` does. `approval` is its neighbour: its rules are in JSON files.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from jupyter_eca.protocol.base import Model
+
+
+class SeenFile(Model):
+    """A file with the content that the user has seen. It is not changed if it has another content by now."""
+
+    file: str
+    """The file, as the list has it."""
+    digest: str
+    """Identifies the content."""
+
+
+class WrittenFile(Model):
+    """The file that was written."""
+
+    file: str
+
+
+class AgentOrigin(StrEnum):
+    """Where an agent is defined."""
+
+    BUILT_IN = "builtIn"
+    """In this package."""
+    USER = "user"
+    """In a Markdown file of the user's own folder."""
+    PROJECT = "project"
+    """In a Markdown file of the workspace."""
+    CONFIGURATION = "configuration"
+    """In the configuration."""
+    OUTSIDE = "outside"
+    """It is a program of its own."""
+
+
+class AgentEntry(Model):
+    """An agent, and where it is defined."""
+
+    name: str
+    origin: AgentOrigin
+    mode: Literal["primary", "subagent", "both"] = "primary"
+    """Who can use the agent: the user, other agents, or both."""
+    description: str = ""
+    model: str | None = None
+    """The agent's model as PROVIDER/MODEL; absent for the default model."""
+    prompt: str | None = None
+    """The text of its file: the system prompt. Absent for an agent without a file of its own."""
+    disabled_tools: tuple[str, ...] = ()
+    """The tools that it does not have, in addition to those disabled for all."""
+    files: tuple[str, ...] = ()
+    """The files that define it; the last one counts."""
+    digest: str | None = None
+    """Identifies the content of its Markdown file, which can be changed and removed; absent when it has none."""
+    error: str | None = None
+    """Why its file cannot be used."""
+    held_back: bool = False
+    """Whether it takes effect only when the user trusts the folder."""
+    locked: str | None = None
+    """Why the administrator's policy does not let the user change it."""
+
+
+class AgentsListResult(Model):
+    """All agents."""
+
+    agents: tuple[AgentEntry, ...]
+    locked: str | None = None
+    """Why the administrator's policy does not let the user add agents."""
+
+
+class AgentsWriteParams(Model):
+    """Writes an agent to a new Markdown file, or changes the file of one."""
+
+    name: str = Field(min_length=1)
+    """Its name. The agent of an existing file keeps its name."""
+    scope: Literal["workspace", "global"] = "workspace"
+    """Where a new file is made: in the workspace, or in the user's own folder."""
+    mode: Literal["primary", "subagent", "both"] = "primary"
+    description: str = ""
+    model: str | None = None
+    """As PROVIDER/MODEL; absent for the default model."""
+    prompt: str = ""
+    """The system prompt; empty for ours."""
+    disabled_tools: tuple[str, ...] = ()
+    old: SeenFile | None = None
+    """The file that is changed; absent for a new one."""
