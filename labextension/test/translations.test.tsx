@@ -18,6 +18,8 @@ import { ReviewBar } from '../src/review/ReviewBar';
 import { CostTable } from '../src/settings/Costs';
 import { DefaultList } from '../src/settings/Defaults';
 import { JobCard } from '../src/settings/Jobs';
+import { AgentForm } from '../src/settings/AgentForm';
+import { AgentCard } from '../src/settings/Agents';
 import { RuleEditor, RuleDescription } from '../src/settings/RuleEditor';
 import { ProviderCard } from '../src/settings/Providers';
 import { RuleList } from '../src/settings/Rules';
@@ -304,6 +306,18 @@ test('the settings show no untranslated word', () => {
     { decision, rule: '1', files: [], builtIn: true, own: false, agent: '1' },
     { decision, rule: '2', files: ['1'], builtIn: false, own: true }
   ]);
+  const modes = ['primary', 'subagent', 'both', 'primary', 'primary'] as const;
+  const agents = (['builtIn', 'user', 'project', 'configuration', 'outside'] as const).map((origin, index) => ({
+    name: '1',
+    origin,
+    mode: modes[index] ?? 'primary',
+    description: '1',
+    disabledTools: [],
+    files: ['1'],
+    digest: '1',
+    heldBack: index === 2,
+    ...(index === 1 && { error: '1' })
+  }));
   const cost = { requests: 1, inputTokens: 1, cachedTokens: 1, outputTokens: 1, cost: 1, unpriced: 1 };
   const job = { id: '1', type: 'shell', label: '1', summary: '1', startedAt: '', elapsed: '1s' } as const;
   const named = ['defaultModel', 'defaultAgent', 'budget.perDay', 'budget.perChat', 'review'] as const;
@@ -312,6 +326,10 @@ test('the settings show no untranslated word', () => {
     ...servers,
     ...providers,
     <RuleList rulesResult={{ rules, byDefault: 'ask' }} onEdit={nothing} onRemove={later} />,
+    ...agents.map(agent => (
+      <AgentCard key={agent.origin} agent={agent} onTry={nothing} onEdit={nothing} onDelete={later} />
+    )),
+    <AgentForm models={[]} tools={[]} onSubmit={() => Promise.resolve('')} onCancel={nothing} />,
     <RuleEditor rules={rules} tools={{}} onSubmit={() => Promise.resolve('')} onCancel={nothing} />,
     <RuleEditor
       old={{

@@ -18,7 +18,7 @@ import '../../style/code_colors.css';
 
 import { ApprovalRules } from '../chat/approval_rules';
 import { CellRewriter } from '../inline/edit_cells';
-import { Drafts } from '../chat/drafts';
+import { Drafts, startChat } from '../chat/drafts';
 import { createFlags, createRateAnswer } from '../chat/flags';
 import { NotebookFollower } from '../chats/notebook_chats';
 import { watchRenames } from '../notebook/renames';
@@ -78,6 +78,8 @@ export class AssistantPanel extends ReactWidget {
   readonly env: Env;
   /** What the user has set for the panel in Lab's settings. */
   readonly preferences: PreferenceStore;
+  /** Brings the panel to the front. */
+  private readonly reveal: () => void;
   /** Shows the chat of the active notebook. */
   private readonly follower: NotebookFollower;
   /** Disconnects the panel from the notebooks and the preferences. */
@@ -101,6 +103,9 @@ export class AssistantPanel extends ReactWidget {
     const trans = translator.load('jupyter_eca');
     this.preferences = preferences;
     const { tracker } = lab;
+    this.reveal = () => {
+      lab.reveal(this.parent?.id ?? this.id);
+    };
     const openPath = (path: string): void => void lab.openPath(path);
     const code = {
       // The place is computed at each use, because the user goes from cell to cell.
@@ -214,6 +219,14 @@ export class AssistantPanel extends ReactWidget {
       // The message was not sent: put it into the prompt box.
       this.session.onInsertText(message);
     }
+  }
+
+  /** Open a new chat with an agent, as if the user had started it in the panel and chosen the agent there. */
+  tryAgent(agent: string): void {
+    this.reveal();
+    startChat(this.session, this.drafts, this.follower.isNotebookChat);
+    this.session.choose({ agent });
+    this.focus();
   }
 
   /** Focus the prompt box: now or, when the panel is opened for the first time, as soon as it is drawn. */

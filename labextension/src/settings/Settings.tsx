@@ -9,6 +9,7 @@ import * as React from 'react';
 
 import { Session } from '../chat/session';
 import { Boundary } from '../view/common/Boundary';
+import { Agents } from './Agents';
 import { Costs } from './Costs';
 import { Defaults } from './Defaults';
 import { useEnv } from '../view/common/env';
@@ -22,7 +23,7 @@ import { Rules } from './Rules';
 import { Servers } from './Servers';
 
 /** The names of the sections, in the order in which they are listed. */
-const SECTIONS = ['defaults', 'servers', 'providers', 'rules', 'jobs', 'costs', 'report'] as const;
+const SECTIONS = ['defaults', 'servers', 'providers', 'rules', 'agents', 'jobs', 'costs', 'report'] as const;
 /** The name of a section. */
 export type Section = (typeof SECTIONS)[number];
 
@@ -36,6 +37,7 @@ const ICONS: Readonly<Record<Section, IconName>> = {
   servers: 'tool',
   providers: 'link',
   rules: 'check',
+  agents: 'bulb',
   jobs: 'retry',
   costs: 'bars',
   report: 'question'
@@ -47,10 +49,12 @@ interface Props {
   readonly section: Section;
   /** Called with the section that the user chooses. */
   readonly onChooseSection: (section: Section) => void;
+  /** Opens a new chat with an agent. */
+  readonly onTryAgent: (agent: string) => void;
 }
 
 /** Draws the settings. The arrow keys go through the list of sections. */
-export function Settings({ session, section, onChooseSection }: Props): React.ReactElement {
+export function Settings({ session, section, onChooseSection, onTryAgent }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { connection, messages } = React.useSyncExternalStore(session.subscribe, () => session.state);
   const names: Readonly<Record<Section, string>> = {
@@ -58,6 +62,7 @@ export function Settings({ session, section, onChooseSection }: Props): React.Re
     servers: trans.__('MCP servers and tools'),
     providers: trans.__('Providers and keys'),
     rules: trans.__('Approval rules'),
+    agents: trans.__('Agents'),
     jobs: trans.__('Background jobs'),
     costs: trans.__('Cost'),
     report: trans.__('Doctor')
@@ -105,7 +110,7 @@ export function Settings({ session, section, onChooseSection }: Props): React.Re
         <Messages session={session} messages={messages.filter(({ type }) => type !== 'info')} />
         {connection === 'open' ? (
           <Boundary fallback={trans.__('This could not be shown.')} key={section}>
-            <SectionBody session={session} section={section} />
+            <SectionBody session={session} section={section} onTryAgent={onTryAgent} />
           </Boundary>
         ) : (
           <p className="eca-Note">{trans.__('The assistant is not connected.')}</p>
@@ -116,7 +121,11 @@ export function Settings({ session, section, onChooseSection }: Props): React.Re
 }
 
 /** Draws the content of one section. */
-function SectionBody({ session, section }: Pick<Props, 'session' | 'section'>): React.ReactElement {
+function SectionBody({
+  session,
+  section,
+  onTryAgent
+}: Pick<Props, 'session' | 'section' | 'onTryAgent'>): React.ReactElement {
   switch (section) {
     case 'defaults':
       return <Defaults session={session} />;
@@ -126,6 +135,8 @@ function SectionBody({ session, section }: Pick<Props, 'session' | 'section'>): 
       return <Providers session={session} />;
     case 'rules':
       return <Rules session={session} />;
+    case 'agents':
+      return <Agents session={session} onTry={onTryAgent} />;
     case 'jobs':
       return <Jobs session={session} />;
     case 'costs':

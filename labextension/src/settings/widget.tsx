@@ -39,6 +39,9 @@ export class SettingsWidget extends ReactWidget {
           onChooseSection={section => {
             this.showSection(section);
           }}
+          onTryAgent={agent => {
+            this.panel.tryAgent(agent);
+          }}
         />
       </EnvProvider>
     );

@@ -12,6 +12,7 @@ import { addContent, ToolBlock } from '../../src/chat/blocks';
 import { joinWords, parsePairs, splitWords } from '../../src/settings/command_line';
 import { DEFAULTS, readPreferences } from '../../src/view/common/preferences';
 import {
+  AgentEntry,
   ApprovalRule,
   Cost,
   ProviderStatus,
@@ -24,6 +25,8 @@ import { Session } from '../../src/chat/session';
 import { createState, createChat, reduce } from '../../src/chat/state';
 import { describeProgress, describeStatus } from '../../src/chat/status_text';
 import { RuleProposal, formatRule } from '../../src/view/tools/RuleProposal';
+import { AgentForm, readAgent } from '../../src/settings/AgentForm';
+import { AgentCard } from '../../src/settings/Agents';
 import { CostTable } from '../../src/settings/Costs';
 import { Env, EnvProvider } from '../../src/view/common/env';
 import { TextWithCode } from '../../src/view/common/TextWithCode';
@@ -392,6 +395,68 @@ test('a line that was joined is split into the same words', () => {
   const words = ['uvx', '--with', 'a b', "it's", '', '"x"', 'back\\slash', '$HOME'];
   expect(splitWords(joinWords(words))).toEqual(words);
   expect(joinWords(['uvx', 'some-server@1.2'])).toBe('uvx some-server@1.2');
+});
+
+const AGENT: AgentEntry = {
+  name: 'reviewer',
+  origin: 'project',
+  mode: 'primary',
+  description: 'Reviews notebooks.',
+  model: 'house/big',
+  prompt: 'You review.',
+  disabledTools: ['grep', 'docs'],
+  files: ['.eca/agents/reviewer.md'],
+  digest: 'd1',
+  heldBack: false
+};
+
+test('only an agent with a Markdown file that is not locked can be changed and deleted', () => {
+  const draw = (agent: AgentEntry): string =>
+    shown(<AgentCard agent={agent} onTry={nothing} onEdit={nothing} onDelete={later} />);
+  const plain = { name: 'code', mode: 'primary', description: '', disabledTools: [], heldBack: false } as const;
+  expect(draw(AGENT)).toContain('<code dir="auto">.eca/agents/reviewer.md</code>');
+  expect(buttons(draw(AGENT))).toEqual(['Try it', 'Edit…', 'Delete']);
+  expect(buttons(draw({ ...plain, origin: 'builtIn', files: [] }))).toEqual(['Try it']);
+  expect(buttons(draw({ ...plain, origin: 'builtIn', mode: 'subagent', files: [] }))).toEqual([]);
+  const locked = draw({ ...AGENT, locked: 'Ask the administrator.' });
+  expect(buttons(locked)).toEqual(['Try it']);
+  expect(locked).toContain('Ask the administrator.');
+  expect(buttons(draw({ ...AGENT, heldBack: true }))).toEqual(['Edit…', 'Delete']);
+  const broken = draw({ ...AGENT, error: 'its front matter is not YAML (line 2)' });
+  expect(buttons(broken)).toEqual(['Delete']);
+  expect(broken).toContain('This file is not used: its front matter is not YAML (line 2).');
+});
+
+test('the form of an agent is filled, and sends the file that the user has seen', () => {
+  const fields: Readonly<Record<string, string>> = {
+    name: 'reviewer',
+    mode: 'both',
+    description: ' Looks. ',
+    model: ' ',
+    prompt: 'Look.',
+    disabledTools: 'grep,  docs '
+  };
+  const read = (old?: AgentEntry) => readAgent(name => fields[name] ?? '', old);
+  const common = { name: 'reviewer', mode: 'both', description: 'Looks.', prompt: 'Look.' };
+  expect(read()).toEqual({ ...common, disabledTools: ['grep', 'docs'], scope: 'workspace' });
+  const old = { file: '.eca/agents/reviewer.md', digest: 'd1' };
+  expect(read(AGENT)).toEqual({ ...common, disabledTools: ['grep', 'docs'], old });
+  const form = (entry?: AgentEntry): string =>
+    shown(
+      <AgentForm
+        {...(entry && { old: entry })}
+        models={['house/big']}
+        tools={['docs__find']}
+        onSubmit={() => Promise.resolve('')}
+        onCancel={nothing}
+      />
+    );
+  expect(form(AGENT)).toContain('value="grep, docs"');
+  expect(form(AGENT)).toContain('You review.</textarea>');
+  expect(form(AGENT)).toMatch(/<input[^>]*readonly=""[^>]*value="reviewer"/);
+  expect(form(AGENT)).toContain('The change is written to .eca/agents/reviewer.md.');
+  expect(buttons(form(AGENT))).toEqual(['Save the agent', 'Cancel']);
+  expect(buttons(form())).toEqual(['Add the agent', 'Cancel']);
 });
 
 test('a new rule is complete when it names a tool, and an argument with its pattern or neither', () => {

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
+_THEME: Final = "() => window.jupyterapp.commands.execute('apputils:change-theme', {{ theme: 'JupyterLab {}' }})"
+DARK: Final = _THEME.format("Dark")
+LIGHT: Final = _THEME.format("Light")
 KEY: Final = "sk-ant-the-users-own"
 # The first key that is tried has the vendor's SDK imported, which takes long beside other work.
 FIRST_KEY_SECONDS: Final = 90
@@ -233,6 +236,62 @@ def test_a_default_a_budget_a_changed_server_and_a_new_rule_are_written_to_the_f
     expect(remove).to_have_count(0)
     expect(body.get_by_role("status").filter(has_text="The rule for eca__shell_command was removed.")).to_be_visible()
     config.unlink()
+
+
+def test_an_agent_is_added_tried_changed_and_deleted_and_its_file_is_named(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    panel = Panel.open(page, lab)
+    body = manage(page, "agents")
+    body.get_by_role("button", name="Add an agent…").click(timeout=SECONDS * 1000)
+    form = body.get_by_role("form", name="A new agent")
+    form.get_by_label("Name").fill("../up")
+    form.get_by_role("button", name="Add the agent").click()
+    expect(form.get_by_role("alert")).to_contain_text("only small letters")
+    form.get_by_label("Name").fill("reviewer")
+    form.get_by_label("What it is for").fill("Reviews notebooks.")
+    form.get_by_label("System prompt").fill("You review.")
+    form.get_by_label("Tools that it does not have").fill("eca__write_file")
+    keep(page, "15-agent", tmp_path)
+    form.get_by_role("button", name="Add the agent").click()
+    card = body.get_by_role("listitem", name="reviewer", exact=True)
+    expect(card).to_contain_text(".eca/agents/reviewer.md", timeout=SECONDS * 1000)
+    file = lab.root / ".eca" / "agents" / "reviewer.md"
+    assert file.read_text() == (
+        "---\nmode: primary\ndescription: Reviews notebooks.\ndisabledTools: [eca__write_file]\n---\n\nYou review.\n"
+    )
+    keep(page, "16-agents", tmp_path)
+
+    card.get_by_role("button", name="Try the agent reviewer").click()
+    expect(panel.box).to_be_focused(timeout=SECONDS * 1000)
+    expect(panel.node.get_by_label("Agent", exact=True)).to_contain_text("reviewer", timeout=SECONDS * 1000)
+
+    card.get_by_role("button", name="Edit the agent reviewer").click()
+    form = card.get_by_role("form", name="The agent reviewer")
+    expect(form.get_by_label("System prompt")).to_have_value("You review.")
+    form.get_by_label("What it is for").fill("Reviews.")
+    keep(page, "17-agent-changed", tmp_path)
+    file.write_text(file.read_text().replace("You review.", "You look."))
+    form.get_by_role("button", name="Save the agent").click()
+    expect(form.get_by_role("alert")).to_contain_text("has changed since it was shown", timeout=SECONDS * 1000)
+    form.get_by_role("button", name="Cancel").click()
+    body = manage(page, "rules")
+    body = manage(page, "agents")
+    card.get_by_role("button", name="Edit the agent reviewer").click(timeout=SECONDS * 1000)
+    expect(form.get_by_label("System prompt")).to_have_value("You look.")
+    form.get_by_label("What it is for").fill("Reviews.")
+    form.get_by_role("button", name="Save the agent").click()
+    expect(form).to_have_count(0, timeout=SECONDS * 1000)
+    assert "description: Reviews.\n" in file.read_text()
+
+    page.evaluate(DARK)
+    expect(page.locator("body[data-jp-theme-light=false]")).to_have_count(1, timeout=SECONDS * 1000)
+    keep(page, "18-agents-dark", tmp_path)
+    page.evaluate(LIGHT)
+    card.get_by_role("button", name="Delete", exact=True).click()
+    card.get_by_role("button", name="Delete the file permanently").click()
+    expect(card).to_have_count(0, timeout=SECONDS * 1000)
+    assert not file.exists()
 
 
 def test_a_key_is_typed_in_the_provider_becomes_usable_and_the_page_keeps_nothing_of_it(

@@ -1,0 +1,179 @@
+/**
+ * Draws the form for an agent that the user adds or changes.
+ *
+ * This module knows no session: `Agents.tsx` sends what the user has typed, and the server writes the file.
+ */
+
+import * as React from 'react';
+
+import { AgentEntry, AgentsWriteParams } from '../wire/protocol';
+import { toExactText } from '../render/format';
+import { useEnv } from '../view/common/env';
+import { TextWithCode } from '../view/common/TextWithCode';
+import { readField } from '../view/first_run/Login';
+
+interface Props {
+  /** The agent that is changed; absent for a new one. Its name and its file stay the same. */
+  readonly old?: AgentEntry;
+  /** The names of the models that can be chosen. */
+  readonly models: readonly string[];
+  /** The names by which the known tools are selected. */
+  readonly tools: readonly string[];
+  /** Writes the agent. Returns the error message; empty when there was no error. */
+  readonly onSubmit: (params: AgentsWriteParams) => Promise<string>;
+  /** Closes the form. */
+  readonly onCancel: () => void;
+}
+
+/** Matches a valid name. The name becomes the name of a file. */
+const NAME_PATTERN = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
+const MODES = ['primary', 'subagent', 'both'] as const;
+
+/** Draws the form. It checks the name before it calls `onSubmit`. */
+export function AgentForm({ old, models, tools, onSubmit, onCancel }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const [error, setError] = React.useState('');
+  const [busy, setBusy] = React.useState(false);
+  const id = React.useId();
+  const modes = {
+    primary: trans.__('you'),
+    subagent: trans.__('other agents'),
+    both: trans.__('you and other agents')
+  };
+  const submit = async (event: React.FormEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget);
+    const params = readAgent(name => readField(data, name), old);
+    if (old === undefined && !NAME_PATTERN.test(params.name)) {
+      setError(
+        trans.__('The name may have only small letters, digits, hyphens and underscores, for example my-agent.')
+      );
+      return;
+    }
+    setBusy(true);
+    setError(await onSubmit(params));
+    setBusy(false);
+  };
+  return (
+    <form
+      className="eca-Card eca-Form"
+      aria-label={old === undefined ? trans.__('A new agent') : trans.__('The agent %1', old.name)}
+      onSubmit={event => void submit(event)}
+    >
+      <label>
+        {trans.__('Name')}
+        <input
+          className="eca-Input"
+          name="name"
+          required
+          autoFocus={old === undefined}
+          readOnly={old !== undefined}
+          defaultValue={old?.name}
+          autoComplete="off"
+          spellCheck={false}
+        />
+      </label>
+      <label>
+        {trans.__('What it is for')}
+        <input
+          className="eca-Input"
+          name="description"
+          autoFocus={old !== undefined}
+          defaultValue={old?.description}
+          autoComplete="off"
+        />
+      </label>
+      <label>
+        {trans.__('Model (empty: the default model)')}
+        <input
+          className="eca-Input"
+          name="model"
+          list={`${id}-models`}
+          defaultValue={old?.model}
+          autoComplete="off"
+          spellCheck={false}
+        />
+      </label>
+      <datalist id={`${id}-models`}>
+        {models.map(model => (
+          <option key={model} value={model} />
+        ))}
+      </datalist>
+      <label>
+        {trans.__('Tools that it does not have (with commas between them)')}
+        <input
+          className="eca-Input"
+          name="disabledTools"
+          list={`${id}-tools`}
+          defaultValue={old?.disabledTools.join(', ')}
+          autoComplete="off"
+          spellCheck={false}
+        />
+      </label>
+      <datalist id={`${id}-tools`}>
+        {tools.map(tool => (
+          <option key={tool} value={tool} />
+        ))}
+      </datalist>
+      <fieldset>
+        <legend>{trans.__('It is used by')}</legend>
+        {MODES.map(mode => (
+          <label key={mode}>
+            <input type="radio" name="mode" value={mode} defaultChecked={mode === (old?.mode ?? 'primary')} />
+            {modes[mode]}
+          </label>
+        ))}
+      </fieldset>
+      <label>
+        {trans.__('System prompt (empty: that of the assistant)')}
+        <textarea className="eca-Input" name="prompt" rows={8} defaultValue={old?.prompt} />
+      </label>
+      {old === undefined ? (
+        <label>
+          {trans.__('For')}
+          <select name="scope">
+            <option value="workspace">{trans.__('this workspace')}</option>
+            <option value="global">{trans.__('all your workspaces')}</option>
+          </select>
+        </label>
+      ) : (
+        <p className="eca-Note">
+          {trans.__('The change is written to %1. What is not shown here stays.', toExactText(old.files.at(-1) ?? ''))}
+        </p>
+      )}
+      {error !== '' && (
+        <p className="eca-Trouble" role="alert">
+          <TextWithCode text={error} />
+        </p>
+      )}
+      <div className="eca-Card-actions">
+        <button type="submit" className="eca-Button eca-mod-main" disabled={busy}>
+          {old === undefined ? trans.__('Add the agent') : trans.__('Save the agent')}
+        </button>
+        <button type="button" className="eca-Button" onClick={onCancel}>
+          {trans.__('Cancel')}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** Read the agent from the fields of the form. `field` returns the text of a field. */
+export function readAgent(field: (name: string) => string, old?: AgentEntry): AgentsWriteParams {
+  const model = field('model').trim();
+  const file = old?.files.at(-1);
+  return {
+    name: field('name').trim(),
+    mode: MODES.find(mode => mode === field('mode')) ?? 'primary',
+    description: field('description').trim(),
+    ...(model !== '' && { model }),
+    prompt: field('prompt'),
+    disabledTools: field('disabledTools')
+      .split(/[\s,]+/)
+      .filter(Boolean),
+    ...(old === undefined
+      ? { scope: field('scope') === 'global' ? 'global' : 'workspace' }
+      : file !== undefined && old.digest !== undefined && { old: { file, digest: old.digest } })
+  };
+}
