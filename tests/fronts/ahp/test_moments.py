@@ -196,13 +196,13 @@ async def test_what_a_client_makes_of_a_call_counts_also_while_the_host_still_ch
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, type: str, fields: Json, success: bool
 ) -> None:
     told = asyncio.Event()
-    check = path_rules.check
+    check = path_rules.check_call
 
     async def check_late(*about: Any) -> None:
         await told.wait()
         await check(*about)
 
-    monkeypatch.setattr(path_rules, "check", check_late)
+    monkeypatch.setattr(path_rules, "check_call", check_late)
     async with place(tmp_path) as at:
         client = await at.connect("one")
         await client.create(S, activeClient=LENT)
