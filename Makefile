@@ -23,7 +23,8 @@ CLEAN = env -u PYTHONDONTWRITEBYTECODE $(addprefix -u ,$(addsuffix _API_KEY,ANTH
 # is printed.
 AGAIN = --reruns 1 -rR
 # How many processes share the tests; 0 runs them in one, as is best with a debugger. Each has servers, kernels and a
-# browser of its own. Three, because many tests wait for a process. A browser keeps a core busy.
+# browser of its own. Three, because many tests wait for a process: two leave a third of two cores idle. A browser keeps
+# a core busy.
 WORKERS ?= 3
 BROWSERS ?= 2
 # A worker that is done takes tests from the other. The browser's are shared by files: many start a server of their own.
@@ -31,7 +32,7 @@ SHARED = -n $(WORKERS) --dist worksteal
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly") $(AGAIN) $(if $(RESULTS),--junitxml=$(RESULTS)/$@.xml)
 NBVAL = $(CLEAN) JUPYTER_ECA_TRUSTED_FOLDERS=$(CURDIR)/notebooks $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: lab test dist sbom audit bench bench-context screenshots conformance needs needs-lab check typescript python server conformance-client notebooks browser parts together clean
+.PHONY: lab test dist sbom audit bench bench-context screenshots conformance needs needs-lab check typescript static python server conformance-client notebooks stories browser parts environment clean
 
 # The tour is a copy of the notebooks in the folder tour/, without their outputs. So it changes no file of the checkout.
 # Whoever starts this trusts that folder. Its settings name the script that gives the answers of the tour.
@@ -43,17 +44,19 @@ lab: $(VENV)/.installed
 test: needs
 	@$(MAKE) --no-print-directory parts
 
-# The tests of the browser run alone: beside another part their waits are long.
-parts: together browser
+# One after the other: each shares its tests among the cores, and beside another the waits of the browser are long.
+parts: environment static python server stories browser
 
-# At the same time, because the tests of Python and of the server mostly wait for processes, while the checks keep a core
-# busy. Each part prints what it has to say when it has ended.
-together:
-	@echo "Checks, tests and notebooks run together. Each prints its result when it has ended; this takes minutes."
-	@$(MAKE) --no-print-directory -j 6 $(OUTPUT_SYNC) python check server typescript notebooks conformance-client
+# The packages of Python and of Node.js come at the same time.
+environment:
+	@$(MAKE) --no-print-directory -j 2 $(VENV)/.tested
 
-# The make of macOS cannot keep the lines of a part together.
-OUTPUT_SYNC = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+# Two at a time: each of these keeps one core busy.
+static: $(VENV)/.tested
+	@$(MAKE) --no-print-directory -j 2 check typescript
+
+stories: $(VENV)/.tested
+	@$(MAKE) --no-print-directory -j 2 notebooks conformance-client
 
 # What this machine lacks is said in one message, with the commands that install it.
 LACKS = names= debian= brew=; lacks() { names="$$names$${names:+, }$$1"; debian="$$debian $$2"; brew="$$brew $$3"; };
