@@ -51,7 +51,7 @@ async def login(place: CommandPlace, call: CommandCall) -> CommandAnswer:
         return CommandAnswer(await ask_all(steps, questions))
     # Without a user, as in a notebook that runs by itself, the next message would be taken for the key.
     if place.host.subscribers.has_approver(place.chat):
-        return CommandAnswer(await place.host.turns.converse(place.chat, Dialogue(steps)))
+        return CommandAnswer(await place.host.turns.begin_dialogue(place.chat, Dialogue(steps)))
     return CommandAnswer(HOW_TO_SET_A_KEY)
 
 

@@ -105,7 +105,7 @@ class Estimates:
             outcome = await self._commands.run(prompt.chat, prompt.message)
             model_message = outcome.message if isinstance(outcome, CommandReplacement) else ""
         live = await self._chats.load(prompt.chat)
-        found = await self._prompt_contexts.draft(live, prompt, model_message or prompt.message)
+        found = await self._prompt_contexts.read_for_draft(live, prompt, model_message or prompt.message)
         return await self._add_price(
             prompt, await self._turns.draft_prompt(prompt, kernel, *as_model_input(found, model_message))
         )

@@ -1,4 +1,5 @@
-"""Finds out what a tool call would change, before it is decided: the user sees it on the card of the call.
+"""Finds out what a tool call would change, before the engine decides whether the call may run. The user sees the
+change on the card of the call.
 
 It must not decide the call: the engine does. The tools themselves know what they would change.
 """

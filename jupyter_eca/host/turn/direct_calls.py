@@ -81,8 +81,8 @@ class DirectCalls:
         chat = await self._chats.load(request.chat)
         if chat.is_busy:
             raise BusyError("This chat is busy with another call.")
-        # The caller has received the results of its earlier calls, so it knows the versions that they showed. Only of a
-        # version that it knows may it replace the text.
+        # The caller has received the results of its earlier calls, so it knows the versions that they showed. It may
+        # replace a text only if it knows the version of this text.
         chat.known_versions = request.known_versions or chat.known_versions
         chat.known_versions.begin_request()
         id = uuid.uuid4().hex
@@ -91,16 +91,18 @@ class DirectCalls:
         setup = await self._setups.prepare(request.choice.fill_from(chat.choice), request.chat, None, notebook)
         spec = self._current.resolved.get_agent(setup.agent).drop_disabled_parts(request.tool.spec)
         call = ToolCall(id, spec.name, spec)
-        adjusted, hook_contents = await self._hooks.run_before_direct_call(chat, setup, call, spec, request.arguments)
-        arguments = request.arguments if adjusted.arguments is None else adjusted.arguments
+        adjustment, hook_contents = await self._hooks.run_before_direct_call(chat, setup, call, spec, request.arguments)
+        arguments = request.arguments if adjustment.arguments is None else adjustment.arguments
         try:
             details = await preview_call(context, request.tool, arguments)
         except ToolError as error:
-            details, adjusted = None, replace(adjusted, failure=str(error))
+            details, adjustment = None, replace(adjustment, failure=str(error))
         default_notebook = await find_default_notebook(context, request.tool, arguments)
         targets = await find_call_targets(
             context.files, self._current.config, spec, arguments, default_notebook, details
         )
+        # A change that was made without approval, and that the user has not reviewed. As long as there is one, the user
+        # is asked about each call that may run code.
         chat.unseen_change = await self._store.do(lambda tables: tables.find_unseen())
         await self._store.check_writable()
         if chat.is_busy or self._chats.get_live(request.chat) is not chat:
@@ -123,7 +125,7 @@ class DirectCalls:
                 tool=spec,
                 arguments_text=text,
                 details=details,
-                adjustment=adjusted,
+                adjustment=adjustment,
                 targets=targets,
                 hook_contents=hook_contents,
                 unseen_path=chat.unseen_change.path if chat.unseen_change else "",

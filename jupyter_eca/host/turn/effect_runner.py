@@ -191,7 +191,7 @@ class EffectRunner:
                 self._tasks.cancel(chat, f"model {number}")
             case CancelTool(call=call):
                 self._tasks.cancel(chat, f"tool {call}")
-            case RefuseCall():
+            case RefuseCall():  # only for a call of an outside agent, which waits for the decision
                 self._outside.refuse(chat, effect)
             case AskUser(call=call):
                 if not (chat.bounds.asks_user and self._services.subscribers.has_approver(chat.state.id)):
@@ -228,23 +228,25 @@ class EffectRunner:
             # A model wrote this prompt: no command in it is run, and no context that it mentions is read.
             self._chats.feed(chat, inputs.Gathered(now()), late=True)
             return
-        sees = prompt.sender.sees if prompt.sender else None
+        # Commands that list chats list only those that the client of the prompt may see.
+        may_see = prompt.sender.sees if prompt.sender else None
         outcome = None
         may_run = prompt.begins_with_slash or chat.dialogue is not None
         if may_run and not prompt.follow_up_count and not prompt.model_message:
-            outcome = await self._commands.run(prompt.chat, prompt.message, chat.kernel, sees)
+            outcome = await self._commands.run(prompt.chat, prompt.message, chat.kernel, may_see)
         if isinstance(outcome, CommandAnswer):
             # A turn that did not begin as a command's (`local`) has no result, so the answer is the reason why it ends.
             is_failure = not chat.state.local
             self._chats.feed(chat, inputs.CommandEnded(now(), outcome.text, is_failure), late=True)
-            if outcome.opens_chat and prompt.sender:
+            if outcome.opens_chat and prompt.sender:  # the command has chosen another chat for the user, by its id
                 prompt.sender.resume(outcome.opens_chat)
             return
         if isinstance(outcome, Compaction):
             self._chats.feed(chat, inputs.CompactionRequested(now(), outcome.focus), late=True)
             return
         model_message = outcome.message if outcome else prompt.model_message
-        # What names a job was written by a model: no context that is mentioned there is read.
+        # A prompt about the end of a job (`job_end`) has texts that a model wrote, such as the label of the job. So no
+        # context that they mention is read.
         materials = PromptMaterials()
         if not prompt.job_end:
             materials = await self._prompt_contexts.read(chat, prompt, model_message or prompt.message)
@@ -269,11 +271,11 @@ class EffectRunner:
         replay_setup = await self._locked_answers.prepare_replay(chat, chat.replay) if chat.replay else None
         not_replayed = turn.recorded_turn.not_replayed if turn.recorded_turn else ""
         files_note = _describe_named_files(materials.named_files)
-        before = await self._hooks.run_before_request(chat, is_command=bool(model_message))
-        if before is not None:
-            text, setup = text + before.context, replay_setup or before.setup
+        hook_outcome = await self._hooks.run_before_request(chat, is_command=bool(model_message))
+        if hook_outcome is not None:  # otherwise a hook has ended the turn
+            text, setup = text + hook_outcome.context, replay_setup or hook_outcome.setup
             gathered = inputs.Gathered(
-                now(), text, images, not_replayed, setup, before.replacement, documents, files_note
+                now(), text, images, not_replayed, setup, hook_outcome.replacement, documents, files_note
             )
             self._chats.feed(chat, gathered, late=True)
 
@@ -295,6 +297,7 @@ class EffectRunner:
         chat.last_paid_turn = chat.state.turn
         chat.known_versions.begin_request()
         chat.rhythm = chat.rhythm.add_request(now())
+        # A user who pauses for more than five minutes needs a cache that the vendor keeps for an hour.
         request = replace(effect.request, cached_for_hour=chat.rhythm.has_paused)
         try:
             await self._services.catalog.refresh()
@@ -325,9 +328,10 @@ class EffectRunner:
                 final=final,
                 kind=error.kind,
             )
-            pruned = chat.state.pruned
+            was_pruned = chat.state.pruned
             self._chats.feed(chat, failure)
-            if chat.state.pruned and not pruned:
+            if chat.state.pruned and not was_pruned:
+                # The engine leaves old results of tools out now, and with them the texts that the model has read.
                 chat.known_versions.forget()
             if refused is not None and not chat.is_busy:
                 chat.cursor = None  # the model has not received the position of the cursor
@@ -365,11 +369,11 @@ class EffectRunner:
             turn.notebook = await find_renamed_notebook(
                 self._services, chat.state.id, turn.notebook, turn.notebook_kernel
             )
-        adjusted = await self._hooks.run_before_calls(chat)
-        if adjusted is None:  # a hook has ended the turn
+        adjustments = await self._hooks.run_before_calls(chat)
+        if adjustments is None:  # a hook has ended the turn
             return
-        details, adjusted = await self._preview_calls(chat, adjusted)
-        targets, adjusted = await self._find_targets(chat, adjusted, details)
+        details, adjustments = await self._preview_calls(chat, adjustments)
+        targets, adjustments = await self._find_targets(chat, adjustments, details)
         next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.run_after_request(chat)
         if turn.recorded_turn is not None and (remark := await self._locked_answers.save(chat)):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
@@ -378,7 +382,7 @@ class EffectRunner:
         unseen = chat.unseen_change.path if chat.unseen_change else ""
         self._chats.feed(
             chat,
-            inputs.ModelFinished(now(), number, details, adjusted, targets, reviews=reviews, unseen_path=unseen),
+            inputs.ModelFinished(now(), number, details, adjustments, targets, reviews=reviews, unseen_path=unseen),
         )
         if next_prompt:
             self._tasks.start(chat, "follow up", self._follow_up(chat, turn, next_prompt))
@@ -430,49 +434,49 @@ class EffectRunner:
         self._chats.feed(chat, inputs.WaitEnded(now(), effect.number), late=True)
 
     async def _preview_calls(
-        self, chat: LiveChat, adjusted: Mapping[str, CallAdjustment]
+        self, chat: LiveChat, adjustments: Mapping[str, CallAdjustment]
     ) -> tuple[Mapping[str, ToolCallDetails], Mapping[str, CallAdjustment]]:
         """Preview the calls of the reply. Return two tables by the call's id: the details of what each call would
-        change, and `adjusted` with the calls that must fail.
+        change, and the `adjustments`, to which the reason is added why a call must fail.
 
         A call whose preview has a problem fails without a question. But a call that comes after a call that changes
         something may work once that change is made. So it does not fail beforehand, and if the details of the earlier
         changes are known, it is previewed again on top of them. So is a call that shows the sources of cells.
         """
         calls = chat.state.calls
-        adjusted_calls = [adjusted.get(call.id, NO_ADJUSTMENT) for call in calls]
+        call_adjustments = [adjustments.get(call.id, NO_ADJUSTMENT) for call in calls]
         # First all calls are previewed at the same time, each as if it were the only one.
-        first_previews = await asyncio.gather(*map(partial(self._preview_call, chat), calls, adjusted_calls))
+        first_previews = await asyncio.gather(*map(partial(self._preview_call, chat), calls, call_adjustments))
         previews: dict[str, CallPreview] = {}
         earlier: tuple[ToolCallDetails, ...] = ()
         is_behind_change = False
-        for call, adjusted_call, preview in zip(calls, adjusted_calls, first_previews, strict=True):
+        for call, adjustment, preview in zip(calls, call_adjustments, first_previews, strict=True):
             if earlier and (preview.problem or _depends_on_sources(preview.details)):
-                preview = await self._preview_call(chat, call, adjusted_call, earlier)
+                preview = await self._preview_call(chat, call, adjustment, earlier)
             previews[call.id] = preview
             if preview.problem and not is_behind_change:
-                previews[call.id] = replace(preview, adjusted=replace(preview.adjusted, failure=preview.problem))
+                previews[call.id] = replace(preview, adjustment=replace(preview.adjustment, failure=preview.problem))
             earlier = earlier if preview.details is None else (*earlier, preview.details)
             is_behind_change = is_behind_change or not call.only_reads
         details = {id: preview.details for id, preview in previews.items() if preview.details is not None}
-        return details, {id: preview.adjusted for id, preview in previews.items()}
+        return details, {id: preview.adjustment for id, preview in previews.items()}
 
     async def _find_targets(
-        self, chat: LiveChat, adjusted: Mapping[str, CallAdjustment], details: Mapping[str, ToolCallDetails]
+        self, chat: LiveChat, adjustments: Mapping[str, CallAdjustment], details: Mapping[str, ToolCallDetails]
     ) -> tuple[Mapping[str, CallTargets], Mapping[str, CallAdjustment]]:
         """Return two tables whose keys are the ids of the calls: the files on the disk that each call of the reply
-        names, and `adjusted`, to which the calls are added that fail because the disk does not answer."""
+        names, and the `adjustments`, to which the calls are added that fail because the disk does not answer."""
         targets: dict[str, CallTargets] = {}
         failed_calls: dict[str, CallAdjustment] = {}
         for call in chat.state.calls:
-            new_arguments = adjusted.get(call.id, NO_ADJUSTMENT).arguments
+            new_arguments = adjustments.get(call.id, NO_ADJUSTMENT).arguments
             arguments = parse_arguments(call.arguments_text) if new_arguments is None else new_arguments
             if call.tool is not None and arguments is not None:
                 try:
                     targets[call.id] = await self._find_call_targets(chat, call.tool, arguments, details.get(call.id))
                 except ToolError as error:
-                    failed_calls[call.id] = replace(adjusted.get(call.id, NO_ADJUSTMENT), failure=str(error))
-        return targets, {**adjusted, **failed_calls}
+                    failed_calls[call.id] = replace(adjustments.get(call.id, NO_ADJUSTMENT), failure=str(error))
+        return targets, {**adjustments, **failed_calls}
 
     async def _choose_review_times(
         self,
@@ -517,8 +521,8 @@ class EffectRunner:
 
         If a program of the user called the tool (a direct call), it is the tool which that program passed.
         """
-        outside = chat.under_way.called_tool if chat.under_way else None
-        return outside if outside and outside.spec == spec else self._services.toolbox.get(spec.name, chat.state.id)
+        direct = chat.under_way.called_tool if chat.under_way else None
+        return direct if direct and direct.spec == spec else self._services.toolbox.get(spec.name, chat.state.id)
 
     async def _check_targets(self, chat: LiveChat, effect: RunTool) -> None:
         """Check that a call still names the files for which it was allowed.
@@ -532,40 +536,42 @@ class EffectRunner:
         if not names_files:
             return
         now_named = await self._find_call_targets(chat, effect.tool, effect.arguments, call.details)
-        # The parts depend on the arguments and the details alone. Of the details, the user may have left out some.
+        # `parts` are not compared. They depend only on the arguments and the details, and the user may have left some
+        # changes out of the details.
         if replace(now_named, parts=call.targets.parts) != call.targets:
             raise ToolError(TARGETS_CHANGED, "Call it again, so that it is decided anew.")
 
     async def _preview_call(
-        self, chat: LiveChat, call: ToolCall, adjusted: CallAdjustment, earlier: tuple[ToolCallDetails, ...] = ()
+        self, chat: LiveChat, call: ToolCall, adjustment: CallAdjustment, earlier: tuple[ToolCallDetails, ...] = ()
     ) -> CallPreview:
         """Preview one call. The user gets a message if that takes long. `earlier` are the details of the calls before
         it. The preview assumes that their changes are already made."""
         tool = self._services.toolbox.get(call.name, chat.state.id)
-        arguments = parse_arguments(call.arguments_text) if adjusted.arguments is None else adjusted.arguments
+        arguments = parse_arguments(call.arguments_text) if adjustment.arguments is None else adjustment.arguments
         if tool is None or arguments is None:
-            return CallPreview(adjusted)
+            return CallPreview(adjustment)
         try:
             context = replace(self._contexts.build(chat.state.id, chat.kernel, call.id), earlier=earlier)
             reporter = Reporter(self._services.subscribers.tell, chat.state.id, call.id)
             loop = asyncio.get_running_loop()
             note = loop.call_later(PREVIEW_NOTE_SECONDS, reporter.report, _PREPARING)
             try:
-                return CallPreview(adjusted, await preview_call(context, tool, arguments))
+                return CallPreview(adjustment, await preview_call(context, tool, arguments))
             finally:
                 note.cancel()
                 if note.when() <= loop.time():
                     reporter.report(Report())
                 reporter.end()
         except StaleSourceError as error:
-            return CallPreview(replace(adjusted, failure=str(error)))
+            return CallPreview(replace(adjustment, failure=str(error)))
         except ToolError as error:
-            return CallPreview(adjusted, problem=str(error))
+            return CallPreview(adjustment, problem=str(error))
 
     # -- tools
 
     async def _run_tool(self, chat: LiveChat, turn: TurnUnderWay, effect: RunTool) -> None:
         """Run a tool call, cut its output if it is too long, run the hooks after it, and feed its result."""
+        # `stops`: a hook ends the turn after this call.
         result, is_cut, stops = ToolResult("", error=True), False, False
         # The model knows the versions of files that the call shows only if it gets the whole result.
         known = chat.known_versions.for_call()
@@ -688,7 +694,8 @@ class EffectRunner:
 
 
 def _can_keep_all(targets: CallTargets, details: ToolCallDetails | None) -> bool:
-    """Return whether everything that a call changes can be kept before it runs. Cells always can. Blocks."""
+    """Return whether everything that a call changes can be kept before it runs. Cells always can. Blocks,
+    because it reads the disk."""
     if isinstance(details, FileChangeDetails) and details.cells:
         return True
     absolute = [form for forms in targets.paths.values() for form in map(Path, forms) if form.is_absolute()]
@@ -699,7 +706,7 @@ def _can_keep_all(targets: CallTargets, details: ToolCallDetails | None) -> bool
 class CallPreview:
     """The preview of a call, which is made before the call is decided."""
 
-    adjusted: CallAdjustment
+    adjustment: CallAdjustment
     """What hooks have changed in the call, and why it must fail."""
     details: ToolCallDetails | None = None
     """What the call would change."""

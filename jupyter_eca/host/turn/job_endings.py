@@ -17,7 +17,7 @@ The note stays a note, and no turn begins, in these cases:
 - Too many turns have begun by themselves since the user's last message. So the assistant cannot spend money for ever
   while nobody looks.
 
-It must not know how a turn begins: `turns` does. `host/notices` has the words.
+It must not know how a turn begins: `turns` does. `host/notices` writes the texts.
 """
 
 from __future__ import annotations
@@ -46,10 +46,13 @@ _log = logging.getLogger(__name__)
 # The turns that may begin one after another without a message of the user. Those that hooks begin count too.
 MAX_TURNS: Final = 10
 
+# The name of the task that begins a turn in a chat.
 _TASK: Final = "job end"
 
+# The user reads this below the note.
 _CONTINUES: Final = "The assistant continues, because `chat.continueAfterJobs` is set."
 
+# The model reads this below the note.
 _FOR_MODEL: Final = "[The user has written nothing since. Continue with what waited for this job, or say how it went.]"
 
 
@@ -68,7 +71,10 @@ class JobEndings:
         self._is_closed = True
 
     def announce(self, job: Job, reason: str, lines: Sequence[JobLine] = ()) -> None:
-        """Tell the chat of a job that it has ended. This must not wait. See `describe_job_end` for the arguments."""
+        """Tell the chat of a job that it has ended. This must not wait.
+
+        `reason` says why the job failed or was ended, "" if it has succeeded. `lines` are the output of the job.
+        """
         shown, text_for_model = describe_job_end(job, reason, lines)
         live = self._chats.get_live(str(job.chat_id))
         if live is not None and job.status is not JobStatus.KILLED and self._may_continue(live):
@@ -115,5 +121,5 @@ class JobEndings:
     async def _is_wanted(self, chat: LiveChat, job: Job) -> bool:
         """Return whether the call that started the job is still in the chat, and no turn was stopped since."""
         events = await self._chats.read_events(chat.state.id)
-        calls = [at for at, event in enumerate(events) if getattr(event.content, "id", None) == job.tool_call_id]
+        calls = [index for index, event in enumerate(events) if getattr(event.content, "id", None) == job.tool_call_id]
         return bool(calls) and all(event.outcome is not Outcome.STOPPED for event in events[calls[0] :])

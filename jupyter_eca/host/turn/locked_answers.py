@@ -97,8 +97,10 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Material
     from jupyter_eca.protocol.chat import AnswerLock
 
-# A shorter secret could be an ordinary word.
+# An answer that contains a secret is not recorded. A value with fewer characters than this is not taken for a secret,
+# because it could be an ordinary word.
 _SECRET_CHARS: Final = 8
+# The environment variables whose values are taken for secrets.
 _SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW", re.IGNORECASE)
 
 
@@ -106,6 +108,7 @@ class LockState:
     """What the locked turns of one host share: the answers that its user trusts, and those that were replayed."""
 
     def __init__(self, folder: Path) -> None:
+        # Has an empty file for each answer that the user trusts. Its name is the chain digest of the answer.
         self._folder = folder
         self.file_lock = asyncio.Lock()
         """Held while a lock file is read or written."""
@@ -151,6 +154,7 @@ class LockedAnswers:
         Raises: ToolError when the lock file cannot be used, or when it has no answer and nobody watches.
         """
         files = await run_read(LockFiles.locate, self._services.workspace.files, lock)
+        # The name of the answer among the locked answers of the chat: the id of its cell, or else its number.
         place = lock.cell or f"#{len(chat.locked_chain)}"
         question = LockedPrompt(
             prompt=model_message or prompt.message,
@@ -229,7 +233,7 @@ class LockedAnswers:
         self, chat: LiveChat, call: RecordedResult | RecordedRejection, *, skip_question: bool
     ) -> Verdict:
         """Decide a recorded call. Only a call that runs again is decided by the rules. With `skip_question` the user is
-        not asked about it, unless the question is final (see `Verdict.needs_approval_each_time`)."""
+        not asked about it, unless the call needs an approval each time that it runs."""
         if isinstance(call, RecordedRejection):
             return Verdict(Decision.DENY, call.reason, call.words)
         tool = self._services.toolbox.get(call.tool)

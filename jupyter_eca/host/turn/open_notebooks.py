@@ -24,12 +24,14 @@ _SUFFIX: Final = ".ipynb"
 
 
 def find_kernels(services: Services, kernel: Kernel | None) -> Kernels | None:
-    """Return the kernels of notebooks, by path. `kernel` is that of the cell that asked."""
+    """Return the kernels of notebooks, by path. `kernel` is that of the cell that asked, None if no cell did. The
+    result is None if this process can reach no kernels."""
     return services.workspace.kernels if kernel is None else CellKernels(kernel, services.workspace.kernels)
 
 
 def find_notebooks(services: Services, chat: str) -> Notebooks | None:
-    """Return the notebooks that clients of the chat have open, and behind them those of the server."""
+    """Return the notebooks that clients of the chat have open, and behind them those of the server. None if this
+    process has no notebooks of a server."""
     of_clients, of_server = services.subscribers.list_notebooks(chat), services.workspace.notebooks
     return None if of_server is None else NotebookRouter(of_clients, of_server)
 

@@ -52,7 +52,12 @@ class ChatPathRules:
         self._chat = chat
 
     async def fetch(self, id: str, path: str) -> FetchedRule:
-        """Return the text of a rule for a file. See `PathRules.fetch`."""
+        """Return the text of a rule for a file, or the message that the model has it already.
+
+        `id` is that of the rule, and `path` the absolute path of the file.
+
+        Raises: ToolError when there is no such rule, or when it is not about this file.
+        """
         rule = next((rule for rule in await self._list_rules() if rule.id == id), None)
         if rule is None:
             raise ToolError(f"There is no rule {id!r} for paths.", "Take the exact id from the list of rules.")

@@ -3,9 +3,9 @@ to the other.
 
 The agent `plan` may not change anything. After one of its answers, the message "go" starts a turn of another agent,
 with a message that tells the model to carry out the plan. Vendors cache the beginning of a request: its tools and its
-system prompt. So that the cache holds at "go", both agents have the same ones wherever the user's settings allow it.
-The instructions of plan mode are sent with each message, and calls that would change something are refused, see
-`engine/model/proposals.py`.
+system prompt. So that the cache can still be used after "go", both agents have the same tools and the same
+system prompt wherever the user's settings allow it. The instructions of plan mode are sent with each message, and calls
+that would change something are refused, see `engine/model/proposals.py`.
 
 This module must not begin a turn: `host.turn.turns` does. `host.turn.setup` uses what is decided here.
 """
@@ -38,8 +38,11 @@ GO_AHEAD_MESSAGES: Final = frozenset({"go", "carry out", "carry it out", "carry 
 def interpret_go_ahead(
     resolved: ResolvedConfig, subscribers: Subscribers, chat: LiveChat, prompt: Prompt, choice: Choice
 ) -> tuple[Prompt, Choice]:
-    """Return the prompt and the choice with which the turn begins, after an answer that was a plan. If the agent
-    changes, all clients that see the chat are told. `/go` means the same as "go"."""
+    """Return the prompt and the choice with which the turn after a plan begins. They are changed only if the message
+    tells the assistant to carry out the plan. `/go` means the same as "go".
+
+    If the agent changes, all clients that see the chat get a notice. `choice` are the settings of the turn so far.
+    """
     if chat.dialogue is not None:
         return prompt, choice
     planner, command = resolved.get_agent(choice.agent), parse(prompt.message)
@@ -60,12 +63,12 @@ async def choose_prompt_agent(
     """Return the agent whose system prompt the model reads in plan mode: the one that carries out the plan, unless the
     user's settings or rules make a difference between the two. `context` is that of the tools in the chat."""
     actor = choose_actor(resolved, planner)
-    told = [(agent.prompt, agent.disabled_tools, agent.own_rules) for agent in (planner, actor)]
+    settings = [(agent.prompt, agent.disabled_tools, agent.own_rules) for agent in (planner, actor)]
     # A subagent that plans for another agent has no "go".
-    if context.nested or told[0] != told[1]:
+    if context.nested or settings[0] != settings[1]:
         return planner
-    every = await rules.find(context.files, resolved.config, warn)
-    differ = any((planner.name in rule.agents) is not (actor.name in rule.agents) for rule in every)
+    all_rules = await rules.find(context.files, resolved.config, warn)
+    differ = any((planner.name in rule.agents) is not (actor.name in rule.agents) for rule in all_rules)
     return planner if differ else actor
 
 

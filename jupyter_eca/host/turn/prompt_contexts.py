@@ -2,8 +2,8 @@
 names, and the place of the cell that asks. It decides which of them the model needs, and checks whether the model may
 read the notebook of the place and the named files.
 
-It must not know how a context is read: `plugins/contexts` does. `effect_runner` and `host/operations/estimates.py` use
-it, so what is shown before a prompt is sent is what is sent.
+This module must not know how a context is read: `plugins/contexts` does. `effect_runner` uses it for a prompt that is
+sent, and `host/operations/estimates.py` for a prompt that the user still writes. So both read the same texts.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ class PromptContexts:
         sent = tuple(contexts)
         return await _read_new(chat, surroundings, [*sent, *await find_mentioned_contexts(surroundings, message, sent)])
 
-    async def draft(self, chat: LiveChat, prompt: Prompt, message: str) -> list[Material]:
-        """Read the contexts of a prompt that is not sent yet. Nothing is remembered."""
+    async def read_for_draft(self, chat: LiveChat, prompt: Prompt, message: str) -> list[Material]:
+        """Read the contexts of a prompt that is not sent yet. The chat remembers nothing. See `read` for `message`."""
         notebook = next((context.path for context in prompt.contexts if isinstance(context, CursorContext)), "")
         agent = self._services.current.resolved.get_agent(prompt.choice.fill_from(chat.choice).agent)
         surroundings = self._contexts.build_surroundings(prompt.chat, None, notebook, chat.known_versions.for_call())
@@ -124,10 +124,10 @@ class PromptContexts:
         )
 
     async def _check_reading(
-        self, chat: LiveChat, policy: Policy, reader: str, enough: Collection[Decision], path: str
+        self, chat: LiveChat, policy: Policy, reader: str, accepted: Collection[Decision], path: str
     ) -> None:
-        """Check whether the model may get the content of a notebook or a file, as if it called the tool `reader`.
-        `enough` are the decisions about that call with which it may.
+        """Check whether the model may get the content of a notebook or a file, as if it called the tool `reader`. It
+        may, if the decision about that call is among those that are `accepted`.
 
         Raises: ToolError when it may not, or when the model must fetch a rule of the user's first.
         """
@@ -138,7 +138,7 @@ class PromptContexts:
         files = self._contexts.find_files(chat.state.id)
         targets = await find_call_targets(files, self._services.config, tool.spec, arguments)
         verdict = decide(policy, tool.spec, arguments, frozenset(), targets=targets)
-        if verdict.decision not in enough:
+        if verdict.decision not in accepted:
             raise ToolError("a rule of the user's forbids to read it.")
         await path_rules.check_call(self._contexts.build(chat.state.id, chat.kernel), tool, arguments)
 
@@ -154,9 +154,9 @@ async def _read_new(chat: LiveChat, surroundings: Surroundings, contexts: list[C
 def drop_known_cursor(known: CursorContext | None, contexts: Iterable[ChatContext]) -> list[ChatContext]:
     """Return the contexts without the cursor in a file that the model knows already.
 
-    Sent with every prompt, the cursor would often be the only change in it, and would make the vendor's cache useless
-    (ECA 6.1, class 39). A cell of a notebook may have changed although the cursor has not moved. What is new in it, the
-    text about the cell says itself.
+    If the cursor were sent with every prompt, it would often be the only change, and would make the vendor's cache
+    useless. A cursor in a notebook is kept, because its cell may have changed although the cursor has not moved. The
+    text about the cell says what is new in it.
     """
     return [context for context in contexts if context != known or not _is_in_file(context)]
 

@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 
 SPAWN: Final = "spawn_agent"
 
-# The seconds that the question of a cell waits for MCP servers that are starting. "Run all" asks a moment after it has
+# How long the question of a cell waits for MCP servers that are starting. "Run all" asks a moment after it has
 # started them, and the cell may need their tools. If no client can approve tool calls, the question waits for slow
 # servers too, as long as `mcpTimeoutSeconds` allows.
-CELL_PATIENCE: Final = 3.0
+CELL_WAIT_SECONDS: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,9 @@ class Setups:
         services, owner = self._services, self._contexts.find_owner(chat)
         if pin and (kernel is not None or self.is_one_shot):
             watched = services.subscribers.has_approver(owner) and not self.is_one_shot
-            patience = CELL_PATIENCE if watched else services.config.mcp_timeout_seconds
-            await services.mcp.await_started(patience, or_known=True, warns=self.is_one_shot)
+            wait_seconds = CELL_WAIT_SECONDS if watched else services.config.mcp_timeout_seconds
+            # `or_known`: a server whose tools are known from its last start is not waited for.
+            await services.mcp.await_started(wait_seconds, or_known=True, warns=self.is_one_shot)
         await self._warn_of_problems()
         full_choice = self.fill_defaults(choice)
         if (agent := services.current.resolved.get_agent(full_choice.agent)).outside is not None:
@@ -113,7 +114,7 @@ class Setups:
             model=choice.model,
             agent=agent.name,
             system=pinned.text,
-            tools=self._describe_usable(full_choice, chat, kernel, bounds, pinned),
+            tools=self._describe_usable_tools(full_choice, chat, kernel, bounds, pinned),
             policy=bounds.restrict(agent.policy),
             variant=full_choice.variant or "",
             trust=bool(full_choice.trust),
@@ -158,7 +159,7 @@ class Setups:
         although one is stored."""
         full_choice = self.fill_defaults(choice)
         pinned = await self._compose_system_prompt(full_choice, chat, kernel, anew=anew)
-        return PromptAndTools(pinned, self._describe_usable(full_choice, chat, kernel, NO_BOUNDS, pinned))
+        return PromptAndTools(pinned, self._describe_usable_tools(full_choice, chat, kernel, NO_BOUNDS, pinned))
 
     async def _compose_system_prompt(
         self,
@@ -194,7 +195,7 @@ class Setups:
                 servers,
                 services.interpreters,
                 services.subscribers.warn,
-                frozenset(get_selector(tool.spec) for tool in self._list_expected(choice, chat, kernel, bounds)),
+                frozenset(get_selector(tool.spec) for tool in self._list_expected_tools(choice, chat, kernel, bounds)),
                 notebook=context.notebook,
                 in_notebook=context.from_cell or bool(services.subscribers.list_notebooks(context.chat)),
                 subagent=context.nested,
@@ -206,19 +207,20 @@ class Setups:
         owner = self._contexts.find_owner(chat)
         return await self._prompts.compose(chat, owner, made_for, servers, build_context, anew=anew)
 
-    def _list_expected(self, full_choice: Choice, chat: str, kernel: Kernel | None, bounds: Bounds) -> list[Tool]:
+    def _list_expected_tools(self, full_choice: Choice, chat: str, kernel: Kernel | None, bounds: Bounds) -> list[Tool]:
         """List the tools of a turn that is about to begin. The tool that fetches rules is listed in any case: whether
         there are rules for paths is only known when the system prompt has read them."""
         context = self._contexts.build(chat, kernel, folder=full_choice.folder)
         context = replace(context, rules=self._contexts.build_rules(context.chat))
-        return self._list_told(full_choice.agent, context, bounds)
+        return self._list_tools_for_model(full_choice.agent, context, bounds)
 
-    def _describe_usable(
+    def _describe_usable_tools(
         self, full_choice: Choice, chat: str, kernel: Kernel | None, bounds: Bounds, pinned: PinnedPrompt
     ) -> tuple[ToolSpec, ...]:
         """Return the tools of a turn that begins with this system prompt, see `_describe_tools`. The tool that fetches
         rules is left out if the system prompt has no list (`CATALOGUE`) of rules to fetch."""
-        tools, has_path_rules = self._list_expected(full_choice, chat, kernel, bounds), pinned.has_section(CATALOGUE)
+        tools = self._list_expected_tools(full_choice, chat, kernel, bounds)
+        has_path_rules = pinned.has_section(CATALOGUE)
         usable = (tool for tool in tools if has_path_rules or Need.RULES not in tool.needs)
         return self._describe_tools(full_choice.agent, usable)
 
@@ -251,29 +253,29 @@ class Setups:
             and not is_hidden(agent.policy, tool.spec)
         ]
 
-    def _list_told(self, agent_name: str, context: ToolContext, bounds: Bounds) -> list[Tool]:
-        """List the tools that the model is told of. In plan mode, these are those of the agent that carries out the
-        plan, see `plan_mode`: the calls that would change something are refused. The agent's own tools come after
-        them."""
+    def _list_tools_for_model(self, agent_name: str, context: ToolContext, bounds: Bounds) -> list[Tool]:
+        """List the tools that are sent to the model. In plan mode, these are first the tools of the agent that carries
+        out the plan (see `plan_mode`), whose calls are refused if they would change something, and then the planning
+        agent's own tools."""
         resolved = self._services.current.resolved
         agent, own = resolved.get_agent(agent_name), self.list_tools(agent_name, context, bounds)
         if agent.kind != PLAN or context.nested:
             return own
-        told = [
+        shared = [
             tool
             for tool in self.list_tools(choose_actor(resolved, agent).name, context, bounds)
             if not agent.has_disabled(tool.spec) and not is_hidden(agent.policy, tool.spec)
         ]
-        names = {tool.spec.name for tool in told}
-        return [*told, *(tool for tool in own if tool.spec.name not in names)]
+        names = {tool.spec.name for tool in shared}
+        return [*shared, *(tool for tool in own if tool.spec.name not in names)]
 
     def _describe_tools(self, agent_name: str, tools: Iterable[Tool]) -> tuple[ToolSpec, ...]:
         """Return the tools as the engine and the model know them. The description of `spawn_agent` lists the agents
         that can be spawned, and the tool is left out if there are none."""
-        owner = self._services.current.resolved.get_agent(agent_name)
+        caller = self._services.current.resolved.get_agent(agent_name)
         others = self._services.current.resolved.list_spawnable(agent_name).values()
         described = [(agent.name, agent.description) for agent in others]
-        reading_agents = tuple(agent.name for agent in others if agent.looks_only or owner.looks_only)
+        reading_agents = tuple(agent.name for agent in others if agent.looks_only or caller.looks_only)
         tools = tuple(tools)
         names = frozenset(tool.spec.name for tool in tools)
         return tuple(
@@ -286,7 +288,7 @@ class Setups:
             if spec.name == SPAWN
             else spec
             for spec in (
-                owner.drop_disabled_parts(self._limit_arguments(replace(tool.spec, only_reads=tool.only_reads), names))
+                caller.drop_disabled_parts(self._limit_arguments(replace(tool.spec, only_reads=tool.only_reads), names))
                 for tool in tools
             )
             if spec.name != SPAWN or others
@@ -313,7 +315,7 @@ class Setups:
             return None  # an outside agent has its own tools
         context = self._contexts.build(chat.state.id, chat.kernel)
         agent_name = chat.state.setup.agent
-        tools = self._describe_tools(agent_name, self._list_told(agent_name, context, chat.bounds))
+        tools = self._describe_tools(agent_name, self._list_tools_for_model(agent_name, context, chat.bounds))
         return None if tools == chat.state.setup.tools else tools
 
     def apply_rules(self) -> None:

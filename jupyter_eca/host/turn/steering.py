@@ -1,10 +1,10 @@
 """Owns the messages that the user sends during a turn: it reads their contexts, and gives both to the engine, which
 keeps them until the next request to the model.
 
-A message waits until its contexts are read. Those behind it wait, too, so that the model reads them in their order. If
+A message waits until its contexts are read. Later messages wait, too, so that the model reads them in their order. If
 the turn ends meanwhile, the message is dropped, as ECA's `chat/promptSteer` says, and the client sends it as a prompt.
-The subagents that work for the chat get the message, too: otherwise it would wait for their end. It must not know how
-a context is read: `prompt_contexts` does.
+The subagents that work for the chat get the message, too: otherwise it would wait for their end. This module
+must not know how a context is read: `prompt_contexts` does.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Steering:
         self._prompt_contexts = prompt_contexts
 
     def add(self, id: str, message: str, contexts: tuple[ChatContext, ...], by: Person | None = None) -> None:
-        """Add a message to the turn of a chat. An empty message takes back those that the model has not read yet."""
+        """Add a message to the turn of the chat with this id. An empty message takes back those that the model has not
+        read yet. `by` is the person who sends the message, if that is known."""
         chat = self._chats.get_live(id)
         if chat is None:
             return
@@ -86,8 +87,8 @@ class Steering:
         self._feed(chat, steered)
 
     def _feed(self, chat: LiveChat, steered: inputs.Steered) -> None:
-        """Give a message to the engine. The calls that run are told: one that has been running for long ends its
-        waiting, so that the model can read the message."""
+        """Give a message to the engine. An event of each running call is set (`steered`): a call that has been running
+        for long then stops waiting, so that the model can read the message. Subagents get the message, too."""
         self._chats.feed(chat, steered, late=True)
         for reporter in chat.under_way.reporters.values() if chat.under_way else ():
             if chat.state.steers:

@@ -71,12 +71,16 @@ class ChatSpawner:
     """Spawns the subagents of one chat. See `plugins.tools.base.Spawner`."""
 
     subagents: Subagents
+    """The subagents of the host."""
     chat: str
+    """The id of the chat that spawns them."""
 
     async def details(self, call: str, task: SubagentTask) -> SubagentDetails | None:
+        """Return what the user sees of a call before it is approved; None if there is no such agent."""
         return await self.subagents.details(self.chat, call, task)
 
     async def spawn(self, call: str, task: SubagentTask, report: Callable[[Report], None]) -> ToolResult:
+        """Run a task in a subagent, and return its result. `report` shows the progress on the card of the call."""
         return await self.subagents.spawn(self.chat, call, task, report)
 
 
@@ -135,7 +139,8 @@ class Subagents:
     # -- from a call to its result
 
     async def details(self, parent: str, call: str, task: SubagentTask) -> SubagentDetails | None:
-        """Return the details of a call before it is approved. See `Spawner.details`."""
+        """Return what the user sees of a call before it is approved; None if there is no such agent. The id of the
+        subagent's chat is reserved for the call."""
         chat = self._chats.get_live(parent)
         agent = self._current.resolved.list_spawnable(chat.state.setup.agent).get(task.agent) if chat else None
         if chat is None or agent is None:
@@ -182,8 +187,8 @@ class Subagents:
         bounds = replace(parent.bounds, looks_only=looks_only)
         try:
             self._hooks.note_subagent(subagent.id, subagent.parent)
-            task = Prompt(subagent.id, subagent.task.task, choice, bounds=bounds, notebook=parent.asked_notebook)
-            await self.turns.prompt(task, parent.kernel)
+            prompt = Prompt(subagent.id, subagent.task.task, choice, bounds=bounds, notebook=parent.asked_notebook)
+            await self.turns.prompt(prompt, parent.kernel)
             await subagent.done.wait()
         except asyncio.CancelledError:
             await run_to_end(self._wind_down(chat, subagent))
@@ -217,7 +222,7 @@ class Subagents:
             await run_to_end(self._release_slot())
 
     async def _release_slot(self) -> None:
-        """Let the subagents that wait for a place look again."""
+        """Let the calls that wait in `_take_slot` check again whether a slot is free."""
         async with self._slot_freed:
             self._slot_freed.notify_all()
 
@@ -250,7 +255,7 @@ class Subagents:
         self._claimed[parent, call] = id
         return id
 
-    # -- while they work
+    # -- while subagents work
 
     def note_events(self, chat: LiveChat, events: Iterable[Event]) -> None:
         """Note the events of a subagent's chat: add to its transcript, its costs and its steps. Called after each step
@@ -274,13 +279,13 @@ class Subagents:
         """Give the engine an input for the parent chat, whose call may have ended already."""
         self._chats.feed_late(subagent.parent, input)
 
-    def trust(self, parent: str, *, trust: bool) -> None:
-        """Trust the subagents of a chat or not, from their next calls on (ECA 6.1, class 25)."""
+    def set_trust(self, parent: str, *, trust: bool) -> None:
+        """Set whether the calls of a chat's running subagents run without approval, from their next calls on."""
         for subagent in self.list_running(parent):
             if live := self._chats.get_live(subagent.id):
                 self._chats.feed(live, inputs.TrustChanged(now(), trust))
 
-    def share_remembered(self, chat: str) -> None:
+    def share_approvals(self, chat: str) -> None:
         """Share the approvals for the session between a chat, its parent, and all running subagents of the parent."""
         parent = self.parents.get(chat, chat)
         ids = [parent, *(subagent.id for subagent in self.list_running(parent))]
@@ -289,7 +294,7 @@ class Subagents:
         for live in family:
             live.state = replace(live.state, approved_scopes=remembered)
 
-    # -- with their parent
+    # -- when the parent chat is deleted
 
     def forget(self, rows: Iterable[ChatRow]) -> None:
         """Forget subagents whose chats were deleted together with their parent's."""

@@ -205,9 +205,11 @@ class ToolContexts:
 
 
 def find_review_state(call: ToolCall | None, setting: ReviewTime) -> ReviewState:
-    """Return whether the user has seen what a call is going to change, and decides about it afterwards.
+    """Return the review state of the changes that a call is going to make: whether the user has approved them before,
+    still reviews them afterwards, or never does.
 
-    An approval settles a change only if the card showed it: nobody sees what a command is going to change.
+    `setting` is the user's setting for reviews. An approval settles a change only if the card showed the change: nobody
+    sees what a command is going to change.
     """
     never = setting is ReviewTime.NEVER
     if call is not None and call.cause is not None and call.cause.kind == "review":

@@ -144,7 +144,7 @@ class Turns:
                 problem = f"The working directory of this chat cannot be used: {error}"
                 raise LocalError(f"{problem} Put the folder back, or start a new chat.") from error
 
-    async def converse(self, chat: str, dialogue: Dialogue) -> str:
+    async def begin_dialogue(self, chat: str, dialogue: Dialogue) -> str:
         """Begin a dialogue, whose questions the next messages in the chat answer. Return its first question."""
         live = await self._chats.load(chat)
         live.dialogue = dialogue
@@ -211,7 +211,7 @@ class Turns:
         if counts and by is not None:
             _log.info("%s has approved the call %s in the chat %s", by.username, call, chat)
         if remember:
-            self._subagents.share_remembered(chat)
+            self._subagents.share_approvals(chat)
         return counts
 
     def _narrow(self, chat: str, call: str, left_out: Collection[int]) -> FileChangeDetails | None:
@@ -238,7 +238,7 @@ class Turns:
 
     def steer(self, chat: str, message: str, contexts: tuple[ChatContext, ...] = (), by: Person | None = None) -> None:
         """Add a message with its contexts to the next request to the model. An empty message takes back those that were
-        not sent yet. The calls that run are told, see `Steering`."""
+        not sent yet. A call that has been running for long then stops waiting, see `Steering`."""
         self._steering.add(chat, message, contexts, by)
 
     def choose(self, chat: str, choice: Choice) -> None:
@@ -249,7 +249,7 @@ class Turns:
             if choice.trust is not None:
                 trust = choice.trust and not self._services.config.policy.find_feature_refusal(Feature.TRUST)
                 self._chats.feed(live, inputs.TrustChanged(now(), trust))
-                self._subagents.trust(chat, trust=trust)
+                self._subagents.set_trust(chat, trust=trust)
 
     def note(self, chat: str, text: str, text_for_model: str) -> None:
         """Add a note that belongs to no turn, for example about the end of a background job. The user sees `text`, and
@@ -290,7 +290,7 @@ class Turns:
         setup = await self._setups.prepare(choice, prompt.chat, kernel, notebook, prompt.bounds)
         return draft_request(live.state, setup, prompt.message, material, images, documents)
 
-    async def model(self, chat: str) -> str:
+    async def find_model(self, chat: str) -> str:
         """Return the full name of the model that answers in a chat, "" if there is none."""
         return await self._choose_model((await self._chats.load(chat)).choice)
 

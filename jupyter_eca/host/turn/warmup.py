@@ -30,11 +30,12 @@ class Warmup:
     def __init__(self, chats: Chats, catalog: Catalog) -> None:
         self._chats = chats
         self._catalog = catalog
+        # When each model was last prepared, by its full name, in seconds of the event loop's clock.
         self._warmed: dict[str, float] = {}
 
     async def warm(self, chat: str, model: str) -> None:
-        """Prepare the model that will answer in a chat. `model` is the model that the user has chosen for the next
-        prompt, "" for none."""
+        """Prepare the model that will answer in a chat, unless that was done a moment ago. `model` is the full
+        name of the model that the user has chosen for the next prompt, "" for none."""
         now = asyncio.get_running_loop().time()
         live = self._chats.get_live(chat)
         try:

@@ -238,7 +238,7 @@ class AhpSession:
     async def _publish_choice(self) -> None:
         """Show the model that the next turns will run with. It is not the chosen model if that does not exist."""
         with suppress(EcaError):
-            model = await self._host.turns.model(self.chat)
+            model = await self._host.turns.find_model(self.chat)
             shown = get_object(self.state["summary"], "model").get("id") if self._front.hub.has(self.uri) else model
             if model and shown != model and not self.turn:
                 self.dispatch(actions.ModelChanged(session=self.uri, model=ModelSelection(id=model)))
