@@ -1,7 +1,8 @@
-"""Owns the rows of what the user has chosen for new chats: the SQL statements of the table `choices`.
+"""Owns the SQL statements of the table `choices`: what the user has chosen for new chats, such as a model or an agent.
 
-It must not know which choice applies: `engine.chat.remembered_choices` does. A choice in a notebook belongs to a
-workspace, as the path of the notebook does. The user's last choice in any notebook has neither.
+A choice that was made in a notebook is stored with the path of the notebook and its workspace. The user's last choice
+in any notebook is stored once more, with neither of them. This module must not know which choice applies:
+`engine.chat.remembered_choices` does.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
+# `replaced` is the configured default that was replaced by the choice. `rights` identifies what a chosen agent may do.
 _INSERT: Final = (
     "INSERT OR REPLACE INTO choices (workspace, notebook, name, replaced, model, value, rights)"
     " VALUES (?, ?, ?, ?, ?, ?, ?)"

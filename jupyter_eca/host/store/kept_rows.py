@@ -1,4 +1,4 @@
-"""Owns which rows of each table belong to a chat, a workspace or the user, and reads, counts and deletes them.
+"""Knows which rows of each table belong to a chat, a workspace or the user, and reads, counts and deletes them.
 
 `jupyter-eca export` and `jupyter-eca purge` use it. A new table needs a row in `OWNERSHIP`: a test compares it with the
 tables of the database. It must not know files: `host/kept_data` does. See `tables` for all other statements.
@@ -97,7 +97,8 @@ _JSON_COLUMNS: Final = frozenset({"content", "aside", "undo", "sources", "order"
 _LISTED: Final = "IN (SELECT value FROM json_each(?))"
 _UNKNOWN_CHAT: Final = "NOT IN (SELECT id FROM chats)"
 
-# The chats of a scope with those of all subagents below them. `?1` is the chat, or the list of folders.
+# The chats of a scope with those of all subagents below them. `first` is a query for the chats to begin with, in which
+# `?1` is the chat, or the list of folders.
 _SCOPED_CHATS: Final = """
     WITH RECURSIVE scoped(id) AS ({first} UNION SELECT chats.id FROM chats JOIN scoped ON chats.parent = scoped.id)
     SELECT id FROM scoped
@@ -176,6 +177,7 @@ class KeptRows:
         return [id for (id,) in self._db.execute(query, parameters)]
 
     def _count(self, table: str) -> int:
+        """Return how many rows of a table are in the scope."""
         where, parameters = self._select(table)
         return self._db.execute(f"SELECT count(*) FROM {table} WHERE {where}", parameters).fetchone()[0]  # noqa: S608  # ours
 
@@ -278,4 +280,5 @@ def _explain_errors(path: Path) -> Generator[None]:
 
 
 def _describe(path: Path, error: Exception) -> str:
+    """Return the message for the user about a database that cannot be used."""
     return f"{path} cannot be used: {error}. Fix it, or move it away."

@@ -8,7 +8,7 @@ chats.
 
 `messages` has the whole text of each prompt and each part of an answer, with upper and lower case folded. Its FTS5
 index has trigrams, that is all groups of three characters. So it finds any part of a word in any script, as a search of
-the table itself does, and each of the two is one `LIKE`. An SQLite without FTS5 or without trigrams (before 3.34)
+the table itself does. Both searches use the same `LIKE`. An SQLite without FTS5 or without trigrams (before 3.34)
 searches the table, which takes longer. Therefore no migration makes the index: the first process that can do so
 makes it.
 

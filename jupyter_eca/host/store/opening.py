@@ -48,6 +48,7 @@ class OpenedStore:
     """A database that is open."""
 
     db: sqlite3.Connection
+    """The connection to it."""
     path: Path
     """The file that is open. It may be another file than the requested one."""
     inode: int
@@ -97,6 +98,10 @@ def _is_unwritable(error: Exception) -> bool:
 
 
 def _connect(path: Path, warning: str = "", temporary: TemporaryDirectory[str] | None = None) -> OpenedStore:
+    """Connect to a file, check the table of the chats, and return both with what is known about the file.
+
+    Raises: NewerStore, OSError; sqlite3.Error, also when the table is damaged.
+    """
     db = connect(path)
     try:
         # A damaged index hides chats without an error. This table is small; `Store.inspect` reads all of them.
@@ -117,6 +122,7 @@ def _open_other_file(path: Path, open_other: Callable[[], OpenedStore]) -> Opene
 
 
 def _describe(path: Path, error: Exception) -> str:
+    """Return the message for the user about a file that cannot be used."""
     return f"{path} cannot be used: {error}. Fix it, or move it away."
 
 

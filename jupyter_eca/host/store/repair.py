@@ -123,10 +123,10 @@ def _read_version(path: Path) -> int:
 
 
 def _correct_header(path: Path, folder: Path, version: int) -> None:
-    """Write the header that our files have, with the real number of pages."""
-    model = folder / "model.db"
-    connect(model, version).close()
-    header = bytearray(model.read_bytes()[:_HEADER_BYTES])
+    """Replace the header of a file by that of an empty database of ours, with the real number of pages."""
+    empty = folder / "model.db"
+    connect(empty, version).close()
+    header = bytearray(empty.read_bytes()[:_HEADER_BYTES])
     pages = -(-path.stat().st_size // PAGE_SIZE)
     struct.pack_into(">I", header, _PAGES, pages)
     header[_VALID_FOR : _VALID_FOR + 4] = header[_CHANGES : _CHANGES + 4]
@@ -146,11 +146,12 @@ def _open_damaged(path: Path) -> sqlite3.Connection:
 
 
 def _decode_text(text: bytes) -> str:
+    """Return a text of SQLite. Bytes that are no UTF-8 become a replacement character."""
     return text.decode("utf-8", "replace")
 
 
 def _copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: str) -> bool:
-    """Copy the rows of a table that SQLite can read. Return whether that were all of them."""
+    """Copy the rows of a table that SQLite can read. Return whether these were all its rows."""
     try:
         known = {name for _, name, *_ in source.execute(f"PRAGMA table_info({table})")}
         if not known:
@@ -160,10 +161,10 @@ def _copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: s
         rows = _RowReader(source, f"SELECT rowid, {names} FROM {table}")  # noqa: S608  # names of ours
         insert = f"INSERT OR IGNORE INTO {table} (rowid, {names}) VALUES ({', '.join('?' * (len(columns) + 1))})"  # noqa: S608
         read = ((row[0], row[1:]) for row in rows.read(1, rows.find_highest(table)))
-        for right, (rowid, cells) in correct_rowids(read):
+        for correct_rowid, (rowid, cells) in correct_rowids(read):
             values = dict(zip(columns, cells, strict=True))
             if table == "events":
-                if rowid != right:
+                if rowid != correct_rowid:
                     continue  # it is found in its page, where it cannot be another row that is read twice
                 _mend_event(values)
             target.execute(insert, (rowid, *values.values()))
@@ -180,6 +181,7 @@ class _RowReader:
         self._db = db
         self._select = f"{select} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
         self.failures = 0
+        """How often SQLite has failed so far."""
         self._consecutive_failures = 0
 
     def find_highest(self, table: str) -> int:
@@ -207,7 +209,8 @@ class _RowReader:
 
 
 def _mend_event(values: dict[str, Any]) -> None:
-    """Replace what is no JSON in an event, because SQL parses it too."""
+    """Replace the content and the aside of an event if they are no JSON, because SQL statements parse them too.
+    `values` are the columns of its row."""
     if not _is_json(values["content"]):
         values.update(content=UNREADABLE_EVENT, role=Role.SYSTEM, aside="")
     elif values["aside"] and not _is_json(values["aside"]):
@@ -215,6 +218,7 @@ def _mend_event(values: dict[str, Any]) -> None:
 
 
 def _is_json(text: object) -> bool:
+    """Return whether a value is the text of a JSON object."""
     try:
         return isinstance(text, str) and isinstance(json.loads(text), dict)
     except ValueError:
@@ -222,17 +226,24 @@ def _is_json(text: object) -> bool:
 
 
 def _add_lost_rows(data: bytes, target: sqlite3.Connection, *, only_known: bool) -> None:
-    """Add the events and chats that SQLite did not reach. With `only_known` no chat is added: then all rows of chats
-    were read, and other chats are deleted ones."""
+    """Add the events and chats that SQLite did not reach. `data` are the bytes of the damaged file.
+
+    A page does not say which table its rows belong to. So a row is recognized by the types of its values, in the order
+    of the columns. With `only_known` no chat is added: then all rows of chats were read, and other chats are deleted
+    ones.
+    """
     events: list[tuple[Any, ...]] = []
     columns = [name for _, name, *_ in target.execute("PRAGMA table_info(chats)")]
     for rowid, values in read_rows_of_pages(data):
         match values:
+            # An event: the number (None, because it is the rowid), chat, turn, role, time, content, aside, outcome, and
+            # in newer files `local`.
             case [None, str(), str(), str(role), int(), str(content), str(aside), outcome, *local] if (
                 role in _ROLES and _is_json(content) and (outcome is None or isinstance(outcome, str))
             ):
                 aside = aside if _is_json(aside) else ""
                 events.append((rowid, *values[1:6], aside, outcome, *(local[:1] or [0])))
+            # A chat: id, workspace, two times, title, model and owner.
             case [str(), str(), int(), int(), None | str(), None | str(), None | str(), *_] if not only_known:
                 names = ", ".join(columns[: len(values)])
                 marks = ", ".join("?" * min(len(values), len(columns)))
@@ -260,7 +271,8 @@ def _complete_chats(db: sqlite3.Connection, workspace: str) -> None:
 
 
 def _move_aside(path: Path) -> Path:
-    """Give a database and its WAL a name that says that it is damaged, and since when. Return it. Raises: OSError."""
+    """Rename a database and its WAL, so that the name says that it is damaged, and since when. Return the new path.
+    Raises: OSError."""
     base = f"{path.stem}.damaged-{datetime.now():%Y%m%d-%H%M%S}"  # noqa: DTZ005  # a name, in the user's time
     kept = path.with_name(f"{base}{path.suffix}")
     number = 1

@@ -54,11 +54,13 @@ class ChatRow:
     """A chat as it is listed."""
 
     id: str
+    """The id of the chat."""
     created: int
     """The time of its first prompt, in milliseconds since the epoch."""
     updated: int
     """The time of its last prompt or answer, in milliseconds since the epoch."""
     title: str | None
+    """The title, None as long as it has none."""
     model: str | None
     """The chosen model, see `StoredSelection`."""
     owner: str | None

@@ -134,7 +134,7 @@ MIGRATIONS: Final = (
         WHERE substr(notebook, 1, length(rtrim(workspace, '/\')) + 1)
             IN (rtrim(workspace, '/\') || '/', rtrim(workspace, '/\') || '\');
     """,
-    # 14. What the user has chosen for new chats.
+    # 14. What the user has chosen for new chats. `replaced` is the configured default that the choice replaced.
     """
     CREATE TABLE choices (
         workspace TEXT NOT NULL, notebook TEXT NOT NULL, name TEXT NOT NULL, replaced TEXT NOT NULL,
@@ -191,7 +191,8 @@ BUSY_SECONDS = 5.0
 
 
 def connect(path: Path, version: int | None = None) -> sqlite3.Connection:
-    """Open the database, create it if needed, and run the missing migrations; with `version`, only the first ones.
+    """Open the database, create it if needed, and run the missing migrations. With `version`, it gets only that many of
+    the first migrations.
 
     Raises: NewerStore for the file of a newer version; OSError, sqlite3.Error.
     """
@@ -209,7 +210,8 @@ def connect(path: Path, version: int | None = None) -> sqlite3.Connection:
 
 
 def _migrate(db: sqlite3.Connection, path: Path, version: int | None) -> None:
-    """Run the migrations that have not run on this file. Raises: NewerStore for the file of a newer version."""
+    """Run the migrations that have not run on this file. See `connect` for `version`. Raises: NewerStore for the file
+    of a newer version."""
     (done,) = db.execute("PRAGMA user_version").fetchone()
     if done > len(MIGRATIONS):
         raise NewerStore(f"{path} is a newer jupyter-eca's. Install that version, or move the file away.")

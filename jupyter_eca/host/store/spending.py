@@ -43,8 +43,11 @@ class CostFilter:
     """Selects the requests that are summed, in all workspaces. A field that is None selects all."""
 
     chat: str | None = None
+    """The id of the chat that pays."""
     turn: str | None = None
+    """The id of the turn."""
     notebook: str | None = None
+    """The path of the notebook."""
     since: int = 0
     """The time of the oldest request, in milliseconds since the epoch."""
 
@@ -64,11 +67,12 @@ class Total:
     """How many requests have an unknown price."""
 
     def __add__(self, other: Total) -> Total:
+        """Return the sum of two totals, field by field."""
         return Total(*map(add, astuple(self), astuple(other)))
 
 
 def add_spending(db: sqlite3.Connection, spent: Sequence[Spending]) -> None:
-    """Add rows."""
+    """Store the costs of requests."""
     db.executemany(
         "INSERT INTO spending (at, chat, turn, notebook, model, tokens_in, tokens_cached, tokens_out, cost)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

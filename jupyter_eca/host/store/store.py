@@ -55,7 +55,7 @@ LAST_RETRY_SECONDS: Final = 30.0
 # The seconds that such a try waits for another program that writes to the file. Reads have to wait behind it.
 RETRY_BUSY_SECONDS: Final = 0.2
 
-# How often a process repairs its file. If it is damaged again and again, the disk is broken.
+# The most times that a process repairs its file. If it is damaged again and again, the disk is broken.
 _MAX_REPAIRS: Final = 3
 
 _UNTIL_SAVED: Final = "Until it is saved, it is only in memory, and no new prompt is accepted."
@@ -244,15 +244,15 @@ class Store:
             await self._repair()
 
     async def _use(self, work: Callable[[Tables], T]) -> T:
-        """Run a function with the tables on their thread. If the file is damaged, it is repaired, and the function is
-        run again. Raises: NotSaved in place of an error of SQLite."""
+        """See `_use_repaired`. Raises: NotSaved in place of an error of SQLite."""
         try:
             return await self._use_repaired(work)
         except sqlite3.Error as error:
             raise NotSaved(self._explain(str(error))) from error
 
     async def _use_repaired(self, work: Callable[[Tables], T]) -> T:
-        """See `_use`. Raises: sqlite3.Error."""
+        """Run a function with the tables on their thread. If the file is damaged, repair it and run the function again.
+        Raises: sqlite3.Error."""
         try:
             return await self._run(partial(self._run_with_tables, work))
         except sqlite3.Error as error:

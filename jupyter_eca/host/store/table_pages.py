@@ -21,15 +21,16 @@ PAGE_SIZE: Final = 4096
 Value: TypeAlias = "int | float | str | bytes | None"
 Row = TypeVar("Row")
 
-# The first byte of a page with rows.
+# The first byte of a page with rows, and the bytes of the header of such a page.
 _LEAF: Final = 0x0D
 _LEAF_HEADER: Final = 8
 
-# A row with more bytes than this continues on other pages.
+# A row with more bytes than `_MAX_LOCAL` continues on other pages. `_MIN_LOCAL` is the least that its first page has.
 _MAX_LOCAL: Final = PAGE_SIZE - 35
 _MIN_LOCAL: Final = (PAGE_SIZE - 12) * 32 // 255 - 23
 
-# The bytes of an integer by its type, and the types of a float, of the integers 0 and 1, and the first of a blob.
+# The number of bytes of an integer by its type, and the numbers of the other types: of a float, of the integers 0 and
+# 1, which have no bytes, and of the shortest blob. Texts and longer blobs have higher numbers.
 _INTEGER_BYTES: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 _FLOAT: Final = 7
 _ZERO: Final = 8
@@ -38,8 +39,8 @@ _FIRST_BLOB: Final = 12
 
 
 def read_rows_of_pages(data: bytes) -> Iterator[tuple[int, list[Value]]]:
-    """Yield the rowid and the values of each row in a file that can be read. Pages of the free list are left out, as
-    they have deleted rows."""
+    """Yield the rowid and the values of each row that can be read in a file. `data` are the bytes of the whole file.
+    Pages of the free list are left out, because their rows are deleted."""
     free = _list_free_pages(data)
     for number in range(1, len(data) // PAGE_SIZE + 1):
         page = _get_page(data, number)
@@ -71,22 +72,24 @@ def _choose_rowid(before: int | None, rowid: int, after: int) -> int:
 
 
 def _read_rows_of_page(data: bytes, page: bytes) -> Iterator[tuple[int, list[Value]]]:
+    """Yield the rowid and the values of each row of a page. `data` are the bytes of the whole file."""
     (count,) = struct.unpack_from(">H", page, 3)
     cells = min(count, (PAGE_SIZE - _LEAF_HEADER) // 2)
-    # A damaged place may be that of another row, which would be read twice.
-    for at in dict.fromkeys(struct.unpack_from(f">{cells}H", page, _LEAF_HEADER)):
+    # The offsets of the rows in the page. A damaged offset may be that of another row, which would be read twice.
+    for offset in dict.fromkeys(struct.unpack_from(f">{cells}H", page, _LEAF_HEADER)):
         try:
-            yield _read_cell(data, page, at)
+            yield _read_cell(data, page, offset)
         except (ValueError, IndexError, struct.error):
             continue  # this row is damaged
 
 
 def _get_page(data: bytes, number: int) -> bytes:
+    """Return the bytes of a page. The number of the first page is 1."""
     return data[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]
 
 
 def _list_free_pages(data: bytes) -> set[int]:
-    """Return the pages of the free list, as far as it can be followed."""
+    """Return the numbers of the pages of the free list, as far as it can be followed."""
     free: set[int] = set()
     if not data.startswith(b"SQLite format 3\0"):
         return free
@@ -98,21 +101,23 @@ def _list_free_pages(data: bytes) -> set[int]:
     return free
 
 
-def _read_cell(data: bytes, page: bytes, at: int) -> tuple[int, list[Value]]:
-    """Return the rowid and the values of the row at a place of a page. Raises: ValueError, IndexError, struct.error."""
-    size, at = _read_varint(page, at)
-    rowid, at = _read_varint(page, at)
-    return rowid, _decode_record(_read_payload(data, page, at, size))
+def _read_cell(data: bytes, page: bytes, offset: int) -> tuple[int, list[Value]]:
+    """Return the rowid and the values of the row at an offset in a page. Raises: ValueError, IndexError,
+    struct.error."""
+    size, offset = _read_varint(page, offset)
+    rowid, offset = _read_varint(page, offset)
+    return rowid, _decode_record(_read_payload(data, page, offset, size))
 
 
-def _read_payload(data: bytes, page: bytes, at: int, size: int) -> bytes:
-    """Return the bytes of a row, with those on other pages. Raises: ValueError, struct.error."""
-    local = size
+def _read_payload(data: bytes, page: bytes, offset: int, size: int) -> bytes:
+    """Return the `size` bytes of a row that begins at an offset in a page, with those on other pages. Raises:
+    ValueError, struct.error."""
+    local = size  # how many of the bytes are on this page
     if size > _MAX_LOCAL:
         local = _MIN_LOCAL + (size - _MIN_LOCAL) % (PAGE_SIZE - 4)
         local = _MIN_LOCAL if local > _MAX_LOCAL else local
-    payload = bytearray(page[at : at + local])
-    (following,) = struct.unpack_from(">I", page, at + local) if local < size else (0,)
+    payload = bytearray(page[offset : offset + local])
+    (following,) = struct.unpack_from(">I", page, offset + local) if local < size else (0,)
     while len(payload) < size:
         if not 0 < following <= len(data) // PAGE_SIZE:
             raise ValueError("the rest of the row is lost")
@@ -124,11 +129,12 @@ def _read_payload(data: bytes, page: bytes, at: int, size: int) -> bytes:
 
 def _decode_record(record: bytes) -> list[Value]:
     """Return the values of a row. Raises: ValueError, IndexError, struct.error."""
-    end, at = _read_varint(record, 0)
+    # The record begins with the types of the values. The values themselves follow, from `body` on.
+    end, offset = _read_varint(record, 0)
     body = end
     values: list[Value] = []
-    while at < end:
-        kind, at = _read_varint(record, at)
+    while offset < end:
+        kind, offset = _read_varint(record, offset)
         size = _INTEGER_BYTES.get(kind, 0) if kind < _FLOAT else 8 if kind == _FLOAT else 0
         if kind >= _FIRST_BLOB:
             size = (kind - _FIRST_BLOB) // 2
@@ -141,6 +147,7 @@ def _decode_record(record: bytes) -> list[Value]:
 
 
 def _decode_value(kind: int, part: bytes) -> Value:
+    """Return a value. `kind` is the number of its type, and `part` its bytes."""
     if kind >= _FIRST_BLOB:
         return part.decode("utf-8", "replace") if kind % 2 else part
     if kind == _FLOAT:
@@ -150,11 +157,11 @@ def _decode_value(kind: int, part: bytes) -> Value:
     return {_ZERO: 0, _ONE: 1}.get(kind)
 
 
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number of one to nine bytes, and the place behind it. Raises: IndexError."""
+def _read_varint(data: bytes, offset: int) -> tuple[int, int]:
+    """Return a number of one to nine bytes, and the offset behind it. Raises: IndexError."""
     value = 0
-    for byte in range(at, at + 8):
-        value = value << 7 | data[byte] & 0x7F
-        if not data[byte] & 0x80:
-            return value, byte + 1
-    return value << 8 | data[at + 8], at + 9
+    for index in range(offset, offset + 8):
+        value = value << 7 | data[index] & 0x7F
+        if not data[index] & 0x80:
+            return value, index + 1
+    return value << 8 | data[offset + 8], offset + 9

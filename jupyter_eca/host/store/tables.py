@@ -302,7 +302,8 @@ class Tables:
         )
 
     def add_subagent_chat(self, chat: str, parent: str, at: int) -> bool:
-        """Make the chat of a subagent. Return False when a chat has that id already."""
+        """Add the row of a subagent's chat, which begins at the time `at` in milliseconds since the epoch. Return False
+        when a chat has that id already."""
         row = self._db.execute(
             "INSERT OR IGNORE INTO chats (id, workspace, created, updated, parent) VALUES (?, ?, ?, ?, ?)",
             (chat, self._workspace, at, at, parent),
@@ -380,7 +381,8 @@ class Tables:
     def delete_unused(self, before: int, is_alive: Callable[[str | None], bool]) -> list[str]:
         """Delete the chats of this workspace that were last used before a time, and return their ids.
 
-        `before` is in milliseconds since the epoch. A chat stays if its owner is `alive`: a process answers in it.
+        `before` is in milliseconds since the epoch. A chat stays if its owner is alive (`is_alive`): a process answers
+        in it.
         """
         unused = "SELECT id, owner FROM chats WHERE workspace = ? AND updated < ? AND parent IS NULL"
         rows = self._db.execute(unused, (self._workspace, before)).fetchall()
@@ -390,7 +392,8 @@ class Tables:
         return deleted
 
     def copy_chat(self, chat: str, last: int, new_id: str, title: str, at: int) -> None:
-        """Copy a chat with its events up to the sequence number `last` to the new chat `new`, with another title."""
+        """Copy a chat with its events up to the sequence number `last` to a new chat with the id `new_id`, and
+        another title. `at` is the time of the copy in milliseconds since the epoch."""
         with transaction(self._db):
             self._db.execute(
                 "INSERT INTO chats"
@@ -474,7 +477,7 @@ class Tables:
     # -- data of fronts
 
     def reserve_numbers(self, name: str, least: int, count: int) -> int:
-        """Reserve `many` numbers of a counter, which no other caller gets, in this or in another process. Return the
+        """Reserve `count` numbers of a counter, which no other caller gets, in this or in another process. Return the
         first of them, which is at least `least`."""
         (value,) = self._db.execute(
             "INSERT INTO counters (name, value) VALUES (?1, ?2 + ?3)"
@@ -523,7 +526,8 @@ class Tables:
 
     def move_notebook(self, before: str, after: str, real_paths: tuple[str, str]) -> None:
         """Let the chats of a notebook, or of all notebooks in a folder, belong to its new path, with what can be undone
-        in it and with its costs. `real` has both paths as absolute paths of files."""
+        in it and with its costs. `before` and `after` are paths of Jupyter's contents, and `real_paths` are both
+        as absolute paths of files."""
         of_workspace = "workspace = ?1"
         of_chats = "chat IN (SELECT id FROM chats WHERE workspace = ?1)"
         with transaction(self._db):
@@ -563,7 +567,7 @@ class Tables:
         return False
 
     def set_review_state(self, chat: str, turn: str, path: str, review: ReviewState) -> None:
-        """Note whether the user decides about what a turn has changed in a file."""
+        """Set the review state of what a turn has changed in a file."""
         self._db.execute(
             "UPDATE checkpoints SET review = ? WHERE chat = ? AND turn = ? AND path = ?", (review, chat, turn, path)
         )
@@ -604,16 +608,16 @@ class Tables:
                 )
 
     def drop_unkept(self, chat: str, turn: str, paths: Iterable[str]) -> None:
-        """Delete the checkpoints of files that could not be kept."""
+        """Delete the checkpoints of those of these files whose content could not be kept."""
         of_file = "DELETE FROM checkpoints WHERE chat = ? AND turn = ? AND path = ? AND after = ?"
         self._db.executemany(of_file, [(chat, turn, path, UNKEPT) for path in paths])
 
-    def mark_if_changed(self, chat: str, turn: str, path: str, now: str) -> None:
+    def mark_if_changed(self, chat: str, turn: str, path: str, digest: str) -> None:
         """Mark a checkpoint as CHANGED if somebody else has changed the file since the turn changed it. Called before
-        the turn changes the file once more. `now` is the digest of the file."""
+        the turn changes the file once more. `digest` is that of the file now."""
         self._db.execute(
             "UPDATE checkpoints SET after = ? WHERE chat = ? AND turn = ? AND path = ? AND after NOT IN (?, ?)",
-            (CHANGED, chat, turn, path, now, UNKEPT),
+            (CHANGED, chat, turn, path, digest, UNKEPT),
         )
 
     def record_digest(self, chat: str, turn: str, path: str, after: str) -> None:

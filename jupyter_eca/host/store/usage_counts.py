@@ -1,7 +1,8 @@
 """Counts how much was used, by day and person: messages, requests to models, tokens and US dollars. No content is read.
 
 `jupyter-eca usage` uses it, for the user's own store and for those of others, for example of the students of a course.
-A store is read in a copy: so nothing beside it is changed, and one of an earlier version gets its migrations there.
+A copy of the store is read. So the store itself and its folder are not changed, and a store of an earlier version is
+migrated in the copy.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ class DayOfUse:
     requests: int
     """The requests to models, those of subagents included."""
     tokens_in: int
+    """The tokens of the requests, the cached ones included."""
     tokens_out: int
+    """The tokens of the answers."""
     cost: float
     """US dollars, without requests whose price is not known."""
 
