@@ -1,16 +1,16 @@
 """Owns `AgentTurn`: one prompt to an outside agent, whose words and calls it feeds to the engine as they come.
 
 **How the calls of an agent become ours.** An agent describes a call, perhaps asks for permission, runs the call itself,
-and says how it ended. The engine gets `CallBegun` when the call is first described. It gets `CallReady` when the agent
-asks, and decides by the user's rules, or asks the user: on the same card as for a call of ours. If the call may run,
-the engine wants the tool to be run (`RunTool`). Here that means: give the permission, and wait for the end of the call
-(`run_call`). If it may not run, `refuse` says so to the agent.
+and says how it ended. The engine gets `CallBegun` when the call is first described, and `CallReady` when the agent
+asks. Then the engine decides by the user's rules, or asks the user, on the same card as for a call of ours. If the call
+may run, the engine requests that the tool is run (`RunTool`). Here that means: give the permission, and wait for the
+end of the call (`run_call`). If it may not run, `refuse` says so to the agent.
 
 Many agents run some calls without asking. Such a call is fed as `is_unasked`, and its card says so. Whether an agent
 will still ask is not known when it says `in_progress`, because some agents say so before they ask. So the call is only
 fed after a moment (`ASK_SECONDS`).
 
-It must not start agents: `outside_agents.py` does.
+This module must not start agents: `outside_agents.py` does.
 """
 
 from __future__ import annotations
@@ -89,10 +89,11 @@ OPEN_NOTEBOOK: Final = (
     "`jupyter`: eca_notebook_change, eca_notebook_read and eca_notebook_run_cells."
 )
 
-# Kinds of calls that change no file by themselves, and kinds that do.
+# The kinds of calls in the Agent Client Protocol that change no file by themselves, and those that do.
 _HARMLESS: Final = frozenset({"read", "search", "execute", "fetch", "think"})
 _CHANGING: Final = frozenset({"edit", "delete", "move"})
 
+# What the user reads at the end of a turn, by the stop reason of the agent. The other reasons need no remark.
 _STOP_REMARKS: Final = {
     "max_tokens": "The answer was cut off at the limit of its length.",
     "max_turn_requests": "The agent has reached its limit of requests in a turn.",
@@ -131,7 +132,9 @@ class _PendingWrite:
     """A request of the agent to write a file that no call has named."""
 
     path: str
+    """The path, as the agent has named it."""
     content: str
+    """The new text of the file."""
     texts_after: Mapping[Path, str]
     """The content by the real path of the file."""
     outcome: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
@@ -158,8 +161,10 @@ class AgentTurn:
         begins_session: bool,
         cost_before: float | None,
     ) -> None:
-        """`number` is that of the request. `open_notebooks` are the real paths of the notebooks that are open in a
-        page. `cost_before` is what the session had cost before this prompt."""
+        """`number` is that of the model request which the agent answers: the inputs of the engine have it. `files`
+        keeps the files that the agent changes. `begins_session` is whether this is the first prompt of the session.
+        `open_notebooks` are the real paths of the notebooks that are open in a page. `cost_before` is what the session
+        had cost before this prompt."""
         self._services = services
         self._chats = chats
         self._chat = chat
@@ -179,13 +184,19 @@ class AgentTurn:
         """What the session has cost so far in US dollars; None when it is not known."""
         self._cost_before = cost_before
         self._usage: AgentUsageChanged | None = None
+        """The usage that the agent has reported last."""
         self._message: str = ""
+        """The agent's id of the message that its last text belongs to."""
         self._has_text = False
+        """Whether the agent has written any text in this turn."""
         self._plans = 0
+        """How many plans the agent has shown in this turn."""
         self._shown: dict[str, ShownCall] = {}
         """The calls by the agent's ids."""
         self._writes: dict[str, _PendingWrite] = {}
+        """The writes that no call has described, by the ids under which the chat shows them as calls."""
         self._plan_ids: set[str] = set()
+        """The ids of the calls that show plans."""
         self._by_id: dict[str, ShownCall] = {}
         """The calls by their ids in the chat."""
         self.is_over = asyncio.Event()
@@ -255,7 +266,8 @@ class AgentTurn:
         for write in self._writes.values():
             if not write.outcome.done():
                 write.outcome.set_exception(ToolError("The turn is over; nothing was written."))
-                write.outcome.exception()  # the agent may not wait for it any more
+                # The agent may not wait for the outcome any more. Once the error was read, asyncio does not log it.
+                write.outcome.exception()
         for shown in self._by_id.values():
             if shown.timer is not None:
                 shown.timer.cancel()
@@ -285,9 +297,11 @@ class AgentTurn:
             self._stream(Activity(f"Waiting for {title}"))
 
     def _stream(self, delta: Delta) -> None:
+        """Feed a piece of the answer to the engine."""
         self._feed(inputs.Streamed(now(), self._number, delta))
 
     def _feed(self, input: inputs.Input) -> None:
+        """Feed an input to the engine. It is ignored if the turn has ended meanwhile."""
         self._chats.feed(self._chat, input, late=True)
 
     # -- calls
@@ -317,7 +331,8 @@ class AgentTurn:
             reporter.report(Report(text))
 
     def _find_or_begin(self, call: AgentCall, suffix: str = "") -> ShownCall:
-        """Return a call as it is shown. If it is new, feed it to the engine. `suffix` makes a second call of it."""
+        """Return a call as it is shown. If it is new, feed it to the engine. With a `suffix`, the call is shown once
+        more, under an id that ends with it."""
         if (shown := self._shown.get(call.id)) is not None and not suffix:
             return shown
         taken = self._chat.state.call_ids
@@ -329,6 +344,7 @@ class AgentTurn:
         return shown
 
     def _make_tool(self, call: AgentCall) -> ToolSpec:
+        """Return the tool of a call, see `call_view.make_tool`."""
         has_tool_as_title = bool(self._agent.outside and self._agent.outside.has_tool_as_title)
         return call_view.make_tool(self._agent.name, call, has_tool_as_title=has_tool_as_title)
 
@@ -336,7 +352,8 @@ class AgentTurn:
         """Return whether a call is one to our MCP endpoint. Only fields that the agent's program fills in decide this,
         not the texts of its model."""
         if call.mcp is not None:
-            return call.mcp[0] == SERVER and call.mcp[1].startswith(TOOL_PREFIX)
+            server, tool = call.mcp
+            return server == SERVER and tool.startswith(TOOL_PREFIX)
         outside = self._agent.outside
         return bool(outside and outside.has_tool_as_title and call.first_title.startswith(f"{SERVER}_{TOOL_PREFIX}"))
 
@@ -358,17 +375,17 @@ class AgentTurn:
         await self._keep_files(call)
         await self._files.detect_changes(_list_paths(call))
         shown.texts_after = await self._find_texts_after(call.diffs)
-        adjusted = await self._hooks.run_before_outside_call(
+        adjustment = await self._hooks.run_before_outside_call(
             self._chat, shown.id, self._make_tool(call), call_view.make_arguments(call)
         )
-        failure = self._find_failure(asked) or (HOOK_CHANGES if adjusted.arguments is not None else "")
+        failure = self._find_failure(asked) or (HOOK_CHANGES if adjustment.arguments is not None else "")
         if failure:
             self._files.refuse(_list_paths(call))
             self._session.answer_permission(asked.number, allow=False)
             shown.permission_number = None
         details = await self._describe_changes(call)
         targets = await self._find_targets(call, details)
-        self._feed_ready(shown, details=details, failure=failure, targets=targets, adjusted=adjusted)
+        self._feed_ready(shown, details=details, failure=failure, targets=targets, adjustment=adjustment)
 
     def _find_failure(self, asked: PermissionAsked) -> str:
         """Return why a call cannot be allowed, whatever the user says; "" if it can."""
@@ -398,7 +415,7 @@ class AgentTurn:
         details: ToolCallDetails | None = None,
         failure: str = "",
         targets: CallTargets | None = None,
-        adjusted: CallAdjustment | None = None,
+        adjustment: CallAdjustment | None = None,
     ) -> None:
         """Feed a call whose arguments are known. If the agent has not asked for permission, the call runs unasked."""
         if shown.is_ready:
@@ -415,7 +432,7 @@ class AgentTurn:
             self._make_tool(call),
             call_view.make_arguments(call),
             is_unasked=shown.permission_number is None and not failure,
-            adjustment=adjusted,
+            adjustment=adjustment,
             details=details or call_view.make_command_details(call),
             targets=targets,
             failure=failure,
@@ -433,12 +450,16 @@ class AgentTurn:
         return await self._describe_diffs(call.diffs)
 
     async def _describe_diffs(self, diffs: Sequence[Mapping[str, Any]]) -> ToolCallDetails | None:
+        """Return the changes that an agent has described (see `file_views` for `diffs`); None when there is none, or
+        when the disk does not answer."""
         try:
             return await run_read(describe_changes, self._files.files, diffs)
         except ToolError:
             return None
 
     async def _find_texts_after(self, diffs: Sequence[Mapping[str, Any]]) -> Mapping[Path, str]:
+        """Return the texts that files will have after the described changes, by their real paths. Empty when the disk
+        does not answer."""
         try:
             return await run_read(find_texts_after, self._files.files, diffs)
         except ToolError:
@@ -451,6 +472,8 @@ class AgentTurn:
     async def _find_tool_targets(
         self, tool: ToolSpec, arguments: dict[str, Any], details: ToolCallDetails | None
     ) -> CallTargets | None:
+        """Return the files that a call with this tool and these arguments names on the disk; None when the disk does
+        not answer."""
         try:
             return await find_call_targets(self._files.files, self._services.config, tool, arguments, "", details)
         except ToolError:
@@ -462,7 +485,8 @@ class AgentTurn:
             await self._files.keep(_list_paths(call))
 
     def _show_plan(self, entries: tuple[tuple[str, str], ...]) -> None:
-        """Show the plan of the agent as a call. A call that has ended cannot change, so each plan is another one."""
+        """Show the plan of the agent as a call. A call that has ended cannot change, so each plan is another call.
+        `entries` are the texts and the statuses of the steps."""
         self._plans += 1
         id = f"{self._chat.state.turn}-plan-{self._number}-{self._plans}"
         self._plan_ids.add(id)
@@ -514,7 +538,7 @@ class AgentTurn:
         """Return whether the user has approved a call that still runs and has these arguments. An approval counts
         once."""
         for shown in self._approved:
-            described = shown.latest_call.raw_input
+            described = shown.latest_call.raw_input  # some agents put the arguments into a field `arguments` of it
             if not shown.end.done() and arguments in (described, described.get("arguments")):
                 self._approved.remove(shown)
                 return True
@@ -542,11 +566,12 @@ class AgentTurn:
     # -- files
 
     async def read_file(self, path: str, line: int | None, limit: int | None) -> str:
-        """Return the text of a file. Raises: ToolError."""
+        """Return the text of a file, from `line` (from 1), `limit` lines at most; None for all. Raises: ToolError."""
         return await self._files.read(path, line, limit)
 
     async def write_file(self, path: str, content: str) -> None:
-        """Write a file for the agent. If no call that runs has described this, the engine decides as about any call.
+        """Write a file for the agent. If no running call has described this write, it is shown as a call of its own,
+        and the engine decides about it.
 
         Raises: ToolError when it is not written. The message is for the agent.
         """

@@ -36,16 +36,18 @@ _CHANGING: Final = frozenset({"edit", "delete", "move"})
 
 NO_RESULT: Final = "The agent has not said how this call ended."
 
+# The statuses of our tasks, by those of the steps in an agent's plan. All other steps are pending.
 _STATUSES: Final = {"in_progress": TaskStatus.IN_PROGRESS, "completed": TaskStatus.DONE}
 
 
 def make_tool(agent: str, call: AgentCall, *, has_tool_as_title: bool) -> ToolSpec:
     """Return the tool of a call. Rules select it by the agent's name, or as `AGENT__TOOL`. An agent that does not name
     its tools gives the kind of the call: `edit`, `execute` and others. A call that runs a command or changes a file is
-    not selected by the name of one that only looks, whatever the agent says."""
+    not selected by the name of one that only looks, whatever the agent says. With `has_tool_as_title`, the agent gives
+    the name of the tool as the title of the call."""
     kind, title = _find_kind(call), call.first_title if has_tool_as_title else ""
-    is_true = kind == call.kind or call.kind not in _LOOKING
-    name = (call.name or title if is_true else "") or kind
+    is_name_credible = kind == call.kind or call.kind not in _LOOKING
+    name = (call.name or title if is_name_credible else "") or kind
     return ToolSpec(
         name=_FORBIDDEN_CHARS.sub("_", name)[:_MAX_NAME_CHARS] or "other",
         description="",
@@ -117,7 +119,7 @@ PLAN: Final = ToolSpec("plan", "", {}, summary="Plan", only_reads=True)
 
 
 def make_plan(entries: Sequence[tuple[str, str]]) -> TaskDetails:
-    """Return the plan of an agent as our list of tasks."""
+    """Return the plan of an agent as our list of tasks. `entries` are the texts and the statuses of the steps."""
     tasks = tuple(
         Task(id=str(number), subject=text, status=_STATUSES.get(status, TaskStatus.PENDING))
         for number, (text, status) in enumerate(entries, 1)

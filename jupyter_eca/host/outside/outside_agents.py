@@ -2,8 +2,8 @@
 the prompts of its chat, stops it, and ends it when it has been idle for a while.
 
 Each chat has a process of its own, in the chat's working directory. When it has ended, the next prompt starts another
-one, which goes on with the earlier session where the agent can. This also works after a restart of our own program. It
-must not know how calls are shown: `agent_turn.py` does.
+one, which goes on with the earlier session where the agent can. This also works after a restart of our own program.
+This module must not know how calls are shown: `agent_turn.py` does.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ _log = logging.getLogger(__name__)
 # The seconds after which an idle agent is ended. Agents were measured to hold 240 to 540 MB.
 IDLE_SECONDS: Final = 15 * 60.0
 
+# What the user reads.
 NOT_INSTALLED: Final = "{title} is not installed here: there is no program {program!r} on the PATH. {install}"
 NOT_RESUMED: Final = "{title} could not go on with its earlier session. It gets the end of this chat as text."
 NO_SUMMARY: Final = "{title} keeps its own conversation, so this chat is not summarised."
@@ -68,6 +69,7 @@ OPENED_PAGE: Final = "You answered that you have opened the page."
 DECLINED: Final = "You declined to answer."
 NOT_ANSWERED: Final = "It was not answered."
 CHOSEN_MODE: Final = "{title} works in the mode {mode!r}, as your configuration says."
+# What the agent reads with the first prompt of a session.
 GUIDANCE: Final = (
     "You work beside a Jupyter notebook that the user has open{notebook}. The tools of the MCP server `jupyter` read, "
     "change and run its live cells, and the user sees each change. Never change the file of an open notebook by other "
@@ -102,7 +104,7 @@ class LiveAgent:
     cost: float | None = None
     """What the session has cost so far, as the agent says; None when it is not known."""
     turn: AgentTurn | None = None
-    """The turn under way."""
+    """The turn under way, or else the last one; None before the first."""
     stop_task: asyncio.Task[None] | None = None
     """Cancels the turn that was stopped last."""
     idle_timer: asyncio.TimerHandle | None = None
@@ -113,15 +115,16 @@ class LiveAgent:
     """Whether events that the agent knows were deleted from the chat, so that its session must not be resumed."""
 
 
-class _SessionDesk:
-    """Implements `acp_client.session.AgentRequestHandler` for the session of one chat. It passes the
-    requests of the agent to the turn under way."""
+class _SessionRequestHandler:
+    """Implements `acp_client.session.AgentRequestHandler` for the session of one chat. It passes the requests of the
+    agent to the turn under way."""
 
     def __init__(self, agents: OutsideAgents, chat: str) -> None:
         self._agents = agents
         self._chat = chat
 
     async def read(self, path: str, line: int | None, limit: int | None) -> str:
+        """Return the text of a file, from `line` (from 1), `limit` lines at most. Raises: RemoteError."""
         turn = self._agents.find_turn(self._chat)
         try:
             return await turn.read_file(path, line, limit)
@@ -129,6 +132,7 @@ class _SessionDesk:
             raise RemoteError(str(error), ErrorCode.INVALID_PARAMS) from error
 
     async def write(self, path: str, content: str) -> None:
+        """Write a file, if the user's rules or the user allow it. Raises: RemoteError."""
         turn = self._agents.find_turn(self._chat)
         try:
             await turn.write_file(path, content)
@@ -136,11 +140,12 @@ class _SessionDesk:
             raise RemoteError(str(error), ErrorCode.INVALID_PARAMS) from error
 
     async def ask_user(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask the user a question, see `OutsideAgents.ask_user`."""
         return await self._agents.ask_user(self._chat, params)
 
 
 class OutsideAgents:
-    """The outside agents of all chats of one host."""
+    """The outside agents of all chats of one host. In all methods, `id` is the id of a chat."""
 
     def __init__(
         self, services: Services, chats: Chats, tasks: ChatTasks, contexts: ToolContexts, hooks: TurnHooks
@@ -150,6 +155,7 @@ class OutsideAgents:
         self._tasks = tasks
         self._contexts = contexts
         self._hooks = hooks
+        # The running agents by the ids of their chats.
         self._agents: dict[str, LiveAgent] = {}
         self.endpoint: ToolEndpoint | None = None
         """Gives the agents access to our tools; None where there is no such access. The program sets it."""
@@ -186,7 +192,7 @@ class OutsideAgents:
         session, history, id = live.session, effect.request.messages, chat.state.id
         begins = live.sent_place is None
         blocks = make_blocks(history, live.sent_place, accepts_images=session.accepts_images)
-        opened = await self._list_open_notebooks(chat)
+        open_notebooks = await self._list_open_notebooks(chat)
         if begins and self.endpoint is not None:
             notebook = f" ({turn.notebook})" if turn.notebook else ""
             guidance = make_text_block(GUIDANCE.format(notebook=notebook))
@@ -206,8 +212,8 @@ class OutsideAgents:
             effect.number,
             live.agent,
             session,
-            TurnFiles(context.files, keeper, opened | self._services.store.files),
-            opened,
+            TurnFiles(context.files, keeper, open_notebooks | self._services.store.files),
+            open_notebooks,
             contexts=self._contexts,
             hooks=self._hooks,
             begins_session=begins,
@@ -283,7 +289,7 @@ class OutsideAgents:
             self._close_session(id, live)
         earlier = await self._read_session(id)
         can_resume = earlier is not None and (earlier.agent, earlier.folder) == (agent.name, str(launch.folder))
-        live = LiveAgent(agent, launch, AgentSession(launch, _SessionDesk(self, id)))
+        live = LiveAgent(agent, launch, AgentSession(launch, _SessionRequestHandler(self, id)))
         self._agents[id] = live
         self._tasks.start_detached(id, "agent", live.session.run())
         try:
@@ -301,11 +307,12 @@ class OutsideAgents:
             self._chats.feed(chat, inputs.Streamed(now(), chat.state.request, remark), late=True)
         return live
 
-    async def _open(self, id: str, live: LiveAgent, resumed: str) -> bool:
-        """Open the session of an agent that was started. Return whether the earlier one was resumed."""
+    async def _open(self, id: str, live: LiveAgent, earlier_session: str) -> bool:
+        """Open the session of an agent that was started. `earlier_session` is the agent's id of the session that it
+        should resume, "" for none. Return whether it was resumed. Raises: AgentError."""
         await live.session.greet()
         servers = self.endpoint.open(id, live.session.capabilities) if self.endpoint is not None else []
-        return await live.session.open(servers, resumed)
+        return await live.session.open(servers, earlier_session)
 
     # -- the options
 
@@ -413,7 +420,7 @@ class OutsideAgents:
         if agent.outside is not None and agent.outside.is_missing:
             raise AgentError(_describe_missing(agent.outside))
         id = chat.state.id
-        session = AgentSession(self._make_launch(chat, agent), _SessionDesk(self, id))
+        session = AgentSession(self._make_launch(chat, agent), _SessionRequestHandler(self, id))
         self._tasks.start_detached(id, "list sessions", session.run())
         try:
             await session.greet()
@@ -422,7 +429,8 @@ class OutsideAgents:
             session.close()
 
     async def choose_session(self, chat: LiveChat, agent: Agent, session: str) -> None:
-        """Let an agent go on with one of its sessions at the next prompt of a chat. Raises: NotSaved."""
+        """Let an agent go on with one of its sessions at the next prompt of a chat. `session` is the agent's id of it.
+        Raises: NotSaved."""
         id = chat.state.id
         self.forget(id)
         place = find_end(chat.state.history)
@@ -499,8 +507,8 @@ class OutsideAgents:
         return {name: text for live in agents for name, text in live.session.commands}
 
     async def ask_user(self, id: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask the user a question of the agent of a chat, and return the result for the agent. Raises: RemoteError when
-        it cannot be asked."""
+        """Ask the user a question of the agent of a chat, and return the result for the agent. `params` and the result
+        are those of the request `elicitation/create`. Raises: RemoteError when the question cannot be asked."""
         if params.get("mode") not in {"form", "url"}:
             raise RemoteError("there is no such mode", ErrorCode.INVALID_PARAMS)
         subscribers, live = self._services.subscribers, self._agents.get(id)

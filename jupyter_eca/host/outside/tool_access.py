@@ -45,8 +45,8 @@ class ToolAccess:
         number: int,
         take_approval: Callable[[Mapping[str, Any]], bool],
     ) -> None:
-        """`number` is that of the request that the agent answers. `take_approval` says whether the user has approved a
-        call of the agent with these arguments, and uses the approval up."""
+        """`number` is that of the model request which the agent answers. `take_approval` says whether the user has
+        approved a call of the agent with these arguments, and uses the approval up."""
         self._services = services
         self._chats = chats
         self._contexts = contexts
@@ -54,7 +54,9 @@ class ToolAccess:
         self._chat = chat
         self._number = number
         self._take_approval = take_approval
+        # The calls whose results the agent waits for, by their ids in the chat.
         self._waiting: dict[str, asyncio.Future[ToolResult]] = {}
+        # How many calls there were so far.
         self._count = 0
 
     async def call(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
@@ -78,8 +80,8 @@ class ToolAccess:
         context = self._contexts.build(chat.state.id, chat.kernel, id)
         details: ToolCallDetails | None = None
         targets, failure = None, ""
-        adjusted = await self._hooks.run_before_outside_call(chat, id, spec, arguments)
-        arguments = arguments if adjusted.arguments is None else adjusted.arguments
+        adjustment = await self._hooks.run_before_outside_call(chat, id, spec, arguments)
+        arguments = arguments if adjustment.arguments is None else adjustment.arguments
         try:
             details = await preview_call(context, tool, arguments)
             notebook = await find_default_notebook(context, tool, arguments)
@@ -95,7 +97,7 @@ class ToolAccess:
             spec,
             arguments,
             is_approved=self._take_approval(arguments),
-            adjustment=adjusted,
+            adjustment=adjustment,
             details=details,
             targets=targets,
             failure=failure,

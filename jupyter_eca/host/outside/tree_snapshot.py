@@ -17,7 +17,8 @@ from jupyter_eca.workspace.files.skipped_folders import SKIPPED_FOLDERS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-# The limits of a snapshot, so that it takes little time and memory. Of a larger folder only a part is recorded.
+# The limits of a snapshot, so that it takes little time and memory. Of a larger folder only a part is recorded: so many
+# files, so many bytes of one file, and so many bytes of all files together.
 MAX_FILES: Final = 5_000
 MAX_FILE_BYTES: Final = 256_000
 MAX_BYTES: Final = 32_000_000
@@ -38,6 +39,7 @@ class CommandChange:
     """A file that a command has changed, made or removed."""
 
     path: Path
+    """The path of the file."""
     content: bytes | None
     """Its content before; None if there was no file, or if the content was not noted."""
     is_known: bool
@@ -51,16 +53,16 @@ Snapshot = dict[Path, NotedFile]
 def take_snapshot(folder: Path, skipped: Collection[Path]) -> Snapshot:
     """Note the files of a folder, except those in `skipped`."""
     noted: Snapshot = {}
-    left = MAX_BYTES
-    for path, found in _list_files(folder, skipped):
+    bytes_left = MAX_BYTES
+    for path, state in _list_files(folder, skipped):
         content = None
-        if found.st_size <= min(MAX_FILE_BYTES, left):
+        if state.st_size <= min(MAX_FILE_BYTES, bytes_left):
             try:
                 content = path.read_bytes()
             except OSError:
                 continue
-            left -= len(content)
-        noted[path] = NotedFile(_make_stamp(found), content)
+            bytes_left -= len(content)
+        noted[path] = NotedFile(_make_stamp(state), content)
     return noted
 
 
@@ -70,20 +72,20 @@ def find_changes(folder: Path, before: Mapping[Path, NotedFile], skipped: Collec
     changed: list[CommandChange] = []
     seen: set[Path] = set()
     is_whole = len(before) < MAX_FILES
-    for path, found in _list_files(folder, skipped):
+    for path, state in _list_files(folder, skipped):
         seen.add(path)
         noted = before.get(path)
         if noted is None:
             if is_whole:
                 changed.append(CommandChange(path, None, is_known=True))
-        elif noted.stamp != _make_stamp(found):
+        elif noted.stamp != _make_stamp(state):
             changed.append(CommandChange(path, noted.content, is_known=noted.content is not None))
     gone = [path for path in before if path not in seen and not path.exists()]
     return [*changed, *(CommandChange(path, before[path].content, before[path].content is not None) for path in gone)]
 
 
 def _list_files(folder: Path, skipped: Collection[Path]) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield the regular files of a folder with their states, `MAX_FILES` at most. Hidden ones are left out."""
+    """Yield the regular files of a folder with their states, `MAX_FILES` at most. Hidden files are left out."""
     count = 0
     for place, folders, names in os.walk(folder):
         # Hidden files are those of programs that may write them at any time, such as the history of a shell.
@@ -93,7 +95,7 @@ def _list_files(folder: Path, skipped: Collection[Path]) -> Iterator[tuple[Path,
             if name.startswith("."):
                 continue
             try:
-                found = path.lstat()
+                state = path.lstat()
             except OSError:
                 continue
             if path.is_symlink() or not path.is_file() or path in skipped:
@@ -101,8 +103,9 @@ def _list_files(folder: Path, skipped: Collection[Path]) -> Iterator[tuple[Path,
             count += 1
             if count > MAX_FILES:
                 return
-            yield path, found
+            yield path, state
 
 
-def _make_stamp(found: os.stat_result) -> tuple[int, ...]:
-    return found.st_ino, found.st_size, found.st_mtime_ns
+def _make_stamp(state: os.stat_result) -> tuple[int, ...]:
+    """Return the stamp of a file, see `NotedFile.stamp`."""
+    return state.st_ino, state.st_size, state.st_mtime_ns

@@ -7,7 +7,7 @@ and `%eca undo` work with what is kept.
 A user who has approved a change need not review it again. So each file has the review state (`ReviewState`) that its
 next change gets: `allow` sets it when a call was approved that changes the file, `refuse` when such a call was refused,
 and `finish` resets it when the approved call has ended. `detect_changes` compares a file with its last digest. If they
-differ, the file was changed in between. It must not know the agent's protocol.
+differ, the file was changed in between. This module must not know the agent's protocol.
 """
 
 from __future__ import annotations
@@ -112,9 +112,11 @@ class TurnFiles:
         return [real for path in paths if (real := self.find_real_path(path)) is not None and real in self._kept]
 
     async def _detect_change(self, path: Path) -> None:
-        kept, now = self._kept[path], await run_read(_read_digest, path)
-        if now != kept.digest:
-            kept.digest, kept.review = now, kept.review.merge(kept.next_review) if kept.review else kept.next_review
+        """If a kept file has been changed since it was last compared, record that with the review state for its next
+        change."""
+        kept, digest = self._kept[path], await run_read(_read_digest, path)
+        if digest != kept.digest:
+            kept.digest, kept.review = digest, kept.review.merge(kept.next_review) if kept.review else kept.next_review
 
     async def begin_command(self, id: str, *, again: bool = False) -> None:
         """Take a snapshot of the folder before a command, unless there is one for another command that runs. With
@@ -145,15 +147,15 @@ class TurnFiles:
         if self._kept:
             for path in list(self._kept):
                 await self._detect_change(path)
-            found = {path: kept.review for path, kept in self._kept.items() if kept.review is not None}
+            states = {path: kept.review for path, kept in self._kept.items() if kept.review is not None}
             try:
                 await self._keeper.finish()
-                await self._keeper.set_review_states(found)
+                await self._keeper.set_review_states(states)
             except NotSaved:
                 return
 
     async def read(self, path: str, line: int | None, limit: int | None) -> str:
-        """Return the text of a file. Raises: ToolError."""
+        """Return the text of a file, from `line` (from 1), `limit` lines at most; None for all. Raises: ToolError."""
         real = self.files.resolve(path)
         with text_file.report_os_errors(path):
             text = await run_read(text_file.read, real, path)
