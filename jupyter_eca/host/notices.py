@@ -1,6 +1,7 @@
 """Builds and sends the notices about the host itself: its models, agents, servers and settings, and what goes wrong.
 
-It must not know the clients' protocols: `host.subscribers` sends the notices, and each front writes them.
+It must not know the clients' protocols: `host.subscribers` sends the notices, and each front puts them
+into the messages of its protocol.
 """
 
 from __future__ import annotations
@@ -134,8 +135,8 @@ class Notices:
 
 
 def describe_job_end(job: Job, reason: str, lines: Sequence[JobLine] = ()) -> tuple[str, str]:
-    """Return what the user sees of the end of a background job, and what the model reads, with the last of the job's
-    `lines`. `reason` says why the job failed or was ended; it is empty if the job has succeeded."""
+    """Return two texts about the end of a background job: one for the user, and one for the model, which ends with the
+    last of the job's `lines`. `reason` says why the job failed or was ended; it is empty if the job has succeeded."""
     outcome = {JobStatus.FAILED: "failed", JobStatus.KILLED: "was ended"}.get(job.status, "is done")
     shown_reason = " ".join(reason.split())[:_REASON_CHARS]
     end = f"{outcome} after {job.elapsed}: {job.label}{f' ({shown_reason})' if shown_reason else ''}"

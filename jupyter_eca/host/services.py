@@ -56,6 +56,7 @@ class Current:
 
     @property
     def config(self) -> Config:
+        """The configuration that is in effect now."""
         return self.resolved.config
 
 
@@ -94,8 +95,10 @@ class Services:
 
     @property
     def config(self) -> Config:
+        """The configuration that is in effect now."""
         return self.current.config
 
     @property
     def workspace(self) -> Workspace:
+        """The workspace as it is now."""
         return self.current.workspace

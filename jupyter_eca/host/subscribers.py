@@ -47,6 +47,7 @@ class ChatReload:
     """A request to show a chat from its beginning, because it was rolled back, or is a copy of another chat."""
 
     chat: str
+    """The id of the chat."""
 
 
 class Subscriber(Protocol):
@@ -84,7 +85,7 @@ class Subscriber(Protocol):
         """Send a notice to the client, after the events that were shown before. This must not wait, see `show`."""
         ...
 
-    def show_anew(self, again: ChatReload) -> None:
+    def show_anew(self, reload: ChatReload) -> None:
         """Send a chat from its beginning, in place of all its events that were sent. This must not wait, see `show`."""
         ...
 
@@ -98,7 +99,9 @@ class ChatQuestions:
     """Asks the users of one chat. Implements `workspace.ports.QuestionAsker`."""
 
     subscribers: Subscribers
+    """The clients of the host."""
     chat: str
+    """The id of the chat."""
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """Ask a question. See `Subscribers.ask`."""
@@ -226,6 +229,7 @@ class Subscribers:
 
     async def _ask_all(self, chat: str, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """Ask all clients that can answer, and return the first answer. See `ask`."""
+        # The questions that wait for an answer, one for each client.
         asking = {asyncio.ensure_future(client.ask(question)) for client in self._all if client.answers(chat)}
         try:
             while asking:

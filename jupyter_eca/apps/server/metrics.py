@@ -83,5 +83,5 @@ class MetricsCounter(SilentSubscriber):
     def tell(self, notice: Notice) -> None:
         """Do nothing, because a notice is not an event of a chat."""
 
-    def show_anew(self, again: ChatReload) -> None:
+    def show_anew(self, reload: ChatReload) -> None:
         """Do nothing, because these events were counted before."""

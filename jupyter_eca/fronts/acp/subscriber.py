@@ -102,7 +102,7 @@ class AcpSubscriber:
             case _:
                 pass
 
-    def show_anew(self, again: ChatReload) -> None:
+    def show_anew(self, reload: ChatReload) -> None:
         """Do nothing. The host wants a chat to be sent again, but in this protocol nothing that was sent can be
         removed."""
 

@@ -351,12 +351,12 @@ class AhpFront:
             case _:
                 pass
 
-    def show_anew(self, again: ChatReload) -> None:
+    def show_anew(self, reload: ChatReload) -> None:
         """Read a chat again after turns were removed from it. Open it if it is a new copy of another chat."""
-        if session := self.sessions.get(make_session_uri(again.chat)):
+        if session := self.sessions.get(make_session_uri(reload.chat)):
             self.start(session.reread())
         else:
-            self._open_session(again.chat)
+            self._open_session(reload.chat)
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """Ask the users of a session a question, and wait for the answer. Raises: RemoteError."""

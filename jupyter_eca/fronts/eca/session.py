@@ -231,9 +231,9 @@ class EcaSession:
             add_notice(self._waiting_items, notice)
             self._wake.set()
 
-    def show_anew(self, again: ChatReload) -> None:
+    def show_anew(self, reload: ChatReload) -> None:
         """Queue the request of the host to send a chat again from its beginning."""
-        self._waiting_items.append(again)
+        self._waiting_items.append(reload)
         self._wake.set()
 
     def resume(self, chat: str) -> None:

@@ -107,9 +107,9 @@ class TurnListeners:
             for listener in self._by_chat.get(notice.chat, ()):
                 listener.queue.put_nowait(notice.params.message)
 
-    def show_anew(self, again: ChatReload) -> None:
+    def show_anew(self, reload: ChatReload) -> None:
         """Report that turns were removed from a chat."""
-        self._notify_change(CHAT_URI.format(id=again.chat))
+        self._notify_change(CHAT_URI.format(id=reload.chat))
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """Ask the user of the first client that has a call in the chat and can ask. Raises: RemoteError when no client

@@ -54,9 +54,10 @@ class ChoiceMemory:
         self._lock = asyncio.Lock()
 
     async def recall(self, notebook: str, chosen: Choice = NO_CHOICE) -> Choice:
-        """Return what a new chat in a notebook begins with. `chosen` was chosen for this chat already.
+        """Return what a new chat in a notebook begins with. `chosen` are the settings that were chosen for this chat
+        already: they are kept.
 
-        The users are told, once, of a choice that cannot be used now. Raises: NotSaved.
+        The users are told, once, of a remembered choice that cannot be used now. Raises: NotSaved.
         """
         await self._services.notebook_ids.find_moved(notebook)
         async with self._lock:
@@ -141,6 +142,7 @@ class ChoiceMemory:
         )
 
     def _find_default_agent(self) -> str:
+        """Return the name of the agent that new chats have where nothing is chosen."""
         return self._services.current.resolved.get_agent().name
 
     def _get_defaults(self, agent: Agent) -> AgentDefaults:
@@ -166,7 +168,8 @@ class ChoiceMemory:
 
 
 def _digest_own_rules(agent: Agent) -> str:
-    """Return a digest of the approval rules that only this agent has. It changes when those rules change."""
+    """Return a text that changes when the approval rules change that only this agent has: its kind, and a digest of the
+    rules if it has any. "" for an agent of the kind `code` without rules of its own."""
     if not agent.own_rules:
         return "" if agent.kind == CODE else agent.kind
     rules = json.dumps([rules.model_dump(mode="json") for rules in agent.own_rules], sort_keys=True)

@@ -1,8 +1,8 @@
 """Owns dialogues: commands that ask the user one question after the other, as `/login` does.
 
 A client that supports `chat/askQuestion` shows each question by itself. Otherwise the question is a message in the
-chat, and the user's next message is the answer (ECA 3.1, status `login`). It must not know the commands:
-`host.commands.login` has the questions.
+chat, and the user's next message is the answer (ECA 3.1, status `login`). This module must not know the
+commands: `host.commands.login` has the questions.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class Dialogue:
         # The question that waits for an answer.
         self._question: ChatAskQuestionParams | None = None
         self.is_over = False
+        """Whether the dialogue has ended, so that no message is an answer any more."""
 
     def accepts(self, message: str) -> bool:
         """Return whether a message is an answer. A command is not an answer: it ends the dialogue."""
@@ -79,6 +80,7 @@ class Dialogue:
 
 
 def _is_cancel(message: str) -> bool:
+    """Return whether a message ends the dialogue. An empty message does, too."""
     return message.strip().lower() in {"", CANCEL}
 
 

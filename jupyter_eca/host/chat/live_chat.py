@@ -154,8 +154,8 @@ class Prompt:
     """How many turns in a row have begun without a message of the user, this one included: because of hooks, or of the
     end of a background job. If it is not 0, the message is never a command."""
     first_turn: str = ""
-    """For a turn that has begun so: the id of the turn of the user's prompt that it follows. Empty if the front
-    had given it none."""
+    """If `follow_up_count` is not 0: the id of the turn that the user's last prompt began. Empty if the front gave that
+    turn no id."""
     model_message: str = ""
     """The message that the model gets instead of `message`. Empty for none."""
     job_end: str = ""
@@ -206,7 +206,7 @@ class TurnUnderWay:
     called_tool: Tool | None = None
     """The tool that a program of the user calls, if the turn is such a call (`host.turn.direct_calls`)."""
     recorded_turn: RecordedTurn | None = None
-    """The lock file that the turn is recorded for, or replayed from."""
+    """How the turn is recorded into a lock file, or replayed from one. None for a turn that is not locked."""
     reporters: dict[str, Reporter] = field(default_factory=dict[str, "Reporter"])
     """The progress of the tool calls that run, by their ids."""
 
@@ -222,7 +222,7 @@ class LiveChat:
     choice: Choice = NO_CHOICE
     """The settings of its next turn, unless the prompt chooses others."""
     parent: str = ""
-    """The parent chat, if this is the chat of a subagent; "" for all other chats."""
+    """The id of the parent chat, if this is the chat of a subagent; "" for all other chats."""
     under_way: TurnUnderWay | None = None
     """The turn that goes on now."""
     last_answer_choice: Choice = NO_CHOICE
@@ -252,8 +252,8 @@ class LiveChat:
     """A change that was made without approval, and that the user had not reviewed when the calls of the current reply
     were decided; None if there was none."""
     last_prompt: Prompt | None = None
-    """What the last turn of a model was begun with, without its message and contexts. None since the chat was loaded:
-    no model has been asked."""
+    """The prompt that began the last turn of a model, without its message and contexts. None if no model was asked
+    since the chat was loaded."""
     known_versions: KnownVersions = field(default_factory=KnownVersions)
     """The versions of files and cells that the model knows."""
     cell_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -291,12 +291,12 @@ class LiveChat:
 
     @property
     def recorded_turn(self) -> RecordedTurn | None:
-        """The lock file of the turn that goes on now."""
+        """How the turn that goes on now is recorded or replayed; None for a turn that is not locked."""
         return self.under_way.recorded_turn if self.under_way else None
 
     @property
     def replay(self) -> ReplayedTurn | None:
-        """The recorded turn that is replayed now."""
+        """The replay of a recorded turn that goes on now; None if there is none."""
         return self.recorded_turn.replay if self.recorded_turn else None
 
     @property

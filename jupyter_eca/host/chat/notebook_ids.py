@@ -47,7 +47,7 @@ class NotebookIds:
         """`get_files` returns the folders of the workspace as they are now."""
         self._get_files = get_files
         self._store = store
-        self._ids: dict[str, str] = {}  # by path
+        self._ids: dict[str, str] = {}  # the stored ids by path
 
     async def load(self) -> None:
         """Read the stored ids. Called once, before any client is served."""
@@ -123,7 +123,7 @@ class NotebookIds:
             _log.warning("the chats of %s stay at %s: %s", new_path, old_path, error)
 
     def _replace(self, path: str, id: str, start: Callable[[Coroutine[Any, Any, None]], object]) -> None:
-        """Give another id to a path now, and store it in a task."""
+        """Give another id to a path now, and store it in a task, which `start` starts."""
         self._ids[path] = id
 
         async def store() -> None:
@@ -142,8 +142,9 @@ class NotebookIds:
 def _find_old_path(files: Files, ids: Mapping[str, str], path: str) -> str | None:
     """Return the path at which a notebook was before it was moved to `path`; None if it was not moved. `ids` are the
     known ids by path. Blocks. Raises: ToolError, OSError."""
-    # Most often no known notebook is gone. Then this one was not moved, and its file need not be read. Also when
-    # several notebooks were moved, each to the path of the next one, the path of one of them has no file.
+    # Most often every known notebook still has a file at its path. Then none was moved, and this file need not be read.
+    # If notebooks were moved, at least one of the old paths has no file, even if each has taken the path of another
+    # one.
     if not any(_is_gone(files, known) for known in ids):
         return None
     id = read_id(files.contents.resolve(path))

@@ -113,7 +113,7 @@ class RecordedTurn:
     place: str
     """The place of the answer in the chat: the id of the cell, or `#` and a number."""
     reason: str
-    """Why the model is asked, for the user. Empty in a replay."""
+    """Why the model is asked: the end of a sentence for the user. Empty in a replay."""
     replaced_key: str = ""
     """The key of the recorded turn that this one replaces in the lock file, "" for none."""
     replay: ReplayedTurn | None = None
@@ -122,7 +122,7 @@ class RecordedTurn:
     """The events of the turn since the model was first called."""
 
     @property
-    def not_replayed(self) -> str:
+    def reason_line(self) -> str:
         """The line that tells the user why the model is asked again. Empty if nothing was recorded for the question."""
         return "" if self.replay or self.reason == NOT_RECORDED else f"{ASKING_AGAIN}{self.reason}."
 
@@ -137,4 +137,5 @@ def _get_prefix(id: str) -> str:
 
 
 def _remove_noise(text: str) -> str:
+    """Return an output without the parts that differ from run to run without a meaning."""
     return _NOISE.sub("", text)

@@ -1,8 +1,8 @@
 """Owns the chats in memory: it loads them, gives inputs to the engine, and stores and publishes the resulting events.
 
 It must not know turns, tools or the host. It passes the effects to `effects`, and calls the functions in its lists of
-observers (`on_change` and others).
-`host.turn.turns` starts and stops turns; `host.operations.chats` cuts, forks and deletes chats.
+observers (`on_change` and others). `host.turn.turns` starts and stops turns; `host.operations.chats` cuts, forks and
+deletes chats.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class Chats:
         self._store = store
         self._subscribers = subscribers
         self._chats: dict[str, LiveChat] = {}
+        # Held while a chat is loaded, so that no chat is loaded twice at the same time.
         self._loading = asyncio.Lock()
         self.on_subagent_events: list[Callable[[LiveChat, Sequence[Event]], None]] = []
         """Called after each step in the chat of a subagent with its events, before its effects begin."""
@@ -61,7 +62,7 @@ class Chats:
         """
         if self._chats.get(chat.state.id) is not chat:
             # The chat was deleted before one of its tasks has ended. If the events of this input were stored, the chat
-            # would exist again (ECA 6.1, class 43).
+            # would exist again.
             return
         try:
             chat.state, events, effects = step(chat.state, input)

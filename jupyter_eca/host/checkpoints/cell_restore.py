@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Notebooks
 
     # A function that chooses what to revert. It takes a notebook as it is now. It returns the changes to revert by the
-    # id of their cell, and for each cell that is left alone the reason.
+    # id of their cell, and for each cell that is left alone the reason, also by the id of the cell.
     ChangeChooser = Callable[[NotebookDocument], tuple["ChangesByCell", dict[str, str]]]
 
+# The types of those fields of a `CellCheckpoint` that are stored as JSON.
 _CHANGES: Final[TypeAdapter[tuple[CellChange, ...]]] = TypeAdapter(tuple[CellChange, ...])
 _SOURCES: Final[TypeAdapter[dict[str, str | None]]] = TypeAdapter(dict[str, str | None])
 _ORDER: Final[TypeAdapter[tuple[str, ...]]] = TypeAdapter(tuple[str, ...])
@@ -146,7 +147,7 @@ def make_turn_chooser(all_changes: Sequence[RecordedChange], turns: Iterable[str
     wanted = set(turns)
 
     def choose(document: NotebookDocument) -> tuple[ChangesByCell, dict[str, str]]:
-        """Do what `ChangeChooser` describes."""
+        """Return the changes to revert by cell, and why other cells are left alone. See `ChangeChooser`."""
         chosen: ChangesByCell = {}
         skipped: dict[str, str] = {}
         for cell, changes in group_by_cell(change for change in all_changes if change.turn in wanted).items():

@@ -64,7 +64,7 @@ class Checkpoints:
             ]
         )
         content = states[-1][1]
-        if not isinstance(content, str):  # it is kept
+        if not isinstance(content, str):  # `str` would be UNKEPT
             # If there was a checkpoint already, somebody else may have changed the file since this turn changed it.
             digest = digest_content(content)
             await self._store.do(lambda tables: tables.mark_if_changed(chat, turn, str(path), digest))
@@ -74,12 +74,12 @@ class Checkpoints:
         self, chat: str, turn: str, path: Path, before: bytes | None, *, is_known: bool, review: ReviewState
     ) -> None:
         """Keep the earlier content of a file that was changed already. `before` is that content, None if there was no
-        file. If it `is_known` to nobody, the change is listed but cannot be undone."""
+        file. If that content is not known (`is_known`), the change is listed but cannot be undone."""
         kept = _make_checkpoint(turn, path, before if is_known else UNKEPT)
         await self._store.do(lambda tables: tables.keep_checkpoint(chat, replace(kept, review=review)))
 
     async def set_review_states(self, chat: str, turn: str, states: Mapping[Path, ReviewState]) -> None:
-        """Record for each file whether the user reviews what a turn has changed in it."""
+        """Record for each file the review state of what a turn has changed in it."""
         for path, state in states.items():
             await self._store.do(
                 lambda tables, path=path, state=state: tables.set_review_state(chat, turn, str(path), state)
@@ -92,8 +92,10 @@ class Checkpoints:
     async def record_digests(self, chat: str, turn: str, paths: Collection[Path]) -> None:
         """Note the digests of files after a tool has changed them."""
         for path in paths:
-            now = await run_read(compute_digest, path)
-            await self._store.do(lambda tables, path=path, now=now: tables.record_digest(chat, turn, str(path), now))
+            digest = await run_read(compute_digest, path)
+            await self._store.do(
+                lambda tables, path=path, digest=digest: tables.record_digest(chat, turn, str(path), digest)
+            )
 
     async def keep_cells(
         self,
@@ -196,6 +198,7 @@ class CallKeeper:
     `workspace.ports.Checkpointer`."""
 
     checkpoints: Checkpoints
+    """The checkpoints of the host."""
     chat: str
     """The id of the chat."""
     turn: str
@@ -205,7 +208,7 @@ class CallKeeper:
     kept_paths: tuple[Path, ...] = ()
     """The files that this call has kept."""
     review: ReviewState = ReviewState.OPEN
-    """Whether the user reviews what the call changes."""
+    """The review state of what the call changes: whether the user still reviews it."""
     stamps: dict[Path, _Stamp] = field(default_factory=dict["Path", "_Stamp"])
     """The stamps of those files of which this call has made the first checkpoint of the turn. At the end of the call
     they tell which files it has not changed."""
@@ -237,8 +240,8 @@ class CallKeeper:
         return await self.checkpoints.list_sources_of_turn(self.chat, self.turn, path)
 
     async def set_review_states(self, states: Mapping[Path, ReviewState]) -> None:
-        """Record for each file whether the user reviews what was changed in it. Without this, `review` counts for all
-        of them."""
+        """Record for each file the review state of what was changed in it. Without this, `review` counts for all of
+        them."""
         await self.checkpoints.set_review_states(self.chat, self.turn, states)
 
     async def finish(self) -> None:
@@ -261,10 +264,10 @@ _Content = bytes | Literal["unkept"] | None
 def _read_stamp(path: Path) -> _Stamp:
     """Return a stamp of a file, which changes when the file is written. The file is not read. Empty for no file."""
     try:
-        found = path.lstat()
+        state = path.lstat()
     except OSError:
         return ()
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
 def _read_state(path: Path) -> list[tuple[Path, _Content]]:

@@ -101,9 +101,10 @@ def find_standing_changes(
 
 
 def _has_effect(rows: Sequence[Checkpoint], content: bytes | None) -> bool:
-    """Return whether the changes still have an effect on the file. They have none if somebody else has removed the file
-    or restored its old content. `content` is its content now; None if there is no file."""
+    """Return whether the changes of these checkpoints still have an effect on the file. They have none if somebody else
+    has removed the file or restored its old content. `content` is its content now; None if there is no file."""
     if content is None:
+        # `absent` is the digest of no file: the turn itself has removed the file.
         return rows[-1].after == "absent" and rows[0].before is not None
     return rows[0].after == UNKEPT or content != rows[0].before
 
@@ -146,6 +147,7 @@ def restore_files(
     # which must not be removed. If the content of the old file was not stored, any new file may be that copy.
     not_restored = {path: rows for path, rows in (others or {}).items() if not Path(path).exists()}
     not_restored |= {path: checkpoints[path] for path in skipped}
+    # Whether the old content of any of these files was not stored.
     has_unkept = any(rows[0].after == UNKEPT for rows in {**not_restored, **checkpoints}.values())
     lost_digests = {digest_content(rows[0].before) for rows in not_restored.values()} - {"absent"}
     for path, rows in checkpoints.items():

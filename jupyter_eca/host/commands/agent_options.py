@@ -67,6 +67,7 @@ async def options(place: CommandPlace, call: CommandCall) -> CommandAnswer:
 
 
 def _casefold_all(*names: str) -> set[str]:
+    """Return names in a form in which small and capital letters are the same."""
     return {name.casefold() for name in names}
 
 

@@ -24,6 +24,7 @@ class CommandPlace:
     """Where a command was typed."""
 
     host: Host
+    """The host that runs the command."""
     chat: str
     """The id of the chat."""
     kernel: Kernel | None
@@ -41,7 +42,9 @@ async def find_outside_agent(place: CommandPlace) -> OutsideAgent | None:
 class CommandFunction(Protocol):
     """A function that runs a command. If it raises an `EcaError`, the message of the error is the answer."""
 
-    async def __call__(self, place: CommandPlace, call: CommandCall, /) -> CommandResult: ...
+    async def __call__(self, place: CommandPlace, call: CommandCall, /) -> CommandResult:
+        """Run the command that was typed at `place`. `call` has its name and arguments."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class NativeCommand:
     """A command that is a function. `COMMANDS` of a module in this folder, or of a plug, has them by their names."""
 
     run: CommandFunction
+    """The function."""
     description: str
     """One line for `/help` and for completion."""
     arguments: tuple[CommandArgument, ...] = ()

@@ -59,6 +59,7 @@ def _format_line(number: int, row: ChatRow) -> str:
 
 
 def _format_title(row: ChatRow) -> str:
+    """Return the title of a chat in Markdown."""
     return f"*{row.title or 'a chat without a title'}*"
 
 
@@ -108,7 +109,8 @@ def _find_free_path(path: Path) -> Path:
 
 
 def _write(path: Path, text: str, display_path: str) -> None:
-    """Write a new file. An existing file is never overwritten, not even if it was made a moment ago."""
+    """Write a new file. An existing file is never overwritten, not even if it was made a moment ago. `display_path` is
+    the path for messages. Raises: ToolError."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

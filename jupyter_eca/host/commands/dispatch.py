@@ -93,8 +93,8 @@ async def list_commands(host: Host, chat: str = "") -> tuple[ChatCommand, ...]:
         for name, text in host.outside_agents.list_commands(chat).items()
     ]
     by_name: dict[str, ChatCommand] = {}
-    skilled, prompts = await skills.list_commands(host), mcp_prompts.list_commands(host)
-    for command in (*list_native(), *custom, *skilled, *prompts, *outside):
+    skill_commands, prompts = await skills.list_commands(host), mcp_prompts.list_commands(host)
+    for command in (*list_native(), *custom, *skill_commands, *prompts, *outside):
         by_name.setdefault(command.name, command)
     return tuple(by_name.values())
 
@@ -162,7 +162,7 @@ async def _run(place: CommandPlace, call: CommandCall) -> CommandResult | None:
 
 async def _answer_unknown(host: Host, call: CommandCall) -> CommandAnswer | None:
     """Answer a command that does not exist, if its name looks like a typing error. Otherwise return None, and the model
-    gets the message. It may begin with the name of a folder, such as `/tmp` or `/content`."""
+    gets the message: it may begin with the name of a folder, such as `/tmp` or `/content`, and not with a command."""
     guess = await _guess_command(call, [command.name for command in await list_commands(host)])
     if not guess:
         return None
@@ -182,13 +182,16 @@ class HostCommands:
     """Implements `host.chat.ports.CommandRunner` for one host."""
 
     host: Host
+    """The host whose chats the messages are in."""
 
     async def answers_without_model(self, message: str) -> bool:
+        """See the function `answers_without_model`."""
         return await answers_without_model(self.host, message)
 
     async def run(
         self, chat: str, message: str, kernel: Kernel | None = None, may_see: ChatFilter | None = None
     ) -> CommandResult | None:
+        """See the function `run`."""
         return await run(self.host, chat, message, kernel, may_see)
 
 

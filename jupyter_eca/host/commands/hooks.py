@@ -55,6 +55,7 @@ def _format_matcher(hook: Hook) -> str:
 
 
 def _describe_rejected(rejected: RejectedHook) -> str:
+    """Return the line of a hook that is ignored because of an error."""
     return f"- `{rejected.name}`: {rejected.why}{f'; from `{rejected.source}`' if rejected.source else ''}"
 
 

@@ -100,6 +100,8 @@ async def _yield_questions(logins: Logins, chat: str, provider: str, user: User 
 def _make_question(
     chat: str, question: str, options: Sequence[QuestionOption] = (), *, secret: bool = False
 ) -> ChatAskQuestionParams:
+    """Return a question to the user of a chat. Without options, the user writes the answer. With `secret`, the answer
+    is hidden while it is written."""
     return ChatAskQuestionParams(
         chat_id=chat,
         question=question,

@@ -34,6 +34,7 @@ MAX_BYTES: Final = 100_000
 _MAX_FILES: Final = 500
 
 _NAME: Final = re.compile(r"[A-Za-z][\w.-]*")
+# The most characters of a description, which is shown in one line.
 _DESCRIPTION_CHARS: Final = 80
 
 
@@ -42,6 +43,7 @@ class CustomCommand:
     """A command that is a Markdown file."""
 
     name: str
+    """The name, without the slash."""
     template: str
     """The prompt, with placeholders for the arguments."""
     description: str
@@ -119,13 +121,13 @@ def _read(path: Path, _state: FileState | None, within: tuple[Path, ...] | None)
             if get_size(file) > MAX_BYTES:
                 raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
             data = read_whole(file, path, MAX_BYTES)
-        return read(path.stem.lower(), front_matter.decode_text(data, "replace"))
+        return parse_command(path.stem.lower(), front_matter.decode_text(data, "replace"))
     except ValueError as error:
         return str(error)
 
 
-def read(name: str, text: str) -> CustomCommand:
-    """Parse the text of a file. Raises: ValueError with a message for the user."""
+def parse_command(name: str, text: str) -> CustomCommand:
+    """Return the command that a file with this text is. Raises: ValueError with a message for the user."""
     front, template = front_matter.split_lenient_front_matter(text)
     if line := find_mixed_line(template):  # counted in the template, so the lines of the YAML above it are added
         lines_above = text.count("\n", 0, text.index(template)) if template else 0

@@ -47,9 +47,9 @@ class Budgets:
         price = (await self._catalog.quote(bill.model, expected)).cost
         policy = self._current.resolved.config.policy
         for budget in await self._list_budgets(bill):
-            if (fixed := policy.find_budget(budget.scope)) is None:
+            if (limit_and_reason := policy.find_budget(budget.scope)) is None:
                 continue
-            limit, reason = fixed
+            limit, reason = limit_and_reason
             if excess := find_excess((replace(budget, limit=limit, raised=0.0),), price):
                 raise OverBudget(f"{excess.text} It was not sent. {reason}")
         while excess := find_excess(await self._list_budgets(bill), price):

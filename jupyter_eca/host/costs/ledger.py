@@ -37,7 +37,7 @@ _SUFFIX = ".ipynb"
 # differs by more is probably wrong.
 _MIN_SCALE, _MAX_SCALE = 0.5, 3.0
 
-# The milliseconds that all vendors keep a request in their cache.
+# The milliseconds for which every vendor keeps a request in its cache, at least.
 _CACHE_MS = 5 * 60 * 1000
 
 
@@ -64,10 +64,11 @@ class _LastRequest:
     at: int
     """Its time in milliseconds since the epoch."""
     model: str
+    """The full name of its model."""
     estimated: int
-    """The tokens that we estimated."""
+    """How many tokens we estimated."""
     counted: int
-    """The tokens that the vendor counted."""
+    """How many tokens the vendor counted."""
     is_cached: bool
     """Whether the vendor has the request in its cache."""
 
@@ -123,7 +124,8 @@ class Ledger:
         return UsageDelta(tokens - cached, 0, cache_read_tokens=cached)
 
     def count(self, bill: Bill, request: ModelRequest, usage: UsageDelta) -> None:
-        """Record the cost of a request, and how wrong its estimate was."""
+        """Record the cost of a request, and remember how wrong its estimate was, so that the next estimate of the chat
+        is corrected."""
         tokens_in = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
         self.record(bill, usage)
         if bill.chat:
@@ -132,7 +134,7 @@ class Ledger:
             self._last[bill.chat] = _LastRequest(_now(), bill.model, estimated, tokens_in, cached)
 
     def record(self, bill: Bill, usage: UsageDelta) -> None:
-        """Record the cost of a request. The estimates do not learn from it, see `count`."""
+        """Record only the cost of a request. The next estimates are not corrected by it, see `count`."""
         cached = usage.cache_read_tokens
         tokens_in = usage.input_tokens + cached + usage.cache_write_tokens
         payer = bill.chat, bill.turn, bill.notebook, bill.model

@@ -39,7 +39,7 @@ class EndedRequest:
     began_at: int
     """When it began, in nanoseconds since the epoch."""
     usage: UsageDelta | None
-    """The tokens as the vendor has counted them; None when it has not said them."""
+    """The tokens as the vendor has counted them; None when the vendor has not reported them."""
 
 
 class ModelCaller:
@@ -70,7 +70,7 @@ class ModelCaller:
                         if chosen.settings.key is not None:
                             chosen.key_outcomes.note_answer(chosen.settings)
                     if isinstance(delta, UsageDelta):
-                        usage = delta = chosen.bill(delta)
+                        usage = delta = chosen.bill(delta)  # with the user's own rates, if there are any
                         self._ledger.count(bill, request, delta)
                     yield delta
             outcome = "completed"

@@ -269,7 +269,7 @@ class EffectRunner:
                 chat, prompt, lock, model_message, materials.pointed_at, now()
             )
         replay_setup = await self._locked_answers.prepare_replay(chat, chat.replay) if chat.replay else None
-        not_replayed = turn.recorded_turn.not_replayed if turn.recorded_turn else ""
+        not_replayed = turn.recorded_turn.reason_line if turn.recorded_turn else ""
         files_note = _describe_named_files(materials.named_files)
         hook_outcome = await self._hooks.run_before_request(chat, is_command=bool(model_message))
         if hook_outcome is not None:  # otherwise a hook has ended the turn
