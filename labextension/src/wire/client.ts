@@ -72,8 +72,11 @@ export interface ClientHandlers {
  * describes the situation.
  */
 export interface NotebookHost {
+  /** List the notebooks that are open in the page. */
   list(): NotebookListResult;
+  /** Return the cells of a notebook. */
   read(params: NotebookReadParams): Promise<NotebookDocument>;
+  /** Change cells, and return the notebook after the change. */
   edit(params: NotebookEditParams): Promise<NotebookDocument>;
   /** Run cells. When `signal` aborts, the server needs no result any more, and the kernel is interrupted. */
   run(
@@ -81,6 +84,7 @@ export interface NotebookHost {
     signal: AbortSignal,
     onProgress: (progress: NotebookRunProgressParams) => void
   ): Promise<NotebookRunResult>;
+  /** Open a notebook in the page. */
   open(params: NotebookOpenParams): Promise<Done>;
   /** Return what linters have found in the notebooks. */
   getDiagnostics(params: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult;
@@ -101,7 +105,7 @@ const WITH_NOTEBOOKS: CodeAssistant = { notebook: true, editor: { diagnostics: t
 /** The additional capability of a client that also shows changes in the cells, with the buttons Keep and Undo. */
 const WITH_REVIEW: CodeAssistant = { review: true };
 
-/** The client on one link. `connect` and the functions after it create one for different purposes. */
+/** The client on one link. The static functions create clients for different purposes: `connect` for a whole panel. */
 export class Client {
   private constructor(
     private readonly peer: Peer<ClientMethods, ServerMethods>,
@@ -131,8 +135,8 @@ export class Client {
     if (notebooks !== undefined) {
       serveNotebooks(peer, notebooks);
     }
-    const reviewed = handlers !== undefined && notebooks !== undefined;
-    const capabilities = handlers === undefined ? WITHOUT_USER : { ...WITH_USER, ...(reviewed && WITH_REVIEW) };
+    const canReview = handlers !== undefined && notebooks !== undefined;
+    const capabilities = handlers === undefined ? WITHOUT_USER : { ...WITH_USER, ...(canReview && WITH_REVIEW) };
     return new Client(
       peer,
       await initialize(peer, { ...capabilities, ...(notebooks !== undefined && WITH_NOTEBOOKS) })
@@ -157,7 +161,7 @@ export class Client {
     return new Client(peer, await initialize(peer, WITHOUT_CHATS));
   }
 
-  /** Send a request and return its result. When `signal` aborts, it is cancelled. Throws: LinkError, RpcError. */
+  /** Send a request and return its result. When `signal` aborts, cancel the request. Throws: LinkError, RpcError. */
   request<K extends Requests<ClientMethods>>(
     method: K,
     params: ClientMethods[K]['params'],

@@ -33,8 +33,8 @@ export function openLink(settings: ServerConnection.ISettings): Promise<Link> {
 const HUB_HEADER = 'x-jupyterhub-version';
 
 /**
- * Find out why no WebSocket can be opened: send a small request over HTTP, because a page can read the answers to
- * those.
+ * Find out why no WebSocket can be opened: send a small request over HTTP, because a page can read the answers to such
+ * requests. `stopped`: the server is not running. `signed-out`: the server does not know the user. `lost`: unknown.
  */
 export async function findOutage(settings: ServerConnection.ISettings): Promise<'lost' | 'signed-out' | 'stopped'> {
   try {

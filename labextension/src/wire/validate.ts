@@ -3,6 +3,7 @@
  *
  * A newer server may add fields and kinds of content. They are accepted here, and the modules that read messages ignore
  * what they do not know.
+ *
  * This module knows no method: `client.ts` decides which messages are checked. The shapes are generated into
  * `protocol.ts`.
  */
@@ -19,7 +20,7 @@ export type Shape = string | readonly Shape[];
 type RecordShape = Readonly<Record<string, Shape>>;
 
 /** All named shapes: the fields of a record, or a union or list. */
-const TABLE: Readonly<Record<string, RecordShape | readonly Shape[]>> = SHAPES;
+const NAMED_SHAPES: Readonly<Record<string, RecordShape | readonly Shape[]>> = SHAPES;
 
 /**
  * Return the path of the first value that does not fit the shape, for example `.chats[2].title`. Undefined when all
@@ -30,7 +31,7 @@ export function findMisfit(shape: Shape, value: unknown, path = ''): string | un
     const [first = '*', ...rest] = shape;
     return first === '|' ? findMisfitInUnion(rest, value, path) : findMisfitInList(first, value, path);
   }
-  const named = TABLE[shape];
+  const named = NAMED_SHAPES[shape];
   if (named === undefined) {
     return matchesType(shape, value) ? undefined : path;
   }
@@ -55,7 +56,7 @@ function matchesType(shape: string, value: unknown): boolean {
   }
 }
 
-/** Check each entry of a list. */
+/** Check that a value is a list, and each entry of the list. Returns the same as `findMisfit`. */
 function findMisfitInList(item: Shape, value: unknown, path: string): string | undefined {
   if (!isList(value)) {
     return path;
@@ -70,10 +71,10 @@ function findMisfitInList(item: Shape, value: unknown, path: string): string | u
 }
 
 /**
- * Check a value against a union. A tag is a field, `type` or `kind`, whose value tells the members of a union apart. If
- * the members have tags, only the member with the value's tag is checked, so that the path leads to the value that is
- * wrong. A value with an unknown tag passes: a newer server may have more members. A value without a tag must fit a
- * member without one.
+ * Check a value against a union. Returns the same as `findMisfit`. A tag is a field, `type` or `kind`, whose value
+ * tells the members of a union apart. If the members have tags, only the member with the value's tag is checked, so
+ * that the path leads to the value that is wrong. A value with an unknown tag passes: a newer server may have more
+ * members. A value without a tag must fit a member without one.
  */
 function findMisfitInUnion(shapes: readonly Shape[], value: unknown, path: string): string | undefined {
   const tagged = shapes.filter(shape => findTag(shape) !== undefined);
@@ -96,15 +97,15 @@ function findMisfitInUnion(shapes: readonly Shape[], value: unknown, path: strin
   return fits ? undefined : path;
 }
 
-/** Check each field of a record. */
+/** Check that a value is a record, and each field of the record. Returns the same as `findMisfit`. */
 function findMisfitInRecord(fields: RecordShape, value: unknown, path: string): string | undefined {
   if (!isRecord(value)) {
     return path;
   }
   for (const [key, shape] of Object.entries(fields)) {
     const name = key.replace('?', '');
-    const absent = name !== key && (value[name] === undefined || value[name] === null);
-    const misfit = absent ? undefined : findMisfit(shape, value[name], `${path}.${name}`);
+    const isAbsent = name !== key && (value[name] === undefined || value[name] === null);
+    const misfit = isAbsent ? undefined : findMisfit(shape, value[name], `${path}.${name}`);
     if (misfit !== undefined) {
       return misfit;
     }
@@ -114,7 +115,7 @@ function findMisfitInRecord(fields: RecordShape, value: unknown, path: string): 
 
 /** Return the name and the value of a shape's tag, for example `['type', 'text']`; undefined when it has none. */
 function findTag(shape: Shape): readonly [string, string] | undefined {
-  const fields = typeof shape === 'string' ? TABLE[shape] : undefined;
+  const fields = typeof shape === 'string' ? NAMED_SHAPES[shape] : undefined;
   const found = fields !== undefined && !isList(fields) && Object.entries(fields).find(isTag);
   return found === undefined || found === false ? undefined : [found[0], String(found[1]).slice(1)];
 }
