@@ -23,6 +23,7 @@ export function makeCallKey(chatId: ChatId, toolCallId: string): string {
 
 /** The rules that the user has added in this page since it was loaded. */
 export class ApprovalRules {
+  /** The rules, by the keys of the tool calls from which they were made: see `makeCallKey`. */
   private written: Readonly<Record<string, WrittenRule>> = {};
   /** Called whenever `written` has changed. */
   private readonly subscribers = new Set<() => void>();
@@ -54,6 +55,7 @@ export class ApprovalRules {
     const session = this.session();
     const { file } = await session.request('approvals/add', { ...rule, scope });
     this.setWritten({ ...this.written, [makeCallKey(chatId, toolCallId)]: { rule, file } });
+    // `false`: approve only this call. The rule covers later calls.
     session.approve(toolCallId, false, chatId);
   }
 
@@ -69,7 +71,7 @@ export class ApprovalRules {
     }
   }
 
-  /** Replace the list of rules and call the subscribers. */
+  /** Replace `written` and call the subscribers. */
   private setWritten(written: Readonly<Record<string, WrittenRule>>): void {
     this.written = written;
     this.subscribers.forEach(subscriber => {

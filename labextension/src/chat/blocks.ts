@@ -76,6 +76,7 @@ export interface FailureBlock extends Keyed {
 /** The reasoning of the model before an answer. */
 export interface ReasonBlock extends Keyed {
   readonly kind: 'reason';
+  /** The id of the reasoning on the server, by which its pieces of text are joined. */
   readonly id: string;
   readonly text: string;
   /** How long the reasoning took, in milliseconds; undefined until it has ended. */
@@ -124,11 +125,14 @@ export interface ToolBlock extends Keyed {
   readonly cause?: Cause;
   /** Whether the user was asked to approve the call. */
   readonly asked?: boolean;
-  /** What an approval for the session would remember, in words; undefined when it would remember nothing. */
+  /**
+   * The user may approve the call for the session: then later calls of the same kind in this chat need no approval.
+   * These words say which calls; undefined when no later call would be approved.
+   */
   readonly remembers?: readonly string[] | undefined;
   /** The indexes of the parts of its change that the user leaves out, if the call is approved. */
   readonly leftOut?: readonly number[];
-  /** The title of another call, which must end before this call can run. */
+  /** The summary (or else the tool's name) of another call, which must end before this call can run. */
   readonly waitsFor?: string;
 }
 
@@ -156,7 +160,9 @@ export interface FlagBlock extends Keyed {
 /** A run of a hook, which is a command of the user's configuration that the server runs at certain events. */
 export interface HookBlock extends Keyed {
   readonly kind: 'hook';
+  /** The id of this run. */
   readonly id: string;
+  /** The name of the hook in the configuration. */
   readonly name: string;
   /** The exit status; undefined until the hook has ended. */
   readonly status?: number;
@@ -164,8 +170,10 @@ export interface HookBlock extends Keyed {
   readonly output: string;
 }
 
+/** One thing that the panel draws in a transcript. `kind` tells which. */
 export type Block =
   UserBlock | TextBlock | FailureBlock | ReasonBlock | ToolBlock | LinkBlock | ImageBlock | FlagBlock | HookBlock;
+/** The blocks of a transcript, in the order in which they are drawn. */
 export type Blocks = readonly Block[];
 
 /** The types of contents that report a stage of a tool call. */
@@ -240,7 +248,10 @@ export function setProgress(blocks: Blocks, report: ChatToolCallProgressParams):
   return replaceBlock(blocks, index, { ...before, progress: now });
 }
 
-/** Return the blocks after the user has chosen the parts to leave out of a waiting call. */
+/**
+ * Return the blocks after the user has chosen the parts to leave out of the change of a waiting call. `id` is the id of
+ * the call, and `leftOut` has the indexes of these parts.
+ */
 export function setLeftOut(blocks: Blocks, id: string, leftOut: readonly number[]): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === id);
   const before = blocks[index];
@@ -249,7 +260,7 @@ export function setLeftOut(blocks: Blocks, id: string, leftOut: readonly number[
     : blocks;
 }
 
-/** What is left of a change of which the user leaves out some parts. */
+/** How many parts are left of a change of which the user leaves out some. */
 export interface PartCount {
   /** The number of parts that are approved. */
   readonly kept: number;
@@ -271,8 +282,8 @@ export function countParts({ details, leftOut = [] }: ToolBlock): PartCount | un
 }
 
 /**
- * Return whether a part belongs to a change. In chats of earlier versions, parts have no cell, because a call had only
- * one edit.
+ * Return whether a part, which the user can leave out, belongs to this change of a cell. In chats of earlier versions,
+ * parts name no cell, because a call edited only one cell.
  */
 export function isPartOf(
   part: ChangePart | MovePart,
@@ -332,7 +343,7 @@ function clearProgress(block: ToolBlock): ToolBlock {
 /** A block without its key. The condition distributes over the union: a plain `Omit` keeps only common fields. */
 type Unkeyed<B> = B extends Block ? Omit<B, 'key'> : never;
 
-/** Return the blocks with one more at the end. */
+/** Return the blocks with another block at the end. */
 function appendBlock(blocks: Blocks, block: Unkeyed<Block>): Blocks {
   return [...blocks, { ...block, key: createKey(blocks) }];
 }
@@ -342,7 +353,7 @@ function createKey(blocks: Blocks): string {
   return `b${String(blocks.length)}`;
 }
 
-/** Put a flag right after the message that it marks. If that message is not known, put the flag at the end. */
+/** Return the blocks with a flag right after the message that it marks, or at the end if that message is not known. */
 function insertFlag(blocks: Blocks, flag: Unkeyed<FlagBlock>): Blocks {
   const message = blocks.findIndex(block => block.kind === 'user' && block.contentId === flag.contentId);
   const place = message < 0 ? blocks.length : message + 1;
@@ -387,7 +398,10 @@ function addText(blocks: Blocks, kind: 'text' | 'system', content: Content & { t
   return text === '' ? blocks : appendBlock(blocks, { kind, text });
 }
 
-/** Add text to the reasoning with this id, or add a block if it is new. `ms`: how long it took, if it has ended. */
+/**
+ * Add text to the reasoning with this id. If the reasoning is new, add a block. `ms`: how long the reasoning took, in
+ * milliseconds; undefined if it has not ended.
+ */
 function addReasoning(blocks: Blocks, id: string, text: string, ms?: number): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'reason' && block.id === id);
   const before = blocks[index];
@@ -397,7 +411,7 @@ function addReasoning(blocks: Blocks, id: string, text: string, ms?: number): Bl
   return appendBlock(blocks, { kind: 'reason', id, text, ...(ms !== undefined && { ms }) });
 }
 
-/** Return a person as the field of a block; `{}` if there is none, or if it has no name to show. */
+/** Return a person as the field `by` of a block; `{}` if there is no person, or if the person has no name to show. */
 function readPerson(by?: Person): { readonly by?: Person } {
   const { username, name } = (by ?? {}) as Partial<Record<keyof Person, unknown>>;
   return typeof username === 'string' && typeof name === 'string' ? { by: { username, name } } : {};

@@ -26,7 +26,7 @@ export async function renameChat(session: Session, chatId: ChatId, title: string
 export async function deleteChat(session: Session, drafts: Drafts, chatId: ChatId, notice: string): Promise<void> {
   const deleted: DeletedChat = { chatId, isShown: session.chat.id === chatId, draft: drafts.get(chatId) };
   if (deleted.isShown) {
-    // A prompt in a chat with the old id would make the deletion final.
+    // Show a chat with a new id: a prompt in a chat with the old id would make the deletion final.
     session.startChat();
   }
   session.handleNotification('chat/deleted', { chatId });

@@ -1,8 +1,9 @@
 /**
  * Finds out whether a message is a command, and ranks the names of commands by what was typed after the `/`. Pure.
  *
- * The server ranks them in the same way (`engine/text/slash_commands.py`). The page ranks them too: until the next list
- * arrives it shows the list for an earlier letter, and its first line must fit what is typed now.
+ * The server ranks the names in the same way (`engine/text/slash_commands.py`), and sends a new list for each letter
+ * that is typed. The page ranks them, too: until the next list arrives, it shows the list for an earlier letter, and
+ * the first command of that list must fit what is typed now.
  */
 
 /** A command. Its key is its name, without the `/`. */
@@ -16,26 +17,26 @@ export function isCommand(text: string): boolean {
 }
 
 /**
- * Return how well a name matches: 0 is the best, undefined is no match. Upper and lower case are not distinguished. For
- * example,
- * `model-info` has rank 1 for `mod`, 2 for `info`, 3 for `fo` and 4 for `mi`.
+ * Return how well a name matches what was typed: 0 is the best, undefined is no match. Upper and lower case are not
+ * distinguished. For example, `model-info` has rank 1 for `mod`, 2 for `info`, 3 for `fo` and 4 for `mi`.
  */
 export function rankName(name: string, typed: string): number | undefined {
-  const [whole, wanted] = [name.toLowerCase(), typed.toLowerCase()];
+  const [lowerName, lowerTyped] = [name.toLowerCase(), typed.toLowerCase()];
+  // Each line is a kind of match, the best first. The rank is the index of the first line that is true.
   const matches = [
-    whole === wanted,
-    whole.startsWith(wanted),
-    whole.split(/[^\p{L}\p{N}]/u).some(word => word.startsWith(wanted)),
-    whole.includes(wanted),
-    hasLettersInOrder(whole, wanted)
+    lowerName === lowerTyped,
+    lowerName.startsWith(lowerTyped),
+    lowerName.split(/[^\p{L}\p{N}]/u).some(word => word.startsWith(lowerTyped)),
+    lowerName.includes(lowerTyped),
+    hasLettersInOrder(lowerName, lowerTyped)
   ];
   const rank = matches.indexOf(true);
   return rank === -1 ? undefined : rank;
 }
 
 /**
- * Return the commands whose names match, the best match first, and then the others, which the server found by their
- * descriptions.
+ * Return all commands in a new order: first those whose names match, the best match first, and then the others, which
+ * the server found by their descriptions.
  */
 export function sortCommands<T extends NamedCommand>(commands: readonly T[], typed: string): readonly T[] {
   const ranked = commands.map(command => [rankName(command.key, typed) ?? Infinity, command] as const);
@@ -53,10 +54,10 @@ export function narrowCommands<T extends NamedCommand>(commands: readonly T[], t
 
 /** Whether all letters occur in the text, in this order. */
 function hasLettersInOrder(text: string, letters: string): boolean {
-  let at = 0;
+  let start = 0;
   for (const letter of letters) {
-    at = text.indexOf(letter, at) + 1;
-    if (at === 0) {
+    start = text.indexOf(letter, start) + 1;
+    if (start === 0) {
       return false;
     }
   }

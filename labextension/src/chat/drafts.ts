@@ -1,8 +1,9 @@
 /**
  * Keeps a draft for each chat: the text that the user has typed and not sent, and the contexts that were chosen for it.
  *
- * The prompt box cannot keep it, because it is created again when another chat or the list of chats is shown. After a
- * reload of the page it is read from a store. Images and other contents are lost then: they may be too large to store.
+ * The prompt box cannot keep a draft, because the box is created again when another chat or the list of chats is shown.
+ * After a reload of the page, drafts are read from a store. Contexts that contain images or texts are lost then: they
+ * may be too large to store.
  */
 
 import type { Session } from './session';
@@ -23,6 +24,7 @@ export interface DraftStore {
   setDraftContexts(chatId: string, json: string): void;
 }
 
+/** The draft of a chat in which nothing was typed. */
 const EMPTY_MESSAGE: UnsentMessage = { text: '', contexts: [] };
 
 /** The drafts of all chats. A chat without a draft has an empty one. */
@@ -85,15 +87,15 @@ export class Drafts {
  * may be too large to store.
  */
 function formatContexts(contexts: readonly ChatContext[]): string {
-  const light = contexts.filter(({ type }) => type !== 'image' && type !== 'text');
-  return light.length === 0 ? '' : JSON.stringify(light);
+  const storable = contexts.filter(({ type }) => type !== 'image' && type !== 'text');
+  return storable.length === 0 ? '' : JSON.stringify(storable);
 }
 
 /** Return the contexts in a stored JSON; none when it is not valid. */
 function parseContexts(json: string): readonly ChatContext[] {
   try {
-    const found: unknown = JSON.parse(json || '[]');
-    return Array.isArray(found) ? found.filter(isContext) : [];
+    const parsed: unknown = JSON.parse(json || '[]');
+    return Array.isArray(parsed) ? parsed.filter(isContext) : [];
   } catch {
     return [];
   }
@@ -113,7 +115,7 @@ function isContext(value: unknown): value is ChatContext {
  */
 export function startChat(session: Session, drafts: Drafts, isNotebookChat: (chatId: ChatId) => boolean): void {
   const shown = session.chat.id;
-  // A chat without contents (`seq` is the number of the last content) and blocks has never begun.
+  // Nothing was ever asked in a chat without contents (`seq` is the number of the last content) and without blocks.
   const abandoned = Object.values(session.state.chats).findLast(
     ({ id, seq, blocks }) =>
       seq === 0 && blocks.length === 0 && drafts.get(id).text !== '' && (id === shown || !isNotebookChat(id))

@@ -21,8 +21,8 @@ export async function estimatePrompt(
 ): Promise<Estimate | undefined> {
   try {
     // An image may have megabytes, and the server does not need them to estimate its tokens.
-    const light = contexts.filter(({ type }) => type !== 'image');
-    return await session.request('chat/estimate', { ...buildParams(session, message), contexts: light });
+    const withoutImages = contexts.filter(({ type }) => type !== 'image');
+    return await session.request('chat/estimate', { ...buildParams(session, message), contexts: withoutImages });
   } catch {
     return undefined;
   }

@@ -10,8 +10,9 @@ import type { Chat } from './state';
 import type { Transcript } from './transcript';
 
 /**
- * The chats whose next page was requested. Until it arrives, the same page is not requested again. A chat that changes
- * meanwhile is another object, and may be requested twice. That does no harm: the second answer is ignored.
+ * The chats whose next page was requested and has not arrived. This page is not requested again. A chat that changes
+ * meanwhile becomes another object, so its page may be requested twice. That does no harm: the second answer is
+ * ignored.
  */
 const loading = new WeakSet<Transcript>();
 

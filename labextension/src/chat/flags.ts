@@ -1,6 +1,6 @@
 /**
- * Sets and removes the marks of a chat: flags and ratings. A flag has a short text and stands at a message. A rating
- * says whether an answer was good. It stays in the chat on the server, and no model reads it.
+ * Sets and removes the marks of a chat: flags and ratings. A flag is a short text that the user adds to a message. A
+ * rating says whether an answer was good. The server stores both with the chat, and no model reads them.
  *
  * This module knows no view: `Flag.tsx` and `RateAnswer.tsx` in `view/transcript/` show them.
  */

@@ -9,7 +9,7 @@ import { ImageContext } from '../wire/protocol';
 /** The types of images that models accept. */
 export const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 /** The size in bytes above which providers refuse an image. */
-export const LARGEST_IMAGE = 5 * 1024 * 1024;
+export const LARGEST_IMAGE_BYTES = 5 * 1024 * 1024;
 
 /** Whether a file is an image that models accept. */
 export function isImage(file: File): boolean {

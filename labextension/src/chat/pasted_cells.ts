@@ -30,8 +30,8 @@ export function parseCells(text: string): readonly PastedCell[] | undefined {
     return undefined;
   }
   try {
-    const found: unknown = JSON.parse(text);
-    return Array.isArray(found) && found.length > 0 && found.every(isCell) ? found : undefined;
+    const parsed: unknown = JSON.parse(text);
+    return Array.isArray(parsed) && parsed.length > 0 && parsed.every(isCell) ? parsed : undefined;
   } catch {
     return undefined;
   }

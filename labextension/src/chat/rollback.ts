@@ -31,7 +31,7 @@ export async function rollBack(
 
 /**
  * Remove a message and everything after it, and send `message` in its place. If the server cannot roll back, the
- * message is sent at the end of the chat. Return whether the server accepted it.
+ * message is sent at the end of the chat. Return whether the server accepted the message.
  */
 export async function askAgain(
   session: Session,
@@ -54,7 +54,7 @@ export async function askAgain(
 
 /**
  * Copy the chat up to the end of the message's turn into a new chat, and open the new chat. The server does not return
- * its id, so it is the chat that was not in the list before.
+ * the id of the new chat. So the list of chats is fetched before and after: the new chat is the one that was not in it.
  */
 export async function forkChat(session: Session, { contentId }: UserBlock): Promise<void> {
   if (contentId === undefined) {

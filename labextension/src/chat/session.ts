@@ -42,7 +42,7 @@ import {
   isOutage,
   isUnused,
   isUrgent,
-  listMarkedCalls,
+  listPartialCalls,
   Outage,
   reduce,
   Selection,
@@ -193,7 +193,7 @@ export class Session implements ClientHandlers {
     }
   }
 
-  /** Find out why a connection that was open cannot be opened again. */
+  /** Find out why a connection that was open cannot be opened again, and put the reason into the state. */
   private async explainOutage(): Promise<void> {
     if (!isOutage(this.state.connection)) {
       return;
@@ -216,7 +216,8 @@ export class Session implements ClientHandlers {
   private async catchUp(): Promise<void> {
     await this.loadChats();
     const { chats, list } = this.state;
-    // A chat in which nothing was asked yet is not stored, so the server could not replay it.
+    // A chat in which nothing was asked yet is not stored, so the server could not replay it. Something may have been
+    // asked in the initial chat before the page was reloaded.
     const stored = new Set([this.environment.initialChat, ...list.map(({ id }) => id)]);
     const reopened = Object.values(chats).filter(({ id, seq }) => seq > 0 || stored.has(id));
     await Promise.all(reopened.map(chat => this.replay(chat)));
@@ -351,7 +352,10 @@ export class Session implements ClientHandlers {
     }
   }
 
-  /** Show a question of the assistant and wait for the user's answer. */
+  /**
+   * Show a question of the assistant, and return the user's answer. It is `cancelled` if `signal` aborts, or if the
+   * turn ends before the user answers.
+   */
   askUser(question: ChatAskQuestionParams, signal: AbortSignal): Promise<ChatAskQuestionResult> {
     const key = ++this.lastKey;
     this.dispatch({ type: 'asked', question: { ...question, key } });
@@ -470,15 +474,15 @@ export class Session implements ClientHandlers {
 
   /** Approve a tool call. `forSession`: the server also remembers the approval for the rest of the chat. */
   approve(toolCallId: string, forSession: boolean, chatId = this.chat.id): void {
-    const marked = listMarkedCalls(this.state, chatId);
-    const leftOut = marked.find(call => call.id === toolCallId && call.chatId === chatId)?.leftOut;
+    const partialCalls = listPartialCalls(this.state, chatId);
+    const leftOut = partialCalls.find(call => call.id === toolCallId && call.chatId === chatId)?.leftOut;
     this.client?.notify('chat/toolCallApprove', {
       chatId,
       toolCallId,
       ...(leftOut !== undefined && { leftOut }),
       // If the user leaves out a part of any waiting call, the approval is not remembered: it could cover that call,
       // too.
-      ...(forSession && marked.length === 0 && { save: 'session' as const })
+      ...(forSession && partialCalls.length === 0 && { save: 'session' as const })
     });
   }
 
@@ -535,15 +539,15 @@ export class Session implements ClientHandlers {
     this.dispatch({ type: 'chosen', chatId: chat.id, selection });
     const { model, agent, variant } = { ...this.state.selection, ...this.chat.selection };
     const notebook = this.findActiveNotebook();
-    // The server does not know a chat in which nothing was asked yet.
-    const place = { ...(chat.seq > 0 && { chatId: chat.id }), ...(notebook !== undefined && { notebook }) };
+    // What the choice is for. The server does not know a chat in which nothing was asked yet.
+    const target = { ...(chat.seq > 0 && { chatId: chat.id }), ...(notebook !== undefined && { notebook }) };
     if (selection.agent !== undefined) {
-      this.client?.notify('chat/selectedAgentChanged', { agent, ...place });
+      this.client?.notify('chat/selectedAgentChanged', { agent, ...target });
       // Another agent may have a model of its own.
       void this.recallSelection();
     } else {
       const chosen = selection.model === undefined ? 'variant' : 'model';
-      this.client?.notify('chat/selectedModelChanged', { model, variant, chosen, ...place });
+      this.client?.notify('chat/selectedModelChanged', { model, variant, chosen, ...target });
     }
   }
 

@@ -250,6 +250,7 @@ export function reduce(state: State, action: Action): State {
       // If the server knows the chat, what was collected replaces the transcript. If not, nothing is running there.
       return changeChat(state, action.chatId, ({ replay, ...chat }) => ({
         ...chat,
+        // Only the replay of a whole chat has `startCursor`, which may be undefined.
         ...(action.found && { ...replay?.now, ...('startCursor' in action && describeBeginning(action, replay?.now)) }),
         ...(!action.found && { status: 'idle', progress: '' })
       }));
@@ -285,9 +286,9 @@ export function reduce(state: State, action: Action): State {
       return changeChat(state, action.chatId, chat => ({ ...chat, changes: action.changes }));
     case 'leftOut':
       return changeTranscript(state, findParent(state, action.chatId), before =>
-        changeChatOrSubagent(before, action.chatId, part => ({
-          ...part,
-          blocks: setLeftOut(part.blocks, action.id, action.parts)
+        changeChatOrSubagent(before, action.chatId, transcript => ({
+          ...transcript,
+          blocks: setLeftOut(transcript.blocks, action.id, action.parts)
         }))
       );
     case 'message':
@@ -305,7 +306,10 @@ function reduceNotification(state: State, action: ServerNotification): State {
     case 'chat/toolCallProgress': {
       const report = action.params;
       return changeTranscript(state, findParent(state, report.chatId), before =>
-        changeChatOrSubagent(before, report.chatId, part => ({ ...part, blocks: setProgress(part.blocks, report) }))
+        changeChatOrSubagent(before, report.chatId, transcript => ({
+          ...transcript,
+          blocks: setProgress(transcript.blocks, report)
+        }))
       );
     }
     case 'chat/cleared':
@@ -380,7 +384,7 @@ function reduceContent(before: State, params: ChatContentReceivedParams): State 
 
 /**
  * Mark in the list of chats whether a tool call of the chat waits for the user. The mark may be wrong, because several
- * calls may wait and this looks at one call only. The next list that the server sends corrects it.
+ * calls may wait, and a content is about one call only. The next list that the server sends corrects the mark.
  */
 function markWaiting(state: State, { chatId, parentChatId, content }: ChatContentReceivedParams): State {
   const waits = content.type === 'toolCallRun' && content.manualApproval;
@@ -417,16 +421,20 @@ function addToChat(state: State, params: ChatContentReceivedParams): State {
 function applyToChat(before: Transcript, params: ChatContentReceivedParams): Transcript {
   return params.parentChatId === undefined
     ? applyContent(before, params)
-    : changeSubagent(before, params.chatId, part => applyContent(part, params));
+    : changeSubagent(before, params.chatId, transcript => applyContent(transcript, params));
 }
 
 /** Change the transcript of a subagent within the transcript of its parent. */
-function changeSubagent(before: Transcript, id: ChatId, change: (part: Transcript) => Transcript): Transcript {
+function changeSubagent(before: Transcript, id: ChatId, change: (transcript: Transcript) => Transcript): Transcript {
   return { ...before, subagents: { ...before.subagents, [id]: change(before.subagents?.[id] ?? EMPTY_TRANSCRIPT) } };
 }
 
 /** Change the transcript of the chat with this id: a subagent's transcript in `before`, otherwise `before` itself. */
-function changeChatOrSubagent(before: Transcript, id: ChatId, change: (part: Transcript) => Transcript): Transcript {
+function changeChatOrSubagent(
+  before: Transcript,
+  id: ChatId,
+  change: (transcript: Transcript) => Transcript
+): Transcript {
   return before.subagents?.[id] === undefined ? change(before) : changeSubagent(before, id, change);
 }
 
@@ -439,7 +447,8 @@ function findParent(state: State, id: ChatId): ChatId {
 }
 
 /** A waiting tool call whose change will be made only in part: the user has chosen parts to leave out. */
-export interface MarkedCall {
+export interface PartialCall {
+  /** The chat of the call, which may be a subagent's. */
   readonly chatId: ChatId;
   /** The id of the call. */
   readonly id: string;
@@ -451,16 +460,19 @@ export interface MarkedCall {
  * List the waiting calls of a chat and its subagents of which the user leaves out some parts. `chatId` may also be the
  * chat of a subagent: then its parent's calls are listed, too.
  */
-export function listMarkedCalls(state: State, chatId: ChatId): readonly MarkedCall[] {
+export function listPartialCalls(state: State, chatId: ChatId): readonly PartialCall[] {
   const parent = findParent(state, chatId);
   const { blocks = [], subagents = {} } = state.chats[String(parent)] ?? {};
-  const listIn = (id: ChatId, part: Blocks): readonly MarkedCall[] =>
-    part.flatMap(block =>
+  const listInBlocks = (id: ChatId, blocksOfChat: Blocks): readonly PartialCall[] =>
+    blocksOfChat.flatMap(block =>
       block.kind === 'tool' && block.status === 'waiting' && block.leftOut !== undefined && block.leftOut.length > 0
         ? [{ chatId: id, id: block.id, leftOut: block.leftOut }]
         : []
     );
-  return [...listIn(parent, blocks), ...Object.entries(subagents).flatMap(([id, part]) => listIn(id, part.blocks))];
+  return [
+    ...listInBlocks(parent, blocks),
+    ...Object.entries(subagents).flatMap(([id, transcript]) => listInBlocks(id, transcript.blocks))
+  ];
 }
 
 /** Whether the content was applied before. */

@@ -13,8 +13,8 @@ import { baseName, formatCount, formatCost } from '../render/format';
 /** Return one line with the name of the model or agent that answers, the activity and the cost. */
 export function describeStatus(state: State, chat: Chat, trans: TranslationBundle): string {
   const answerer = findAnswerer(state, chat);
-  const named = answerer === '' ? trans.__('Assistant') : trans.__('Assistant: %1', answerer);
-  return [named, describeActivity(state, chat, trans), describeCost(chat, trans)].filter(Boolean).join(' · ');
+  const assistantText = answerer === '' ? trans.__('Assistant') : trans.__('Assistant: %1', answerer);
+  return [assistantText, describeActivity(state, chat, trans), describeCost(chat, trans)].filter(Boolean).join(' · ');
 }
 
 /** Return the name of the outside agent or of the model that answers; empty for none. */
@@ -45,8 +45,9 @@ function describeActivity(state: State, chat: Chat, trans: TranslationBundle): s
 }
 
 /**
- * Describe what a running chat does. What waits for the user comes first: the server does not say it again to a page that
- * opens the chat later, and it does not say it of a question, or of a call of a subagent.
+ * Describe what a running chat does. What waits for the user comes first. The server's own text (`chat.progress`) is
+ * not enough for that: it names no question and no call of a subagent, and a page that opens the chat later does not
+ * get it.
  */
 export function describeProgress(chat: Chat, trans: TranslationBundle): string {
   if (chat.status === 'stopping') {

@@ -14,7 +14,7 @@ import { createContextKey, describeContext, readField } from '../mentions/mentio
 
 /** A line of the list of suggestions. */
 export interface Suggestion {
-  /** Identifies the suggestion in its list. For a command it is the name of the command. */
+  /** Identifies the suggestion in its list. The key of a command is its name. */
   readonly key: string;
   /** The kind of context, command or file, which decides the icon. */
   readonly kind: string;
@@ -99,22 +99,22 @@ function toCommand({ name, description, type, arguments: declared }: ChatCommand
 }
 
 /**
- * Return the suggestion for a context. Cells are listed by their heading or first line, because a number says little. An
- * empty cell has only its number.
+ * Return the suggestion for a context. Cells are listed by their heading or first line, because a number says little.
+ * An empty cell has only its number.
  *
  * The address of an MCP resource may be a template such as `docs://{page}`. It becomes a context only when the user has
  * typed the page. So the suggestion inserts the part before the `{`, and the user types the rest.
  */
 function toSuggestion(context: ChatContext): Suggestion {
   const { label, detail } = describeContext(context);
-  const found = { key: createContextKey(context), kind: context.type };
+  const common = { key: createContextKey(context), kind: context.type };
   const uri = context.type === 'mcpResource' ? readField(context, 'uri') : '';
   if (uri.includes('{')) {
-    return { ...found, label, detail, insert: `@${readField(context, 'server')}:${uri.slice(0, uri.indexOf('{'))}` };
+    return { ...common, label, detail, insert: `@${readField(context, 'server')}:${uri.slice(0, uri.indexOf('{'))}` };
   }
   if (context.type !== 'cell') {
-    return { ...found, label, detail, context };
+    return { ...common, label, detail, context };
   }
   const firstLine = readField(context, 'description').replace(/^#+\s+/, '');
-  return { ...found, label: firstLine || label, detail: firstLine && label, context };
+  return { ...common, label: firstLine || label, detail: firstLine && label, context };
 }

@@ -53,7 +53,10 @@ export class TabStorage {
     this.write(`contexts ${chatId}`, json);
   }
 
-  /** Return the ids of the hunks that the user kept, in a change that has other, undecided hunks. */
+  /**
+   * Return the ids of the hunks that the user kept, in a change that has other, undecided hunks. `change` is the id of
+   * the change.
+   */
   getKeptHunks(change: string): readonly number[] {
     return (this.read(`kept ${change}`) ?? '').split(' ').filter(Boolean).map(Number);
   }
@@ -84,6 +87,7 @@ export class TabStorage {
     }
   }
 
+  /** Return the name of a value in the browser's storage. */
   private buildKey(name: string): string {
     return `jupyter-eca ${this.base} ${name}`;
   }

@@ -23,8 +23,9 @@ export interface ChatGroup {
   readonly chats: readonly ChatSummary[];
 }
 
-/** The order of the groups: the chats that need the user most come first. */
+/** The order of the groups by state: the chats that need the user most come first. */
 const STATES: readonly ChatState[] = ['waiting', 'running', 'failed', 'done'];
+/** The order of the groups by date: the newest chats come first. */
 const AGES: readonly Age[] = ['today', 'yesterday', 'week', 'month', 'older'];
 
 /** Return what a chat is doing or, if it is idle, how its last turn ended. */

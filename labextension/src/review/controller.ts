@@ -34,7 +34,7 @@ import { TabStorage } from '../chat/tab_storage';
 import { CallOwner, Note, Owner, listNotes } from './notes';
 import { getTone, NotebookOverview, OpenNote } from './overview';
 import { Session } from '../chat/session';
-import { listMarkedCalls } from '../chat/state';
+import { listPartialCalls } from '../chat/state';
 import { ChatId } from '../wire/protocol';
 import { isSourceHidden, CellUnfolder } from '../notebook/unfold_cell';
 
@@ -376,8 +376,8 @@ export class ReviewController {
 
   /** Return the indexes of the parts that the user leaves out of a waiting call. */
   private findLeftOut(chatId: ChatId, call: string): readonly number[] {
-    const marked = listMarkedCalls(this.session.state, chatId);
-    return marked.find(other => other.id === call && other.chatId === chatId)?.leftOut ?? [];
+    const partialCalls = listPartialCalls(this.session.state, chatId);
+    return partialCalls.find(other => other.id === call && other.chatId === chatId)?.leftOut ?? [];
   }
 
   /** Report a finished change to the server when the user has decided about its last hunk. */
@@ -665,7 +665,7 @@ class ChangesByChat {
 }
 
 /**
- * Return the hunks of an edit as they are drawn. In a proposal, the hunks that the user leaves out are marked. If
+ * Return the hunks of an edit as they are drawn. In a proposal, the hunks that the user leaves out are partialCalls. If
  * nothing has changed, the same list is returned again, and the painter does not draw it again.
  */
 function listHunksToDraw(edit: ReviewedEdit, owner: Owner): readonly Hunk[] {
@@ -675,8 +675,8 @@ function listHunksToDraw(edit: ReviewedEdit, owner: Owner): readonly Hunk[] {
   }
   const { leftOut } = owner;
   if (edit.drawnHunks?.from !== hunks || edit.drawnHunks.leftOut !== leftOut) {
-    const marked = hunks.map(hunk => ({ ...hunk, isLeftOut: leftOut.includes(hunk.id) }));
-    edit.drawnHunks = { from: hunks, leftOut, hunks: marked };
+    const partialCalls = hunks.map(hunk => ({ ...hunk, isLeftOut: leftOut.includes(hunk.id) }));
+    edit.drawnHunks = { from: hunks, leftOut, hunks: partialCalls };
   }
   return edit.drawnHunks.hunks;
 }
