@@ -28,6 +28,7 @@ interface Props {
 /** Matches a valid name. The name becomes the name of a file. */
 const NAME_PATTERN = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
+/** Who can use an agent: the user, other agents, or both. */
 const MODES = ['primary', 'subagent', 'both'] as const;
 
 /** Draws the form. It checks the name before it calls `onSubmit`. */
@@ -159,21 +160,24 @@ export function AgentForm({ old, models, tools, onSubmit, onCancel }: Props): Re
   );
 }
 
-/** Read the agent from the fields of the form. `field` returns the text of a field. */
-export function readAgent(field: (name: string) => string, old?: AgentEntry): AgentsWriteParams {
-  const model = field('model').trim();
+/**
+ * Return the agent that the fields of the form describe. `getField` returns the text of the field with a name. `old` is
+ * the agent that is changed.
+ */
+export function readAgent(getField: (name: string) => string, old?: AgentEntry): AgentsWriteParams {
+  const model = getField('model').trim();
   const file = old?.files.at(-1);
   return {
-    name: field('name').trim(),
-    mode: MODES.find(mode => mode === field('mode')) ?? 'primary',
-    description: field('description').trim(),
+    name: getField('name').trim(),
+    mode: MODES.find(mode => mode === getField('mode')) ?? 'primary',
+    description: getField('description').trim(),
     ...(model !== '' && { model }),
-    prompt: field('prompt'),
-    disabledTools: field('disabledTools')
+    prompt: getField('prompt'),
+    disabledTools: getField('disabledTools')
       .split(/[\s,]+/)
       .filter(Boolean),
     ...(old === undefined
-      ? { scope: field('scope') === 'global' ? 'global' : 'workspace' }
+      ? { scope: getField('scope') === 'global' ? 'global' : 'workspace' }
       : file !== undefined && old.digest !== undefined && { old: { file, digest: old.digest } })
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Shows the agents in the settings. An agent is a named set of settings for chats: a system prompt, a model, tools. Each
- * agent is shown with the file that defines it. The user can add agents, and try, change or delete their own ones.
+ * Shows the agents in the settings. An agent is a named set of settings for chats: a system prompt, a model, tools.
+ * Each agent is shown with the file that defines it. The user can add agents, and try, change or delete their own ones.
  *
  * The server writes the files. `AgentForm.tsx` draws the form for an agent that is added or changed.
  */
@@ -37,10 +37,12 @@ export function Agents({ session, onTry }: AgentsProps): React.ReactElement {
   if (list === undefined) {
     return <p className="eca-Note">{trans.__('Loading…')}</p>;
   }
+  // The names by which a configuration selects tools. `eca` stands for the server of the native tools.
   const tools = Object.values(servers).flatMap(({ name, type, tools = [] }) =>
     tools.map(tool => `${type === 'native' ? 'eca' : name}__${tool.name}`)
   );
-  const form = (old?: AgentEntry): React.ReactElement => (
+  // `old`: the agent that is changed; undefined for a new one.
+  const drawForm = (old?: AgentEntry): React.ReactElement => (
     <AgentForm
       {...(old && { old })}
       models={models}
@@ -69,7 +71,7 @@ export function Agents({ session, onTry }: AgentsProps): React.ReactElement {
         )}
       </p>
       {edited === 'new' ? (
-        form()
+        drawForm()
       ) : (
         <button
           type="button"
@@ -103,7 +105,7 @@ export function Agents({ session, onTry }: AgentsProps): React.ReactElement {
               await reload();
             }}
           >
-            {edited === agent ? form(agent) : undefined}
+            {edited === agent ? drawForm(agent) : undefined}
           </AgentCard>
         ))}
       </ul>
@@ -113,6 +115,7 @@ export function Agents({ session, onTry }: AgentsProps): React.ReactElement {
 
 interface CardProps {
   readonly agent: AgentEntry;
+  /** Opens a new chat with the agent. */
   readonly onTry: (agent: string) => void;
   /** Opens the form of the agent. */
   readonly onEdit: () => void;
