@@ -428,6 +428,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
     [session]
   );
   const mayAsk = useMayAsk();
+  // Sends the requests for setting up a first model, which the welcome page offers.
   const firstSteps = React.useMemo(() => new FirstSteps(session), [session]);
   useChangesLoading(session, chat, state.connection === 'open');
   /**
@@ -512,7 +513,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
               needsModel={!hasOutsideAgent}
               models={state.models}
               providers={Object.values(state.providers)}
-              chats={state.list.length}
+              chatCount={state.list.length}
               steps={firstSteps}
               errors={state.messages.flatMap(({ type, text }) => (type === 'error' ? [text] : []))}
               welcome={state.welcome}
@@ -594,8 +595,8 @@ function ChatView(props: ChatViewProps): React.ReactElement {
       )}
       <ApproveAll
         calls={waiting}
-        onApproveAll={shown => {
-          approveShownCalls(session, shown);
+        onApproveAll={shownCalls => {
+          approveShownCalls(session, shownCalls);
         }}
       />
       {plan !== undefined && <Plan details={plan} />}
@@ -618,15 +619,16 @@ function useDraftCleanup(session: Session, drafts: Drafts): void {
 }
 
 /** When the server refuses a message that waited, put it back into the prompt box, or into the draft of its chat. */
-function useRefusedMessageRecovery(session: Session, drafts: Drafts, listing: boolean): void {
+function useRefusedMessageRecovery(session: Session, drafts: Drafts, isListShown: boolean): void {
   React.useEffect(() => {
     session.onMessageRefused = (chatId, message) => {
-      putBackMessage(session, drafts, chatId, message, !listing);
+      // There is no prompt box while the list of chats is shown.
+      putBackMessage(session, drafts, chatId, message, !isListShown);
     };
     return () => {
       session.onMessageRefused = () => undefined;
     };
-  }, [session, drafts, listing]);
+  }, [session, drafts, isListShown]);
 }
 
 /**
@@ -673,7 +675,8 @@ function isSameMessage(block: Block, message: UserBlock): boolean {
 type InsertText = (text: string, how: InsertedText['how'], contexts?: readonly ChatContext[]) => void;
 
 /**
- * Return the text that was last put into the prompt box by another part of the page, and a function that puts one in.
+ * Return the text that was last put into the prompt box by another part of the page, and a function that puts a text
+ * into the box.
  */
 function useTextInsertion(session: Session): readonly [InsertedText, InsertText] {
   const [insertedText, setInsertedText] = React.useState<InsertedText>({ key: 0, text: '', contexts: [], how: 'add' });

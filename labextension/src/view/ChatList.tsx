@@ -306,8 +306,8 @@ function RenameForm({
 }
 
 /**
- * Shows what a chat is doing now or, if it does nothing, how and when it ended. `updatedAt` is the time of its last
- * change, in milliseconds since 1970.
+ * Shows what a chat is doing now or, if it does nothing, how and when its last turn ended. `updatedAt` is the time of
+ * the chat's last change, in milliseconds since 1970.
  */
 function ChatStateText({
   state,

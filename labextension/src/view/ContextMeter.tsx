@@ -2,9 +2,9 @@
  * Shows how full the model's context window is, which is the number of tokens that a request may have. A click opens a
  * box that shows what fills it. A button in the box compacts the chat: a summary replaces the messages.
  *
- * The figures are those of the last request. The model's server counted all of its tokens, and the engine estimates how
- * many of them belong to each part (`engine/model/context_window.py`). This module knows no session: `App.tsx` sends
- * the command.
+ * The figures are those of the last request. The provider counted all tokens of the request, and the engine estimated
+ * how many of them belong to each part (`engine/model/context_window.py`). This module knows no session: `App.tsx`
+ * sends the command that compacts the chat.
  */
 
 import * as React from 'react';
@@ -25,7 +25,7 @@ interface Props {
   readonly estimate: () => Promise<Estimate | undefined>;
 }
 
-/** When more than this share of the window is used, the meter warns. */
+/** When more than this share of the window (from 0 to 1) is used, the meter warns. */
 const NEARLY_FULL = 0.8;
 
 /** The meter, and the box that it opens. If the size of the window is not known, it shows only the tokens. */
@@ -39,7 +39,7 @@ export function ContextMeter({ usage, onCompact, estimate }: Props): React.React
     share === undefined
       ? trans.__('%1 tokens of context used', used)
       : trans.__('%1 of %2 tokens of context used', used, formatCount(limit));
-  const next = useNextRequest(estimate, open);
+  const nextEstimate = useNextEstimate(estimate, open);
   return (
     <div className="eca-Meter-frame" {...frame}>
       <button
@@ -74,8 +74,8 @@ export function ContextMeter({ usage, onCompact, estimate }: Props): React.React
           <p>
             {trans.__('After the last answer. The total is what the model’s server counted; the parts are estimated.')}
           </p>
-          {next !== undefined && (
-            <p>{trans.__('Next request: ≈ %1 tokens, without your message', formatCount(next.inputTokens))}</p>
+          {nextEstimate !== undefined && (
+            <p>{trans.__('Next request: ≈ %1 tokens, without your message', formatCount(nextEstimate.inputTokens))}</p>
           )}
           <div className="eca-Context-row">
             <button
@@ -104,35 +104,36 @@ export function ContextMeter({ usage, onCompact, estimate }: Props): React.React
  * Return the estimate of the next request, which is smaller after the chat was compacted. The estimate is made when the
  * box opens. It is undefined until it has arrived, and while the box is closed.
  */
-function useNextRequest(estimate: Props['estimate'], open: boolean): Estimate | undefined {
+function useNextEstimate(estimate: Props['estimate'], open: boolean): Estimate | undefined {
+  // `estimate` is another function at each drawing. As a reference, it does not restart the effect.
   const latest = React.useRef(estimate);
   latest.current = estimate;
-  const [next, setNext] = React.useState<Estimate>();
+  const [nextEstimate, setNextEstimate] = React.useState<Estimate>();
   React.useEffect(() => {
     let isWanted = open;
     if (open) {
       void latest.current().then(result => {
         if (isWanted) {
-          setNext(result);
+          setNextEstimate(result);
         }
       });
     }
     return () => {
       isWanted = false;
-      setNext(undefined);
+      setNextEstimate(undefined);
     };
   }, [open]);
-  return next;
+  return nextEstimate;
 }
 
 /**
- * Shows the parts of the last request as a bar and as a table, with the share of each part. It is a share of the window
- * or, if the size of the window is unknown, of the tokens that are used.
+ * Shows the parts of the last request as a bar and as a table, with the share of each part: its share of the window or,
+ * if the size of the window is unknown, of the tokens that are used.
  */
 export function Breakdown({ breakdown }: { readonly breakdown: ContextBreakdown }): React.ReactElement {
   const { trans } = useEnv();
   const { categories, usedTokens, freeTokens, contextLimit } = breakdown;
-  const whole = Math.max(contextLimit ?? 0, usedTokens, 1);
+  const totalTokens = Math.max(contextLimit ?? 0, usedTokens, 1);
   /** The names of ECA's categories, for the user. */
   const names: Readonly<Record<string, string>> = {
     'System prompt': trans.__('Instructions'),
@@ -146,7 +147,7 @@ export function Breakdown({ breakdown }: { readonly breakdown: ContextBreakdown 
     <>
       <div className="eca-Context-bar" aria-hidden="true">
         {parts.map(({ tokens }, index) => (
-          <span key={index} data-part={index} style={{ inlineSize: formatShare(tokens / whole, 2) }} />
+          <span key={index} data-part={index} style={{ inlineSize: formatShare(tokens / totalTokens, 2) }} />
         ))}
       </div>
       <table>
@@ -158,7 +159,7 @@ export function Breakdown({ breakdown }: { readonly breakdown: ContextBreakdown 
                 {name}
               </th>
               <td>{formatCount(tokens)}</td>
-              <td>{formatShare(tokens / whole)}</td>
+              <td>{formatShare(tokens / totalTokens)}</td>
             </tr>
           ))}
           {freeTokens !== undefined && (
@@ -168,7 +169,7 @@ export function Breakdown({ breakdown }: { readonly breakdown: ContextBreakdown 
                 {trans.__('Free')}
               </th>
               <td>{formatCount(freeTokens)}</td>
-              <td>{formatShare(freeTokens / whole)}</td>
+              <td>{formatShare(freeTokens / totalTokens)}</td>
             </tr>
           )}
         </tbody>

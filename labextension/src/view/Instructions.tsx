@@ -10,6 +10,7 @@ import { useEnv } from './common/env';
 
 /** The instructions of one notebook: what the assistant should know or do in its chats. */
 export interface NotebookInstructions {
+  /** The path of the notebook. */
   readonly path: string;
   /** The name of the notebook's file. */
   readonly name: string;

@@ -44,6 +44,7 @@ export function PendingDecisions({ session, onDecide }: Props): React.ReactEleme
   }
   return (
     <div className="eca-Panel eca-Deciding" role="group" aria-label={trans.__('The assistant asks')}>
+      {/* The function looks only at the blocks of the chat. So it gets the calls of subagents as such blocks. */}
       <p className="eca-Hidden" role="status" aria-live="polite">
         {describeForScreenReader(state, { ...chat, blocks: calls.map(({ block }) => block) }, trans)}
       </p>
@@ -54,9 +55,9 @@ export function PendingDecisions({ session, onDecide }: Props): React.ReactEleme
       ))}
       <ApproveAll
         calls={calls}
-        onApproveAll={shown => {
+        onApproveAll={shownCalls => {
           onDecide();
-          approveShownCalls(session, shown);
+          approveShownCalls(session, shownCalls);
         }}
       />
       {chat.questions.map(question => (
@@ -86,7 +87,7 @@ export function PendingDecisions({ session, onDecide }: Props): React.ReactEleme
   );
 }
 
-/** Return the functions that decide about the calls of a chat. */
+/** Return the functions that approve and reject the calls of a chat, and call `onDecide` before. */
 function createActions(session: Session, chatId: ChatId, onDecide: () => void): DecisionActions {
   return {
     chatId,

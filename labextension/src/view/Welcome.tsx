@@ -25,7 +25,7 @@ interface Props {
   /** The providers of models, as far as they are known. */
   readonly providers: readonly ProviderStatus[];
   /** How many chats are stored. */
-  readonly chats: number;
+  readonly chatCount: number;
   /** Sends the requests of the first steps to the server. */
   readonly steps: FirstSteps;
   /** All error messages of the server, the newest last. */
@@ -40,8 +40,18 @@ interface Props {
 
 /** Draws the first steps while they are needed, and then the ideas for a first question. */
 export function Welcome(props: Props): React.ReactElement {
-  const { configured, needsModel, models, providers, chats, steps, errors, welcome, onInsertQuestion, onChooseModel } =
-    props;
+  const {
+    configured,
+    needsModel,
+    models,
+    providers,
+    chatCount,
+    steps,
+    errors,
+    welcome,
+    onInsertQuestion,
+    onChooseModel
+  } = props;
   const { trans } = useEnv();
   /**
    * Whether the user is in one of the first steps. Then the first steps stay in view, although there may be models
@@ -63,7 +73,7 @@ export function Welcome(props: Props): React.ReactElement {
   if (!configured) {
     return <p className="eca-Welcome eca-Note">{trans.__('Looking for models…')}</p>;
   }
-  if (needsModel && !isModelFound && (isFirstRunOpen || needsFirstRun(models, bundled, chats))) {
+  if (needsModel && !isModelFound && (isFirstRunOpen || needsFirstRun(models, bundled, chatCount))) {
     return (
       <FirstRun
         providers={providers}

@@ -454,7 +454,7 @@ test('without a model the panel has three buttons and nothing else to read', () 
       configured
       models={installed ? [bundled.model] : []}
       providers={[{ ...local, bundled: { ...bundled, installed } }]}
-      chats={0}
+      chatCount={0}
       steps={
         new FirstSteps(
           new Session({ open: () => Promise.reject(new Error()), createId: () => 'c', callLater: () => nothing })

@@ -56,6 +56,7 @@ const PATHS = {
   dot: 'M8 6.5a1.5 1.5 0 1 1 0 3 1.5 1.5 0 0 1 0-3z'
 } as const;
 
+/** The name of an icon, which is a key of `PATHS`. */
 export type IconName = keyof typeof PATHS;
 
 /** Draws an icon. It always stands beside a text or in a button with a name, so it is hidden from screen readers. */
@@ -82,7 +83,7 @@ interface IconButtonProps {
   readonly tooltip?: string;
   readonly onClick: () => void;
   readonly disabled?: boolean;
-  /** Whether what the button switches is on; undefined for a button that is no switch. */
+  /** Whether the setting that the button switches is on; undefined for a button that switches nothing. */
   readonly pressed?: boolean;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Shows Markdown. Each segment is rendered alone, so that only the last one is rendered again when the text grows.
+ * Shows Markdown, also while it is streamed. `render/markdown_segments.ts` splits the text into segments, such as
+ * paragraphs. Each segment is rendered alone, so that only the last one is rendered again when the text grows.
  *
  * This module knows no parser: the panel and the widget each provide theirs in `Env.markdown`.
- * `render/markdown_segments.ts` splits the text into segments.
  */
 
 import * as React from 'react';
@@ -11,7 +11,10 @@ import { splitSegments } from '../../render/markdown_segments';
 import { useEnv } from './env';
 import { LongText } from './LongText';
 
-/** A longer segment is not prose, and a parser would block the page. It is shown as plain text, part by part. */
+/**
+ * The most characters of a segment that is rendered. A longer segment is not prose, and a parser would block the page.
+ * It is shown as plain text, part by part.
+ */
 const MAX_SEGMENT_LENGTH = 50_000;
 
 /** The text, which may still grow. It is not trusted: `Env.markdown` makes it safe. */

@@ -17,7 +17,7 @@ import { TextWithCode } from './TextWithCode';
 /** The most characters of a message that are shown. */
 const MAX_LENGTH = 500;
 
-/** For this time, in milliseconds, a notice about a deletion is shown. It stays longer while somebody is at it. */
+/** For this time, in milliseconds, a notice about a deletion is shown: see `DeletionNotice`. */
 const UNDO_MS = 10_000;
 
 interface Props {

@@ -12,7 +12,7 @@ interface Props {
   readonly children: React.ReactNode;
 }
 
-/** `children` is the label of the button. `open`: whether the part is open. */
+/** Draws the button. `children` is its label. `open`: whether the part of the card is open. */
 export function Toggle({ open, onClick, children }: Props): React.ReactElement {
   return (
     <button type="button" className="eca-Button" aria-expanded={open} onClick={onClick}>

@@ -27,7 +27,7 @@ export interface Env {
   readonly fetchWholeOutput?: (toolCallId: string) => Promise<string | undefined>;
   /** Opens a file. */
   readonly openPath: (path: string) => void;
-  /** Shows a notebook, and scrolls to one of its cells. */
+  /** Shows a notebook and, if `cellId` is given, scrolls to this cell. */
   readonly showCell: (path: string, cellId?: string) => void;
   /** Finds a cell in the open notebooks. */
   readonly findCell?: FindCell;

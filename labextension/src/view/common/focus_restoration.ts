@@ -12,8 +12,9 @@ import * as React from 'react';
 const CARD = '.eca-Tool';
 const CARD_HEAD = '.eca-Tool-head';
 const PROMPT_BOX = 'textarea[role=combobox]';
-// What gets the focus while a button in it is disabled.
+// The elements that can get the focus while a button in them is disabled.
 const HOLDER = 'form, section, [role=group], [role=tabpanel], .eca-Panel';
+// The elements to which a user can move the focus with the Tab key.
 const FOCUSABLE = ':is(button, input, select, textarea):not(:disabled), summary, a[href], [tabindex="0"]';
 
 /**
@@ -81,7 +82,10 @@ export function useFocusRestoration(panel: React.RefObject<HTMLElement>): void {
   }, [panel]);
 }
 
-/** Give the focus to what is around a disabled element, where no key presses a button. */
+/**
+ * Give the focus to the form or group around a disabled element, where no key presses a button. Return the element and
+ * the form or group (`holder`); undefined if there is none.
+ */
 function holdFocus(element: Element): { readonly element: HTMLElement; readonly holder: HTMLElement } | undefined {
   const holder = element.parentElement?.closest<HTMLElement>(HOLDER) ?? null;
   if (holder === null || !(element instanceof HTMLElement)) {
@@ -95,8 +99,8 @@ function holdFocus(element: Element): { readonly element: HTMLElement; readonly 
 }
 
 /**
- * Find what can have the focus at the place of a removed element: what stands there now, what is after it, before it,
- * or around it, within `node`. `records` are the mutations, of which one has removed the element.
+ * Find an element that can have the focus near the place of a removed element: the element that is there now, or one
+ * after it, before it or around it, within `node`. `records` are the mutations, of which one has removed the element.
  */
 function findNeighbour(records: readonly MutationRecord[], removed: Element, node: Element): HTMLElement | undefined {
   const record = records.find(({ removedNodes }) => [...removedNodes].some(other => other.contains(removed)));

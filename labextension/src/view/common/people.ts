@@ -34,22 +34,23 @@ export function findPeople(chat: Transcript, viewer: Person | undefined): People
   if (viewer !== undefined) {
     people.set(viewer.username, viewer.name);
   }
-  const uses = new Map<string, number>();
+  /** How many people have each name. */
+  const nameCounts = new Map<string, number>();
   for (const name of people.values()) {
-    uses.set(name, (uses.get(name) ?? 0) + 1);
+    nameCounts.set(name, (nameCounts.get(name) ?? 0) + 1);
   }
   // Anybody may choose a name that somebody else has. So such a name is followed by the username.
   const names = [...people].map(
     ([username, name]) =>
-      [username, name === username || uses.get(name) === 1 ? name : `${name} (${username})`] as const
+      [username, name === username || nameCounts.get(name) === 1 ? name : `${name} (${username})`] as const
   );
   return { viewer: viewer?.username, names: new Map(names) };
 }
 
 /** Whether two results of `findPeople` name the same people. Then a view need not be drawn again. */
-export function hasSameNames(one: People | undefined, other: People | undefined): boolean {
-  const list = (people?: People): string => JSON.stringify(people && [people.viewer ?? null, ...people.names]);
-  return list(one) === list(other);
+export function hasSameNames(first: People | undefined, second: People | undefined): boolean {
+  const toJson = (people?: People): string => JSON.stringify(people && [people.viewer ?? null, ...people.names]);
+  return toJson(first) === toJson(second);
 }
 
 /** Add the people of a transcript and of its subagents to `people`. The newest name of a person replaces older ones. */

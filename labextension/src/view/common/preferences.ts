@@ -29,6 +29,7 @@ export interface Preferences {
   readonly notifications: 'ask' | 'on' | 'off';
 }
 
+/** The preferences of a user who has set nothing. They are the defaults in `schema/plugin.json`, too. */
 export const DEFAULTS: Preferences = {
   side: 'right',
   sendKey: 'Enter',
@@ -58,7 +59,7 @@ export function readPreferences({
 }
 
 /** The id of the settings in Lab. Lab makes it from the name of the package and of the file `schema/plugin.json`. */
-const ID = 'jupyter-eca:plugin';
+const SETTINGS_ID = 'jupyter-eca:plugin';
 
 /** Keeps the present preferences, and notifies subscribers when they change. */
 export class PreferenceStore {
@@ -107,7 +108,7 @@ export class PreferenceStore {
     if (registry === null) {
       return;
     }
-    const settings = await registry.load(ID);
+    const settings = await registry.load(SETTINGS_ID);
     const update = (): void => {
       const before = this.value;
       this.set(readPreferences(settings.composite));

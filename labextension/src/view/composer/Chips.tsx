@@ -25,9 +25,12 @@ export interface EditorPlace {
 }
 
 interface Props {
-  /** Undefined when the user works in no notebook and no file, or has switched this chip off in the settings. */
+  /**
+   * The place where the user works. Undefined when the user works in no notebook and no file, or has switched this chip
+   * off in the settings.
+   */
   readonly place: EditorPlace | undefined;
-  /** Whether the place is sent. */
+  /** Whether the place is sent with the message. */
   readonly sendsPlace: boolean;
   /** Called when the user switches the place on or off. */
   readonly onSendsPlaceChange: (sendsPlace: boolean) => void;

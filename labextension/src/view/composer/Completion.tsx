@@ -96,6 +96,7 @@ export function useCompletion(
     }
     let isWanted = true;
     let timer = 0;
+    // `isFirst`: whether this is the first request for the text, and not a repetition because variables were missing.
     const request = (isFirst: boolean): void => {
       query({ kind, start, query: word }).then(
         ({ items, lacksVariables }) => {
@@ -188,13 +189,13 @@ export function Completion({ id, list, onChoose }: Props): React.ReactElement | 
     return null;
   }
   if (suggestions === null || suggestions.length === 0) {
-    const words =
+    const note =
       suggestions === null
         ? trans.__('The suggestions could not be loaded.')
         : lacksVariables
           ? describeMissingVariables(trans)
           : trans.__('Nothing found.');
-    return <p className="eca-Completion eca-Note">{words}</p>;
+    return <p className="eca-Completion eca-Note">{note}</p>;
   }
   return (
     <ul className="eca-Completion" id={id} role="listbox" aria-label={trans.__('Completions')} ref={element}>

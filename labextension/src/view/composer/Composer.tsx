@@ -12,7 +12,7 @@
 
 import * as React from 'react';
 
-import { isImage, toImageContext, LARGEST_IMAGE, IMAGE_TYPES } from '../../chat/images';
+import { isImage, toImageContext, LARGEST_IMAGE_BYTES, IMAGE_TYPES } from '../../chat/images';
 import { toCellContext, parseCells, PastedCell } from '../../chat/pasted_cells';
 import { isCommand } from '../../chat/command_names';
 import { UnsentMessage } from '../../chat/drafts';
@@ -46,7 +46,9 @@ export interface InsertedText {
 interface Props {
   /** Whether a turn is running. */
   readonly busy: boolean;
-  /** Whether the page is connected with the server. Otherwise a message waits in the box until it is. */
+  /**
+   * Whether the page is connected with the server. Otherwise a message waits in the box until the page is connected.
+   */
   readonly connected: boolean;
   /** Whether the box contains an earlier message, which the user edits. */
   readonly editing: boolean;
@@ -90,6 +92,7 @@ export function Composer(props: Props): React.ReactElement {
   const { trans, attachments, findCell = () => undefined } = useEnv();
   const { sendKey, chips } = usePreferences();
   const place = chips ? props.place : undefined;
+  /** The id of the list of suggestions in the page. */
   const id = React.useId();
   const frame = React.useRef<HTMLDivElement>(null);
   const box = React.useRef<HTMLTextAreaElement>(null);
@@ -149,8 +152,8 @@ export function Composer(props: Props): React.ReactElement {
   const handleText = (newText: string, newCursor: number): void => {
     const typedWord = findTypedMention(text, newText, list?.trigger);
     if (typedWord !== undefined) {
-      const offered = list?.suggestions?.flatMap(({ context }) => context ?? []) ?? [];
-      addKnown(offered.filter(context => chooseWord(context, known) === typedWord).slice(0, 1));
+      const offeredContexts = list?.suggestions?.flatMap(({ context }) => context ?? []) ?? [];
+      addKnown(offeredContexts.filter(context => chooseWord(context, known) === typedWord).slice(0, 1));
     }
     setText(newText);
     setCursor(newCursor);
@@ -184,7 +187,7 @@ export function Composer(props: Props): React.ReactElement {
       addFileContexts(attachments.upload(others));
     }
     for (const file of images) {
-      if (file.size > LARGEST_IMAGE) {
+      if (file.size > LARGEST_IMAGE_BYTES) {
         props.onWarning(trans.__('This image is too large. The limit is 5 MB.'));
       } else {
         void toImageContext(file).then(addChip, () => {
@@ -476,14 +479,15 @@ function useInsertedText(
   box: React.RefObject<HTMLTextAreaElement>,
   addKnown: (contexts: readonly ChatContext[]) => void
 ): void {
-  const latest = React.useRef(text);
-  latest.current = text;
+  // As a reference, the text does not start the effect when the user types.
+  const latestText = React.useRef(text);
+  latestText.current = text;
   React.useEffect(() => {
     if (inserted.key > 0) {
-      const whole =
-        inserted.how === 'replace' ? inserted.text : [latest.current, inserted.text].filter(Boolean).join('\n\n');
-      replaceText(whole, whole.length);
-      addKnown(pickMentioned(whole, inserted.contexts));
+      const newText =
+        inserted.how === 'replace' ? inserted.text : [latestText.current, inserted.text].filter(Boolean).join('\n\n');
+      replaceText(newText, newText.length);
+      addKnown(pickMentioned(newText, inserted.contexts));
       if (inserted.how === 'replace') {
         box.current?.focus();
       }

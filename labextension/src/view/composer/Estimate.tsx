@@ -16,6 +16,7 @@ import { LongText } from '../common/LongText';
 
 /** Makes estimates. `withPlace`: the place in the notebook is sent as a context, too. */
 export interface EstimateSource {
+  /** Makes an estimate; undefined when the request for it failed. */
   readonly estimate: (
     text: string,
     contexts: readonly ChatContext[],
@@ -107,8 +108,8 @@ export function EstimateFigures({ estimate }: { readonly estimate: Estimate }): 
 }
 
 /**
- * Return the last estimate for a text; undefined when there is none. It is requested when the user stops typing, and
- * again whenever an argument has changed.
+ * Return the last estimate for a text; undefined when there is none. An estimate is requested when the user stops
+ * typing, and again whenever an argument has changed.
  */
 function useEstimate(
   { estimate }: EstimateSource,

@@ -103,8 +103,8 @@ export function PromptBox({
         }}
         onMouseMove={event => {
           // The textarea lies above the chips. So it shows the tooltip of the chip that is under the mouse.
-          const under = document.elementsFromPoint(event.clientX, event.clientY);
-          const chip = under.find(
+          const elements = document.elementsFromPoint(event.clientX, event.clientY);
+          const chip = elements.find(
             node => node.classList.contains('eca-Mention') && copy.current?.contains(node) === true
           );
           event.currentTarget.title = chip?.getAttribute('aria-label') ?? '';

@@ -10,8 +10,8 @@ import * as React from 'react';
 
 import { CELLS_MIME_TYPE, isCell, PastedCell } from '../../chat/pasted_cells';
 
-/** The type of the data of files that are dragged: their paths. */
-const FILES = 'application/x-jupyter-icontents';
+/** The MIME type that Lab gives files that are dragged. The data are the paths of the files. */
+const FILES_MIME_TYPE = 'application/x-jupyter-icontents';
 /** The CSS class of the element while cells are dragged over it. */
 const DRAGGED_OVER = 'eca-mod-dropping';
 
@@ -31,7 +31,7 @@ export function useLabDrop(element: React.RefObject<HTMLElement>, target: DropTa
     const node = element.current;
     const handleOver = (event: Event): void => {
       const drag = event as Drag.Event;
-      const hasFiles = drag.mimeData.hasData(FILES) && latest.current.onPaths !== undefined;
+      const hasFiles = drag.mimeData.hasData(FILES_MIME_TYPE) && latest.current.onPaths !== undefined;
       if (drag.mimeData.hasData(CELLS_MIME_TYPE) || hasFiles) {
         event.preventDefault();
         event.stopPropagation();
@@ -46,7 +46,7 @@ export function useLabDrop(element: React.RefObject<HTMLElement>, target: DropTa
       handleLeave();
       const drag = event as Drag.Event;
       const cells: unknown = drag.mimeData.getData(CELLS_MIME_TYPE);
-      const paths: unknown = drag.mimeData.getData(FILES);
+      const paths: unknown = drag.mimeData.getData(FILES_MIME_TYPE);
       if (!Array.isArray(cells) && !Array.isArray(paths)) {
         return;
       }

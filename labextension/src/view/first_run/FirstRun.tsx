@@ -245,7 +245,7 @@ interface KeyFormProps {
   readonly onKey: (provider: string, key: string) => void;
 }
 
-/** Draws the form for a key. The provider that the key seems to belong to is chosen by itself. */
+/** Draws the form for a key. The form chooses the provider to which the key seems to belong. */
 export function KeyForm({ providers, busy, onKey }: KeyFormProps): React.ReactElement {
   const { trans } = useEnv();
   const [chosen, setChosen] = React.useState('');
@@ -342,7 +342,7 @@ export function KeyOutcome({
     return null;
   }
   const { outcome, model, message = '' } = result;
-  const words = {
+  const texts = {
     works: trans.__('The key works. %1 answers.', model),
     refused: trans.__('The key was refused.'),
     'no-credit': trans.__('The key is right, but the account has no credit.'),
@@ -351,7 +351,7 @@ export function KeyOutcome({
   };
   return (
     <p className={outcome === 'works' ? 'eca-Note' : 'eca-Trouble'} role={outcome === 'works' ? 'status' : 'alert'}>
-      <strong>{words[outcome]}</strong> <TextWithCode text={message} />
+      <strong>{texts[outcome]}</strong> <TextWithCode text={message} />
     </p>
   );
 }

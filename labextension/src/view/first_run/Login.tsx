@@ -57,9 +57,9 @@ export function Login({ provider, beginLogin, sendInput, errors, onEnd }: Props)
   }, [isElsewhere, signedIn, onEnd]);
   // When the sign-in fails on the other page, the server sends an error message. It is repeated here, because the user
   // may not see the list of messages in the settings.
-  const earlierErrors = React.useRef(errors.length);
+  const earlierErrorCount = React.useRef(errors.length);
   const error =
-    requestError !== '' ? requestError : isElsewhere ? (errors.slice(earlierErrors.current).at(-1) ?? '') : '';
+    requestError !== '' ? requestError : isElsewhere ? (errors.slice(earlierErrorCount.current).at(-1) ?? '') : '';
   return (
     <div className="eca-Login" role="group" aria-label={trans.__('Sign in to %1', provider.label ?? provider.id)}>
       {step !== undefined && (

@@ -11,22 +11,26 @@ import { LinkError } from '../../wire/rpc';
 import type { Session } from '../../chat/session';
 
 /** The method of a sign-in with a browser, as `providers/login` names it. */
-const BROWSER = 'browser';
+const BROWSER_METHOD = 'browser';
 
 /** The result of trying a key. `outcome` is a fixed word that programs compare, `message` a sentence for the user. */
 export type KeyResult = ProvidersTryResult;
 
 /**
  * Whether to show the first steps: when there is no model, or when there is only the small one (`bundled`) and no chat
- * yet. `chats` is the number of stored chats.
+ * yet. `chatCount` is the number of stored chats.
  */
-export function needsFirstRun(models: readonly string[], bundled: BundledModel | undefined, chats: number): boolean {
-  return models.length === 0 || (chats === 0 && models.every(model => model === bundled?.model));
+export function needsFirstRun(
+  models: readonly string[],
+  bundled: BundledModel | undefined,
+  chatCount: number
+): boolean {
+  return models.length === 0 || (chatCount === 0 && models.every(model => model === bundled?.model));
 }
 
 /**
  * Return the id of the provider whose keys begin like this one. For example, `sk-ant-` is Anthropic's and `sk-` is
- * OpenAI's. If several beginnings fit, the longest counts.
+ * OpenAI's. If several beginnings fit, the longest counts; if none fits, return undefined.
  */
 export function guessProvider(key: string, providers: readonly ProviderStatus[]): string | undefined {
   const text = key.trim();
@@ -48,10 +52,10 @@ export function listKeyProviders(providers: readonly ProviderStatus[]): readonly
 
 /** Return the providers at whose own page a user can sign in. */
 export function listSignInProviders(providers: readonly ProviderStatus[]): readonly ProviderStatus[] {
-  return providers.filter(({ login }) => login?.methods.some(({ key }) => key === BROWSER));
+  return providers.filter(({ login }) => login?.methods.some(({ key }) => key === BROWSER_METHOD));
 }
 
-/** The requests of the first steps to the server. */
+/** Sends the requests of the first steps to the server. */
 export class FirstSteps {
   constructor(private readonly session: Session) {}
 
@@ -65,7 +69,7 @@ export class FirstSteps {
 
   /** Begin a sign-in in the browser. Throws: LinkError, RpcError. */
   signIn(provider: string): Promise<LoginStep> {
-    return this.session.request('providers/login', { provider, method: BROWSER });
+    return this.session.request('providers/login', { provider, method: BROWSER_METHOD });
   }
 
   /** Send what the user has typed for a sign-in. Throws: LinkError, RpcError. */

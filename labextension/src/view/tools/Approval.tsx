@@ -87,7 +87,8 @@ export function Approval({
       />
     );
   }
-  const rejectButton = (hasKey: boolean): React.ReactElement => (
+  // `hasKey`: a key rejects the call, too. The button shows that key.
+  const drawRejectButton = (hasKey: boolean): React.ReactElement => (
     <button
       type="button"
       className="eca-Button"
@@ -101,7 +102,8 @@ export function Approval({
       }}
     >
       {trans.__('Reject…')}
-      {/* The sign on the key is short: while the focus is in the prompt box, its room is empty. */}
+      {/* The name of the key is short. While the focus is in the prompt box, the style sheet hides the name, and leaves
+          its room empty. */}
       {hasKey && <kbd aria-hidden="true">Ctrl+⌫</kbd>}
     </button>
   );
@@ -109,7 +111,7 @@ export function Approval({
     return (
       <div className="eca-Approval" role="group" aria-label={trans.__('May this run?')}>
         <p className="eca-Note">{rights.reason}</p>
-        {rights.asks && rejectButton(false)}
+        {rights.asks && drawRejectButton(false)}
       </div>
     );
   }
@@ -135,12 +137,12 @@ export function Approval({
         <button
           type="button"
           className="eca-Button eca-Approval-session"
-          title={trans.__('Do not ask again in this chat for: %1', formatScopes(remembers))}
+          title={trans.__('Do not ask again in this chat for: %1', formatRemembered(remembers))}
           onClick={() => {
             onApprove(id, true, chatId);
           }}
         >
-          {trans.__('Approve for session: %1', formatScopes(remembers))}
+          {trans.__('Approve for session: %1', formatRemembered(remembers))}
         </button>
       )}
       {approvalRules !== undefined && canHaveRule && (
@@ -155,13 +157,13 @@ export function Approval({
           {trans.__('Always…')}
         </button>
       )}
-      {rejectButton(next !== undefined)}
+      {drawRejectButton(next !== undefined)}
     </div>
   );
 }
 
 /** Join what is remembered into one line. A command may have several lines, so each line break becomes the sign `↵`. */
-function formatScopes(remembers: readonly string[]): string {
+function formatRemembered(remembers: readonly string[]): string {
   return toExactText(remembers.join(', ').replace(/\s*\n\s*/g, ' ↵ '));
 }
 

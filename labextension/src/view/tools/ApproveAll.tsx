@@ -12,8 +12,8 @@ import { Rights } from '../common/rights';
 import { CallInChat, DECISION_KEYS, NextDecision, selectUnchangedCalls } from './decision_keys';
 
 /** Approve the calls that the user has seen. A call that was decided or has changed since then is left out. */
-export function approveShownCalls(session: Session, shown: readonly CallInChat[]): void {
-  selectUnchangedCalls(shown, session.chat).forEach(({ block, chatId }) => {
+export function approveShownCalls(session: Session, shownCalls: readonly CallInChat[]): void {
+  selectUnchangedCalls(shownCalls, session.chat).forEach(({ block, chatId }) => {
     session.approve(block.id, false, chatId);
   });
 }
@@ -28,6 +28,7 @@ interface Props {
 /** Draws the button; nothing when fewer than two calls wait, or when the user may not approve calls. */
 export function ApproveAll({ calls, onApproveAll }: Props): React.ReactElement | null {
   const { trans } = useEnv();
+  // In a page without keys for decisions, the context is undefined.
   const hasKeys = React.useContext(NextDecision) !== undefined;
   const mayApprove = React.useContext(Rights)?.approves ?? true;
   return calls.length < 2 || !mayApprove ? null : (

@@ -59,7 +59,7 @@ export function RuleForm({ chatId, id, approvalRules, onBack }: FormProps): Reac
 }
 
 interface ProposalProps {
-  /** Undefined until the server has answered. */
+  /** The rule, and the files to which it can be written; undefined until the server has answered. */
   readonly proposal: ApprovalsProposeResult | undefined;
   /** Why there is no rule, or why it was not written; empty when there is no error. */
   readonly error: string;
@@ -76,10 +76,11 @@ interface ProposalProps {
 /** Draws the rule, the choice of the file, and the buttons. */
 export function RuleProposal({ proposal, error, busy, heading, onWrite, onBack }: ProposalProps): React.ReactElement {
   const { trans } = useEnv();
+  /** The scope that the user has chosen; undefined until then. */
   const [scope, setScope] = React.useState<RulePlace['scope']>();
   const rule = proposal?.rule;
   const places = proposal?.places ?? [];
-  const chosen = scope ?? places[0]?.scope;
+  const chosenScope = scope ?? places[0]?.scope;
   return (
     <div
       className="eca-Always"
@@ -106,7 +107,7 @@ export function RuleProposal({ proposal, error, busy, heading, onWrite, onBack }
           <label className="eca-Always-place">
             {trans.__('Write to')}{' '}
             <select
-              value={chosen}
+              value={chosenScope}
               disabled={places.length < 2}
               onChange={event => {
                 setScope(event.target.value as RulePlace['scope']);
@@ -124,14 +125,14 @@ export function RuleProposal({ proposal, error, busy, heading, onWrite, onBack }
         </>
       )}
       <div className="eca-Approval">
-        {rule !== undefined && chosen !== undefined && (
+        {rule !== undefined && chosenScope !== undefined && (
           <button
             type="button"
             className="eca-Button eca-mod-main"
             autoFocus
             disabled={busy}
             onClick={() => {
-              onWrite(rule, chosen);
+              onWrite(rule, chosenScope);
             }}
           >
             {trans.__('Write the rule and run')}

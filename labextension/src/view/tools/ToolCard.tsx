@@ -42,7 +42,7 @@ const ICONS: Readonly<Partial<Record<ToolStatus, IconName>>> = {
 /** The tools that only preview a change. Their cards are unfolded, because the diff is their only result. */
 const PREVIEWS: ReadonlySet<string> = new Set(['preview_file_change', 'preview_notebook_change']);
 
-/** Whether a call only proposes a change and does not make it. */
+/** Whether a call only proposes a change and does not make it. In plan mode, calls that change something do not run. */
 function isProposal({ name, reason }: ToolBlock): boolean {
   return reason === 'plan-mode' || PREVIEWS.has(name);
 }

@@ -23,7 +23,7 @@ interface Props {
   readonly block: ToolBlock;
   /** Whether the transcript of the call's subagent is shown below the details. */
   readonly hasTranscript: boolean;
-  /** Whether to show only what runs: not the name of the tool, and not the reason for asking. */
+  /** Whether to show only the arguments, without the result, the name of the tool and the reason for asking. */
   readonly onlyContent?: boolean;
 }
 
@@ -32,12 +32,12 @@ export function ToolDetails({ block, hasTranscript, onlyContent = false }: Props
   const { trans, fetchWholeOutput } = useEnv();
   const name = toExactText(block.name);
   /** The whole output, after the user has asked for it. */
-  const [whole, setWhole] = React.useState<string>();
+  const [wholeOutput, setWholeOutput] = React.useState<string>();
   // The result is not shown if it only repeats what the user sees elsewhere: the diff of a change, the list of tasks
   // above the prompt box, or the last message of a subagent.
   const isOnlyChange = block.details?.type === 'fileChange' && (block.details.runs ?? []).length === 0;
-  const repeats = isOnlyChange || block.details?.type === 'task' || hasTranscript;
-  const isHidden = block.status === 'done' && repeats;
+  const isRepetition = isOnlyChange || block.details?.type === 'task' || hasTranscript;
+  const isHidden = block.status === 'done' && isRepetition;
   const output = isHidden ? '' : block.outputs.map(({ text }) => text).join('\n');
   // Many MCP servers send a result twice: as text for the model and as JSON for programs.
   const results = block.details?.type === 'jsonOutputs' ? block.details.jsons : [];
@@ -54,16 +54,16 @@ export function ToolDetails({ block, hasTranscript, onlyContent = false }: Props
       <ArgumentsView block={block} />
       {output + jsons.join('') !== '' && (
         <div role="group" aria-label={trans.__('Result')} className="eca-Tool-result">
-          {output !== '' && <LongText text={whole ?? (results.length > 0 ? formatJson(output) : output)} />}
+          {output !== '' && <LongText text={wholeOutput ?? (results.length > 0 ? formatJson(output) : output)} />}
           {jsons.map((json, index) => (
             <LongText key={index} text={formatJson(json)} />
           ))}
-          {block.whole !== undefined && whole === undefined && fetchWholeOutput !== undefined && (
+          {block.whole !== undefined && wholeOutput === undefined && fetchWholeOutput !== undefined && (
             <button
               type="button"
               className="eca-Link"
               onClick={() => {
-                void fetchWholeOutput(block.id).then(setWhole);
+                void fetchWholeOutput(block.id).then(setWholeOutput);
               }}
             >
               {trans.__('Load the whole output (%1 characters)', formatCount(block.whole))}
@@ -123,7 +123,7 @@ function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactEle
 
 interface ArgumentsProps {
   readonly block: ToolBlock;
-  /** The names of the arguments that the details of the call show. */
+  /** The names of the arguments that are left out, because the details of the call show them. */
   readonly except?: readonly string[];
 }
 
@@ -151,11 +151,11 @@ const MAX_SHORT_LENGTH = 60;
 
 /** Draws one argument. `text` is its value: a string unchanged, any other value as JSON. */
 function Argument({ name, text }: { readonly name: string; readonly text: string }): React.ReactElement {
-  const short = text.length <= MAX_SHORT_LENGTH && !text.includes('\n');
+  const isShort = text.length <= MAX_SHORT_LENGTH && !text.includes('\n');
   return (
-    <div className={short ? 'eca-mod-short' : undefined}>
+    <div className={isShort ? 'eca-mod-short' : undefined}>
       <dt>{toExactText(name)}</dt>
-      <dd>{short ? toExactText(text) : <LongText text={text} exact />}</dd>
+      <dd>{isShort ? toExactText(text) : <LongText text={text} exact />}</dd>
     </div>
   );
 }
@@ -230,6 +230,6 @@ function describeSandbox(sandbox: SandboxState, trans: TranslationBundle): strin
 /** Shows why the call ran, needed an approval or was forbidden. */
 function Reason({ block }: { readonly block: ToolBlock }): React.ReactElement | null {
   const { trans } = useEnv();
-  const words = explainDecision(block, trans);
-  return words === '' ? null : <p className="eca-Tool-why">{words}</p>;
+  const explanation = explainDecision(block, trans);
+  return explanation === '' ? null : <p className="eca-Tool-why">{explanation}</p>;
 }

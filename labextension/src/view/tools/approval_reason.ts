@@ -32,14 +32,15 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
   if (cause === undefined) {
     return '';
   }
+  // The rule's selector of tools, which the user knows from the list of rules.
   const selector = cause.rule === undefined ? undefined : toExactText(cause.rule);
   const agent = toExactText(cause.agent ?? '');
-  const forbidden = reason === 'user-config';
+  const isForbidden = reason === 'user-config';
   switch (cause.kind) {
     case 'rule': {
       const source =
         agent === '' ? trans.__('rule %1', selector) : trans.__('rule %1 of the agent %2', selector, agent);
-      return forbidden
+      return isForbidden
         ? trans.__('Forbidden by the %1', source)
         : asked === true
           ? trans.__('Asked: by the %1', source)
@@ -77,13 +78,13 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
         : trans.__('Allowed by trust: the rule %1 would ask', selector);
     case 'default': {
       if (agent === '') {
-        return forbidden
+        return isForbidden
           ? trans.__('Forbidden: no rule matches it, and such calls are forbidden')
           : asked === true
             ? trans.__('Asked: no rule matches it, and such calls need approval')
             : trans.__('Allowed: no rule matches it, and such calls run without asking');
       }
-      return forbidden
+      return isForbidden
         ? trans.__('Forbidden: no rule matches it, and the agent %1 forbids such calls', agent)
         : asked === true
           ? trans.__('Asked: no rule matches it, and the agent %1 asks about such calls', agent)

@@ -55,9 +55,9 @@ export function listWaitingCalls(chat: Chat): readonly CallInChat[] {
 
 /** Return the calls of `shown` that still wait and have not changed since they were shown. Newer calls are left out. */
 export function selectUnchangedCalls(shown: readonly CallInChat[], chat: Chat): readonly CallInChat[] {
-  const now = listWaitingCalls(chat);
+  const waitingNow = listWaitingCalls(chat);
   return shown.filter(({ block, chatId }) =>
-    now.some(
+    waitingNow.some(
       other =>
         other.chatId === chatId &&
         other.block.id === block.id &&

@@ -22,13 +22,19 @@ export interface OpenNotebooks {
 /** Return the line for a call that waits. */
 export function describeCall(block: ToolBlock, notebooks: OpenNotebooks, trans: TranslationBundle): string {
   const { details, arguments: args = {}, name, origin, server, summary } = block;
-  const countLines = (text: string): string => {
+  /** Return the number of lines of a text in words, for example `3 lines`. */
+  const describeLineCount = (text: string): string => {
     const count = text.split('\n').length;
     return trans._n('%1 line', '%1 lines', count);
   };
   switch (details?.type) {
     case 'runCells':
-      return describeCells(details, notebooks, trans, countLines(details.cells.map(({ source }) => source).join('\n')));
+      return describeCells(
+        details,
+        notebooks,
+        trans,
+        describeLineCount(details.cells.map(({ source }) => source).join('\n'))
+      );
     case 'shellCommand': {
       const { parsed = [] } = details;
       return parsed.length > 1 ? trans.__('Run %1 commands', parsed.length) : trans.__('Run a command');
@@ -38,6 +44,7 @@ export function describeCall(block: ToolBlock, notebooks: OpenNotebooks, trans: 
         const { path, linesAdded, linesRemoved } = details;
         return trans.__('Change %1 (+%2 −%3)', toExactText(path), linesAdded, linesRemoved);
       }
+      // The call also runs cells of the notebook, so the line names the kernel.
       if ((details.runs ?? []).length > 0) {
         const line = toExactText(summary ?? name);
         const kernel = notebooks.findKernel(details.path) ?? '';
@@ -45,7 +52,7 @@ export function describeCall(block: ToolBlock, notebooks: OpenNotebooks, trans: 
       }
   }
   if (origin === 'native' && name === 'run_code' && typeof args.code === 'string') {
-    return trans.__('Run code (%1)', countLines(args.code));
+    return trans.__('Run code (%1)', describeLineCount(args.code));
   }
   const line = toExactText(replaceCellIds(summary ?? name, args, notebooks.findCell));
   // An MCP server may give its tool any name, so the line always names the server.

@@ -38,7 +38,7 @@ type Props = BlockActions & {
 };
 
 /** The most characters that are read of a hook's output to show its first line. */
-const MAX_REASON_LENGTH = 200;
+const MAX_FIRST_LINE_LENGTH = 200;
 
 /** Draws a block. If that fails, a note takes its place. */
 export const BlockView = React.memo(function BlockView(props: Props): React.ReactElement {
@@ -177,13 +177,13 @@ function Source({ title, url }: { readonly title: string; readonly url: string }
 }
 
 /**
- * Draws a run of a hook with its output. A hook is a command that the user has set in the configuration. If it has failed
- * or has forbidden something, the first line of its output says why, so that line is not folded away.
+ * Draws a run of a hook with its output. A hook is a command that the user has set in the configuration. If it has
+ * failed or has forbidden something, the first line of its output says why, so that line is not folded away.
  */
 function Hook({ block }: { readonly block: HookBlock }): React.ReactElement {
   const { trans } = useEnv();
   const name = toPlainText(block.name);
-  const [firstLine = ''] = toPlainText(block.output.slice(0, MAX_REASON_LENGTH)).trim().split('\n');
+  const [firstLine = ''] = toPlainText(block.output.slice(0, MAX_FIRST_LINE_LENGTH)).trim().split('\n');
   return (
     <details className="eca-Reason">
       <summary>

@@ -42,7 +42,8 @@ export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: P
   }
   // A settled change needs no decision, for example because it was approved before it was made. It can still be undone.
   const undecided = changes.filter(({ settled }) => settled !== true);
-  const refusedCount = changes.filter(({ madeAlthoughRefused }) => madeAlthoughRefused === true).length;
+  const madeAlthoughRefusedCount = changes.filter(({ madeAlthoughRefused }) => madeAlthoughRefused === true).length;
+  // `refused` says why the server cannot undo a change.
   const undoable = changes.filter(({ refused }) => refused === undefined);
   const decide = async (act: ReviewActions['onKeep'], chosen: readonly Change[]): Promise<void> => {
     setDeciding(true);
@@ -69,12 +70,16 @@ export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: P
             <Icon name="fold" />
           </span>
           {trans._n('%1 change', '%1 changes', changes.length)}
-          {refusedCount > 0 && (
+          {madeAlthoughRefusedCount > 0 && (
             <span className="eca-Changes-against">
               <Icon name="alert" />
-              {refusedCount === changes.length
-                ? trans._n('made although it was refused', 'made although they were refused', refusedCount)
-                : trans._n('%1 made although it was refused', '%1 made although they were refused', refusedCount)}
+              {madeAlthoughRefusedCount === changes.length
+                ? trans._n('made although it was refused', 'made although they were refused', madeAlthoughRefusedCount)
+                : trans._n(
+                    '%1 made although it was refused',
+                    '%1 made although they were refused',
+                    madeAlthoughRefusedCount
+                  )}
             </span>
           )}
         </button>

@@ -25,7 +25,8 @@ export function RateAnswer({ contentId, rating }: Props): React.ReactElement | n
   if (contentId === undefined || rateAnswer === undefined || !mayAsk) {
     return null;
   }
-  const toggle = (clicked: AnswerRating) => () => {
+  /** Return the function that is called when the button for the rating `clicked` is clicked. */
+  const createClickHandler = (clicked: AnswerRating) => () => {
     rateAnswer(contentId, clicked === rating ? undefined : clicked);
   };
   return (
@@ -37,7 +38,7 @@ export function RateAnswer({ contentId, rating }: Props): React.ReactElement | n
           'Good answer. Kept in this chat and exported with it. It is not sent to the model or to anybody.'
         )}
         pressed={rating === 'good'}
-        onClick={toggle('good')}
+        onClick={createClickHandler('good')}
       />
       <IconButton
         icon="thumbDown"
@@ -46,7 +47,7 @@ export function RateAnswer({ contentId, rating }: Props): React.ReactElement | n
           'Bad answer. Kept in this chat and exported with it. It is not sent to the model or to anybody.'
         )}
         pressed={rating === 'bad'}
-        onClick={toggle('bad')}
+        onClick={createClickHandler('bad')}
       />
     </>
   );

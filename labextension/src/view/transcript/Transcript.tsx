@@ -45,6 +45,7 @@ type Props = BlockActions & {
   readonly children?: React.ReactNode;
 };
 
+/** The transcripts of subagents, by the ids of their chats. */
 type Subagents = Readonly<Record<string, TranscriptState>>;
 
 /** The number of blocks that are added when the reader scrolls towards them: a few screens. */
@@ -247,17 +248,17 @@ function useStickToEnd(isCut: boolean): {
     if (box === null || inside === null) {
       return;
     }
-    let last = box.scrollTop;
+    let lastScrollTop = box.scrollTop;
     const onScroll = (): void => {
       const nowAtEnd = !latestIsCut.current && box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_PX;
       // Only a reader scrolls up. When content shrinks, the position becomes smaller, too, but then the view is at the
       // end. The browser itself would scroll up when it keeps the place of a block while others are removed above it.
       // The style `eca-mod-following` forbids that.
-      if (nowAtEnd || box.scrollTop < last) {
+      if (nowAtEnd || box.scrollTop < lastScrollTop) {
         follows.current = nowAtEnd;
         setAtEnd(nowAtEnd);
       }
-      last = box.scrollTop;
+      lastScrollTop = box.scrollTop;
     };
     const observer = new ResizeObserver(() => {
       if (follows.current) {
@@ -334,9 +335,9 @@ function LoadMore({
   readonly onNear: () => void;
 }): React.ReactElement {
   const { trans } = useEnv();
-  const mark = React.useRef<HTMLButtonElement>(null);
+  const button = React.useRef<HTMLButtonElement>(null);
   React.useEffect(() => {
-    if (mark.current === null) {
+    if (button.current === null) {
       return;
     }
     const observer = new IntersectionObserver(
@@ -352,13 +353,13 @@ function LoadMore({
       },
       { root: frame.current, rootMargin: '200px 0px' }
     );
-    observer.observe(mark.current);
+    observer.observe(button.current);
     return () => {
       observer.disconnect();
     };
   }, [frame, side, onNear]);
   return (
-    <button type="button" className="eca-Link eca-Earlier" ref={mark} onClick={onNear}>
+    <button type="button" className="eca-Link eca-Earlier" ref={button} onClick={onNear}>
       {side === 'start' ? trans.__('Show earlier messages') : trans.__('Show later messages')}
     </button>
   );
