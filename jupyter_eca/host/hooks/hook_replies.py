@@ -142,7 +142,8 @@ def combine(type: HookType, replies: Sequence[HookReply]) -> HookEffects:
 
 
 def update_input(data: dict[str, Any], reply: HookReply) -> dict[str, Any]:
-    """Return the input of the next hook of the same event: `data`, with the changes that this reply makes to it."""
+    """Return the input of the next hook of the same event: `data`, the input of this hook, with the changes that its
+    reply makes to the prompt, to the arguments of the call or to its result."""
     prompt, arguments = reply.read_text("replacedPrompt"), reply.new_arguments
     if "prompt" in data and prompt is not None:
         return {**data, "prompt": prompt}
@@ -184,6 +185,7 @@ _LABELS: Final = {
 
 
 def _format_value(value: Any) -> str:
+    """Return a value as the user sees it: a text as it is, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -99,8 +99,10 @@ class _BoundedReader:
         self._process = process
         self._bytes = bytearray()
         self.is_full = False
+        """Whether the program wrote `MAX_BYTES` or more, and was killed."""
 
     async def read(self, stream: asyncio.StreamReader) -> None:
+        """Read a stream to its end. What comes after `MAX_BYTES` is dropped."""
         while data := await stream.read(_CHUNK_BYTES):
             self._bytes += data[: MAX_BYTES - len(self._bytes)]
             if len(self._bytes) >= MAX_BYTES and not self.is_full:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.subscribers import Subscribers
     from jupyter_eca.protocol.content import Content
 
+    # A function that shows content in the chat.
     Show = Callable[[Content], None]
 
 _log = logging.getLogger(__name__)
@@ -74,9 +75,11 @@ class Hooks:
         self._store = store
         self._chats = chats
         self._database = database
+        # The events whose hooks wait to run in the background, each with the input of the hooks.
         self._background: asyncio.Queue[tuple[HookType, dict[str, Any]]] = asyncio.Queue(MAX_BACKGROUND_EVENTS)
         # The configuration, and the hooks of it whose first failure was shown.
         self._reported: tuple[object, set[str]] = None, set()
+        # The status that the `chatStatusChanged` hooks got last, by chat.
         self._reported_status: dict[str, dict[str, Any]] = {}
         self.chat_start_texts: dict[str, str] = {}
         """The texts that `chatStart` hooks add to the system prompt, by chat. It has each chat that had a prompt since
@@ -177,9 +180,15 @@ class Hooks:
         """
         replies: list[HookReply] = []
         for hook in self._current.resolved.hooks:
-            runs = [(input, *at) for input in hooks.list_inputs(hook, type, data) for at in enumerate(hook.actions, 1)]
+            runs = [
+                (input, number, action)
+                for input in hooks.list_inputs(hook, type, data)
+                for number, action in enumerate(hook.actions, 1)
+            ]
             for input, number, action in runs:
                 name = hook.name if len(hook.actions) == 1 else f"{hook.name}-{number}"
+                # The input is about a part of the call (see `list_inputs`), or else it is `data`. The hooks that ran
+                # before may have changed `data`.
                 is_part = input.get("tool_name") != data.get("tool_name")
                 reply = await self._run_action(hook, action, name, input if is_part else data, show)
                 replies.append(reply)
@@ -196,6 +205,7 @@ class Hooks:
         if show_block:
             show_block(HookActionStartedContent(id=id, name=name))
         input = json.dumps({"hook_name": name, "hook_type": hook.type, **data}).encode()
+        # The reply that is shown if this is cancelled, because the user stops the turn.
         reply = HookReply(name, 1, error=_ENDED_WITH_TURN, visible=hook.visible)
         try:
             run = await hooks.run(hook, action, input, self._current.workspace.files.roots[0])

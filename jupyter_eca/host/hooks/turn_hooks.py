@@ -79,7 +79,8 @@ class TurnHooks:
         """Run the hooks before a prompt is sent. Return what they change, None if they ended the turn.
 
         Before the first prompt of a chat since the server started, the hooks `chatStart` or `subagentStart` run too.
-        With `is_command` the model gets the text of a command, which hooks do not replace.
+        With `is_command` the model gets the text of a command in place of the prompt, and hooks do not replace this
+        text.
         """
         if chat.replay is not None or (prompt := chat.prompt) is None:
             return PromptChanges()
@@ -98,9 +99,10 @@ class TurnHooks:
         effects = await self._fire(chat, HookType.PRE_REQUEST, {"prompt": prompt.message})
         if self._end_if_stopped(chat, effects):
             return None
-        if (by := effects.blocked_by) is not None:
-            why = "." if by.visible or not by.error.strip() else f": {by.error.strip()}"
-            text = HOOK_BLOCKED.format(name=by.hook, why=why)
+        if (reply := effects.blocked_by) is not None:
+            # The output of a visible hook, with the reason, is in the chat already.
+            why = "." if reply.visible or not reply.error.strip() else f": {reply.error.strip()}"
+            text = HOOK_BLOCKED.format(name=reply.hook, why=why)
             self._chats.feed(chat, inputs.CommandEnded(now(), text, failed=True, withdrawn=True), late=True)
             return None
         return PromptChanges(effects.context, None if is_command else effects.new_prompt, setup)
@@ -108,18 +110,18 @@ class TurnHooks:
     async def run_before_calls(self, chat: LiveChat) -> Mapping[str, CallAdjustment] | None:
         """Run the hooks before the tool calls of the model's last reply. Return their changes to each call, by the
         call's id. None if they ended the turn."""
-        adjusted: dict[str, CallAdjustment] = {}
+        adjustments: dict[str, CallAdjustment] = {}
         for call in chat.state.calls:
             arguments = parse_arguments(call.arguments_text)
             if call.tool is None or arguments is None:
                 continue
-            shown = await self._find_preview(chat, call.tool, arguments)
-            more = _describe_request(chat.state, call, call.tool, arguments, shown)
+            preview = await self._find_preview(chat, call.tool, arguments)
+            more = _describe_request(chat.state, call, call.tool, arguments, preview)
             effects = await self._fire(chat, HookType.PRE_TOOL_CALL, more)
             if self._end_if_stopped(chat, effects):
                 return None
-            adjusted[call.id] = _adjust(effects, arguments)
-        return adjusted
+            adjustments[call.id] = _make_adjustment(effects, arguments)
+        return adjustments
 
     async def run_before_direct_call(
         self, chat: LiveChat, setup: Setup, call: ToolCall, spec: ToolSpec, arguments: dict[str, Any]
@@ -135,25 +137,25 @@ class TurnHooks:
         if effects.stopped_by is not None:
             shown.append(_explain_stop(effects))
             return CallAdjustment(decision=Decision.DENY), tuple(shown)
-        return _adjust(effects, arguments), tuple(shown)
+        return _make_adjustment(effects, arguments), tuple(shown)
 
     async def run_before_outside_call(
         self, chat: LiveChat, id: str, spec: ToolSpec, arguments: dict[str, Any]
     ) -> CallAdjustment:
         """Run the hooks before a tool call that an outside agent makes. Return their changes to it."""
         call = ToolCall(id, spec.name, spec)
-        adjusted, contents = await self.run_before_direct_call(chat, chat.state.setup, call, spec, arguments)
+        adjustment, contents = await self.run_before_direct_call(chat, chat.state.setup, call, spec, arguments)
         for content in contents:
             self._show(chat, content)
-        return adjusted
+        return adjustment
 
     async def run_after_call(self, chat: LiveChat, effect: RunTool, result: ToolResult) -> tuple[ToolResult, bool]:
         """Run the hooks after a tool call. Return the result with their changes, and whether they end the turn.
 
         They do not run for a call that the user has stopped, nor if the user has interrupted its code.
         """
-        runs = any(call.id == effect.call and call.status is ToolCallStatus.RUNNING for call in chat.state.calls)
-        if chat.replay is not None or not runs or result.interrupted:
+        is_running = any(call.id == effect.call and call.status is ToolCallStatus.RUNNING for call in chat.state.calls)
+        if chat.replay is not None or not is_running or result.interrupted:
             return result, False
         response = {"tool_response": result.text, "error": result.error}
         preview = await self._find_preview(chat, effect.tool, effect.arguments)
@@ -185,10 +187,10 @@ class TurnHooks:
         response = last[0].text if last and last[0].role == "assistant" else ""
         more: dict[str, Any] = {"response": response, "follow_up_active": number > 0}
         follow_ups: list[str] = []
-        moments = [(HookType.POST_REQUEST, more)]
+        events = [(HookType.POST_REQUEST, more)]
         if parent := self._hooks.parents.get(chat.state.id):
-            moments.append((HookType.SUBAGENT_POST_REQUEST, {**more, "parent_chat_id": parent}))
-        for type, data in moments:
+            events.append((HookType.SUBAGENT_POST_REQUEST, {**more, "parent_chat_id": parent}))
+        for type, data in events:
             effects = await self._fire(chat, type, data)
             if effects.stopped_by is not None:
                 self._show(chat, _explain_stop(effects))
@@ -285,7 +287,7 @@ def _describe_request(
     }
 
 
-def _adjust(effects: HookEffects, arguments: dict[str, Any]) -> CallAdjustment:
+def _make_adjustment(effects: HookEffects, arguments: dict[str, Any]) -> CallAdjustment:
     """Return the changes of the hooks to a call with these arguments."""
     changed = None if effects.new_arguments is None else {**arguments, **effects.new_arguments}
     return CallAdjustment(changed, effects.decision, effects.denial_reason)

@@ -76,6 +76,7 @@ class _Archive:
 
     def __init__(self, file: zipfile.ZipFile) -> None:
         self._file = file
+        # The files of the archive so far, as the manifest lists them.
         self._entries: list[dict[str, Any]] = []
 
     def add(self, path: str, description: str, data: bytes) -> None:
@@ -110,6 +111,7 @@ class _Archive:
         self._write("manifest.json", _dump(manifest))
 
     def _write(self, path: str, data: bytes) -> None:
+        """Write an entry of the archive, which only the user can read when it is unpacked."""
         entry = zipfile.ZipInfo(path, _ZIP_TIME)
         entry.compress_type = zipfile.ZIP_DEFLATED
         entry.external_attr = 0o600 << 16
@@ -160,12 +162,12 @@ def _add_chat(archive: _Archive, folder: str, row: ChatRow, rows: KeptRows, file
         events = list(_join_pieces(rows.read_events(row.id)))
     except ValueError:
         # The user must get all other events, even if one is damaged or from another version.
-        what = "Its events as they are stored: one of them cannot be read, so there is no chat.md"
-        archive.add_json(f"{folder}/events.json", what, rows.read("events", row.id))
+        description = "Its events as they are stored: one of them cannot be read, so there is no chat.md"
+        archive.add_json(f"{folder}/events.json", description, rows.read("events", row.id))
     else:
         archive.add(f"{folder}/chat.md", "The conversation, for people", format_chat(title, events).encode())
-        what = "Its events: neighbouring pieces of a text are one event"
-        archive.add_clean_json(f"{folder}/events.json", what, [_dump_event(event) for event in events])
+        description = "Its events: neighbouring pieces of a text are one event"
+        archive.add_clean_json(f"{folder}/events.json", description, [_dump_event(event) for event in events])
         if calls := list(_list_approvals(events)):
             archive.add_json(f"{folder}/approvals.json", "Its tool calls: who decided, and what became of them", calls)
     if spending := rows.read("spending", row.id):
@@ -197,9 +199,9 @@ def _add_user_data(archive: _Archive, chats: list[ChatRow], rows: KeptRows, file
         "trusted-answers.json": ("Digests of locked answers that are trusted", [f.name for f in files.list_locks()]),
         "sign-ins.json": ("Whose keys are stored, without the keys", files.list_sign_ins()),
     }
-    for name, (what, value) in lists.items():
+    for name, (description, value) in lists.items():
         if value:
-            archive.add_json(f"user/{name}", what, value)
+            archive.add_json(f"user/{name}", description, value)
     for file in files.list_tool_lists():
         archive.add(f"user/mcp-lists/{file.name}", "The tools that an MCP server offered", file.read_bytes())
     for file, place in files.list_rules(sorted({Path(row.workspace) for row in chats})):
@@ -224,7 +226,8 @@ def _join_pieces(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _get_group_key(event: Event) -> object:
-    """Return a key that is equal for neighbouring pieces of the arguments of one call."""
+    """Return a key that is equal for neighbouring pieces of the arguments of one call. Any other event has a key of its
+    own."""
     content = event.content
     return (event.turn, content.id) if isinstance(content, ToolCallPrepareContent) else object()
 

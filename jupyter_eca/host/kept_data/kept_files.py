@@ -38,6 +38,7 @@ class KeptFiles:
 
     @property
     def _data_folder(self) -> DataFolder:
+        """The folder of the database, with the places of all other files."""
         return DataFolder(self.database)
 
     def list_outputs(self, chat: str) -> list[Path]:
@@ -76,8 +77,8 @@ class KeptFiles:
 
     def list_rules(self, workspaces: Iterable[Path]) -> Iterator[tuple[Path, str]]:
         """Yield the files of the user that tell the assistant how to work, each with its place in an archive: those
-        of the workspaces, and for the user also those that apply everywhere. None for a single chat: its system prompt
-        has the rules as they were."""
+        of the workspaces, and for the user also those that apply everywhere. Nothing for a single chat: its system
+        prompt has the rules as they were."""
         folders = [] if isinstance(self.scope, ChatScope) else [(folder, folder / ".eca") for folder in workspaces]
         if isinstance(self.scope, UserScope):
             folders.append((get_user_folder(), get_user_folder()))

@@ -122,7 +122,9 @@ class _NotebookReader:
     """Reads notebooks as they are now, each once."""
 
     notebooks: Notebooks | None
+    """The notebooks that can be read; None if there are none."""
     documents: dict[str, NotebookDocument | str] = field(default_factory=dict[str, "NotebookDocument | str"])
+    """The results so far by path: a notebook, or why it cannot be read."""
 
     async def read(self, path: str) -> NotebookDocument | str:
         """Return a notebook, or why it cannot be read."""
@@ -243,20 +245,20 @@ class _ChangeKey(NamedTuple):
 
 def _describe_file(rows: Sequence[Checkpoint], files: Files, change_key: _ChangeKey) -> ChangedFile | None:
     """Describe the change of a file. None if none of the changes stands. `rows` are all checkpoints of the file."""
-    review = file_restore.find_standing_changes(rows, change_key.turns, files)
-    if review is None:
+    standing = file_restore.find_standing_changes(rows, change_key.turns, files)
+    if standing is None:
         return None
     path = file_restore.display_path(change_key.item.path, files)
     return ChangedFile(
         id=change_key.id,
         number=change_key.number,
-        turn=review.checkpoints[-1].turn,
+        turn=standing.checkpoints[-1].turn,
         path=path,
-        text=_describe_text(path, *map(_decode, (review.before, review.after))),
-        refused=review.obstacle or None,
-        settled=all(row.review.is_settled for row in review.checkpoints) or None,
-        made_although_refused=any(row.review is ReviewState.REFUSED for row in review.checkpoints) or None,
-        kind=review.kind,
+        text=_describe_text(path, *map(_decode, (standing.before, standing.after))),
+        refused=standing.obstacle or None,
+        settled=all(row.review.is_settled for row in standing.checkpoints) or None,
+        made_although_refused=any(row.review is ReviewState.REFUSED for row in standing.checkpoints) or None,
+        kind=standing.kind,
     )
 
 
@@ -305,7 +307,7 @@ class _HiddenContent:
 
 
 def _decode(content: bytes | None) -> str | _HiddenContent | None:
-    """Return the text of a file, None for no file."""
+    """Return the text of a file; None for no file, and `_HiddenContent` for a content that is not shown."""
     if content is None:
         return None
     try:
@@ -367,8 +369,8 @@ class _RevertRequest:
             chosen: ChangesByCell = {}
             skipped: dict[str, str] = {}
             for cell, turns in wanted.items():
-                changes, now = self._history.list_cell_changes(ChangedItem(path, cell)), document.find_cell(cell)
-                review = review_cell(changes, turns, now.source if now else None)
+                changes, current = self._history.list_cell_changes(ChangedItem(path, cell)), document.find_cell(cell)
+                review = review_cell(changes, turns, current.source if current else None)
                 if review is None or review.refused:
                     skipped[cell] = review.refused if review else GONE
                 else:

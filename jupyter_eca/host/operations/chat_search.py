@@ -36,6 +36,7 @@ async def find_chats(store: Store, rows: Sequence[ChatRow], query: str) -> dict[
 
 
 def _index(chat: str, tables: Tables) -> None:
+    """Index the new messages of a chat."""
     tables.messages.index(chat)
 
 

@@ -148,11 +148,11 @@ class ChatOperations:
 
     async def mark_deleted(self, id: str) -> bool:
         """Do what `delete` does, but keep all that is stored, so that the chat can come back. Return False when the
-        chat was deleted for good, because nothing of it was stored. Raises: BusyError."""
+        chat cannot come back, because nothing of it was stored. Raises: BusyError."""
         return await run_to_end(self._delete(id, keep=True))
 
     async def erase(self, id: str) -> None:
-        """Delete a chat for good that is marked as deleted."""
+        """Delete all that is stored of a chat that is marked as deleted, so that it cannot come back."""
         await run_to_end(self._erase(id))
 
     async def rollback(self, id: str, content_id: str, *, messages: bool, files: bool) -> None:
@@ -256,7 +256,7 @@ class ChatOperations:
         async with self._hold_idle(id) as (chat, events):
             later_events = events[self._find_turn(events, content_id) :]
             turns = {event.turn for event in later_events if event.turn}
-            # What the user is told, and what the model is told; "" for nothing.
+            # The texts about the rollback for the user and for the model; "" for none.
             report = aside = ""
             if files:
                 notebooks = find_notebooks(self._services, id)

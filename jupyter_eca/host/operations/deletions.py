@@ -1,7 +1,7 @@
-"""Owns the deletions that can be undone: it marks a chat as deleted, brings it back, or deletes it for good later.
+"""Owns the deletions that can be undone: it marks a chat as deleted, brings it back, or deletes it finally.
 
 The mark is in the store. So the chat is gone for all clients at once, and after a crash too: the next start deletes it
-for good. It must not know how a chat is deleted: its neighbour `chats` does.
+finally. This module must not know how a chat is deleted: its neighbour `chats` does.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Deletions:
         self._operations = operations
         self._marked = asyncio.Event()  # set when a chat is marked
         self._own: set[str] = set()  # the chats that this process has marked
-        # Held while a chat comes back or is deleted for good, so that only one of them happens.
+        # Held while a chat comes back or is deleted finally, so that only one of them happens.
         self._deciding = asyncio.Lock()
         self.undo_seconds = UNDO_SECONDS
         """The seconds in which a deletion can be undone."""
@@ -47,7 +47,7 @@ class Deletions:
             self._marked.set()
 
     async def restore(self, id: str) -> None:
-        """Bring back a chat as it was. Raises: UnknownChat when it was deleted for good."""
+        """Bring back a chat as it was. Raises: UnknownChat when it was deleted finally."""
         async with self._deciding:
             is_back = await self._store.do(lambda tables: tables.unmark_deleted(id))
         self._own.discard(id)
@@ -56,7 +56,7 @@ class Deletions:
         self._subscribers.show_anew(id)
 
     async def run(self) -> None:
-        """Delete the marked chats for good when their time is over, until this is cancelled."""
+        """Delete the marked chats finally when their time is over, until this is cancelled."""
         while True:
             self._marked.clear()
             try:
@@ -74,12 +74,12 @@ class Deletions:
                     await self._marked.wait()
 
     async def finish(self) -> None:
-        """Delete for good what this process has marked. Called when the host ends, because nobody can undo it then."""
+        """Delete finally what this process has marked. Called when the host ends, because nobody can undo it then."""
         for id in list(self._own):
             await self._erase(id)
 
     async def _erase(self, id: str) -> None:
-        """Delete a chat for good, unless it has come back."""
+        """Delete a chat finally, unless it has come back."""
         async with self._deciding:
             if id in await self._store.do(lambda tables: tables.list_deleted()):
                 await self._operations.erase(id)

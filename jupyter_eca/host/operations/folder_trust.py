@@ -79,8 +79,8 @@ class FolderTrust:
     async def keep_trust_during(self, change: Callable[[], T]) -> T:
         """Run a change of the configuration files that the user asked for, in a thread, and return its result.
 
-        The user knows this change, so a folder whose settings all hold before it is trusted with the change too. A
-        folder with settings that are held back stays untrusted.
+        The user knows this change. So if no settings of a folder were held back before the change, the folder is
+        trusted with its changed settings too. A folder with settings that are held back stays untrusted.
         """
         return await asyncio.to_thread(self._keep_trust_during, change)
 

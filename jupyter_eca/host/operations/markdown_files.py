@@ -60,7 +60,7 @@ def change_file(path: Path, digest: str, values: Mapping[str, Any], body: str, r
     Raises: ConfigError, also when the content is another one now.
     """
     _check_place(path, roots)
-    with WRITING:
+    with WRITING:  # no other thread changes a file between the reading and the writing here
         try:
             text = _read_seen(path, digest, roots)
             changed = change_text(text.replace("\r\n", "\n"), values, body)
@@ -95,7 +95,8 @@ def _check_place(path: Path, roots: Sequence[Path]) -> None:
 
 
 def _read_seen(path: Path, digest: str, roots: Sequence[Path]) -> str:
-    """Return the text of a file. Raises: ConfigError when the user has seen another one, OSError, ValueError."""
+    """Return the text of a file. `digest` is that of the content that the user has seen. Raises: ConfigError when the
+    file has another content now; OSError, ValueError."""
     text, found = read_file(path, roots)
     if found != digest:
         raise ConfigError(_CHANGED.format(path=path))
@@ -113,6 +114,7 @@ def change_text(text: str, values: Mapping[str, Any], body: str) -> str:
         if old_values.get(key) != value:
             front = _change_key(front, key, value)
     body = body.replace("\r\n", "\n").strip()
+    # `chr(10)` is a line break: Python 3.11 allows no backslash in the braces of an f-string.
     changed = f"{before}{front}{between}{below if body == old_body else f'{chr(10)}{body}{chr(10)}'}"
     expected = {key: value for key, value in {**old_values, **values}.items() if value is not None}
     if split_front_matter(changed) != (expected, body):

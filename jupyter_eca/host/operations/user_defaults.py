@@ -31,6 +31,7 @@ _FIELDS: Final = {
     wire.DefaultName.BUDGET_PER_DAY: "dollars",
 }
 _WRONG_KIND: Final = "`{name}` must be {kind}."
+# What a value must be, in words, by the field that has it.
 _KINDS: Final = {
     "model": "PROVIDER/MODEL",
     "choice": "a name",
@@ -85,6 +86,7 @@ def set_default(config: Config, sources: ConfigSources, params: wire.ConfigSetDe
     value = getattr(params, field)
     if reason := config.policy.locked.get(name.value):
         raise LocalError(reason)
+    # The highest number of dollars that the policy allows, and the message about it; None for no limit.
     budget = config.policy.find_budget(_find_place(name)[-1]) if field == "dollars" else None
     if budget is not None and value is not None and value > budget[0]:
         raise LocalError(budget[1])

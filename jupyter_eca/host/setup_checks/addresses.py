@@ -28,6 +28,7 @@ _CONNECT_SECONDS: Final = 0.5
 # Ends of a URL that we add ourselves, or that lead to another part of an API.
 _ENDPOINTS: Final = ("/chat/completions", "/completions", "/responses", "/messages", "/models", "/embeddings")
 
+# The environment variables that name a proxy. Programs also read them in small letters.
 _PROXIES: Final = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
 # Ends of names that only a network of a company or a home knows. Many servers in such a network have no certificate.
 _PRIVATE_NAME_ENDS: Final = (".local", ".lan", ".internal", ".intranet", ".home.arpa", ".test")
@@ -61,7 +62,7 @@ def _find_form_problem(url: str) -> str:
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
-        _ = parts.port
+        _ = parts.port  # raises ValueError if the port is no number
     except ValueError:
         return "is not a URL. Write it as `https://HOST/PATH`."
     if parts.scheme not in {"http", "https"} or not host:

@@ -115,7 +115,7 @@ def _find_disabled_panel() -> Path | None:
 
 def _is_server_extension_enabled() -> bool | None:
     """Return whether the server extension is enabled; None when no file decides it. The first folder counts most, and
-    in each the file `jupyter_server_config.json` counts more than those in the folder beside it."""
+    in each folder the file `jupyter_server_config.json` counts more than the files in `jupyter_server_config.d`."""
     from jupyter_core.paths import jupyter_config_path
 
     for folder in map(Path, jupyter_config_path()):
@@ -157,10 +157,11 @@ def _find_kernels_without_package() -> Iterator[str]:
 
 def _lacks_package(program: Path) -> bool:
     """Return whether the environment of a Python does not have our package. False when this is not certain."""
+    # On Windows, a Python that is in no virtual environment lies directly in the folder of its environment.
     prefix = program.parent if os.name == "nt" and program.parent.name != "Scripts" else program.parent.parent
     if not program.exists() or prefix.resolve() == Path(sys.prefix).resolve():
         return False
-    # Such an environment sees the packages of another one.
+    # With this setting, an environment also has the packages of the Python from which it was made.
     settings = prefix / "pyvenv.cfg"
     if settings.is_file() and "include-system-site-packages = true" in settings.read_text("utf-8", "replace"):
         return False

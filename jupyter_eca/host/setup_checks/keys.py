@@ -34,11 +34,13 @@ _EXAMPLE: Final = re.compile(
 )
 
 
-def find_key_problems(entries: Mapping[str, CatalogEntry], config: Config, names: Mapping[str, str]) -> Iterator[str]:
-    """Yield what is wrong with the keys of all providers. `names` are the variables of the environment."""
+def find_key_problems(
+    entries: Mapping[str, CatalogEntry], config: Config, environment: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield what is wrong with the keys of all providers. `environment` has the environment variables by name."""
     for name, entry in entries.items():
         if entry.key.source is None:
-            yield from _find_empty_keys(name, entry, config, names)
+            yield from _find_empty_keys(name, entry, config, environment)
             continue
         place = _describe_place(name, entry)
         key = entry.settings.read_key()
@@ -51,11 +53,11 @@ def find_key_problems(entries: Mapping[str, CatalogEntry], config: Config, names
             )
 
 
-def _find_empty_keys(name: str, entry: CatalogEntry, config: Config, names: Mapping[str, str]) -> Iterator[str]:
+def _find_empty_keys(name: str, entry: CatalogEntry, config: Config, environment: Mapping[str, str]) -> Iterator[str]:
     """Yield a sentence for a key that is set, but empty. A placeholder such as `${env:NAME}` is empty when the variable
     is not set."""
     variable = entry.key.variable
-    if variable and variable in names and not names[variable].strip():
+    if variable and variable in environment and not environment[variable].strip():
         yield (
             f"`{variable}` is set, but it is empty. Give it the key, or remove it. Then restart Jupyter or the editor."
         )

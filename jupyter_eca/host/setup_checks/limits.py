@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config import Config, ResolvedConfig
 
+# The keys of the configuration that set the budgets.
 _BUDGETS: Final = {
     BudgetScope.CHAT: "budget.perChat",
     BudgetScope.NOTEBOOK: "budget.perNotebook",
@@ -52,6 +53,7 @@ def find_limit_problems(resolved: ResolvedConfig) -> Iterator[str]:
 
 
 def _find_budget_problems(limits: Mapping[BudgetScope, float]) -> Iterator[str]:
+    """Yield the budgets that do not do what the user probably wants. `limits` are the budgets in US dollars."""
     for scope, limit in limits.items():
         if limit == 0:
             yield f"`{_BUDGETS[scope]}` is 0, so you are asked before each request. Remove it for no limit."

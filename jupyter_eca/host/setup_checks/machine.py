@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _DAY_SECONDS: Final = 86_400
-# A chat with pictures needs some of them, and SQLite as much again while it writes.
+# The bytes that should be free on the disk. A chat with pictures may need a part of them, and SQLite needs as much
+# again while it writes.
 _SMALLEST_FREE_BYTES: Final = 100_000_000
 # File systems on which several machines may change a file at once. SQLite's locks do not work there
 # (https://www.sqlite.org/useovernet.html).
@@ -62,8 +63,8 @@ def _find_network_drive(folder: Path) -> str:
 
 
 def _find_clock_problems(database: Path) -> Iterator[str]:
-    """Yield a sentence if the clock is more than a day late: it is then before the time at which one of our files was
-    written."""
+    """Yield a sentence if the clock is more than a day slow: it then shows a time before the one at which a file of
+    ours was written."""
     times: list[float] = []
     for file in (database, Path(__file__)):
         try:

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from jupyter_eca.config.hooks import Hook
 
 
-def find_missing_files(resolved: ResolvedConfig, folders: Sequence[Path], names: Mapping[str, str]) -> Iterator[str]:
+def find_missing_files(
+    resolved: ResolvedConfig, folders: Sequence[Path], environment: Mapping[str, str]
+) -> Iterator[str]:
     """Yield a sentence for each file that does not exist. Blocks: it looks at the disk. `folders` are the folders of
-    the workspace, and `names` the variables of the environment."""
+    the workspace, and `environment` has the environment variables by name."""
     config = resolved.config
     for hook in resolved.hooks:
         for file in (action.file for action in hook.actions):
@@ -44,7 +46,8 @@ def find_missing_files(resolved: ResolvedConfig, folders: Sequence[Path], names:
                 f"The outside agent {name!r} cannot start: its program {agent.command!r} was not found. Install it, or "
                 "write its whole path."
             )
-    for folder in names.get(VARIABLE, "").split(os.pathsep):
+    # `VARIABLE` names folders whose settings are trusted without a question.
+    for folder in environment.get(VARIABLE, "").split(os.pathsep):
         if folder and not _exists(Path(folder).expanduser()):
             yield f"`{VARIABLE}` names {folder}, which does not exist, so it trusts nothing. Correct the path."
 
@@ -63,6 +66,7 @@ def _is_found(hook: Hook, file: str, folders: Sequence[Path]) -> bool:
 
 
 def _exists(path: Path) -> bool:
+    """Return whether there is something at a path. A path that cannot be looked up counts as missing."""
     try:
         return path.exists()
     except OSError:

@@ -53,6 +53,8 @@ def find_tool_name_problems(resolved: ResolvedConfig, tools: Mapping[str, Tool])
 
 
 def _is_known(selector: str, config: Config, tools: Mapping[str, Tool]) -> bool:
+    """Return whether a selector names a tool that exists or may exist: one of the default rules (`ALLOWED`), of a
+    client or of a server."""
     return (
         selector in ALLOWED
         or selector.partition("__")[0] in _CLIENT_SERVERS
@@ -71,13 +73,14 @@ def _has_argument(tool: Tool, argument: str) -> bool:
 def _find_matcher_problems(resolved: ResolvedConfig, tools: Mapping[str, Tool]) -> Iterator[str]:
     """Yield the hooks of tool calls whose matcher selects no tool."""
     config = resolved.config
-    waits = any(not server.disabled for server in config.mcp_servers.values())  # for tools that come later
+    # An MCP server may offer more tools later.
+    may_get_tools = any(not server.disabled for server in config.mcp_servers.values())
     names = [name if tool.spec.server != "eca" else f"eca__{name}" for name, tool in tools.items()]
     for hook in resolved.hooks:
         if hook.type not in TOOL_CALL or hook.matcher is None:
             continue
         if isinstance(hook.matcher, str):
-            selects = waits or any(re.search(hook.matcher, name) for name in names)
+            selects = may_get_tools or any(re.search(hook.matcher, name) for name in names)
         else:
             selects = any(_is_known(selector, config, tools) for selector in hook.matcher)
         if not selects:

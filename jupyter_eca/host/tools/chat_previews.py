@@ -32,7 +32,7 @@ class ChatPreviews:
     """The store with its events."""
 
     async def find(self, id: str) -> FileChangeDetails | None:
-        """Return what was shown under this id. See `ShownPreviews.find`. Raises: NotSaved."""
+        """Return the change that was shown under this id of a preview; None if there was none. Raises: NotSaved."""
         await self.store.settle()
         for event in reversed(await self.store.read_events(self.chat)):
             content = event.content

@@ -60,6 +60,7 @@ class ChatOutputs:
     """The outputs of one chat. Implements `workspace.ports.StoredOutputs`."""
 
     outputs: ToolOutputs
+    """The outputs of the host."""
     chat: str
     """The id of the chat."""
     limits: OutputConfig
@@ -157,7 +158,7 @@ class ToolOutputs:
                 shutil.rmtree(folder)
 
     async def copy(self, chat: str, new_id: str) -> None:
-        """Copy the outputs of a chat for the chat `new`, which is a copy of it."""
+        """Copy the outputs of a chat for the chat `new_id`, which is a copy of it."""
         await asyncio.to_thread(self._copy, chat, new_id)
 
     async def sweep(self, known: Iterable[str]) -> None:
@@ -212,11 +213,11 @@ class ToolOutputs:
                 f"There is no output {id!r} in this chat, or not any more.", "Run what made it again."
             ) from None
 
-    def _copy(self, chat: str, new: str) -> None:
+    def _copy(self, chat: str, new_id: str) -> None:
         """Do the work of `copy`. An output that cannot be copied is missing in the new chat."""
         if (old := self._find_folder(chat)).is_dir():
             with suppress(OSError):
-                shutil.copytree(old, self._find_folder(new), copy_function=_link_or_copy, dirs_exist_ok=True)
+                shutil.copytree(old, self._find_folder(new_id), copy_function=_link_or_copy, dirs_exist_ok=True)
 
     def _sweep(self, known: set[Path]) -> None:
         """Delete all old folders that are not `known`."""

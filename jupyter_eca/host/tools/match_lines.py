@@ -36,6 +36,7 @@ def match_lines(file: str, pattern: str, max_lines: int, max_chars: int) -> dict
 
 
 def main() -> None:
+    """Run the program."""
     wanted = json.loads(sys.argv[1])
     found = match_lines(wanted["file"], wanted["pattern"], wanted["maxLines"], wanted["maxChars"])
     sys.stdout.write(json.dumps(found))

@@ -67,8 +67,8 @@ def _find_default_paths(tool: ToolSpec) -> dict[str, Any]:
 
 
 async def find_protected(files: Files, config: Config, paths: Iterable[Path]) -> str:
-    """Return the first of these absolute paths whose change would change what may run without asking; "" if there is
-    none. Such a path is protected, or is a folder with one that is.
+    """Return the first of these absolute paths that is protected, or is a folder with a protected path; "" if there is
+    none. A change of it could change what runs without approval.
 
     Raises: ToolError when the disk does not answer in time.
     """
@@ -84,8 +84,8 @@ async def find_protected(files: Files, config: Config, paths: Iterable[Path]) ->
 def _make_resolver(files: Files, config: Config) -> PathResolver:
     """Return what the engine needs to resolve the paths of a call, since it cannot read the disk. Blocks."""
     roots, start = tuple(root.resolve() for root in files.roots), files.start.resolve()
-    included = frozenset(_list_scripts((*roots, start), config)) | list_included_files(files, config)
-    protected = frozenset(_list_protected(roots, config)) - included
+    project_paths = frozenset(_list_scripts((*roots, start), config)) | list_included_files(files, config)
+    machine_paths = frozenset(_list_protected(roots, config)) - project_paths
 
     def resolve(path: str, folder: str) -> tuple[str, ...]:
         """Return the ways to write the real path of `path`, which is relative to `folder`: absolute, and relative to
@@ -100,10 +100,10 @@ def _make_resolver(files: Files, config: Config) -> PathResolver:
 
     return PathResolver(
         resolve,
-        tuple(map(Path.as_posix, protected)),
-        tuple(map(Path.as_posix, _list_folders(roots, protected))),
-        tuple(map(Path.as_posix, included)),
-        tuple(map(Path.as_posix, _list_folders(roots, included))),
+        tuple(map(Path.as_posix, machine_paths)),
+        tuple(map(Path.as_posix, _list_folders(roots, machine_paths))),
+        tuple(map(Path.as_posix, project_paths)),
+        tuple(map(Path.as_posix, _list_folders(roots, project_paths))),
         # Other values are no folders, and may be secrets, which the card of a call must not show.
         {name: value if value.startswith("/") else "" for name, value in os.environ.items()},
     )
@@ -145,8 +145,8 @@ def _list_protected(roots: tuple[Path, ...], config: Config) -> Iterator[Path]:
 
 
 def _list_scripts(folders: tuple[Path, ...], config: Config) -> Iterator[Path]:
-    """Yield what runs without a question, or under a name that the model calls: the scripts of hooks, custom tools and
-    MCP servers."""
+    """Yield the scripts of hooks, custom tools and MCP servers. They run without a question, or when the model calls a
+    tool."""
     settings = {
         "hooks": config.hooks,
         "customTools": {name: {"command": tool.command} for name, tool in config.custom_tools.items()},

@@ -36,6 +36,7 @@ class ToolRegistry:
         servers.reserve_names(self._native)
         # The tools that clients have added to chats, by the id of the chat and the client.
         self._client_tools: dict[tuple[str, object], tuple[Tool, ...]] = {}
+        # The custom tools of the user, by name.
         self._custom: dict[str, Tool] = {}
         # What the servers offered, and how many secrets were hidden in it, when the tools were last put together.
         self._offered: tuple[list[tuple[McpServer, mcp_types.Tool]], int] = [], 0
@@ -62,8 +63,13 @@ class ToolRegistry:
         if offered != self._offered:
             self._offered = offered
             self._combine()
-        lent = {tool.spec.name: tool for (to, _), tools in self._client_tools.items() if to == chat for tool in tools}
-        return {**lent, **self._common} if lent else self._common
+        from_clients = {
+            tool.spec.name: tool
+            for (client_chat, _), tools in self._client_tools.items()
+            if client_chat == chat
+            for tool in tools
+        }
+        return {**from_clients, **self._common} if from_clients else self._common
 
     def _combine(self) -> None:
         """Put the tools of all chats together. Native tools replace custom ones of the same name."""
