@@ -260,7 +260,7 @@ def parse_context(word: str | Model) -> Model:
     if word.startswith(("http://", "https://")):
         return WebContext(url=word)
     if (live := parse_live(word)) is not None:  # a word such as `var:df`
-        return LIVE[live.kind](live.name)
+        return LIVE[live.kind](live.name)  # `LIVE` has a function for each kind, which makes the context
     path, start, end = split_mention(word)
     if path.endswith("/"):
         return DirectoryContext(path=path)

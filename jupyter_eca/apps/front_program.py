@@ -29,6 +29,7 @@ async def run_front(name: str, folder: Path, config_file: Path | None, options: 
 
     @asynccontextmanager
     async def start_host(workspace: Path | None = None, /) -> AsyncGenerator[Host]:
+        """Run a host for a folder as long as the context lasts; without one, for the folder of the command."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.apps.process")
         from jupyter_eca.apps.process import run_host
         from jupyter_eca.config.trust import open_trusted_folders

@@ -114,6 +114,7 @@ class ProcessDoor:
     client may do. The host is made when the client sends `initialize`, for the folders and options in that request. The
     attributes are explained in `fronts/eca/door.py`."""
 
+    # The only client of the process belongs to its user, so it may see and do everything.
     sees_all_chats = True
     names_people = True
     client_chooses_folders = True

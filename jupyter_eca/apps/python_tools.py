@@ -39,6 +39,7 @@ class _MarkedFunction:
     arguments: type[BaseModel]
     """Validates the arguments of a call."""
     function: Callable[..., Any]
+    """The function itself."""
 
 
 class PythonTools:
@@ -112,6 +113,7 @@ def tool(function: F | None = None, /, *, name: str = "", reads: bool = False) -
     """
 
     def mark(function: F) -> F:
+        """Add a function to the tools, and return it unchanged."""
         LENT_TOOLS.add(function, name=name or function.__name__, reads=reads)
         return function
 

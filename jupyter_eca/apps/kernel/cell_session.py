@@ -32,6 +32,7 @@ class PromptKernel(Protocol):
     """A kernel whose cells can be prompts: `EcaKernel`."""
 
     cells: DefaultCellKind
+    """What a cell without a magic in its first line is: a prompt or code."""
 
 
 class CellSession:
@@ -153,6 +154,7 @@ class CellSession:
         return await self.turn.answer(question)
 
 
+# The sessions by the ids of the shell objects.
 _sessions: dict[int, CellSession] = {}
 
 

@@ -52,6 +52,7 @@ class EcaKernel(IPythonKernel):
 
     @property
     def language_info(self) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]  # it depends on the setting
+        """The language of the cells: Markdown for prompts, Python for code."""
         return _PROMPT_LANGUAGE if self.cells is DefaultCellKind.PROMPTS else IPythonKernel.language_info
 
     @property

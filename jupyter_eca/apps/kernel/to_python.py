@@ -69,26 +69,26 @@ def convert(notebook: Json) -> Json:
     }
 
 
-def _convert_cells(old: list[Json], cells: DefaultCellKind) -> Iterator[Json]:
-    """Yield the new cells. `cells` says what a cell without a magic in its first line is: a prompt or code. The line
-    `%eca cells` in a cell changes this for the cells after it."""
-    for number, cell in enumerate(old):
+def _convert_cells(old_cells: list[Json], default_kind: DefaultCellKind) -> Iterator[Json]:
+    """Yield the new cells. `default_kind` says what a cell without a magic in its first line is: a prompt or code. The
+    line `%eca cells` in a cell changes this for the cells after it."""
+    for number, cell in enumerate(old_cells):
         id = str(cell.get("id", f"cell-{number}"))
         source = _join_lines(cell["source"])
         if cell["cell_type"] != "code":
             yield cell | {"id": id}
             continue
-        for part_number, part in enumerate(_convert_cell(cell, as_ipython_source(source, cells))):
+        for part_number, part in enumerate(_convert_cell(cell, as_ipython_source(source, default_kind))):
             # The id of a cell may have at most 64 characters.
             yield part | {"id": f"{id[:50]}-{part_number}" if part_number else id}
-        for line in source.splitlines() if not is_prompt(source, cells) else ():
+        for line in source.splitlines() if not is_prompt(source, default_kind) else ():
             parsed = options.parse(match[3]) if (match := _LINE.match(line)) else None
             if (
                 isinstance(parsed, options.LineCommand)
                 and parsed.name == "cells"
                 and parsed.argument in list(DefaultCellKind)
             ):
-                cells = DefaultCellKind(parsed.argument)
+                default_kind = DefaultCellKind(parsed.argument)
 
 
 def _convert_cell(cell: Json, source: str) -> Iterator[Json]:
@@ -179,10 +179,12 @@ def _find_output(run: int, output: Json, shown_outputs: dict[tuple[int, int], Js
 
 
 def _create_markdown_cell(text: str) -> Json:
+    """Return a Markdown cell in nbformat, without an id."""
     return {"cell_type": "markdown", "metadata": {}, "source": text}
 
 
 def _create_code_cell(source: str, outputs: list[Json]) -> Json:
+    """Return a code cell in nbformat, without an id."""
     return {"cell_type": "code", "metadata": {}, "source": source, "outputs": outputs, "execution_count": None}
 
 

@@ -50,8 +50,8 @@ def _find_line(lines: list[str], start: int) -> int | None:
 
 
 def find_questions(lines: list[str]) -> list[int]:
-    """Return the indexes of the lines that ask with `%eca`. It does not count in a string, or in a cell that begins
-    with another magic."""
+    """Return the indexes of the lines that ask with `%eca`. An `%eca` in a string does not count, and neither does one
+    in a cell that begins with another magic."""
     transformed = transform(lines)
     if len(transformed) != len(lines):
         return []  # the whole cell is a question with `%%eca`

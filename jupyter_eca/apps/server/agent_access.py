@@ -49,9 +49,9 @@ class AgentAccessHandler(AsgiHandler):
             raise HTTPError(401)  # no agent has begun a session
         await endpoint(self._build_scope("agent"), self._receive, self._send)
 
-    head = post = put = patch = delete = get
+    head = post = put = patch = delete = get  # all methods are passed on in the same way
 
     @property
     def _user_name(self) -> str:
-        """The endpoint replaces the name by that of the session."""
+        """Empty, because the endpoint finds out by the token whose session it is."""
         return ""

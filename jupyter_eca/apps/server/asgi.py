@@ -80,7 +80,7 @@ class AsgiHandler(APIHandler):
             raise HTTPError(503, str(error).replace("%", "%%")) from error
         await application(self._build_scope(front), self._receive, self._send)
 
-    head = post = put = patch = delete = get
+    head = post = put = patch = delete = get  # the application distinguishes the methods
 
     def _check_method(self) -> None:
         """Refuse a request that may change something, if the user may only read."""

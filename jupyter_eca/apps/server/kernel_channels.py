@@ -1,7 +1,8 @@
 """The two channels over which the comms of a kernel go, when the kernel runs on this machine: the server writes to the
 shell channel of the kernel, and reads its iopub channel.
 
-Kernels behind a gateway have a WebSocket instead: `gateway/kernel.py`. It must not know comms: `kernel_comms.py` does.
+Kernels behind a gateway have a WebSocket instead: `gateway/kernel.py`. This module must not know comms:
+`kernel_comms.py` does.
 """
 
 from __future__ import annotations

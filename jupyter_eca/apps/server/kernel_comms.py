@@ -29,7 +29,7 @@ KERNEL_ACTIONS_EVENT = "https://events.jupyter.org/jupyter_server/kernel_actions
 
 # Seconds between two streamed messages to a kernel. Each message changes the kernel's status twice (busy, idle), and
 # each change makes every page that shows the notebook request another tab icon from the server.
-MESSAGE_PAUSE: Final = 0.1
+MESSAGE_PAUSE_SECONDS: Final = 0.1
 
 # All ids of our comms begin with this, so that one ZeroMQ subscription receives the messages of all of them.
 COMM_PREFIX = "eca-"
@@ -114,6 +114,7 @@ class _Comm:
     """The id that the kernel sent in its hello message. The cells have one id, and each page with a panel has
     another."""
     link: CommLink
+    """The server's end of it."""
     for_panel: bool
     """True for a page with a panel, false for the cells of the kernel."""
     has_session: bool = False
@@ -174,7 +175,7 @@ class KernelComms:
             for comm_id in [comm_id for comm_id, comm in self._comms.items() if not comm.for_panel]:
                 self._close_comm(comm_id)
         comm_id = COMM_PREFIX + uuid.uuid4().hex
-        link = CommLink(partial(self._write, comm_id), partial(self._close_comm, comm_id), MESSAGE_PAUSE)
+        link = CommLink(partial(self._write, comm_id), partial(self._close_comm, comm_id), MESSAGE_PAUSE_SECONDS)
         self._comms[comm_id] = _Comm(caller, link, for_panel)
         data = {"for": caller, "folder": str(self._eca_server.folder)}
         self.channels.send("comm_open", {"comm_id": comm_id, "target_name": TARGET, "data": data})

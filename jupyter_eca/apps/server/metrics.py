@@ -34,8 +34,8 @@ _CALLS: Final = Counter(
 
 
 def find_provider_name(host: Host, request: EndedRequest) -> str:
-    """Return the name of a request's provider. The user may have given a provider any name, so that of its plug stands
-    for it."""
+    """Return the name of a request's provider. If the user has chosen the name, which may be private, the name of the
+    provider's plug is returned instead."""
     name = request.bill.model.partition("/")[0]
     entry = host.services.catalog.entries().get(name)
     known = entry is not None and entry.label is not None
@@ -58,6 +58,7 @@ class MetricsCounter(SilentSubscriber):
         host.connect(self)
 
         def count_request(request: EndedRequest) -> None:
+            """Count a request to a model that has ended."""
             _REQUESTS.labels(find_provider_name(host, request), request.outcome).inc()
 
         host.model_caller.watchers.append(count_request)

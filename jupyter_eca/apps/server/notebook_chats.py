@@ -48,6 +48,7 @@ class NotebookChats:
         server."""
         self._host = host
         self._start = start
+        # By the path of the notebook, or by the id of a kernel that has no notebook.
         self._chats: dict[str, KernelChats] = {}
 
     async def find_chats(self, notebook: str, kernel: str) -> KernelChats:

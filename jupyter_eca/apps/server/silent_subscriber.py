@@ -15,24 +15,29 @@ if TYPE_CHECKING:
 
 
 class SilentSubscriber:
-    """Has no user, no kernel and no editor, so it approves nothing and answers no question. `host/subscribers.py`
-    describes the methods."""
+    """A client of the host that gets all events, but has no user, no kernel and no editor. So it approves nothing and
+    answers no question. `host/subscribers.py` describes the methods."""
 
     kernel: Kernel | None = None
     editor: Editor | None = None
     notebooks: Notebooks | None = None
 
     def sees(self, chat: str) -> bool:  # noqa: ARG002
+        """Return True, so that the events of every chat are sent here."""
         return True
 
     def approves(self, chat: str) -> bool:  # noqa: ARG002
+        """Return False: nobody approves tool calls here."""
         return False
 
     def answers(self, chat: str) -> bool:  # noqa: ARG002
+        """Return False: nobody answers questions here."""
         return False
 
     def reviews(self, chat: str) -> bool:  # noqa: ARG002
+        """Return False: nobody reviews changes here."""
         return False
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:  # noqa: ARG002
+        """Raises: RemoteError. It is never called, see `answers`."""
         raise RemoteError("there is no user to ask")

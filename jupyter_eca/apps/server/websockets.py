@@ -104,4 +104,5 @@ class FrontWebSocket(EcaWebSocket):  # pyright: ignore[reportIncompatibleMethodO
     `EcaWebSocket`."""
 
     def _start_session(self) -> None:
+        """Serve the link with the front that the path names."""
         self._eca_server.start_child(self._eca_server.fronts.serve(self.path_args[0], self._link, access=self._access))

@@ -141,6 +141,7 @@ class _UndelayedLink(CommLink):
     user approves may block the kernel before the timer ends."""
 
     async def send(self, message: Message) -> None:
+        """Send a message now, unless the link is closed."""
         if not self.closed:
             self._write({"messages": [to_json(message)]})
 
@@ -150,6 +151,7 @@ class _Page:
     like a server with one chat, which began when the page connected."""
 
     def __init__(self, card: Card, write: partial[None]) -> None:
+        """`write` sends a message to the page."""
         self.link = _UndelayedLink(write, lambda: None)
         self._card = card
         self._peer = Peer(self.link, self._answer, self._handle_notification)

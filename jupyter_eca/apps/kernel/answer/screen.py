@@ -33,7 +33,10 @@ class Publisher(Protocol):
         *,
         transient: dict[str, str] | None = None,
         update: bool = False,
-    ) -> None: ...
+    ) -> None:
+        """Show `data`, which is a MIME bundle, in an output of the cell. With `update`, replace the output that has the
+        display id in `transient`."""
+        ...
 
 
 class Screen(Protocol):

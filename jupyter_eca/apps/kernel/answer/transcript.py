@@ -67,6 +67,7 @@ class Reasoning:
     """The model's thinking before a part of its answer."""
 
     id: str
+    """The id by which the server sends more of it."""
     text: str = ""
     duration_ms: int | None = None
     """How long it took, in milliseconds; None until it has ended."""
@@ -214,6 +215,7 @@ class CellTranscript:
         self.parts: list[Part] = []
         self._command = command
         self.usage: UsageContent | None = None
+        """The tokens and the cost of the turn; None until they are reported."""
         self.outcome: Outcome | None = None
         """How the turn ended; None while it runs."""
         self.why_not_replayed = ""
@@ -298,7 +300,8 @@ class CellTranscript:
         return [part for part in self.parts if isinstance(part, Reasoning) and part.id == id]
 
     def _update_call(self, content: ToolCallContent, by: Person | None) -> None:
-        """Update the call that a content is about, or add it if it is new. `by` has decided about the call."""
+        """Update the call that a content is about, or add it if it is new. `by` is the person who has
+        decided about the call; None if that is not said."""
         call = next((known for known in self.calls if known.id == content.id), None)
         if call is None:
             call = TranscriptCall(content.id, content.name, content, chat=self._chat)
@@ -414,6 +417,7 @@ def _as_markdown(part: Part, command: str, *, final: bool) -> str:
             # needed around it, and a quote has none.
             return "\n".join(f"> {line}" for line in as_inert_prose(text).strip().splitlines())
         case Reasoning(text=text, duration_ms=took):
+            # A time of less than a tenth of a second is not shown.
             head = "Thinking" if took is None else f"Thought for {took / 1000:.1f} s" if took > 100 else "Thought"
             return (
                 f"<details><summary>{head}</summary>\n\n{as_inert_markdown(text)}\n\n</details>" if text.strip() else ""

@@ -90,8 +90,8 @@ class EngineConnection:
             self._send_hello(self._id)
 
     def _send_hello(self, caller: str, **flags: bool) -> None:
-        """Send a hello message. The server repeats `caller` when it opens the comm. The flag `beside` asks for one more
-        comm, for a panel."""
+        """Send a hello message. `caller` identifies who asks for a comm: the server repeats it when it opens the comm.
+        The flag `beside` asks for one more comm, for a panel."""
         kernel = get_kernel(self._shell)
         kernel.session.send(kernel.iopub_socket, HELLO, {"target": TARGET, "from": caller, **flags}, ident=TOPIC)
 

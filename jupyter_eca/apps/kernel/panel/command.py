@@ -31,8 +31,9 @@ _NOBODY_WATCHES: Final = (
 
 
 async def show(session: CellSession, chat: str, run: Run) -> str:
-    """Show a panel. `chat` is the id of the chat to continue; "" for the chat of the cells. Return a sentence to show
-    instead of a panel; empty if a panel was shown. Raises: CellError."""
+    """Show a panel. `chat` is the id of the chat to continue; "" for the chat of the cells. `run` runs the questions
+    that are typed in a terminal. Return a sentence to show instead of a panel; empty if none is needed. Raises:
+    CellError."""
     if find_front_end_for_panels(session.shell) is not FrontEndKind.TERMINAL:
         return show_at_once(session, chat)
     _check_chat_id(chat)

@@ -45,8 +45,8 @@ class Recorder:
         self.record = Record()
         self._write = write
         self._loop = loop
-        self._next_size = _FIRST_SIZE
-        self._ended_turns = 0
+        self._next_size = _FIRST_SIZE  # the size from which on the record is written again during an answer
+        self._ended_turns = 0  # how many turns had ended when it was last written, or was planned to be
         self._timer: asyncio.TimerHandle | None = None
 
     def add_page_message(self, method: str, params: Any) -> None:

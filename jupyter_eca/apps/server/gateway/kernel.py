@@ -50,15 +50,15 @@ MAX_MESSAGE_BYTES: Final = 100 * 1024 * 1024
 
 # Seconds to wait for the first status of a kernel before it is asked again. The wait doubles, up to the second value:
 # a busy kernel keeps all these requests in its queue.
-FIRST_PATIENCE: Final = 0.25
-MAX_PATIENCE: Final = 5.0
+FIRST_STATUS_SECONDS: Final = 0.25
+MAX_STATUS_SECONDS: Final = 5.0
 
 # Seconds after the last use after which the WebSocket is closed.
 UNUSED_SECONDS: Final = 60.0
 
 # Seconds to wait before a lost connection is opened again. The wait doubles, up to the second value.
-FIRST_PAUSE: Final = 1.0
-MAX_PAUSE: Final = 30.0
+FIRST_PAUSE_SECONDS: Final = 1.0
+MAX_PAUSE_SECONDS: Final = 30.0
 
 # States that a gateway sends when it has found that the process of a kernel has ended.
 _ENDED: Final = frozenset({"restarting", "autorestarting", "dead"})
@@ -75,19 +75,19 @@ class KernelListener(Protocol):
         ...
 
     def reconnect(self) -> None:
-        """Receive that the WebSocket is open now."""
+        """Handle that the WebSocket is open now, perhaps once more."""
         ...
 
     def hang_up(self) -> None:
-        """Receive that the WebSocket is closed in a moment. Messages can still be sent."""
+        """Handle that the WebSocket will be closed in a moment. Messages can still be sent."""
         ...
 
     def lose(self) -> None:
-        """Receive that the WebSocket was lost. Messages of the kernel may be missing."""
+        """Handle that the WebSocket was lost. Messages of the kernel may be missing."""
         ...
 
     def close_all(self) -> None:
-        """Receive that the process of the kernel has ended."""
+        """Handle that the process of the kernel has ended."""
         ...
 
 
@@ -104,7 +104,9 @@ class _Attempt:
 
     def __init__(self) -> None:
         self.ended = asyncio.Event()
+        """Set when it has succeeded or failed."""
         self.error: ToolError | None = None
+        """Why it has failed; None if it has not."""
 
 
 class _Request:
@@ -112,6 +114,7 @@ class _Request:
 
     def __init__(self) -> None:
         self.reply: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        """Its reply; the error when the connection was lost before."""
         self.published: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
         """What the kernel publishes for it; None when the connection has ended."""
 
@@ -127,9 +130,11 @@ class GatewayKernel:
         listener: KernelListener | None = None,
     ) -> None:
         """`kernels` is the kernel manager of the server, and `id` the id of the kernel. `start_child` runs a coroutine
-        as a task that is cancelled when the server ends."""
+        as a task that is cancelled when the server ends. `listener` receives what the kernel publishes."""
         self.provisioner = _Process()
+        """In the place of Jupyter's object for the process of a kernel. Only its `pid` is read."""
         self.language = ""
+        """The programming language in small letters; "" until the kernel has said it."""
         self.listener = listener
         self._kernels = kernels
         self._id = id
@@ -141,10 +146,10 @@ class GatewayKernel:
         self._socket: WebSocketClientConnection | None = None
         self._attempt = _Attempt()  # the current attempt to connect, or the next one
         self._wanted = asyncio.Event()  # set when somebody wants the next attempt at once
-        self._heard = asyncio.Event()  # set when the kernel has said its state on this connection
+        self._status_received = asyncio.Event()  # set when the kernel has said its state on this connection
         self._is_dead = False
         self._requests: dict[str, _Request] = {}  # by the id of the message
-        self._state_requests: set[str] = set()
+        self._state_requests: set[str] = set()  # the ids of the requests of `kernel_info`
         self._statuses: asyncio.Queue[dict[str, Any]] = asyncio.Queue()  # answers to `kernel_info`
         self._last_use = monotonic()
 
@@ -180,7 +185,7 @@ class GatewayKernel:
 
     async def _stay_connected(self) -> None:
         """Open the WebSocket and read from it. While pages are open, open a lost connection again after a pause."""
-        pause = FIRST_PAUSE
+        pause_seconds = FIRST_PAUSE_SECONDS
         while True:
             attempt = self._attempt
             try:
@@ -189,7 +194,7 @@ class GatewayKernel:
                 self._is_dead = isinstance(error, KernelMissingError)
                 self._end_attempt(error)
             else:
-                pause = FIRST_PAUSE
+                pause_seconds = FIRST_PAUSE_SECONDS
                 self._socket = socket
                 attempt.ended.set()
                 await self._read_until_lost(socket)
@@ -197,9 +202,9 @@ class GatewayKernel:
             if not self._pages or self._is_dead:
                 return
             with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
+                async with asyncio.timeout(pause_seconds):
                     await self._wanted.wait()
-            pause = min(pause * 2, MAX_PAUSE)
+            pause_seconds = min(pause_seconds * 2, MAX_PAUSE_SECONDS)
 
     def _end_attempt(self, error: ToolError) -> None:
         """Let those who wait for the current attempt fail. The next ones wait for another attempt."""
@@ -226,7 +231,7 @@ class GatewayKernel:
         """Receive messages until the connection ends."""
         self._is_dead = False
         self.provisioner.pid += 1
-        self._heard.clear()
+        self._status_received.clear()
         # What the manager knows may be old. Until the kernel has said its state, nothing is sent that runs code.
         self._set_state("busy")
         if self.listener is not None:
@@ -251,13 +256,13 @@ class GatewayKernel:
     async def _ask_for_state(self) -> None:
         """Ask the kernel for its info until a status arrives: the gateway may not be connected to the kernel's iopub
         channel yet, and then the status is lost."""
-        patience = FIRST_PATIENCE
-        while not self._heard.is_set():
+        wait_seconds = FIRST_STATUS_SECONDS
+        while not self._status_received.is_set():
             self.kernel_info()
             with suppress(TimeoutError):
-                async with asyncio.timeout(patience):
-                    await self._heard.wait()
-            patience = min(patience * 2, MAX_PATIENCE)
+                async with asyncio.timeout(wait_seconds):
+                    await self._status_received.wait()
+            wait_seconds = min(wait_seconds * 2, MAX_STATUS_SECONDS)
 
     async def _close_if_unused(self, socket: WebSocketClientConnection) -> None:
         """Close the connection when nobody uses the kernel for a while."""
@@ -303,7 +308,7 @@ class GatewayKernel:
                 self.note_restart()
                 self._is_dead = state == "dead"
             if parent in self._state_requests:
-                self._heard.set()
+                self._status_received.set()
                 self._statuses.put_nowait(message)
         if (request := self._requests.get(parent)) is not None:
             request.published.put_nowait(message)
