@@ -40,7 +40,7 @@ ModelInput = Streamed | ModelFinished | ModelFailed
 
 def begin_summary(builder: StepBuilder, focus: str) -> TurnSignal:
     """Begin a summary that a command requests. Return the signal for the turn."""
-    if not compaction.select_covered(builder.state.history):
+    if not compaction.select_messages_to_summarise(builder.state.history):
         builder.emit(TextContent(text=NOTHING_TO_SUMMARISE), Role.SYSTEM)
         return TurnSignal.CARRIED_OUT
     builder.update(summary_under_way=SummaryUnderWay(focus=focus))
@@ -60,7 +60,7 @@ def shorten_request(builder: StepBuilder) -> TurnSignal | None:
         builder.update(pruned=True)
         builder.emit(TextContent(text=PRUNED), Role.SYSTEM, aside=PrunedAside())
         return TurnSignal.PRUNED
-    if state.summarised_at_step is None and compaction.select_covered(state.history):
+    if state.summarised_at_step is None and compaction.select_messages_to_summarise(state.history):
         # The refused call is made again after the summary. It must not count as two steps.
         builder.update(summary_under_way=SummaryUnderWay(forced=True), steps=state.steps - 1)
         return TurnSignal.FULL

@@ -5,7 +5,7 @@ Its neighbour `effects` has the opposite direction: what the engine tells the ho
 
 Each input has the field `at`: the time when it happened, in milliseconds since the epoch. A field that is "a fresh id"
 gets an id that the host has just generated, because the engine generates none. What the user sees of a chat is not
-always what the model reads.
+always what the model reads. So some inputs have one text for the user and another one for the model.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Setup:
     plan_mode: bool = False
     """Whether the agent is in plan mode: it only reads, and its calls that would change something do not run."""
     ends_in_plan: bool = False
-    """Whether its answer is a plan that the user can accept."""
+    """Whether the agent's answer is a plan that the user can accept."""
     outside: bool = False
     """Whether the agent is an outside agent: another program that answers and calls tools by itself."""
     title: str = ""
@@ -261,11 +261,12 @@ class NoteAdded:
 
 @dataclass(frozen=True, slots=True)
 class HookReported:
-    """A hook has begun, has ended or has a message for the user. It belongs to the turn under way."""
+    """A hook has begun, has ended or has a message for the user. The report belongs to the turn under way, if there is
+    one."""
 
     at: int
     content: Content
-    """What the user sees of it."""
+    """What the user sees of the hook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +282,8 @@ class Streamed:
 
 @dataclass(frozen=True, slots=True)
 class ModelFinished:
-    """The model's reply is complete. The three tables are about its tool calls; their keys are the ids of the calls."""
+    """The model's reply is complete. The four mappings are about its tool calls; their keys are the ids of the
+    calls."""
 
     at: int
     request: int
@@ -293,9 +295,10 @@ class ModelFinished:
     targets: Mapping[str, CallTargets] = field(default_factory=dict[str, "CallTargets"])
     """The files that each call names, as they were found on the disk."""
     reviews: Mapping[str, ReviewTime] = field(default_factory=dict[str, "ReviewTime"])
-    """When the user reviews what each call changes. A call that is not in it is reviewed before it runs."""
+    """When the user reviews what each call changes. A call that is not in this mapping is reviewed before it runs."""
     unseen_path: str = ""
-    """A path that was changed without approval, in any chat, and that nobody has reviewed; empty when there is none."""
+    """A path that was changed without approval, in any chat, and that nobody has reviewed; empty when there is none.
+    As long as there is one, a call that may run the changed code needs approval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +375,7 @@ class ModelFailed:
     final: bool = False
     """Whether every other request of this turn would fail too, for example because the budget is used up."""
     kind: FailureKind = FailureKind.OTHER
-    """Why it failed, for clients that offer what helps."""
+    """The kind of the failure. A client uses it to offer what helps, such as another model or a sign-in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 NO_SETUP = Setup(model="")
 UNKNOWN_WINDOW = WindowUsage()
 
-# How often the rest of an interrupted answer is requested in one turn. Each request costs money. The vendor interrupts
-# an answer only after ten web searches, so this is enough for fifty.
+# How often the rest of an interrupted answer is requested in one turn, at most. Each request costs money. A vendor
+# interrupts an answer only after ten web searches, so five requests are enough for fifty searches.
 MAX_PAUSES = 5
 
 
@@ -57,7 +57,8 @@ class ChatState:
     calls: tuple[ToolCall, ...] = ()
     """The tool calls of the reply under way."""
     indexes: tuple[int, ...] = ()
-    """For each of these calls, the `index` that identifies it in the stream. Same order as `calls`."""
+    """For each of `calls`, in the same order: the `index` that identifies it in the stream. Empty for a call that a
+    program of the user makes, because no model streams it."""
     call_ids: frozenset[str] = frozenset()
     """The ids of all tool calls that the chat ever had."""
     steers: tuple[Steered, ...] = ()

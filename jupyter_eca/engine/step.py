@@ -101,6 +101,7 @@ def step(state: ChatState, input: Input) -> Step:
             _handle_call_input(driver, input)
         case _:
             assert_never(input)
+    # A note waits while the model is writing. So each step tries to show the notes that wait.
     driver.show_notes()
     return builder.state, tuple(builder.events), tuple(builder.effects)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.model.history import add_event
 from jupyter_eca.engine.model.request import ModelRequest, list_offered
-from jupyter_eca.engine.model.texts import READ
+from jupyter_eca.engine.model.texts import READ_DOCUMENT
 from jupyter_eca.protocol.content import Content, ProgressContent, Role
 from jupyter_eca.protocol.event import DocumentAside, Event, Outcome
 
@@ -78,7 +78,7 @@ class StepBuilder:
 
     def show_document(self, document: DocumentPart) -> None:
         """Add a document for the model. The user sees only its name."""
-        progress = ProgressContent(state="running", text=READ.format(document.name))
+        progress = ProgressContent(state="running", text=READ_DOCUMENT.format(document.name))
         self.emit(progress, Role.USER, aside=DocumentAside(name=document.name, base64=document.base64))
 
     @property

@@ -55,7 +55,7 @@ class ToolCallSignal(StrEnum):
 
 
 class ToolCallMove(StrEnum):
-    """The work that follows from a signal: an event to show, or an effect (`run`, `ask user`, `cancel`)."""
+    """The work that follows from a signal. The comment above the table explains each move."""
 
     ANNOUNCE = "announce"
     QUEUE = "queue"
@@ -86,6 +86,14 @@ Status, Signal, Move = ToolCallStatus, ToolCallSignal, ToolCallMove
 # skip                an earlier change has failed or was rejected, so this call must not run
 # finish              the tool has ended
 # stop                the turn is stopped
+#
+# The moves:
+# announce             show the call with its complete arguments
+# queue                show for which earlier call this call waits, if there is one
+# started              show that the tool is running
+# run, ask user, cancel    add the effect `RunTool`, `AskUser` or `CancelTool`
+# called               no work: the function that gives the signal shows the result
+# rejected             show that the call did not run, and why
 #
 # A terminal status has no rows. So a second approval, or an approval after a stop, is an illegal signal and changes
 # nothing.
@@ -228,6 +236,7 @@ class ToolCall:
         summary = None
         if tool and is_complete:
             summary = tool.summary.format_map(_SummaryArguments(tool.rename_arguments(self.arguments))).strip()
+        # A tool that changes several cells in one call: the summary says what happens to which cell.
         if summary and tool and tool.parts and isinstance(self.details, FileChangeDetails):
             summary = self.details.describe_cells()
         server = tool.server if tool else "eca"

@@ -20,8 +20,8 @@ from jupyter_eca.engine.effects import AskUser, CancelTool, RefuseCall, RunTool
 from jupyter_eca.engine.model.history import add_event
 from jupyter_eca.engine.model.proposals import describe_proposal
 from jupyter_eca.engine.model.texts import (
-    LEFT_OUT,
     NOT_JSON,
+    PARTS_LEFT_OUT,
     REJECTED,
     STOPPED_CALL,
     TOOL_CHANGED,
@@ -166,15 +166,16 @@ def _find_unseen_path(state: ChatState, call: ToolCall) -> str:
 
 
 def _is_usable_id(state: ChatState, id: str) -> bool:
-    """Return whether the vendor's id of a call can be used in the chat. Some servers repeat ids or leave them out."""
+    """Return whether the vendor's id of a call can be used in the chat. Some servers repeat ids or leave them out. An
+    id that looks like one of `_make_id` cannot be used either."""
     return bool(id) and id.isprintable() and id not in state.call_ids and not id.startswith(f"{state.turn}-")
 
 
 def _make_id(state: ChatState, index: int) -> str:
     """Return an id that no call of the chat has ever had.
 
-    A turn may have the id of an earlier turn that a client has removed, and an approval of a call of that turn may
-    still arrive. It must not approve the new call.
+    A turn may have the same id as an earlier turn that a client has removed. An approval of a call of the removed turn
+    may still arrive, and must not approve the new call.
     """
     id = f"{state.turn}-{state.request}-{index}"
     again = (f"{id}-{number}" for number in count(2))
@@ -182,7 +183,8 @@ def _make_id(state: ChatState, index: int) -> str:
 
 
 def predict_decision(state: ChatState, call: ToolCall, arguments: dict[str, Any]) -> Decision:
-    """Return what the approval rules would decide about a call with these arguments, without the hooks."""
+    """Return what the approval rules would decide about a call with these arguments, without the hooks. A call of a
+    tool that does not exist is denied."""
     return Decision.DENY if call.tool is None else _reach_verdict(state, call.tool, call.id, arguments, None).decision
 
 
@@ -374,8 +376,7 @@ def finish_call(builder: StepBuilder, call: ToolCall, finished: ToolFinished) ->
     if call.is_narrowed and not error:
         text = f"{_describe_left_out(call)}\n\n{text}"
     details = finished.details or call.details
-    # An aside tells the model's side of the chat more than the user sees: here, that the result is a rule of the
-    # user.
+    # An aside has what the user does not see of an event: here, that the result is the text of a rule of the user.
     aside = FetchedRuleAside(id=finished.rule) if finished.rule and not error else None
     _show_result(builder, call, text, error=error, details=details, whole=finished.whole_length, aside=aside)
     for image in finished.images:
@@ -394,10 +395,11 @@ def _describe_left_out(call: ToolCall) -> str:
         return ""
     out = details.left_out or ()
     parts = [_describe_part(part) for n, part in enumerate(details.parts or ()) if n in out]
-    return LEFT_OUT.format(count=len(parts), all=len(details.parts or ()), parts="\n---\n".join(parts))
+    return PARTS_LEFT_OUT.format(count=len(parts), all=len(details.parts or ()), parts="\n---\n".join(parts))
 
 
 def _describe_part(part: ChangePart | MovePart) -> str:
+    """Return one part of a change as text for the model: its new text, or which cell it moves."""
     if isinstance(part, MovePart):
         return f"the move of the cell [{part.cell_id}]"
     text = part.text.strip("\n") or "(a deletion)"
@@ -495,8 +497,9 @@ def _announce(builder: StepBuilder, call: ToolCall) -> None:
 
 
 def _is_local(call: ToolCall) -> bool | None:
-    """Return True if no model of ours reads the call, because an outside agent has made it. Vendors want the result of
-    a call directly after the call, but an outside agent may write more text before the result."""
+    """Return True if no model of ours reads the call, because an outside agent has made it; else None, see
+    `StepBuilder.emit`. Vendors want the result of a call directly after the call, but an outside agent may write more
+    text before the result."""
     return True if call.outside else None
 
 

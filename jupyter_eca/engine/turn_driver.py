@@ -22,9 +22,9 @@ from jupyter_eca.engine.model.texts import (
     FAILURES,
     MEDIA_LEFT_OUT,
     NOT_SENT_AGAIN,
-    NOTED,
     NOTHING_SAID,
-    PAUSED,
+    PAUSED_TOO_OFTEN,
+    READ_NOTES,
     RETRIED,
     RETRYING,
     REWORDED,
@@ -259,11 +259,12 @@ class TurnDriver:
 
     def _send_notes(self) -> None:
         """Add the notes to the conversation, because the model is about to be called."""
+        # The earlier reply has ended. While a reply has begun, `show_notes` does nothing.
         self.builder.update(reply_begun=False)
         self.show_notes()
         if notes := self.state.notes:
             self.builder.update(notes=(), sent_notes=(*self.state.sent_notes, *notes))
-            progress = ProgressContent(state="running", text=NOTED)
+            progress = ProgressContent(state="running", text=READ_NOTES)
             self.builder.emit(progress, Role.USER, aside=NotesSentAside(text=format_notes(notes)))
 
     def _send_steers(self) -> None:
@@ -301,7 +302,7 @@ class TurnDriver:
             self.give_signal(TurnSignal.PAUSED)
             return
         if self.state.paused:
-            self.builder.emit(TextContent(text=PAUSED), Role.SYSTEM)
+            self.builder.emit(TextContent(text=PAUSED_TOO_OFTEN), Role.SYSTEM)
         elif not (self.state.reply_begun or self.state.pauses):
             text = AGENT_SAID_NOTHING if self.state.setup.outside else NOTHING_SAID
             self.builder.emit(TextContent(text=text), Role.SYSTEM)
@@ -336,14 +337,18 @@ class TurnDriver:
         if failed.refusal_reason is None or not is_unanswered(self.state.history):
             self.builder.emit(TextContent(text=text, failure=failure), Role.SYSTEM)
         else:
+            # In the first step the model has not answered the user's message. In later steps it has not answered
+            # results of tools, and the message stays.
             text = NOT_SENT_AGAIN.format(text) if self.state.steps == 1 else text
             aside = RefusedAside(results=failed.refusal_reason is RefusalReason.CONTENT)
             self.builder.emit(TextContent(text=text, failure=failure), Role.SYSTEM, aside=aside)
+            # The refused message leaves the conversation with the notes in it. So they are sent again.
             self.builder.update(notes=(*self.state.sent_notes, *self.state.notes), sent_notes=())
         self.give_signal(TurnSignal.FAIL)
 
     def _wait(self) -> None:
-        """Show why the request is repeated and when, and wait until then or until the next number is shown."""
+        """Show why the request is repeated and in how many seconds. Wait until then, or until the user must see a
+        smaller number of seconds."""
         if retry := self.state.retry:
             reason = retry.failure.label or FAILURES[retry.failure.kind]
             text = RETRYING.format(

@@ -86,4 +86,5 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(f"jupyter_eca.{_MODULES[name]}")
+    # `text_file` is the name of a module itself.
     return module if name == "text_file" else getattr(module, name)

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from jupyter_eca.engine.chat.recovery import restore
 from jupyter_eca.engine.effects import CallModel, CancelModel
 from jupyter_eca.engine.model.compaction import (
-    KEPT_RESULTS,
+    KEPT_RESULT_CHARS,
     MIN_REPLIES,
     WindowUsage,
     estimate_tokens,
     prune,
-    select_covered,
+    select_messages_to_summarise,
 )
 from jupyter_eca.engine.model.delta import ReasoningDelta, UsageDelta
 from jupyter_eca.engine.model.history import add_event
@@ -159,10 +159,10 @@ def test_a_request_that_is_too_long_is_repeated_without_old_results() -> None:
     talk = Talk().asks("Look")
     for number in range(3):
         talk.calls(call("look", f"n{number}"))
-        talk.ran(f"n{number}", "y" * (KEPT_RESULTS // 2))
+        talk.ran(f"n{number}", "y" * (KEPT_RESULT_CHARS // 2))
     talk.fails("Too long.", overflow=True)
     results = [part.text for message in talk.asked() for part in message.parts if isinstance(part, ToolResultPart)]
-    assert [len(text) for text in results] == [len(PRUNED_RESULT), KEPT_RESULTS // 2, KEPT_RESULTS // 2]
+    assert [len(text) for text in results] == [len(PRUNED_RESULT), KEPT_RESULT_CHARS // 2, KEPT_RESULT_CHARS // 2]
     assert talk.says("Seen.").done().outcomes() == [Outcome.COMPLETED]
 
 
@@ -221,7 +221,7 @@ histories = st.lists(
 
 @given(histories)
 def test_what_is_covered_and_what_is_pruned_is_never_more_than_there_was(history: tuple[ChatMessage, ...]) -> None:
-    assert estimate_tokens(select_covered(history)) <= estimate_tokens(history)
+    assert estimate_tokens(select_messages_to_summarise(history)) <= estimate_tokens(history)
     assert estimate_tokens(prune(history)) <= estimate_tokens(history)
     assert prune(prune(history)) == prune(history)
 

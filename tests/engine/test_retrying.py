@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.engine.effects import CallModel, CancelWait, Wait
-from jupyter_eca.engine.model.retry import LIMITS, MAX_RETRIES, MAX_WAIT_SECONDS, Failure, Retry, plan_retry
+from jupyter_eca.engine.model.retry import (
+    MAX_RETRIES,
+    MAX_RETRIES_BY_KIND,
+    MAX_WAIT_SECONDS,
+    Failure,
+    Retry,
+    plan_retry,
+)
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import FailureKind, IllegalSignal
 from jupyter_eca.protocol.content import ProgressContent
@@ -113,7 +120,7 @@ def test_each_request_of_a_turn_has_all_its_repetitions() -> None:
     assert talk.state.steps == 2
 
 
-@pytest.mark.parametrize(("kind", "times"), [(FailureKind.OVERLOADED, MAX_RETRIES), *LIMITS.items()])
+@pytest.mark.parametrize(("kind", "times"), [(FailureKind.OVERLOADED, MAX_RETRIES), *MAX_RETRIES_BY_KIND.items()])
 def test_each_kind_is_tried_so_often_and_no_more(kind: FailureKind, times: int) -> None:
     assert len(all_waits(Failure(kind, jitter=1.0))) == times
 

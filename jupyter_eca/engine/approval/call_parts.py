@@ -64,7 +64,8 @@ def list_parts(
 
 
 def _list_changes(value: Any, details: ToolCallDetails | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the name and the arguments of each change: from the argument, or from the details if it has none."""
+    """Yield the name and the arguments of each change. `value` is the argument with the list of changes. If it is
+    empty, the changes are found in the details."""
     if not value and isinstance(details, FileChangeDetails):
         yield from (_describe_change(change) for change in details.cells or ())
     for item in cast("list[Any]", value) if isinstance(value, list) else [value] if value else []:

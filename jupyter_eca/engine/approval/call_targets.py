@@ -67,7 +67,8 @@ def find_targets(
 ) -> CallTargets:
     """Find what a call names.
 
-    `notebook` is the notebook that is used when the arguments name none. It then counts as a path of the call, so that
+    Without a `resolver`, paths are normalized as texts, and links are not followed. `notebook` is the notebook that is
+    used when the arguments name none. It then counts as a path of the call, so that
     approval rules about it apply. `details` are what the card of the call shows to the user, with the code that it runs
     or writes; None when there is no preview.
     """
@@ -79,6 +80,7 @@ def find_targets(
         for name in names
         if (found := tuple(filter(None, list_paths(arguments.get(name)))))
     }
+    # The folder in which a command runs if no argument names one.
     start = resolver.resolve("", "")
     if tool.approval_covers is ApprovalCoverage.COMMANDS and FOLDER_ARGUMENT not in paths and start[0] != ".":
         paths[FOLDER_ARGUMENT] = start

@@ -53,12 +53,13 @@ _GREP: Final = _define_program(
     r"|no-messages|quiet|text|null|color(?:=[a-z]+)?"
     r"|(?:include|exclude|exclude-dir)=[^/]*|(?:context|after-context|before-context|max-count)=[0-9]+)"
 )
-# `%G` in a format runs gpg, which checks signatures. So do `%+G`, `%-G` and `% G`.
+# The options of `git diff`, which `git log` has too.
 _GIT_DIFF: Final = (
     r"-[pubwsz]+|-U[0-9]+|--(?:stat|shortstat|numstat|dirstat|summary|name-only|name-status|cached|staged|patch|no-patch"
     r"|no-color|color(?:=[a-z]+)?|word-diff|unified=[0-9]+|ignore-all-space|ignore-space-change|ignore-blank-lines"
     r"|no-renames|minimal|patience|histogram|full-index|abbrev(?:=[0-9]+)?|diff-filter=[A-Za-z]+|merge-base|raw|check)"
 )
+# `%G` in a format of `git log` runs gpg, which checks signatures. So do `%+G`, `%-G` and `% G`.
 _GIT_LOG: Final = (
     rf"{_GIT_DIFF}|-[0-9]+|-n[0-9]*|-[SGiE]|--(?:oneline|graph|all|branches|tags|remotes|decorate(?:=[a-z]+)?|follow"
     r"|reverse|merges|no-merges|first-parent|topo-order|date-order|abbrev-commit|max-count=[0-9]+|skip=[0-9]+"
@@ -201,6 +202,7 @@ _SED: Final = re.compile(
     r"|.*?s([^\w\s\\])(?:(?!\1).)*\1(?:(?!\1).)*\1[gpiImM0-9]*e[gpiImMw0-9]*\s*(?:[;}\n].*)?",
     re.DOTALL,
 )
+# Options of vi and its successors that run a command of the editor or a script.
 _EDITOR: Final = re.compile(r"\+.*|-[a-zA-Z]*[cSs].*|--cmd.*", re.DOTALL)
 # Programs that run another program only if one of their arguments matches this pattern.
 RUNNING_ARGUMENTS: Final[dict[str, re.Pattern[str]]] = {
@@ -237,4 +239,4 @@ RUNNING_ARGUMENTS: Final[dict[str, re.Pattern[str]]] = {
 MOVERS: Final = frozenset({"7z", "cp", "cpio", "install", "ln", "mv", "rm", "rmdir", "rsync", "tar", "unzip"})
 
 # Programs whose next word, the subcommand, is part of the name in `READ_ONLY`: `git log`.
-FIRST_WORDS: Final = frozenset(name.rpartition(" ")[0] for name in READ_ONLY if " " in name)
+PROGRAMS_WITH_SUBCOMMANDS: Final = frozenset(name.rpartition(" ")[0] for name in READ_ONLY if " " in name)

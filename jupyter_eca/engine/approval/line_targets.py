@@ -57,15 +57,15 @@ _WORD_SEPARATOR: Final = re.compile(r"[=:,@]")
 _SHORT_OPTIONS: Final = re.compile(r"-\w+(?=[.~/])")
 
 # Programs that change the current folder for the commands after them.
-_ENTERS: Final = frozenset({"cd", "chdir", "pushd"})
+_CD_PROGRAMS: Final = frozenset({"cd", "chdir", "pushd"})
 # If this variable has a value, `cd x` may enter a folder `x` that is not in the current folder.
 _CDPATH: Final = "CDPATH"
 # Mentions of the variable that give it no value.
-_KEEPS_CDPATH: Final = re.compile(
+_HARMLESS_CDPATH_MENTION: Final = re.compile(
     r"""(?<!["'\w$])CDPATH=(?:''|"")?(?=[\s;&|)]|$)|\bunset\ CDPATH\b|\$CDPATH\b|\$\{CDPATH\}""", re.IGNORECASE
 )
 # For paths that begin like this, `cd` does not use the variable.
-_IGNORES_CDPATH: Final = re.compile(r"[/~-]|\.\.?(?:/|$)")
+_PATH_WITHOUT_CDPATH: Final = re.compile(r"[/~-]|\.\.?(?:/|$)")
 # After these options a program works in another folder.
 _FOLDER_OPTIONS: Final = re.compile(r"-C|--(?:directory|chdir|cwd|prefix|work-tree)")
 # If a line may be in more folders than this, or if more paths than this would have to be looked up, the user is asked
@@ -99,7 +99,8 @@ _HARMLESS_NAME: Final = re.compile(
 
 
 def find_in_line(line: str, folder: str, resolver: PathResolver, *, counts_unknown: bool = True) -> str:
-    """Return a protected path that a line may change, "" for none. The text is for people.
+    """Return a protected path that a line may change, "" for none. If it is not certain which path that is, return the
+    uncertain part of the line. The user sees the returned text.
 
     `folder` is where the line starts. `counts_unknown` says whether an unknown word counts as a protected path. It is
     False if the line is not only shell: in a cell, `!cp $x y` may use a variable of Python.
@@ -190,6 +191,7 @@ def _list_words(command: ParsedCommand) -> Iterator[tuple[str, str]]:
     for redirect in command.redirects:
         if redirect.writes:
             yield redirect.written, redirect.target
+    # A command with a `key` only reads, so its words name nothing that it changes.
     if command.words and command.key is None:
         yield from zip(command.words, (command.command, *command.args), strict=True)
 
@@ -208,17 +210,17 @@ def _add_folders(folders: tuple[str, ...], entered: Iterable[str]) -> tuple[str,
 
 def _sets_cdpath(line: str) -> bool:
     """Return whether a line may give `CDPATH` a value: whether it has this word after harmless mentions are removed."""
-    return _CDPATH in unquote_roughly(_KEEPS_CDPATH.sub("", line.replace("\\\n", ""))).upper()
+    return _CDPATH in unquote_roughly(_HARMLESS_CDPATH_MENTION.sub("", line.replace("\\\n", ""))).upper()
 
 
 def _list_entered_folders(command: ParsedCommand, resolver: PathResolver) -> Iterator[str]:
     """Yield the folders that a command enters for the commands after it: `cd x` -> `x`."""
     words = (command.command, *command.args)
     for at, word in enumerate(words):
-        if word in _ENTERS:
+        if word in _CD_PROGRAMS:
             target = next((after for after in words[at + 1 :] if not after.startswith("-")), "~")
             yield target
-            if resolver.variables.get(_CDPATH) == UNKNOWN and not _IGNORES_CDPATH.match(target):
+            if resolver.variables.get(_CDPATH) == UNKNOWN and not _PATH_WITHOUT_CDPATH.match(target):
                 yield UNKNOWN
 
 
@@ -269,6 +271,7 @@ def _is_git_config(command: ParsedCommand) -> bool:
     """Return whether a command may write the configuration of git, which names programs to run."""
     if command.program != "git" or "config" not in command.args:
         return False
+    # In `git commit config`, `config` is the name of a file.
     first = next(arg for arg in command.args if not arg.startswith("-"))
     return first != "commit" and _GIT_CONFIG_READS.isdisjoint(command.args)
 
@@ -319,7 +322,7 @@ def _find_unknown_target(
         return _mark_unknown(command.text)
     if program in {"xargs", "parallel"}:
         return "" if _only_reads(_skip_xargs_options(others)) else _mark_unknown(command.text)
-    if program in _ENTERS or _only_reads((program, *others)):
+    if program in _CD_PROGRAMS or _only_reads((program, *others)):
         return ""
     if is_folder_unknown and _list_operands(command):
         return _mark_unknown(command.text)

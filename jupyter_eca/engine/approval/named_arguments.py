@@ -64,7 +64,7 @@ _MEASURES: Final = frozenset(
 # The words of a name: `maxLines` -> `max`, `Lines`.
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 # A longer text does not count as a path. This is the limit of Linux.
-_MAX_PATH: Final = 4096
+_MAX_PATH_CHARS: Final = 4096
 _FILE: Final = "file://"
 # The groups are the scheme and the host.
 _URL: Final = re.compile(r"([a-z][a-z0-9+.-]*)://([\w.:%\[\]-]+)(?:[/?#]\S*)?", re.IGNORECASE)
@@ -98,7 +98,8 @@ def describe_named(arguments: Mapping[str, Any], resolve: Callable[[str], str]) 
     """
     values = tuple(pair for name, value in arguments.items() for pair in _flatten((name,), value))
     without_measures = tuple((names, value) for names, value in values if not _is_measure(names, value))
-    return tuple(sorted({_describe(names, value, resolve) for names, value in without_measures or values}))
+    # If all arguments are measures, they are not left out: otherwise the call would have no words.
+    return tuple(sorted({_describe_value(names, value, resolve) for names, value in without_measures or values}))
 
 
 def describe_exactly(arguments: Mapping[str, Any]) -> tuple[str, ...]:
@@ -143,7 +144,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _describe(names: tuple[str, ...], value: Any, resolve: Callable[[str], str]) -> str:
+def _describe_value(names: tuple[str, ...], value: Any, resolve: Callable[[str], str]) -> str:
     """Return what one value names, in the words of the table above."""
     name, words = names[-1], ".".join(map(_quote_name, names))
     exactly = f"{words} {_as_json(value)}"
@@ -181,14 +182,14 @@ def _list_addresses(text: str) -> tuple[str, ...]:
 
 def _describe_path(path: str, resolve: Callable[[str], str]) -> str:
     """Return the words for a path, to be put behind the name: ` in notes/`."""
-    if len(path) > _MAX_PATH or re.search(r"[\x00\r\n]", path):
+    if len(path) > _MAX_PATH_CHARS or re.search(r"[\x00\r\n]", path):
         return f" {_as_json(path)}"
     return f" in {describe_folder(_quote(name_folder(resolve(path))))}"
 
 
 def _looks_like_path(text: str) -> bool:
     """Return whether a text looks like a path, whatever the name of its argument is."""
-    is_word = len(text) <= _MAX_PATH and not re.search(r"\s", text)
+    is_word = len(text) <= _MAX_PATH_CHARS and not re.search(r"\s", text)
     return is_word and (text.startswith("~") or text in {".", ".."} or "/" in text or "\\" in text)
 
 

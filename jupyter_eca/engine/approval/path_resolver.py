@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 # A longer text does not count as a path. This is the limit of Linux.
-_MAX_PATH: Final = 4096
+_MAX_PATH_CHARS: Final = 4096
 
 # `file://PATH`. Some programs also accept `FILE:PATH`.
 _FILE: Final = re.compile(r"file:(?://)?", re.IGNORECASE)
@@ -92,7 +92,7 @@ def guess_paths(value: Any) -> Iterator[str]:
     """Yield the texts in a value that may be paths. A `file:` URI is yielded twice: as it is, and as the path in it. It
     is not known whether the tool understands URIs."""
     for text in list_texts(value):
-        if text.strip() and len(text) <= _MAX_PATH and not re.search(r"[\x00\r\n]", text):
+        if text.strip() and len(text) <= _MAX_PATH_CHARS and not re.search(r"[\x00\r\n]", text):
             yield text
             if uri := _FILE.match(text):
                 yield unquote(text[uri.end() :])

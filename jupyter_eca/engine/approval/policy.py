@@ -110,7 +110,7 @@ class Rule(Model):
 
     @field_validator("args_matchers")
     @classmethod
-    def _compile(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    def _check_patterns(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         for pattern in (pattern for patterns in value.values() for pattern in patterns):
             try:
                 re.compile(pattern)
@@ -402,7 +402,8 @@ def is_hidden(policy: Policy, tool: ToolSpec) -> bool:
 
 
 def list_conditional_rules(policy: Policy, tool: ToolSpec) -> Iterator[tuple[RuleKey, str]]:
-    """Yield the key of the policy and the selector of each rule for a tool that depends on the arguments of a call."""
+    """Yield the key of the policy and the selector of each rule for a tool that depends on the arguments of a call. The
+    rules for the parts of the tool are such rules too, because the arguments say which parts a call has."""
     for key, rules in policy.rules_by_key.items():
         for selector, rule in rules.items():
             allows = key == Decision.ALLOW

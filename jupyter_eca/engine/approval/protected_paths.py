@@ -59,7 +59,7 @@ _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 _BRACKETS: Final = re.compile(r"\[[!^]?\]?(?:\[:\w*:\]|[^\]/]){0,100}\]")
 _QUOTES: Final = re.compile(r"""['"\\]""")
 # A longer pattern counts as one that matches: comparing it would take long, and nobody writes such a pattern.
-_MAX_PATTERN: Final = 1000
+_MAX_PATTERN_CHARS: Final = 1000
 # If braces stand for more words than this, they count as a pattern that matches any protected name.
 _MAX_WORDS: Final = 100
 
@@ -111,7 +111,7 @@ def is_matched_by_pattern(pattern: str, path: str) -> bool:
 def _matches(name: str, pattern: str) -> bool:
     """Return whether a pattern matches a name. As in the shell, a name that begins with a dot is matched only by a
     pattern that begins with a dot too."""
-    if len(pattern) > _MAX_PATTERN:
+    if len(pattern) > _MAX_PATTERN_CHARS:
         return True
     is_hidden = name.startswith(".")
     return bool(pattern.strip("*")) and fnmatch.fnmatchcase(name, pattern) and pattern.startswith(".") == is_hidden
@@ -133,7 +133,7 @@ def expand_braces(word: str) -> list[str]:
         words.remove(text)
         words += [text[: match.start()] + choice + text[match.end() :] for choice in choices]
         if len(words) > _MAX_WORDS:
-            return [".*"]
+            return [".*"]  # a pattern that matches each protected name with a dot at its beginning
     return words
 
 

@@ -29,7 +29,8 @@ _RUN_AT_START: Final = re.compile(
     r"(?:sitecustomize|usercustomize)\.py|.*\.pth|(?:jupyter|ipython)\w*config\w*\.(?:py|json)"
 )
 
-# Those of our own tools that do not only read, and still run no code. For a subagent, each of its calls is decided.
+# Those of our own tools that do not only read, and still run no code. `spawn_agent` is one of them, because each call
+# of the subagent is decided separately.
 _RUN_NOTHING: Final = frozenset({"spawn_agent", "bg_job"})
 
 
@@ -97,6 +98,7 @@ def may_run_code(tool: ToolSpec, targets: CallTargets | None) -> bool:
 
 
 def _may_run(tool: ToolSpec) -> bool:
+    """Return whether a call of this tool may run code that an earlier change has written."""
     runs_nothing = tool.origin is Origin.NATIVE and not tool.definition and tool.name in _RUN_NOTHING
     return not (tool.is_read_only or tool.revertible or runs_nothing)
 

@@ -174,6 +174,7 @@ class Variables:
     def _split(self, values: tuple[str, ...], *, is_quoted: bool) -> tuple[str, ...]:
         """Return the values and, if the line sets `IFS`, also the parts into which the shell then splits them."""
         separators = "".join(self._values.get("IFS", ()))
+        # If `IFS` has only blanks, as in `IFS=$'\n\t'`, the shell splits at no other characters than usual.
         if is_quoted or not separators.strip("'\"\\$nt \n\t"):
             return values
         parts = (part for value in values for part in re.split(f"[{re.escape(separators)}]", value))
@@ -254,6 +255,7 @@ def _decode_ansi_quoted(text: str) -> str:
     """Return the text that `$'text'` means, in plain quotes: `a\\tb` -> a quoted text with a tab."""
 
     def replace(found: re.Match[str]) -> str:
+        """Return the character that one escape stands for."""
         octal, *hexadecimal, control, other = found.groups()
         digits = next(filter(None, hexadecimal), "")
         if control or (digits and int(digits, 16) > 0x10FFFF):
@@ -281,6 +283,7 @@ def _trim_value(value: str, operator: str, pattern: str) -> str:
     if operator[0] == "%":
         matching = [cut for cut in cuts if fnmatch.fnmatchcase(value[cut:], pattern)]
         at = (min if operator == "%%" else max)(matching, default=len(value))
+        # If the value is a pattern, the names that it stands for may still have an end that is removed.
         return value[:at] if at < len(value) or not is_pattern else f"{value}*"
     if is_pattern and pattern != "*/":
         return UNKNOWN

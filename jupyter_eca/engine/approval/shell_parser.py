@@ -67,7 +67,7 @@ _ROUGH_TOKEN: Final = re.compile(
 _ROUGH_QUOTES: Final = re.compile(r"""\$(?=')|['"\\]""")
 
 # shlex needs minutes for a word of 3,000,000 characters, and no user reads such a line before they approve it.
-_MAX_LINE: Final = 10_000
+_MAX_LINE_CHARS: Final = 10_000
 
 # Words of the shell language that are not commands. A line with one of them at the place of a command is not parsed.
 _RESERVED: Final = re.compile(
@@ -200,15 +200,15 @@ def parse_commands(line: str) -> tuple[ParsedCommand, ...] | None:
     if tokens is None:
         return None
     parsed: list[ParsedCommand] = []
-    part: list[_Token] = []
+    command_tokens: list[_Token] = []
     for token in (*tokens, _Token("operator", "\n")):
         if token.kind != "operator":
-            part.append(token)
-        elif part:
-            if _RESERVED.fullmatch(part[0].raw):
+            command_tokens.append(token)
+        elif command_tokens:
+            if _RESERVED.fullmatch(command_tokens[0].raw):
                 return None
-            parsed.append(_parse_command(part))
-            part = []
+            parsed.append(_parse_command(command_tokens))
+            command_tokens = []
     return tuple(parsed)
 
 
@@ -269,7 +269,7 @@ def _tokenize(line: str) -> list[_Token] | None:
     """Return the tokens of a line without blanks; None when it is too long, or a part of it is not in the grammar."""
     tokens: list[_Token] = []
     at = 0
-    if len(line) > _MAX_LINE:
+    if len(line) > _MAX_LINE_CHARS:
         return None
     while at < len(line):
         match = _TOKEN.match(line, at)
@@ -281,12 +281,12 @@ def _tokenize(line: str) -> list[_Token] | None:
     return tokens
 
 
-def _parse_command(part: list[_Token]) -> ParsedCommand:
+def _parse_command(tokens: list[_Token]) -> ParsedCommand:
     """Return the simple command that these tokens form."""
     words: list[str] = []
     redirects: list[Redirect] = []
     operator = ""
-    for token in part:
+    for token in tokens:
         if token.kind == "redirect":
             redirects += [Redirect(operator, "", "")] if operator else []
             operator = token.raw
@@ -313,7 +313,7 @@ def _find_key(raw: list[str], bare: list[str]) -> str | None:
     must be written without quotes: a command that quotes them may try to hide something.
     """
     name, rest = raw[0], 1
-    while name in known_programs.FIRST_WORDS and rest < len(raw):
+    while name in known_programs.PROGRAMS_WITH_SUBCOMMANDS and rest < len(raw):
         name, rest = f"{name} {raw[rest]}", rest + 1
     program = known_programs.READ_ONLY.get(name)
     if program is None or not all(map(_PROGRAM.fullmatch, raw[:rest])) or any("{" in word for word in raw):

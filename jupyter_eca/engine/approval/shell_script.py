@@ -97,6 +97,7 @@ class _Scanner:
             elif is_quoted or (char == "'" and is_in_quotes):
                 # A quoted text is one word, even if it has several lines.
                 text.append(self._take(1).replace("\n", " "))
+            # In `${…}` there are no comments and here documents.
             elif end != "}" and (taken := self._take_syntax("".join(text[-1:]))) is not None:
                 text.append(taken)
             elif char == "'":

@@ -188,7 +188,8 @@ def restore_order(changes: Iterable[RecordedChange]) -> tuple[str, ...]:
     order: list[str] = []
     moved: set[str] = set()
     for change in changes:
-        last = -1
+        last = -1  # the place in `order` of the nearest cell before that has not moved
+        # An order without a new cell is skipped.
         for id in () if set(order).issuperset(change.order) else change.order:
             if id not in order:
                 order.insert(last + 1, id)
@@ -206,7 +207,8 @@ def find_unmoved(ids: Sequence[str], order: Sequence[str], unreliable: Collectio
     `["a", "b", "c", "d"]` -> `{"a", "b", "d"}`.
     """
     rank = {id: place for place, id in enumerate(order)}
-    # By length - 1: the best subsequence of that length, and the place of its last cell. The best one ends earliest.
+    # Both lists have at index n the best subsequence of n + 1 cells: `runs` its cells, and `ends` the place of its last
+    # cell. The best subsequence is the one that ends earliest.
     ends: list[int] = []
     runs: list[tuple[str, ...]] = []
     for id in ids:

@@ -56,6 +56,7 @@ _REASONS: Final = {
 # A block with more lines is folded.
 _MAX_LINES: Final = 25
 
+# What the type and the data of a picture must look like. Other texts could change the look of the document.
 _IMAGE_TYPE: Final = re.compile(r"image/[\w.+-]+", re.ASCII)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 
@@ -95,15 +96,15 @@ def _split_blocks(title: str, events: Sequence[Event]) -> Iterator[tuple[Role, s
     # A rating may stand between two pieces of a later answer, which must still be joined.
     ratings, merged = _read_ratings(events), merge_pieces(e for e in events if not isinstance(e.content, RatingContent))
     runs: dict[str, ToolCallRunContent] = {}
-    message: str | None = None  # the id of the user's message before the event
+    message_id: str | None = None  # of the user's message before the event
     for event in merged:
         if isinstance(event.content, ToolCallRunContent):
             # If the call waits for one before it, it is sent again after the approval.
             runs.setdefault(event.content.id, event.content)
         if event.role is Role.USER and isinstance(event.content, TextContent):
-            if rating := _format_rating(ratings.get(message)):
+            if rating := _format_rating(ratings.get(message_id)):
                 yield Role.SYSTEM, rating
-            message = event.content.content_id
+            message_id = event.content.content_id
         if not (text := _as_text(event, runs)):
             continue
         if (heading := _make_heading(event)) not in {"", speaker}:
@@ -111,7 +112,7 @@ def _split_blocks(title: str, events: Sequence[Event]) -> Iterator[tuple[Role, s
             yield Role.SYSTEM, heading
         is_answer = event.role is Role.ASSISTANT and isinstance(event.content, TextContent)
         yield (Role.ASSISTANT if is_answer else Role.SYSTEM), _quote(text) if event.role is Role.SYSTEM else text
-    if rating := _format_rating(ratings.get(message)):
+    if rating := _format_rating(ratings.get(message_id)):
         yield Role.SYSTEM, rating
     if costs := _format_costs(merged):
         yield Role.SYSTEM, costs

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some events of a chat, and the cursors of the pages around them."""
+    """Some events of a chat, and the cursors of the pages around them. A cursor is the sequence number of an event."""
 
     events: tuple[Event, ...]
     """The events of the page."""

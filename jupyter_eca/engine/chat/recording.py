@@ -11,8 +11,8 @@ A recording is made from the events of a turn. To replay it, its replies are giv
 in which a model's reply arrives. So everything that shows, stores or continues a chat works with a replayed turn too.
 
 Texts are stored as lists of lines, so that a reviewer can read the code that a call ran, and git can show what has
-changed. Signatures of reasoning are left out. With a signature, a vendor recognizes the reasoning of its model for
-some minutes. Reasoning without a signature is never sent back to the vendor.
+changed. Signatures of reasoning are left out, because a vendor accepts them only for some minutes. Replayed reasoning
+has no signature, and reasoning without a signature is never sent back to the vendor.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ def _split_lines(text: str) -> list[str]:
 
 
 def _join_lines(value: object) -> object:
+    """Return a list of lines as one text. Any other value stays as it is."""
     return "".join(cast("list[str]", value)) if isinstance(value, list) else value
 
 
@@ -86,6 +87,7 @@ def _join_arguments(value: object) -> object:
 
 
 def _join_argument(value: object) -> object:
+    """Return the value of one argument. If it is `{"$lines": [...]}`, its lines are joined to a text."""
     if isinstance(value, dict) and value.keys() == {"$lines"}:
         return _join_lines(cast("dict[str, Any]", value)["$lines"])
     return cast("object", value)
@@ -219,7 +221,7 @@ class RecordedReply(ModelWithoutDefaults):
 # -- from events
 
 
-class _Draft:
+class _ReplyDraft:
     """A reply that is being put together from events."""
 
     def __init__(self) -> None:
@@ -270,15 +272,15 @@ def record_replies(events: Iterable[Event]) -> tuple[RecordedReply, ...]:
 
     The last reply is the one without tool calls.
     """
-    drafts = [_Draft()]
+    drafts = [_ReplyDraft()]
     for event in events:
         if drafts[-1].running and isinstance(event.content, UsageContent):
-            continue  # the tokens of a subagent, see `_Draft.running`
+            continue  # the tokens of a subagent, see `_ReplyDraft.running`
         if drafts[-1].ended and _is_from_model(event):
-            drafts.append(_Draft())
+            drafts.append(_ReplyDraft())
         _add_event(drafts[-1], event)
     if drafts[-1].ended:
-        drafts.append(_Draft())
+        drafts.append(_ReplyDraft())
     return tuple(draft.reply for draft in drafts)
 
 
@@ -288,7 +290,7 @@ def _is_from_model(event: Event) -> bool:
     return is_text or isinstance(event.content, ReasonStartedContent | ToolCallPrepareContent | UsageContent)
 
 
-def _add_event(draft: _Draft, event: Event) -> None:
+def _add_event(draft: _ReplyDraft, event: Event) -> None:
     """Add to the draft of a reply what an event shows of it."""
     match event.content:
         case TextContent(text=text) if event.role is Role.ASSISTANT:

@@ -76,7 +76,7 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
         notes=_find_notes(events),
     )
     state = replace(
-        state, tasks=restore_plan(event.content for event in events).tasks, ended_in_plan=_is_planned(events)
+        state, tasks=restore_plan(event.content for event in events).tasks, ended_in_plan=_has_ended_in_plan(events)
     )
     # Some events belong to no turn, such as a flag or a new title.
     last = next((event for event in reversed(events) if event.turn), None)
@@ -124,7 +124,7 @@ def _find_notes(events: Sequence[Event]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _is_planned(events: Sequence[Event]) -> bool:
+def _has_ended_in_plan(events: Sequence[Event]) -> bool:
     """Return whether the last turn ended with a plan that the user can accept."""
     ends = (event.content for event in reversed(events) if event.outcome is not None)
     last = next(ends, None)
@@ -180,7 +180,7 @@ def _close_unfinished(events: Iterable[Event]) -> list[tuple[Content, Aside | No
 
 
 def _close_call(call: ToolCallContent) -> tuple[Content, Aside | None]:
-    """Return the content that ends a call which was open when the server ended."""
+    """Return the content that ends a call which had not ended when the server ended, and the aside of the content."""
     fields: dict[str, Any] = {"id": call.id, "name": call.name, "server": call.server, "origin": call.origin}
     if isinstance(call, ToolCallRunningContent):
         outputs = (TextOutput(text=CRASHED_CALL),)

@@ -37,6 +37,7 @@ class RememberedChoice:
     """A choice of the user in place of a configured default."""
 
     name: ChoiceName
+    """Whether the choice is that of a model, an agent or a variant."""
     value: str
     """The full name of a model, or the name of an agent or a variant. An empty variant is the choice of none."""
     default: str = ""

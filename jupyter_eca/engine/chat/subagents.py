@@ -64,8 +64,8 @@ class SubagentTranscript:
     remark: str = ""
     """The last text by the system, such as an error."""
     pictures: list[ImagePart] = field(default_factory=list[ImagePart])
-    """The last pictures in the results of its calls, without those that it only looked at: a subagent that searches
-    keeps what it reads out of its parent's chat."""
+    """The last pictures in the results of its calls. The pictures of tools that only read are left out: the chat of the
+    parent must not be filled with what a subagent has only looked at."""
     outcome: Outcome | None = None
     """How the turn of the subagent ended; None while it is running."""
 
@@ -103,8 +103,8 @@ class SubagentTranscript:
         return f"## Agent '{name}' {why}\n\n{said}{self._list_pictures(name)}", True
 
     def name_pictures(self, name: str) -> tuple[ImagePart, ...]:
-        """Return the pictures with the names that they have for the parent. Those of two runs have the same names for
-        the subagent, as in `picture 1`."""
+        """Return the pictures with the names that they have for the parent. The names that the subagent knows, such as
+        `picture 1`, are not unique: the results of two calls may have the same."""
         return tuple(
             replace(picture, name=f"picture {number} of agent '{name}'")
             for number, picture in enumerate(self.pictures, start=1)

@@ -1,6 +1,6 @@
 """Decides whether a request fits into the user's budgets, and writes the question to the user when it does not. Pure.
 
-It must not know who pays for a request: its neighbour `host/costs` does. It also counts what was spent.
+It must not know who pays for a request: its neighbour `host/costs` does, and also counts what was spent.
 
 A budget is a limit in US dollars. Only known prices count: the requests to a model without a price are not added up,
 and the question to the user says so. The cost of the next request is estimated from the text that it sends, without
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.costs import OutsideCost
 
+# Two answers to the question whether a request may exceed a budget. The third is the text of `format_increase`.
 GO_ON: Final = "Go on once"
 STOP: Final = "Stop"
 
-# The smallest amount by which a budget is raised.
+# The smallest amount by which a budget is raised, in US dollars.
 _MIN_INCREASE: Final = 0.01
 
-# Amounts from this one on are shown with two decimal places.
+# Amounts in US dollars from this one on are shown with two decimal places.
 _TENTH: Final = 0.1
 # The most decimal places of an amount.
 _MAX_DIGITS: Final = 6
@@ -95,7 +96,8 @@ class BudgetExcess:
 
     @property
     def increase(self) -> float:
-        """The US dollars that "raise" adds to the budget: the limit once more, or more if this request needs more."""
+        """The US dollars that "raise" adds to the budget: its limit once more. If that is not enough, it is twice what
+        is missing for this request."""
         missing = self.budget.spent + (self.next_cost or 0.0) - self.budget.maximum
         return max(self.budget.limit, 2 * missing, _MIN_INCREASE)
 

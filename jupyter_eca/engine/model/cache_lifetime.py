@@ -8,16 +8,18 @@ reads them cost:
 | 5 minutes | 1.25 N | 0.1 N | 1.25 N, because all is written again |
 | 1 hour | 2 N | 0.1 N | 2 N |
 
-Each request that reads an entry begins its lifetime anew. So an hour costs 0.75 more for each token that is written,
-once, and saves 1.15 for each token that is already there, at every pause between 5 minutes and an hour. For a
-conversation of S tokens with such a pause it is cheaper as soon as 0.75 S < 1.15 S x (the pauses that follow), that is,
-with one more pause of this kind. After a pause of more than 5 minutes the conversation must be written again anyway, so
-that is the moment to change the lifetime.
+Each request that reads an entry of the cache begins its lifetime anew. So an hour costs 0.75 more for each token that
+is written, once, and saves 1.15 for each token that is already there, at every pause between 5 minutes and an hour. For
+a conversation of S tokens with such a pause it is cheaper as soon as 0.75 S < 1.15 S x (the pauses that follow), that
+is, with one more pause of this kind. After a pause of more than 5 minutes the conversation must be written again
+anyway, so that is the moment to change the lifetime.
 
 The rule: the first pause of this kind in a chat shows the rhythm of its user, who runs cells and thinks between
 questions. From the request after it, the chat is written for an hour. A chat whose requests follow each other within
-minutes never pays more, and neither does one that goes on the next day only. For example, a chat of 20,000 tokens has
-three pauses of ten minutes. With 5 minutes it writes 3 x 25,000; with this rule 40,000, and then reads 2 x 2,000.
+minutes never pays more, and neither does a chat that continues only on the next day. For example, a chat of 20,000
+tokens has three pauses of ten minutes. With the lifetime of 5 minutes, it is written after each pause, for 3 x 25,000 =
+75,000 tokens. With this rule, it is written once, after the first pause, and then read twice: for 40,000 + 2 x 2,000 =
+44,000 tokens.
 
 It must not know a vendor: `plugins/providers/messages/request.py` writes the lifetime into a request.
 """

@@ -26,7 +26,7 @@ from jupyter_eca.engine.model.request import (
     ToolResultPart,
     ToolUsePart,
 )
-from jupyter_eca.engine.model.texts import CONTEXT, PRUNED_RESULT, SUMMARISE, SUMMARY_FOCUS, UNANSWERED
+from jupyter_eca.engine.model.texts import CONTEXT, PRUNED_RESULT, REPEATED_PROMPT, SUMMARISE, SUMMARY_FOCUS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # How many characters of tool results are kept when a model's server says that the request is too long: as many as in
 # ECA.
-KEPT_RESULTS: Final = 40_000 * CHARS_PER_TOKEN
+KEPT_RESULT_CHARS: Final = 40_000 * CHARS_PER_TOKEN
 
 # The minimum number of replies between two summaries in one turn.
 MIN_REPLIES: Final = 5
@@ -45,7 +45,7 @@ MIN_REPLIES: Final = 5
 _MIN_SHARE: Final = 0.25
 
 # How many characters of each result and text are sent when even the request for a summary must be short.
-_SHORT: Final = 2_000
+_SHORT_CHARS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class SummaryUnderWay:
 
 def would_free_enough(history: History, limit: int) -> bool:
     """Return whether a summary would free a good part of a window of `limit` tokens."""
-    return estimate_tokens(select_covered(history)) >= limit * _MIN_SHARE
+    return estimate_tokens(select_messages_to_summarise(history)) >= limit * _MIN_SHARE
 
 
 def estimate_tokens(history: History) -> int:
@@ -82,7 +82,7 @@ def estimate_tokens(history: History) -> int:
     )
 
 
-def select_covered(history: History) -> History:
+def select_messages_to_summarise(history: History) -> History:
     """Return the messages that a summary replaces: all except a prompt that the model has not answered yet."""
     if not _find_unanswered_prompt(history):
         return history
@@ -93,7 +93,7 @@ def select_covered(history: History) -> History:
 def build_summary_messages(history: History, summary: SummaryUnderWay) -> History:
     """Return the messages of the request for a summary. If a request was refused as too long, the parts are cut too."""
     instruction = SUMMARISE + (SUMMARY_FOCUS.format(summary.focus) if summary.focus else "")
-    before = select_covered(history)
+    before = select_messages_to_summarise(history)
     if summary.forced:
         before = tuple(replace(message, parts=tuple(map(_shorten, message.parts))) for message in before)
     if before and before[-1].role == "user":
@@ -110,13 +110,14 @@ def compact(history: History, summary: str) -> History:
     # The last message has only results of tools. Search backwards for the prompt that they belong to.
     if len(parts) == 1 and history and history[-1].role == "user":
         earlier = (_get_prompt_text(history[:end]) for end in range(len(history), 0, -1))
-        parts = (*parts, TextPart(UNANSWERED.format(next(filter(None, earlier), ""))))
+        parts = (*parts, TextPart(REPEATED_PROMPT.format(next(filter(None, earlier), ""))))
     return (ChatMessage("user", parts),)
 
 
 def prune(history: History) -> History:
-    """Return the conversation without old results of tools. The newest ones stay, up to `KEPT_RESULTS` characters."""
-    room = KEPT_RESULTS
+    """Return the conversation without old results of tools. The newest ones stay, up to `KEPT_RESULT_CHARS`
+    characters."""
+    room = KEPT_RESULT_CHARS
     messages: list[ChatMessage] = []
     for message in reversed(history):
         parts: list[Part] = []
@@ -176,4 +177,4 @@ def _shorten(part: Part) -> Part:
 
 
 def _shorten_text(text: str) -> str:
-    return text if len(text) <= _SHORT else f"{text[: _SHORT // 2]}\n[...]\n{text[-_SHORT // 2 :]}"
+    return text if len(text) <= _SHORT_CHARS else f"{text[: _SHORT_CHARS // 2]}\n[...]\n{text[-_SHORT_CHARS // 2 :]}"

@@ -40,6 +40,7 @@ COLORS = {
     "Messages": "limegreen",
     "Tool results": "darkorange",
 }
+# The square for the free part of the window, and the number of squares in the bar.
 FREE = "⬜"
 BAR_SQUARES = 20
 
@@ -52,6 +53,7 @@ def break_down(request: ModelRequest, usage: UsageContent | None = None) -> Cont
     characters = dict.fromkeys(EMOJI, 0)
     for name, text in _list_pieces(request):
         characters[name] += len(text)
+    # The double negation rounds up.
     estimated = {name: -(-count // CHARS_PER_TOKEN) for name, count in characters.items()}
     estimated_total = sum(estimated.values())
     used = usage.session_tokens if usage is not None and usage.session_tokens else estimated_total
@@ -95,28 +97,28 @@ def _list_pieces(request: ModelRequest) -> Iterator[tuple[str, str]]:
                     pass  # the characters of an image say nothing about its tokens
 
 
-def draw_window(parts: ContextBreakdown, system: Sequence[Section] = ()) -> str:
+def draw_window(breakdown: ContextBreakdown, system: Sequence[Section] = ()) -> str:
     """Return a bar and a table of the categories, in Markdown.
 
     The shares are shares of the window; if its size is unknown, they are shares of the used tokens. `system` are the
     sections of the system prompt, each of which gets its own row.
     """
-    total = parts.context_limit or parts.used_tokens or 1
-    rows = [(category.emoji, category.name, category.tokens) for category in parts.categories]
-    if parts.free_tokens is not None:
-        rows.append((FREE, "Free", parts.free_tokens))
+    total = breakdown.context_limit or breakdown.used_tokens or 1
+    rows = [(category.emoji, category.name, category.tokens) for category in breakdown.categories]
+    if breakdown.free_tokens is not None:
+        rows.append((FREE, "Free", breakdown.free_tokens))
     ends = accumulate((tokens for _, _, tokens in rows), initial=0)
     squares = pairwise(end * BAR_SQUARES // total for end in ends)
     # If the chat uses more tokens than the window has, the bar would be too long, so it is cut.
     squares_of_rows = (row[0] * (end - start) for row, (start, end) in zip(rows, squares, strict=True))
     bar = "".join(squares_of_rows)[:BAR_SQUARES]
-    size = f" of {parts.context_limit:,}" if parts.context_limit else ""
+    size = f" of {breakdown.context_limit:,}" if breakdown.context_limit else ""
     lines: list[str] = []
     for emoji, name, tokens in rows:
         lines.append(f"| {emoji} | {name} | {tokens:,} | {tokens / total:.0%} |")
         if name == "System prompt":
             lines += [f"| ↳ | {source} | {part:,} | {part / total:.0%} |" for source, part in _divide(system, tokens)]
-    head = f"About {parts.used_tokens:,}{size} tokens are used."
+    head = f"About {breakdown.used_tokens:,}{size} tokens are used."
     return "\n".join([head, "", bar, "", "| | | tokens | share |", "|---|---|---:|---:|", *lines])
 
 

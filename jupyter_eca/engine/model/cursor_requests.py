@@ -1,6 +1,6 @@
 """Builds the requests to rewrite a selection or to complete text at the cursor, and extracts the text from the answer.
 
-It must not send a request or change an editor. `plugins/providers` sends requests; its user,
+It must not send a request or change an editor. `plugins/providers` sends requests. The caller of this module,
 `fronts/eca/rewrites_and_completions`, returns the text to the client.
 """
 
@@ -44,7 +44,8 @@ class TextSelection:
 
 
 def describe_place(path: str | None, lines: tuple[int, int] | None) -> str:
-    """Return the file and the lines as text. `lines` are the first and the last line, counted from 0."""
+    """Return the file and the lines as text for the model; "" without a path. `lines` are the first and the last line,
+    counted from 0."""
     return f"{path}, lines {lines[0] + 1} to {lines[1] + 1}" if path and lines else path or ""
 
 
@@ -66,9 +67,10 @@ def _build_request(model: str, system: str, prompt: str) -> ModelRequest:
 
 
 def extract_replacement(original: str, answer: str) -> str:
-    """Return the answer without the code fence that a model put around it.
+    """Return the text that replaces `original`: the answer, without the code fence that a model put around it.
 
-    If the original text ends with a line break, the result does too.
+    If the original text begins with a code fence itself, the fence of the answer stays. If the original text ends with
+    a line break, the result does too.
     """
     text = answer if original.lstrip().startswith(_FENCE) else remove_fence(answer)
     return f"{text}\n" if original.endswith("\n") and not text.endswith("\n") else text

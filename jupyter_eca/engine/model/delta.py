@@ -75,7 +75,7 @@ class UsageDelta:
     """Whether the answer is not from a model, but is replayed from a lock file, in which it was recorded. Then the
     tokens are those of the recorded answer, and the replay itself costs nothing."""
     agent: str = ""
-    """The outside agent that says this; empty for a model of ours."""
+    """The outside agent that reports this usage; empty for a model of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Remark:
     text: str
     """The remark, in whole sentences."""
     is_question: bool = False
-    """Whether it is a question to the user, with the answer."""
+    """Whether the remark is a question that an outside agent has asked the user, followed by the answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,15 +77,15 @@ def add_event(history: History, event: Event) -> History:
         case RefusedAside(results=results):
             return _leave_out_refused(history, results=results)
         case UnansweredAside(text=text) if is_unanswered(history):
-            return _add(history, "user", TextPart(text))
+            return _add_part(history, "user", TextPart(text))
         case WithdrawnAside():
             return _replace_prompt(history)
         case RewordedAside(text=text):
             return _replace_prompt(history, TextPart(text))
         case DocumentAside(name=name, base64=base64):
-            return _add(history, "user", DocumentPart(name, base64))
+            return _add_part(history, "user", DocumentPart(name, base64))
         case BeginningAside(text=text):
-            return _add(history, "user", TextPart(text))
+            return _add_part(history, "user", TextPart(text))
         case ContextAside(text=text) | NotesSentAside(text=text):
             history = _add_content(history, event.content, event.role, None)
             return _append_text(history, TextPart(text), lambda part: isinstance(part, TextPart), "user")
@@ -107,9 +107,9 @@ def _add_content(history: History, content: Content, role: Role, aside: Aside | 
         case ImageContent(media_type=media_type, base64=base64) if isinstance(aside, ResultImageAside):
             return _add_to_result(history, aside.call, ImagePart(media_type, base64, aside.name))
         case ImageContent(media_type=media_type, base64=base64):
-            return _add(history, "user", ImagePart(media_type, base64))
+            return _add_part(history, "user", ImagePart(media_type, base64))
         case TextContent(text=text) if role is Role.USER:
-            return _add(history, "user", TextPart(text))
+            return _add_part(history, "user", TextPart(text))
         case TextContent(text=text) if role is Role.ASSISTANT:
             return _append_text(history, TextPart(text), lambda part: isinstance(part, TextPart))
         case ReasonTextContent(id=id, text=text):
@@ -120,14 +120,16 @@ def _add_content(history: History, content: Content, role: Role, aside: Aside | 
             return _sign_reasoning(history, id, _get_signature(aside))
         case ToolCallRunContent(id=id, name=name, arguments=arguments) if not has_call(history[-2:], id):
             # This content is emitted a second time when a call is approved but still waits for an earlier call.
-            return _add(history, "assistant", ToolUsePart(id, name, arguments, _get_signature(aside)))
+            return _add_part(history, "assistant", ToolUsePart(id, name, arguments, _get_signature(aside)))
         case ToolCalledContent(id=id, error=error, outputs=outputs):
             rule = aside.id if isinstance(aside, FetchedRuleAside) else ""
-            return _add(history, "user", ToolResultPart(id, "\n".join(output.text for output in outputs), error, rule))
+            return _add_part(
+                history, "user", ToolResultPart(id, "\n".join(output.text for output in outputs), error, rule)
+            )
         case ToolCallRejectedContent(id=id) if has_call(history, id):
             # A call that was stopped before its arguments were complete is not in the conversation and gets no result.
             reason = aside.text if isinstance(aside, RejectionAside) else ""
-            return _add(history, "user", ToolResultPart(id, reason, error=True))
+            return _add_part(history, "user", ToolResultPart(id, reason, error=True))
         case _:
             return history
 
@@ -138,7 +140,8 @@ def _get_signature(aside: Aside | None) -> str:
 
 
 def _replace_prompt(history: History, *parts: TextPart) -> History:
-    """Replace the prompt, which is the last part of the conversation, by these parts."""
+    """Replace the prompt, which is the last part of the conversation, by these parts. Without parts, the prompt is
+    removed."""
     if not (history and isinstance(history[-1].parts[-1], TextPart)):
         return history
     replaced = (*history[-1].parts[:-1], *parts)
@@ -171,7 +174,7 @@ def _leave_out_images(history: History) -> History:
     """Replace refused images and documents by a text, because the server would refuse every later request with them.
 
     The server has accepted everything that the model has answered. So only the new message is changed, if it has an
-    image or a document.
+    image or a document. Otherwise all messages are changed.
     """
     new = history[-1:] if is_unanswered(history) else ()
     old = history[: len(history) - len(new)]
@@ -216,7 +219,7 @@ def has_call(history: History, id: str) -> bool:
     return any(isinstance(part, ToolUsePart) and part.id == id for message in history for part in message.parts)
 
 
-def _add(history: History, role: str, part: Part) -> History:
+def _add_part(history: History, role: str, part: Part) -> History:
     """Add a part to the last message, or a new message if the last one has another role."""
     if history and history[-1].role == role:
         last = history[-1]
@@ -232,7 +235,7 @@ def _add_to_result(history: History, call: str, image: ImagePart) -> History:
     """Add a picture to the result of a call. The result is in the last message, because the picture follows it."""
     last = history[-1] if history else ChatMessage("user", ())
     if not any(isinstance(part, ToolResultPart) and part.id == call for part in last.parts):
-        return _add(history, "user", image)
+        return _add_part(history, "user", image)
     parts = tuple(
         replace(part, images=(*part.images, image)) if isinstance(part, ToolResultPart) and part.id == call else part
         for part in last.parts
@@ -245,7 +248,7 @@ def _append_text(
 ) -> History:
     """Append a piece of text to the last part if it belongs to that part. Otherwise add it as a new part."""
     if not (history and history[-1].role == role and belongs_to(history[-1].parts[-1])):
-        return _add(history, role, piece)
+        return _add_part(history, role, piece)
     last = history[-1]
     part = last.parts[-1]
     if isinstance(part, TextPart | ReasoningPart):

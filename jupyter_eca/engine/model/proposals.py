@@ -1,7 +1,9 @@
-"""Says what plan mode makes of a tool call that would change something: a proposal. The call does not run, the user is
-shown its change, and the model reads how the change can be made later. Pure.
+"""Describes proposals for the model. Pure.
 
-It must not decide that a call is only a proposal: `tool_calls` does.
+In plan mode, a tool call that would change something becomes a proposal. It does not run. The user sees the change that
+it would make, and the model reads how the change can be made later.
+
+This module must not decide that a call is only a proposal: `tool_calls` does.
 """
 
 from __future__ import annotations

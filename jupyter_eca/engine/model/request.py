@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-# The pictures of one result or one notebook that are sent to a model. Each costs as much as a page of text, and the
-# last ones matter most.
+# How many pictures of one result or one notebook are sent to a model, at most. Each costs as much as a page of text,
+# and the last ones matter most.
 MAX_PICTURES: Final = 4
 
 
@@ -60,7 +60,7 @@ class ToolSpec:
     code: tuple[str, ...] = ()
     """The names of the arguments with source code that runs in a kernel, now or later."""
     other_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """The other names that the tool takes for an argument, by its name: {"cells": ("cell",)}."""
+    """For an argument, by its name: the other names that the tool accepts for it. {"cells": ("cell",)}"""
     changes: tuple[str, ...] = ()
     """Paths that the tool always changes, whatever its arguments are."""
     only_reads: bool = False

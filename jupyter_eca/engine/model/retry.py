@@ -16,16 +16,17 @@ from typing import Final
 
 from jupyter_eca.errors import FailureKind
 
-# The same numbers as in ECA, except the limit for the network: a host name that is not found is usually mistyped.
+# The maximum number of repetitions: in general, and for two kinds of failures. These are ECA's numbers, except the one
+# for the network: a host name that is not found is usually mistyped.
 MAX_RETRIES: Final = 10
-LIMITS: Final = {FailureKind.PREMATURE: 3, FailureKind.NETWORK: 5}
+MAX_RETRIES_BY_KIND: Final = {FailureKind.PREMATURE: 3, FailureKind.NETWORK: 5}
 MAX_WAIT_SECONDS: Final = 60.0
 
 FIRST_WAIT_SECONDS = 1.0
 
 # The user sees every second of the last ten, and before that every fifth. Each one is an event that is stored.
 _COARSE_SECONDS = 10.0
-_COARSE_STEP = 5.0
+_COARSE_STEP_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Retry:
     def next_wait_seconds(self) -> float:
         """The seconds to wait now: until the user must see a smaller number of seconds, or until the repetition."""
         if self.seconds_left > _COARSE_SECONDS:
-            return self.seconds_left - _COARSE_STEP * (ceil(self.seconds_left / _COARSE_STEP) - 1)
+            return self.seconds_left - _COARSE_STEP_SECONDS * (ceil(self.seconds_left / _COARSE_STEP_SECONDS) - 1)
         return self.seconds_left - max(ceil(self.seconds_left) - 1, 0)
 
 
@@ -75,7 +76,7 @@ def plan_retry(failure: Failure | None, last: Retry | None) -> Retry | None:
     if failure is None:
         return None
     attempt = last.attempt + 1 if last else 1
-    limit = min(failure.limit, LIMITS.get(failure.kind, MAX_RETRIES))
+    limit = min(failure.limit, MAX_RETRIES_BY_KIND.get(failure.kind, MAX_RETRIES))
     if attempt > limit or (failure.retry_after or 0.0) > failure.max_wait:
         return None
     if failure.retry_after is not None:

@@ -25,7 +25,7 @@ complete each there. Take the steps in order. Make changes as they were previewe
 real output before you go on. What the user says meanwhile goes before the plan. When a step cannot be done as \
 planned, say so before you do something else. At the end tell in a few lines what was done and what was not.)"""
 
-# The mark in the box before a task: `[x] 1. Load the data`.
+# The mark in the brackets before a task: `[x] 1. Load the data`.
 _BOX: Final = {TaskStatus.PENDING: " ", TaskStatus.IN_PROGRESS: ">", TaskStatus.DONE: "x"}
 _LIST: Final = "(The list of tasks as it stands now, word for word. The tool `task` goes on with it.)"
 

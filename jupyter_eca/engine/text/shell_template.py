@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 PLACE: Final = re.compile(r"\{\{\s*(?P<name>[A-Za-z_][\w-]*)\s*\}\}")
 _DELIMITER: Final = re.compile(r"[ \t]*(?P<word>'[\w.+-]+'|\"[\w.+-]+\"|\\?[\w.+-]+)(?=[\s;&|()<>]|$)")
 
-# The text that may be in a skipped construct, such as `$((...))`. It has no character that could move its end.
+# The text that may be in a construct that is skipped, such as `$((...))`. The text has no character that could move the
+# end of the construct.
 _SIMPLE: Final = re.compile(r"[^'\"\\`$(){}\n]*")
 
 
@@ -170,10 +171,12 @@ class _Reader:
                     self._skip_to("`", "backquotes")
                 case "(":
                     self._read_parentheses()
+                # A comment begins only at the beginning of a word.
                 case "#" if self.at < 2 or self.text[self.at - 2] in " \t\n;&|()<>":
                     self._skip_comment()
                 case "<" if self.text.startswith("<<", self.at):
                     self._copy(2)  # a here string: a word follows, as anywhere else
+                # A here document: `<<END`.
                 case "<" if self.text.startswith("<", self.at):
                     self._copy()
                     self._read_delimiter()
@@ -223,7 +226,7 @@ class _Reader:
         return True
 
     def _read_until(self, end: str, quoting: Quoting) -> None:
-        """Read text in other quotes, up to the character `end`."""
+        """Read text in `'...'` or `$'...'`, up to the character `end`."""
         while self.at < len(self.text):
             if self._read_place(quoting):
                 continue
@@ -287,6 +290,7 @@ class _Reader:
         """Read the here documents that begin after the current line."""
         waiting, self._waiting = self._waiting, []
         for delimiter, raw, tabs in waiting:
+            # `chr(9)` is a tab.
             pattern = rf"^{chr(9) + '*' if tabs else ''}{re.escape(delimiter)}$"
             match = re.compile(pattern, re.MULTILINE).search(self.text, self.at)
             if match is None:

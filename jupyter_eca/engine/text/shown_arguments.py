@@ -1,4 +1,4 @@
-"""Decides which arguments of a tool call its details do not show, and writes a command as it runs. Pure.
+"""Decides which arguments of a tool call are shown besides its details, and formats the command of a call. Pure.
 
 It must not know how a call is drawn: the cells and the fronts do.
 """
@@ -36,7 +36,8 @@ SANDBOX_WORDS: Final = {
 
 
 def split_arguments(arguments: dict[str, Any], details: ToolCallDetails | None) -> tuple[str | None, dict[str, Any]]:
-    """Return the argument `code`, and those other arguments that the details do not show."""
+    """Return the argument `code`, and those other arguments that the details do not show. Instead of `code`, return
+    None when there is no such argument or it is no text."""
     source = arguments.get("code")
     covered = _SHOWN_BY_DETAILS.get(type(details), frozenset[str]()) | (
         {"code"} if isinstance(source, str) else set[str]()

@@ -127,7 +127,8 @@ def list_arguments(template: str, declared: Any = None) -> tuple[CommandArgument
     matches = list(_PLACE.finditer(template))
     numbers = sorted({int(match["number"]) for match in matches if match["number"]})
     names = list(dict.fromkeys(match["name"] for match in matches if match["name"]))
-    # `$ARGS` stands for everything after the name of the command. It is listed as one argument.
+    # `$ARGS` stands for everything after the name of the command. It is listed as one argument. Its match has neither a
+    # number nor a name.
     all_words = ["args"] if any(match["number"] is match["name"] is None for match in matches) else []
     known = (
         [_parse_declared(declaration) for declaration in cast("list[Any]", declared)]

@@ -28,7 +28,7 @@ from jupyter_eca.engine.model.cursor_requests import (
     split_at,
 )
 from jupyter_eca.engine.model.delta import Paused, ReasoningDelta, Remark, TextDelta
-from jupyter_eca.engine.model.texts import PAUSED
+from jupyter_eca.engine.model.texts import PAUSED_TOO_OFTEN
 from jupyter_eca.errors import ProviderError, RemoteError
 from jupyter_eca.host.costs.ledger import Bill
 from jupyter_eca.protocol import cursor_help as wire
@@ -150,7 +150,7 @@ class CursorHelp:
                     case Remark(text=text):
                         raise ProviderError(text)
                     case Paused():
-                        raise ProviderError(PAUSED)
+                        raise ProviderError(PAUSED_TOO_OFTEN)
                     case _:
                         pass
         if not answer.strip():

@@ -17,7 +17,7 @@ import uuid
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.engine.model.texts import HOOK_SAYS, Section
+from jupyter_eca.engine.model.texts import HOOK_MESSAGE, Section
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.host import hooks
 from jupyter_eca.host.hooks import HookReply, HookType
@@ -216,7 +216,7 @@ class Hooks:
         if reply.is_failure or (reply.blocks and hook.type in _NON_BLOCKING_TYPES):
             self._report_failure(hook, reply)
         elif show and (message := reply.read_text("systemMessage")):
-            show(TextContent(text=HOOK_SAYS.format(name=name, text=message)))
+            show(TextContent(text=HOOK_MESSAGE.format(name=name, text=message)))
         return reply
 
     def _report_failure(self, hook: Hook, reply: HookReply) -> None:

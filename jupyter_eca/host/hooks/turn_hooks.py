@@ -18,7 +18,7 @@ from jupyter_eca.engine import inputs, tool_calls
 from jupyter_eca.engine.approval.call_parts import list_parts
 from jupyter_eca.engine.approval.policy import CallAdjustment, Decision
 from jupyter_eca.engine.model.delta import TextDelta
-from jupyter_eca.engine.model.texts import HOOK_BLOCKED, HOOK_KEEPS, HOOK_STOPPED, HOOKS_GO_ON
+from jupyter_eca.engine.model.texts import HOOK_BLOCKED, HOOK_BLOCKED_COMPACTION, HOOK_STOPPED, TOO_MANY_HOOK_TURNS
 from jupyter_eca.engine.tool_call import ToolCall, ToolCallStatus, parse_arguments
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.hooks import HookEffects, HookType
@@ -198,7 +198,7 @@ class TurnHooks:
             follow_ups.append(effects.follow_up)
         text = "\n\n".join(filter(None, follow_ups))
         if text and number >= MAX_FOLLOW_UPS:
-            self._show(chat, TextContent(text=HOOKS_GO_ON.format(MAX_FOLLOW_UPS)))
+            self._show(chat, TextContent(text=TOO_MANY_HOOK_TURNS.format(MAX_FOLLOW_UPS)))
             return ""
         return text
 
@@ -213,7 +213,9 @@ class TurnHooks:
         if self._end_if_stopped(chat, effects):
             return False
         if effects.blocked_by is not None:
-            self._chats.feed(chat, inputs.ModelFailed(now(), number, HOOK_KEEPS.format(name=effects.blocked_by.hook)))
+            self._chats.feed(
+                chat, inputs.ModelFailed(now(), number, HOOK_BLOCKED_COMPACTION.format(name=effects.blocked_by.hook))
+            )
         return effects.blocked_by is None
 
     async def run_after_compaction(self, chat: LiveChat, number: int) -> bool:

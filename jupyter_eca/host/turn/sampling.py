@@ -20,7 +20,7 @@ from jupyter_eca import redaction
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.engine.model.delta import Paused, Remark, TextDelta, UsageDelta
 from jupyter_eca.engine.model.request import ModelRequest, TextPart
-from jupyter_eca.engine.model.texts import PAUSED
+from jupyter_eca.engine.model.texts import PAUSED_TOO_OFTEN
 from jupyter_eca.errors import ProviderError, SamplingRefusal
 from jupyter_eca.host.costs.ledger import make_bill
 from jupyter_eca.host.subscribers import ChatQuestions
@@ -151,7 +151,7 @@ class ChatClientFeatures:
                         case Remark(text=text):
                             raise ProviderError(text)
                         case Paused():
-                            raise ProviderError(PAUSED)
+                            raise ProviderError(PAUSED_TOO_OFTEN)
                         case _:
                             pass
                     if answer.stop is not StopReason.END:

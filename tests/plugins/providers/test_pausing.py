@@ -8,7 +8,7 @@ import pytest
 
 from jupyter_eca.engine.effects import CallModel
 from jupyter_eca.engine.model.delta import Paused
-from jupyter_eca.engine.model.texts import NOTHING_SAID, PAUSED
+from jupyter_eca.engine.model.texts import NOTHING_SAID, PAUSED_TOO_OFTEN
 from jupyter_eca.engine.state import MAX_PAUSES
 from jupyter_eca.protocol.content import ReasonTextContent, Role
 from tests.engine.talk import Talk
@@ -61,7 +61,7 @@ async def test_a_vendor_that_pauses_for_ever_is_asked_only_so_often(tmp_path: Pa
         async with desk(tmp_path, [], **searching(server)) as table:
             client = await table.client()
             received = await answer(client, "Weather?")
-            assert (said(received, "system"), outcomes(received)) == (PAUSED, ["completed"])
+            assert (said(received, "system"), outcomes(received)) == (PAUSED_TOO_OFTEN, ["completed"])
             assert len(server.requests) == MAX_PAUSES + 1
             assert said(await answer(client, "go on")) == "Fine."
     assert "server_tool_use" not in str(server.requests[-1].body["messages"])
