@@ -16,10 +16,11 @@ from jupyter_eca.workspace.reading.text import truncate
 if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
 
-# The characters of the outputs. It is more than for a whole notebook, because the user has chosen this cell.
+# How many characters of the outputs the model gets, at most. These are more than for a whole notebook, because the user
+# has chosen this cell.
 MAX_OUTPUT_CHARACTERS: Final = 20_000
 
-# The contexts that are offered. Nobody reads a longer list.
+# How many contexts are offered, at most. Nobody reads a longer list.
 MAX_OFFERED: Final = 50
 
 
@@ -43,6 +44,7 @@ class CellPlug:
         document = await open_notebook.read_document(surroundings, context.path)
         number, cell = open_notebook.find_cell(document, context.cell)
         text = truncate(render_cells(document, {cell.id}, output=MAX_OUTPUT_CHARACTERS))
+        # The model knows the cell only if it gets the whole source.
         if cell.source in text:
             surroundings.known.learn_cells(document.path, (cell,))
         return Material(f"{document.path} cell {number}", text, load_pictures(cell))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
     from jupyter_eca.protocol.context import CursorContext, Range
 
-# The lines before and after the cursor. They usually contain the whole function.
+# How many lines the model gets before the cursor, and how many after it. They usually contain the whole function.
 LINES_AROUND = 20
 
 

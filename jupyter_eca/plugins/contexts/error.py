@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument
     from jupyter_eca.workspace.ports import Executed
 
-# The characters of the traceback. An endless recursion has thousands of lines, of which the first and last are enough.
+# How many characters of the traceback the model gets, at most. An endless recursion has thousands of lines, of which
+# the first and last are enough.
 MAX_TRACEBACK_CHARACTERS: Final = 10_000
 
 
@@ -53,6 +54,7 @@ class ErrorPlug:
         number, _ = open_notebook.find_cell(document, last.id)
         traceback = render_outputs(shorten_errors(filter(None, [find_last_error(last)])), MAX_TRACEBACK_CHARACTERS)
         text = truncate(f"{traceback}\n\n{_render_passed_cells(document, last, traceback)}")
+        # The model knows the cell only if it gets the whole source.
         if last.source in text:
             surroundings.known.learn_cells(document.path, (last,))
         return Material(f"error in {document.path} cell {number}", text)

@@ -99,7 +99,7 @@ def _make_contents_path(surroundings: Surroundings, path: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _ShownText:
     """A text as the model gets it."""
 
     text: str
@@ -109,7 +109,7 @@ class _Shown:
     """The number of lines of the file."""
 
 
-def _cut_lines(text: str, lines: LinesRange | None, path: str) -> _Shown:
+def _cut_lines(text: str, lines: LinesRange | None, path: str) -> _ShownText:
     """Return some lines of a text. A range that goes beyond the end stops at the end."""
     all_lines = text.removesuffix("\n").split("\n")
     start = max(1, lines.start) if lines else 1
@@ -120,4 +120,4 @@ def _cut_lines(text: str, lines: LinesRange | None, path: str) -> _Shown:
     cut = truncate(whole, start, len(all_lines))
     # A text that is too long is cut after a whole line, or in the middle if it is a single line.
     is_whole = whole in cut
-    return _Shown(cut, range(start - 1, start - 1 + (len(part) if is_whole else 0)), len(all_lines))
+    return _ShownText(cut, range(start - 1, start - 1 + (len(part) if is_whole else 0)), len(all_lines))

@@ -58,6 +58,8 @@ class McpResourcePlug:
 async def _offer_template(mcp: McpServers, template: ResourceTemplate, query: str) -> list[McpResourceContext]:
     """Return what to offer for a template: the template itself while the user types its name, and then the resources
     that its server completes. With `db://{table}`, the query `db://us` may give `db://users`."""
+    # The part of the URI that is typed: the variable at its end and its value so far, and whether all others have
+    # values.
     typed = template.match_prefix(query.removeprefix(f"{template.server}:"))
     if typed is None or (typed.variable == "" and not typed.is_complete):
         is_named = rate_fit(query, f"{template.server}:{template.name}") is not None or (

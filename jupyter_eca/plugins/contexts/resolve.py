@@ -63,7 +63,7 @@ LIVE: Final[Mapping[str, Callable[[str], LiveContext]]] = {
     "table": lambda name: TableContext(name=name),
 }
 
-# The contexts that are offered. Nobody reads more than a screen while typing.
+# How many contexts are offered, at most. Nobody reads more than a screen while typing.
 MAX_OFFERED: Final = 50
 
 # The seconds that a plug may take to offer contexts. The first time, most of them are for the walk through the folders.
@@ -76,7 +76,7 @@ _RESOLVE_SECONDS: Final = 30.0
 # second. The question of the user must not wait long for a page that does not answer.
 _PLACE_SECONDS: Final = 3.0
 
-# The mentions of a message that are looked up. For each, the disk is read, and a pasted log may have many `@`.
+# How many mentions of a message are looked up, at most. For each, the disk is read, and a pasted log may have many `@`.
 _MAX_MENTIONS: Final = 100
 
 
@@ -224,7 +224,8 @@ def _is_blank(context: ChatContext) -> bool:
 
 async def _resolve_mention(surroundings: Surroundings, mention: str, *, has_at_sign: bool) -> ChatContext | None:
     """Return the context of a mention, None for none. A word such as `cell` means a part of the notebook. If there is
-    no notebook, it means a file with this name. `has_at_sign` is whether the mention begins with `@`."""
+    no notebook, it means a file with this name. `has_at_sign` is whether the mention begins with `@`: after `#`, each
+    word means a file or a folder."""
     if mention.startswith(("http://", "https://")):
         return WebContext(url=mention)
     word = parse_live(mention) if has_at_sign else None

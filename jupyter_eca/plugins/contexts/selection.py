@@ -37,6 +37,7 @@ class SelectionPlug:
         lines = f"line {start}" if start == end else f"lines {start}-{end}"
         shown_cell = render_cells(document, {cell.id}, output=0)
         text = truncate(f"{selection.text}\n\nThat is in {lines} of:\n{shown_cell}")
+        # The model knows the cell only if it gets the whole source.
         if shown_cell in text:
             surroundings.known.learn_cells(document.path, (cell,))
         return Material(f"selection in {document.path} cell {number}", text)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # The word before the name of a table in a message.
 WORD: Final = "table:"
 
-# The tables that an error names.
+# How many tables an error names, at most.
 _MAX_NAMED: Final = 20
 
 
@@ -85,6 +85,7 @@ async def _find_table(surroundings: Surroundings, connections: Sequence[str], na
     Raises: ToolError when there is no such table, or more than one.
     """
     connection, dot, _ = name.partition(".")
+    # The name, if it begins with a connection; else "".
     with_connection = name if dot and connection in connections else ""
     names = [f"{other}.{name}" for other in connections]
     found = {

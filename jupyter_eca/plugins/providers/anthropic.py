@@ -104,7 +104,7 @@ class AnthropicProvider:
             settings.get_payload(model),
             searches=searches,
             output_limit=model_config.output_limit,
-            # Other servers that speak this API may refuse a mark that they do not know.
+            # Other servers that speak this API may refuse a request with this lifetime of the cache.
             offers_hour=self.name == "anthropic" and _is_of_vendor(_find_url(settings)),
         )
 

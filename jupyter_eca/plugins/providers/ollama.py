@@ -35,7 +35,7 @@ TAGS_SECONDS = 0.3
 # Ollama sends nothing while it loads a model and reads a long prompt. Without a GPU this takes minutes.
 _MESSAGES_PROVIDER = AnthropicProvider(name="ollama", time_limits=TimeLimits(idle_seconds=600.0), priced_as="")
 
-_OLD = "Ollama at {url} is too old for chats with tools. Upgrade it to 0.14 or newer: https://ollama.com/download"
+_TOO_OLD = "Ollama at {url} is too old for chats with tools. Upgrade it to 0.14 or newer: https://ollama.com/download"
 _NOT_PULLED = "Ollama has no model {model!r}. Get it with `ollama pull {model}`, then ask again."
 
 
@@ -77,7 +77,7 @@ class OllamaProvider:
                 raise
             # If Ollama has the model, it does not know the address of the Messages API yet.
             is_pulled = not {model, f"{model}:latest"}.isdisjoint(await self.models(settings))
-            sentence = _OLD if is_pulled else _NOT_PULLED
+            sentence = _TOO_OLD if is_pulled else _NOT_PULLED
             raise ProviderError(sentence.format(url=settings.url, model=model), status=404) from None
 
 

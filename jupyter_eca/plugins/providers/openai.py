@@ -167,6 +167,7 @@ class OpenAIProvider:
                 raise _explain(error, target, time_limits) from None
         else:
             if reader.error is not None:
+                # The error came in the stream, after the status 200.
                 raise failures.explain_refusal(target, 200, *reader.error)
             if not reader.is_complete:
                 raise (

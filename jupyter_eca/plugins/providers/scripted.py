@@ -166,6 +166,7 @@ def _fill_in(part: ReplyPart, question: _Question, match: re.Match[str]) -> Repl
     values = {"message": question.message, "result": question.result or ""}
 
     def fill(text: str) -> str:
+        """Return a text with its placeholders filled in."""
         text = re.sub(r"\{(message|result)\}", lambda placeholder: values[placeholder[1]], text)
         return re.sub(r"\$(\w+)", lambda name: match.groupdict().get(name[1]) or name[0], text)
 

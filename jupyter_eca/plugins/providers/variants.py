@@ -41,6 +41,7 @@ def _make_variants(**payload: Any) -> Variants:
     `reasoning_effort=...` gives `{"low": {"reasoning_effort": "low"}, "medium": ..., "high": ...}`."""
 
     def fill(value: Any, effort: str) -> Any:
+        """Return a value with the name of an effort in place of each `...` in it."""
         if isinstance(value, dict):
             return {name: fill(item, effort) for name, item in cast("dict[str, Any]", value).items()}
         return effort if value is ... else value

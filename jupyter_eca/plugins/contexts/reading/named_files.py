@@ -26,32 +26,33 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
     from jupyter_eca.protocol.context import ChatContext
 
-# The paths of a message that are looked up. Each costs a look at the disk, and a pasted list may have thousands.
+# How many paths of a message are looked up, at most. Each costs a look at the disk, and a pasted list may have
+# thousands.
 _MAX_PATHS: Final = 20
 
-# The bytes of all files that are sent with one message, about 3,400 tokens. A longer file may be needed in part only:
-# the model decides what it reads of it.
+# How many bytes all files together have that are sent with one message, at most. These are about 3,400 tokens. A longer
+# file may be needed in part only: the model decides what it reads of it.
 _MAX_BYTES: Final = 12_000
 
 
 async def find_named_files(
     surroundings: Surroundings, message: str, contexts: Iterable[ChatContext]
 ) -> list[FileContext]:
-    """Return the short text files that a message names, in order, but for those that are among `contexts`. Notebooks,
-    pictures and PDFs are left out: the user mentions them to have them sent."""
+    """Return the short text files that a message names, in order, without those that are among `contexts`. Notebooks,
+    pictures and PDFs are left out: they are sent only if the user mentions them with a sign (`@a.pdf`)."""
     paths = find_named_paths(message)[:_MAX_PATHS]
     if not paths:
         return []
     sent = [context.path for context in contexts if isinstance(context, FileContext)]
     files = await run_read(_list_unknown, surroundings, paths, sent)
     found: list[FileContext] = []
-    rest = _MAX_BYTES
+    bytes_left = _MAX_BYTES
     for path, size in files:
         with suppress(ToolError):
             await surroundings.check_reading_file(path)
-            if size <= rest:
+            if size <= bytes_left:
                 found.append(FileContext(path=path))
-                rest -= size
+                bytes_left -= size
     return found
 
 

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.known_versions import KnownVersions
     from jupyter_eca.workspace.ports import Files, OpenNotebooks
 
-# The fewest characters of a cell's outputs that are useful, and the characters of the note that says that it was cut.
-_MIN_OUTPUT: Final = 60
+# The fewest characters of a cell's outputs that are useful, and the length in characters of the note that says that
+# they were cut.
+_MIN_OUTPUT_CHARS: Final = 60
 _CUT_NOTE_CHARS: Final = 45
 
 
@@ -130,7 +131,7 @@ def _share_room(lengths: Sequence[int], room: int) -> int:
         room -= length
         shares -= 1
     limit = room // shares - _CUT_NOTE_CHARS if shares else MAX_OUTPUT
-    return limit if limit >= _MIN_OUTPUT else 0
+    return limit if limit >= _MIN_OUTPUT_CHARS else 0
 
 
 def _load_last_pictures(document: NotebookDocument) -> tuple[tuple[ImagePart, ...], str]:

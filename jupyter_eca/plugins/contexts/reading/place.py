@@ -103,10 +103,12 @@ def _read_selected(document: NotebookDocument, id: str, position: Range) -> str:
 async def _convert_place(surroundings: Surroundings, place: Place) -> Material:
     """Return the text for the model about a place. If it has the whole source of a cell, `surroundings.known` remembers
     that the model has read the cell."""
+    # What earlier prompts of the conversation have told the model about the notebook. It need not be told again.
     told = read_told(surroundings.history)
     if not told.has_outline(place.document.path):
         place = replace(place, modules=await _read_modules(surroundings, place.document))
     text = describe_place(place, told, without_error=surroundings.shows_error)
+    # `whole` are the cells whose whole source is in the text.
     surroundings.known.learn_cells(place.document.path, text.whole)
     return Material("" if text.is_short else LABEL, text.text)
 

@@ -48,10 +48,10 @@ DATABASE_PACE: Final = Pace(0.25, 10.0, 60.0)
 # For a user who has typed the word of exactly this kind of context, such as `table:`, and so will wait longer.
 PATIENT_PACE: Final = Pace(1.5, 10.0, 1.0)
 
-# The answers that are kept.
+# How many answers are kept, at most.
 _MAX_ANSWERS: Final = 20
 
-# The characters of a line in the list of offers.
+# How many characters a line in the list of offers has, at most.
 _MAX_LINE_CHARS: Final = 80
 
 

@@ -148,7 +148,8 @@ class CompletionsReader:
             yield ReasoningDelta(thought)
 
     def _end_thoughts(self) -> Iterator[Delta]:
-        """End the thought that is not complete yet. Its signature is the field in which the thought is sent back."""
+        """End the thought that is not complete yet. Its signature is the field in which the thought is sent back,
+        joined with the name of the model by `seal`. So only the same model gets the thought back."""
         if self._thought_field:
             yield ReasoningEnd(seal(self.model, self._thought_field.strip()))
             self._thought_field = ""

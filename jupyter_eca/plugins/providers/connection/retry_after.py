@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The headers that say when a limit is reset. For the end of such a header, the end of the header that says how much of
-# the limit is left.
+# The headers that say when a limit is reset. Beside each is a header that says how much of the limit is left. `_LEFT`
+# has, by the end of the name of the first header, the end of the name of the second.
 _RESET = re.compile(r"anthropic-ratelimit-[\w-]+-reset|x-ratelimit-reset(?:-requests|-tokens)?", re.IGNORECASE)
 _LEFT = {"-reset-requests": "-remaining-requests", "-reset-tokens": "-remaining-tokens", "-reset": "-remaining"}
 
@@ -38,7 +38,8 @@ def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _is_used_up(name: str, headers: Mapping[str, str]) -> bool:
-    """Return whether a header is about a limit of which nothing is left."""
+    """Return whether a header says when a limit is reset, and nothing of this limit is left. If no header says how much
+    is left, that counts as nothing."""
     if not _RESET.fullmatch(name):
         return False
     end = next(end for end in _LEFT if name.lower().endswith(end))

@@ -100,6 +100,7 @@ def check_target(target: RequestTarget, *, needs_key: bool, vendor: str) -> Requ
         raise ProviderError(target.fill_in(_ODD_KEY), kind=failures.classify_status(401)[0])
     try:
         parts = urlsplit(target.url)
+        # `port` is None for no port, and raises ValueError for one that is no number.
         is_valid = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or True)
     except ValueError:
         is_valid = False

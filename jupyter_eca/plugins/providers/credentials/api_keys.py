@@ -47,10 +47,9 @@ def find_key(
 ) -> ApiKey:
     """Return the key of a provider.
 
-    `read_variable` returns the value of an environment variable, and `extra_variable` is the name of one more variable
-    for this provider. A key that was typed in is only sent to the URL that it was typed in for, because the
-    configuration of a project may name another URL.
-    """
+    `login` is the key that the user has typed in, None for none. `read_variable` returns the value of an environment
+    variable, and `extra_variable` is the name of one more variable for this provider. A key that was typed in is only
+    sent to the URL that it was typed in for, because the configuration of a project may name another URL."""
     if settings.read_key():
         return ApiKey(settings, "config")
     if not isinstance(plug, Keyed):

@@ -142,6 +142,7 @@ class Logins:
         self._cancel_sign_in(name)
 
         async def keep(key: str) -> str | None:
+            """Store the key, and return a remark for the user; None for no remark."""
             return (await self.enter(name, {"key": key})).message
 
         task = user.start(sign_in.run(user, keep))
@@ -158,6 +159,7 @@ class Logins:
         self._cancel_sign_in(name)
 
         async def run() -> None:
+            """Wait for the token, store it as the key, and tell the user how that ended."""
             try:
                 remark = (await self.enter(name, {"key": await plug.await_token(authorization)})).message
                 user.say(MessageType.INFO, remark or _SIGNED_IN.format(label=label))
@@ -258,7 +260,8 @@ class Logins:
         return entries[name]
 
     def _find_keyed(self, name: str) -> tuple[CatalogEntry, Keyed]:
-        """Return a provider that needs a key, and its plug. Raises: LocalError when there is none of this name."""
+        """Return a provider that needs a key, and its plug. Raises: LocalError when there is no provider of this name,
+        it needs no key, or the administrator's policy does not allow typed keys."""
         entry = self._find_entry(name)
         if refusal := self._catalog.config.policy.find_feature_refusal(Feature.TYPED_KEYS):
             raise LocalError(refusal)

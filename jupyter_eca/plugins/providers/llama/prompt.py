@@ -50,8 +50,8 @@ def estimate_tokens(text: str) -> int:
 
 
 def find_first_kept(sizes: Sequence[int], room: int) -> int:
-    """Return the index of the first message to keep, so that the history fits into `room` tokens. The last message is
-    always kept.
+    """Return the index of the first message to keep, so that the history fits into `room` tokens. `sizes` are the
+    tokens of each message. The last message is always kept.
 
     When the room is full, half of it is emptied instead of dropping one message. So the beginning stays the same for
     some turns. llama.cpp reads everything after the first difference again, which takes 30 s for a full prompt.

@@ -40,7 +40,7 @@ Json = dict[str, Any]
 
 # The remarks for answers that ended too early, by the server's reason for the end (`stop_reason`). Any other reason is
 # a normal end and is not passed on: the engine looks at the answer itself, because some servers send a wrong reason.
-_CUT = {"max_tokens": TOO_LONG, "model_context_window_exceeded": FULL, "refusal": DECLINED}
+_EARLY_END_REMARKS = {"max_tokens": TOO_LONG, "model_context_window_exceeded": FULL, "refusal": DECLINED}
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class MessagesReader:
                 self._add_counts(usage)
             case {"type": "message_delta", "delta": {} as delta}:
                 self._add_counts(event.get("usage"))
-                return self._end(delta)
+                return self._read_end(delta)
             case {"type": "message_stop"}:
                 self.is_complete = True
             case _:
@@ -195,20 +195,20 @@ class MessagesReader:
         uses, self._searches = list(self._searches.values()), {}
         return (ReasoningEnd(seal(self.model, SEARCH_PREFIX + json.dumps(uses))),) if uses else ()
 
-    def _end(self, delta: dict[str, Any]) -> tuple[Delta, ...]:
+    def _read_end(self, delta: dict[str, Any]) -> tuple[Delta, ...]:
         """Return a remark if the answer ended too early, or `Paused` if the vendor continues it later."""
         match delta:
             case {"stop_reason": "pause_turn"}:
                 return (*self._end_open_searches(), Paused())
             case {"stop_reason": str(reason), "stop_details": {"explanation": str(explanation)}} if (
-                reason in _CUT and explanation
+                reason in _EARLY_END_REMARKS and explanation
             ):
                 explanation = f": {explanation.rstrip('.')}"
-            case {"stop_reason": str(reason)} if reason in _CUT:
+            case {"stop_reason": str(reason)} if reason in _EARLY_END_REMARKS:
                 explanation = ""
             case _:
                 return ()
-        return (*self._invalidate_cut_call(), Remark(_CUT[reason].format(why=explanation)))
+        return (*self._invalidate_cut_call(), Remark(_EARLY_END_REMARKS[reason].format(why=explanation)))
 
     def _invalidate_cut_call(self) -> tuple[Delta, ...]:
         """Make a call that was cut off before its first argument invalid. It would look like a call without arguments,
@@ -221,7 +221,7 @@ class MessagesReader:
     def _add_counts(self, usage: Any) -> None:
         """Note the counts of the usage. Later counts replace earlier ones."""
         match usage:
-            case {**counts}:
+            case {**counts}:  # some counts are in objects within the usage
                 self._tokens |= {name: count for name, count in counts.items() if isinstance(count, int)}
                 self._add_counts(counts.get("server_tool_use"))
                 self._add_counts(counts.get("cache_creation"))

@@ -51,13 +51,13 @@ _HOUR_MARK: Block = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 # The characters that ids and names of tools must not have.
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 
-# The images that the API accepts. With one image that it refuses, every later request of the chat would fail (ECA 6.1).
+# The images that the API accepts. With one image that it refuses, every later request of the chat would fail.
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 MAX_IMAGE_CHARS = 5 * 1024 * 1024 * 4 // 3
 
 # The web search of the API. The number of searches in an answer is limited, because each costs money.
 SEARCH: Block = {"type": "web_search_20250305", "name": "web_search", "max_uses": 5}
-# The beginning of a signature that has both blocks of a search. The API refuses one block without the other (ECA 5, 9).
+# The beginning of a signature that has both blocks of a search. The API refuses one block without the other.
 SEARCH_PREFIX = "searched:"
 # The kinds of blocks that a message must not end with, because something must follow them.
 _NEEDS_MORE = frozenset({"thinking", "server_tool_use", "web_search_tool_result"})
@@ -176,6 +176,7 @@ def _from_user(message: ChatMessage) -> list[Block]:
             case ImagePart():
                 blocks += _make_image(part)
             case ToolResultPart(error=True, images=images):
+                # The API refuses a picture in a result that is an error. So it follows the results.
                 blocks += (block for image in images for block in _make_image(image))
             case DocumentPart(name=name, base64=data):
                 source = {"type": "base64", "media_type": "application/pdf", "data": data}
@@ -248,7 +249,7 @@ def _make_result(id: str, result: ToolResultPart | None) -> Block:
         return block | {"content": NO_RESULT, "is_error": True}
     text = result.text if result.text.strip() else NO_OUTPUT
     if result.error:
-        # The API refuses a picture in a result that is an error. `_from_user` adds it behind the results.
+        # Without its pictures: `_from_user` adds them behind the results.
         return block | {"content": text, "is_error": True}
     pictures = [piece for image in result.images for piece in _make_image(image)]
     return block | {"content": [{"type": "text", "text": text}, *pictures] if pictures else text}

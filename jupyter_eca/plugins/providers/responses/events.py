@@ -75,7 +75,7 @@ class ResponsesReader:
             case {"type": "response.refusal.done", "refusal": str(explanation)}:
                 return (Remark(describe_refusal(explanation)),)
             case {"type": "response.completed" | "response.incomplete", "response": {} as response}:
-                return self._end(response)
+                return self._read_end(response)
             case {"type": "response.failed", "response": {} as response}:
                 self._store_error(response.get("error"))
             case {"type": "error"}:
@@ -157,7 +157,7 @@ class ResponsesReader:
         if isinstance(url, str) and url not in self._text and (description := describe_source(source)):
             self._sources[url] = description
 
-    def _end(self, response: dict[str, Any]) -> tuple[Delta, ...]:
+    def _read_end(self, response: dict[str, Any]) -> tuple[Delta, ...]:
         """Store the usage, and that the answer has ended. Return a remark if it ended too early."""
         self.is_complete = True
         if isinstance(response.get("usage"), dict):
