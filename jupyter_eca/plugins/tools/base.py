@@ -1,7 +1,6 @@
 """Owns the protocol of a tool, and `@tool`, which makes a tool of an async function: the types of its parameters are
 the schema, and its docstring is the text that explains the tool to the model. This module must not know a tool: each
-subject has a module beside it.
-`workspace/tool_result.py` has the result of a tool.
+subject has a module beside it. `workspace/tool_result.py` has the result of a tool.
 """
 
 from __future__ import annotations
@@ -370,6 +369,7 @@ def tool(
     """
 
     def make(function: Callable[..., Any]) -> NativeTool:
+        """Return the tool that runs this function."""
         if not inspect.iscoroutinefunction(function):
             raise LocalError(f"A tool must be an async function: write `async def {function.__name__}`.")
         model = make_arguments_model(function)
@@ -411,6 +411,7 @@ def _make_checked_preview(model: type[BaseModel], preview: Preview | None) -> Pr
     """Return the preview of a tool, which first checks the arguments and raises ToolError if they do not fit."""
 
     async def check(context: ToolContext, arguments: dict[str, Any]) -> ToolCallDetails | None:
+        """Check the arguments, and return what the preview returns; None without a preview."""
         validate(model, arguments)
         return None if preview is None else await preview(context, arguments)
 

@@ -210,9 +210,9 @@ def plan_edit(
                 f"{cell_changes.describe_cell(document, current.id)}\n",
                 "Copy from this as it is, with enough around it to be unique.",
             ) from None
-    kinds = choose_default_kind(document.language)
-    if current.cell_type is CellType.CODE and not is_prompt(current.source, kinds):
-        expected = as_code(expected, kinds)
+    default_kind = choose_default_kind(document.language)
+    if current.cell_type is CellType.CODE and not is_prompt(current.source, default_kind):
+        expected = as_code(expected, default_kind)
     expected = _normalize_line_ends(expected)
     if expected == current.source:
         raise ToolError("That is the source of the cell already; nothing was changed.")
@@ -357,6 +357,7 @@ async def checkpoint_and_apply(
             change.model_copy(update={"marks": True}) if isinstance(change, InsertCell | EditCell) else change
             for change in changes
         ]
+    # The number of each checkpoint, and the id of the cell that the change is about.
     checkpoints: list[tuple[int, str]] = []
     for change in changes:
         before, expected, id = expected, cell_changes.apply(expected, change), cell_changes.get_cell_id(change)

@@ -129,7 +129,8 @@ async def _check_document(context: ToolContext, document: NotebookDocument, edit
 
 
 async def _ask_editor(editor: Editor, uri: str | None) -> EditorGetDiagnosticsResult:
-    """Return the editor's problems of a URI, None for all files. If it fails or does not answer, the result says so."""
+    """Return the problems that the editor knows in the file with this URI; in all files if `uri` is None. If the editor
+    fails or does not answer, the result says so."""
     try:
         async with asyncio.timeout(EDITOR_SECONDS):
             return await editor.diagnostics(uri)

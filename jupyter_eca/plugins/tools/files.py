@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 # Held while a file is changed. Calls of one turn run in parallel, and each change reads a file before it writes it.
 _change_lock = threading.Lock()
 
-# The files of a moved folder that get a checkpoint. Each of them is copied, and the folder of a data set has
+# How many files of a moved folder get a checkpoint, at most. Each of them is copied, and the folder of a data set has
 # many more files.
 MAX_CHECKPOINT_FILES = 1000
 
-# The characters of a file that an error shows if it was changed since the model read it. The model must read a longer
-# file itself.
+# If a file was changed since the model read it, the error shows the file, unless it has more characters than this. The
+# model must read a longer file itself.
 MAX_STALE_CHARS = 10_000
 
-# The room in a result for the line that says which lines it has.
+# The room in a result, in characters, for the line that says which lines of the file it has.
 _HEADER_CHARS = 200
 
 # Why a file is not replaced, for the model.
@@ -131,6 +131,7 @@ async def _preview_move(context: ToolContext, arguments: dict[str, Any]) -> File
     return (await run_read(_plan_move, context.files, arguments["source"], arguments["destination"])).details
 
 
+# The arguments that `edit_file` and `preview_file_change` have besides the path, in the order of `_plan_edit`.
 _EDIT_ARGUMENTS = ("original_content", "new_content", "all_occurrences")
 
 
@@ -379,13 +380,13 @@ def _plan_edit(files: Files, path: str, original: str, new: str, everywhere: boo
     real = files.resolve(path)
     _refuse_notebook(real, path)
     before = text_file.read(real, path)
-    mark = text_file.BOM if before.startswith(text_file.BOM) else ""
-    replaced = replace(before.removeprefix(mark), original, new, everywhere=everywhere)
-    if mark + replaced.text == before:
+    bom = text_file.BOM if before.startswith(text_file.BOM) else ""
+    replaced = replace(before.removeprefix(bom), original, new, everywhere=everywhere)
+    if bom + replaced.text == before:
         raise ToolError(f"new_content is what {path} has already; nothing was changed.")
     places = f" {replaced.count} places of" if replaced.count > 1 else ""
     loosely = "" if replaced.exact else ", ignoring white space to find the place,"
-    return _Change(real, before, mark + replaced.text, f"Edited{places}{loosely}")
+    return _Change(real, before, bom + replaced.text, f"Edited{places}{loosely}")
 
 
 def _replace(files: Files, change: _Change) -> ToolResult:

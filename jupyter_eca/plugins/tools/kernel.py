@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # With more variables than this, and none named, each is described in one line: its name, type and size.
 MAX_DETAILED = 20
 
-# The characters of a label, which is one line in a list of jobs.
+# How many characters a label has, at most. It is one line in a list of jobs.
 _LABEL_LENGTH = 60
 
 KernelPath = Annotated[str, Field(description="Its notebook, by default the one you were asked in.")]
@@ -132,6 +132,7 @@ async def variables(
     kernel = await find_free_kernel(context, path)
     found = await kernel.variables(context.chat, tuple(names))
     variables_config = context.variables_config
+    # Of each variable, the lines about it. The first line has its name, type and size.
     described = [describe(variable, variables_config) for variable in found.variables]
     is_brief = not names and len(described) > MAX_DETAILED
     lines = [line[0] for line in described] if is_brief else [_indent(line) for line in described]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import KernelState
     from jupyter_eca.workspace.ports import Kernel
 
-# The characters of the text about a name. The signature and the beginning of the docstring are first. The examples and
-# the source of a large function, which come after them, fill pages.
+# How many characters the text about a name has, at most. The signature and the beginning of the docstring are first.
+# The examples and the source of a large function, which come after them, fill pages.
 MAX_INSPECTION_CHARACTERS = 4_000
 
 OtherKernel = Annotated[str, Field(description="As in run_code.")]

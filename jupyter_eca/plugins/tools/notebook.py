@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookRunResult
     from jupyter_eca.workspace.ports import Notebooks
 
-# The room in a result for the lines that say what it is.
+# The room in a result, in characters, for the lines that say what it is.
 _HEADER_CHARS = 500
 
-# The characters of each cell's outputs. The first number with which all cells fit is used, because the sources are more
-# important than long outputs.
+# How many characters the outputs of each cell may have. These limits are tried one after the other, until all cells fit
+# into the result, because the sources are more important than long outputs.
 _OUTPUT_LIMITS = (MAX_OUTPUT, 1000, 300, 100, 0)
 
 NotebookPath = Annotated[str, Field(description="By default the notebook you were asked in.")]
@@ -75,12 +75,12 @@ def _split_cells(value: Any) -> Any:
 
 # Models write `cell` for a single one, as other tools call it.
 _NAMES: Final = AliasChoices("cells", "cell")
-Which = Annotated[
+CellNames = Annotated[
     str,
     BeforeValidator(_join_cells),
     Field(description="Numbers, ranges and ids: `3`, `2-5,8`; empty for all.", validation_alias=_NAMES),
 ]
-ToRun = Annotated[
+CellsToRun = Annotated[
     list[int | str],
     BeforeValidator(_split_cells),
     Field(min_length=1, description="Ids or numbers of cells, in the order to run.", validation_alias=_NAMES),
@@ -102,7 +102,7 @@ async def find_default_notebook(context: ToolContext) -> str:
     paths=["path"],
     default_notebook=find_default_notebook,
 )
-async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Which = "") -> ToolResult:
+async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: CellNames = "") -> ToolResult:
     """Read a notebook as it is now, with unsaved changes: each cell with its number, [id], state, source and outputs.
 
     A single cell is shown with its pictures and all of its outputs; of several cells, long outputs are cut. Ids stay
@@ -146,7 +146,7 @@ async def _preview_run(context: ToolContext, arguments: dict[str, Any]) -> RunCe
     default_notebook=find_default_notebook,
 )
 async def notebook_run_cells(
-    context: ToolContext, cells: ToRun, path: NotebookPath = "", background: InBackground = False
+    context: ToolContext, cells: CellsToRun, path: NotebookPath = "", background: InBackground = False
 ) -> ToolResult:
     """Run cells of a notebook, as the user does, up to the first that fails. Returns each cell's outputs with its
     pictures. There is no time limit.
@@ -243,7 +243,7 @@ async def _find_shown(
     for shown_cell in announced.cells:
         cell = cell_changes.find_cell(document, shown_cell.id)
         if cell.source != shown_cell.source:
-            raise _make_stale(context, document, cell, "since the run was shown")
+            raise _make_stale_error(context, document, cell, "since the run was shown")
         chosen.append(cell)
     return document, chosen
 
@@ -259,10 +259,12 @@ def _require_known(context: ToolContext, document: NotebookDocument, ids: Collec
     for cell in document.cells:
         known = context.known.compare(make_cell_key(document.path, cell.id), cell.source)
         if cell.id in ids and known is Version.CHANGED:
-            raise _make_stale(context, document, cell, "since you read it")
+            raise _make_stale_error(context, document, cell, "since you read it")
 
 
-def _make_stale(context: ToolContext, document: NotebookDocument, cell: NotebookCell, since: str) -> StaleSourceError:
+def _make_stale_error(
+    context: ToolContext, document: NotebookDocument, cell: NotebookCell, since: str
+) -> StaleSourceError:
     """Return the error for a cell that was changed. It has the source, which the model then knows."""
     context.known.learn_cells(document.path, (cell,))
     return StaleSourceError(

@@ -115,7 +115,7 @@ async def notebook_change(
         document, details = await _find_approved(context, changes, run=run, preview=preview, path=path)
         if details.runs:
             check_kernel(context, document, "nothing was changed")
-        after, result = await _make(context, document, details, changes)
+        after, result = await _make_changes(context, document, details, changes)
     if result.error or not details.runs:
         return result
     try:
@@ -228,7 +228,7 @@ async def _find_approved(
     return document, await _plan(context, document, document, steps, run=run, preview=preview)
 
 
-async def _make(
+async def _make_changes(
     context: ToolContext, document: NotebookDocument, details: FileChangeDetails, steps: Sequence[Step]
 ) -> tuple[NotebookDocument, ToolResult]:
     """Make the changes, and return the notebook as it is read back, and the result for the model. Raises: ToolError."""
@@ -254,7 +254,7 @@ async def _make(
         now = "\n".join(cell_changes.describe_cell(after, id) for id in touched if after.find_cell(id))
         text = f"{after.path} is not as you wanted it: something else changed it at the same time. It is now:\n{now}"
         return after, ToolResult(text, error=True, details=shown)
-    lines = [_describe(document, after, change) for change in placed]
+    lines = [_describe_change(document, after, change) for change in placed]
     size = f"{after.path} has {cell_changes.describe_size(after)} now."
     rewritten = _list_present(after, placed) if details.left_out else _list_rewritten(after, placed, steps)
     return after, ToolResult("\n".join((f"Done; {size}", *lines, *rewritten)), details=shown)
@@ -265,7 +265,7 @@ def _changes_source(change: cell_changes.Change, id: str) -> bool:
     return isinstance(change, InsertCell | EditCell) and cell_changes.get_cell_id(change) == id
 
 
-def _describe(before: NotebookDocument, after: NotebookDocument, change: cell_changes.Change) -> str:
+def _describe_change(before: NotebookDocument, after: NotebookDocument, change: cell_changes.Change) -> str:
     """Return what was done with one cell, with its number afterwards."""
     id = cell_changes.get_cell_id(change)
     number = cell_changes.find_number(after, id)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # The kernelspec of a new notebook if no other notebook says which kernel the user wants.
 PYTHON: Final = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
 
-# The notebooks of the same folder that are read to find out their kernel, and the bytes of the largest one.
+# How many notebooks of the same folder are read to find out their kernel, at most, and how many bytes each may have.
 _MAX_SIBLINGS: Final = 5
 _MAX_SIBLING_BYTES: Final = 5_000_000
 
@@ -121,9 +121,10 @@ def _find_free_path(files: Files, path: str) -> Path:
 
 
 def _resolve_cells(cells: Sequence[InitialCell], spec: Mapping[str, str]) -> list[InitialCell]:
-    """Return the cells with the marker that this kernel needs for code."""
-    kinds = choose_default_kind(detect_language({"kernelspec": spec}))
-    sources = [as_code(cell.source, kinds) if cell.cell_type is CellType.CODE else cell.source for cell in cells]
+    """Return the cells with a mark before each code that would count as a prompt. In notebooks of some kernels, a cell
+    without a mark is a prompt. `spec` is the kernelspec."""
+    default_kind = choose_default_kind(detect_language({"kernelspec": spec}))
+    sources = [as_code(cell.source, default_kind) if cell.cell_type is CellType.CODE else cell.source for cell in cells]
     return [cell.model_copy(update={"source": source}) for cell, source in zip(cells, sources, strict=True)]
 
 

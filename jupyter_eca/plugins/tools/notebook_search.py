@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.plugins.tools.base import ToolContext
 
-# The notebooks that one search reads, and the bytes of the largest one.
+# How many notebooks one search reads, at most, and how many bytes each may have.
 MAX_NOTEBOOKS: Final = 300
 MAX_NOTEBOOK_BYTES: Final = 50_000_000
 
@@ -47,7 +47,7 @@ class SourceMatch:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cell:
+class _SearchedCell:
     """A cell in whose source is searched."""
 
     id: str
@@ -80,18 +80,20 @@ async def search_notebooks(
     return [match for _, match in sorted(matches, key=lambda pair: pair[0])]
 
 
-async def _read_cells(context: ToolContext, path: Path, opened: Iterable[str]) -> tuple[_Cell, ...]:
+async def _read_cells(context: ToolContext, path: Path, opened: Iterable[str]) -> tuple[_SearchedCell, ...]:
     """Return the cells of a notebook; none if it cannot be read."""
     try:
         contents_path = context.files.contents_path(path)
         if context.notebooks is not None and contents_path in opened:
-            return tuple(_Cell(cell.id, cell.source) for cell in (await context.notebooks.read(contents_path)).cells)
+            return tuple(
+                _SearchedCell(cell.id, cell.source) for cell in (await context.notebooks.read(contents_path)).cells
+            )
         return await run_read(_read_file, path)
     except ToolError:
         return ()
 
 
-def _read_file(path: Path) -> tuple[_Cell, ...]:
+def _read_file(path: Path) -> tuple[_SearchedCell, ...]:
     """Return the cells of a file. Blocks."""
     try:
         # A link that was put on the path since it was checked is not followed.
@@ -101,11 +103,11 @@ def _read_file(path: Path) -> tuple[_Cell, ...]:
     return tuple(_parse_cell(cell) for cell in cells) if isinstance(cells, list) else ()  # pyright: ignore[reportUnknownVariableType]  # raw JSON
 
 
-def _parse_cell(cell: Any) -> _Cell:
+def _parse_cell(cell: Any) -> _SearchedCell:
     """Return a cell from the JSON of a notebook file. What is missing is empty, because the file may be damaged."""
     fields = as_object(cell)
     source: Any = fields.get("source", "")
-    return _Cell(str(fields.get("id", "")), source if isinstance(source, str) else "".join(map(str, source)))
+    return _SearchedCell(str(fields.get("id", "")), source if isinstance(source, str) else "".join(map(str, source)))
 
 
 def _name_file(place: int) -> str:
@@ -113,14 +115,14 @@ def _name_file(place: int) -> str:
     return f"{place}.txt"
 
 
-def _write_sources(folder: Path, notebooks: Sequence[Sequence[_Cell]]) -> None:
+def _write_sources(folder: Path, notebooks: Sequence[Sequence[_SearchedCell]]) -> None:
     """Write the sources of each notebook into a file, whose name is the place of the notebook in the list. Blocks."""
     for place, cells in enumerate(notebooks):
         text = "".join(f"{line}\n" for cell in cells for line in cell.source.split("\n"))
         (folder / _name_file(place)).write_text(text, "utf-8", errors="replace", newline="")
 
 
-def _find_place(cells: Sequence[_Cell], line: int) -> tuple[int, int] | None:
+def _find_place(cells: Sequence[_SearchedCell], line: int) -> tuple[int, int] | None:
     """Return the number of the cell that has a line of the file, and the number of the line in the cell."""
     for number, cell in enumerate(cells, 1):
         count = cell.source.count("\n") + 1

@@ -62,7 +62,8 @@ TOOLS = (read_output,)
 
 
 def _format_found(text: str, found: FoundLines) -> str:
-    """Return the lines that have a text, each with the byte at which it begins."""
+    """Return the lines that were found, each with the byte at which it begins. `text` is the text or the pattern that
+    was searched for."""
     if not found.lines:
         return f"No line of the {found.total} bytes has {text!r}."
     lines = [f"byte {offset}: {line}" for offset, line in found.lines]

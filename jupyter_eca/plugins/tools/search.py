@@ -31,7 +31,7 @@ from jupyter_eca.workspace.files.text_file import report_os_errors
 if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Files
 
-# The characters of a line that are shown. Longer lines are minified code or data.
+# How many characters of a line are shown, at most. Longer lines are minified code or data.
 _MAX_LINE_CHARACTERS = 300
 
 Mode = Literal["content", "files_with_matches", "count"]
@@ -110,6 +110,7 @@ async def _search_notebooks(context: ToolContext, search: _Search, limit: int) -
     searched for."""
 
     async def find(folder: Path) -> list[tuple[str, int, str]]:
+        """Return the file, the number and the text of each line that matches in a folder of text files."""
         in_sources = _Search(folder, ".", search.pattern, (), "content")
         found = await _run_search(in_sources, await _choose_command(in_sources), limit)
         return [_parse_match(record) for record in found]
@@ -155,7 +156,8 @@ def _is_notebook(name: str) -> bool:
 
 
 def _parse_match(record: bytes) -> tuple[str, int, str]:
-    """Return the name of the file, the number of the line, and its text."""
+    """Return the name of the file, the number of the line, and its text. `record` is a line of the program's output.
+    The name in it ends with a NUL character, and the number with a colon or another NUL."""
     name, _, rest = record.partition(b"\0")
     line, _, text = rest.replace(b"\0", b":", 1).partition(b":")
     return os.fsdecode(name), int(line), text.decode(errors="replace").rstrip("\r")

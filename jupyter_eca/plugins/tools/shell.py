@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 # The seconds that a command may run. A longer one must be a background job.
 MAX_SECONDS: Final = 600
 
-# The bytes of the output that are read at once.
+# How many bytes of the output are read at once, at most.
 _CHUNK_BYTES: Final = 65_536
 
-# The last lines of a running command that are shown.
+# How many of the last lines of a running command are shown.
 _WATCHED_LINES: Final = 200
 
-# The characters of a label, which is one line in a list of jobs.
+# How many characters a label has, at most. It is one line in a list of jobs.
 _LABEL_LENGTH: Final = 60
 
 Command = Annotated[str, Field(min_length=1, description="One or more lines for the user's POSIX shell.")]
@@ -144,7 +144,7 @@ async def shell_command(
         return ToolResult(JOB_STARTED.format(job.id), details=details)
     run = ShellCommandRun(command, folder, min(timeout, MAX_SECONDS), context.chat, sandbox)
     watch = RunWatch(clock=context.clock)
-    watch("", run.read_end)
+    watch("", run.read_end)  # "" is the cell of code that is in no cell
     finishing = asyncio.ensure_future(run.finish())
     new_job = NewJob(context.chat, _make_label(command), command, context.call)
     try:
@@ -164,7 +164,7 @@ def _make_label(command: str) -> str:
     return label if len(label) <= _LABEL_LENGTH else label[: _LABEL_LENGTH - 1] + "…"
 
 
-def _describe_ending(run: ShellRun) -> JobEnding:
+def _describe_ending(run: EndedCommand) -> JobEnding:
     """Return how a command has ended that was moved to the background."""
     return JobEnding(failed=run.error, note=run.text.rpartition("\n")[2] if run.error else "")
 
@@ -213,7 +213,7 @@ _IN_SANDBOX: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class ShellRun:
+class EndedCommand:
     """A command that has ended."""
 
     text: str
@@ -248,7 +248,7 @@ class ShellCommandRun:
         """Return the last lines that it has printed so far."""
         return self._transcript.read_end(_WATCHED_LINES)
 
-    async def finish(self) -> ShellRun:
+    async def finish(self) -> EndedCommand:
         """Run the command to its end. If it runs for too long, or the turn is stopped, it is killed with all that it
         started. Even then, what it has printed is returned."""
         process, note = await _start(self._command, self._folder, self._chat, self._sandbox)
@@ -256,6 +256,7 @@ class ShellCommandRun:
         async with asyncio.TaskGroup() as tasks:
             reader = tasks.create_task(_feed_output(process.output, transcript))
             try:
+                # With a note, the turn was stopped while the command was started: it is killed at once.
                 async with asyncio.timeout(0 if note else self._seconds) as self._limit:
                     await process.exited.wait()
             except TimeoutError:
@@ -276,7 +277,7 @@ class ShellCommandRun:
         code = process.code
         ending = note if note.startswith("[ended") else _describe_exit(code)
         parts = (transcript.as_text().rstrip("\n"), "" if note == ending else note, changes, ending)
-        return ShellRun("\n".join(part for part in parts if part) or "(no output)", error=ending != "")
+        return EndedCommand("\n".join(part for part in parts if part) or "(no output)", error=ending != "")
 
 
 async def _start(command: str, folder: Path, chat: str, sandbox: SandboxRun | None) -> tuple[shell.ShellProcess, str]:
@@ -291,8 +292,8 @@ async def _start(command: str, folder: Path, chat: str, sandbox: SandboxRun | No
 
 
 def _uncancel() -> None:
-    """Undo the cancellation of this task, because the caller ends the processes itself and returns a result. The engine
-    already knows that the turn is stopped."""
+    """Undo the cancellation of this task, which the caller has caught. The caller ends the processes itself and returns
+    a result, and the engine already knows that the turn is stopped."""
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()

@@ -18,7 +18,7 @@ from jupyter_eca.workspace.jobs.process_folder import make_process_folder
 if TYPE_CHECKING:
     from typing import TextIO
 
-# The limits of a result, with room for the lines that say what was cut.
+# How many characters and lines a result has, at most. There is room left for the lines that say what was cut.
 _MAX_CHARS: Final = MAX_RESULT_CHARS - 1_000
 _MAX_LINES: Final = 2_000
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from jupyter_eca.workspace.ports import Files
 
-# The entries that are shown. With more of them the tree is no overview.
+# How many entries are shown, at most. With more of them the tree is no overview.
 MAX_ENTRIES = 500
 
-# The entries after which a walk ends. A home folder can have millions of files.
+# After how many entries a walk ends. A home folder can have millions of files.
 _MAX_WALKED = 20_000
 
 Folder = Annotated[str, Field(description="The folder to list.")]
@@ -98,6 +98,7 @@ def _keep_existing(folder: Path, output: bytes) -> _Listing:
 def _walk(folder: Path) -> _Listing:
     """Walk a folder level by level, so that only the deepest entries are left out."""
     paths: set[tuple[str, ...]] = set()
+    # The folders that are still to be read, each as the parts of its path below `folder`.
     waiting: deque[tuple[str, ...]] = deque([()])
     while waiting:
         parent = waiting.popleft()

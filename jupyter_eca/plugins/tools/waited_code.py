@@ -47,7 +47,7 @@ REPORT_SECONDS: Final = 0.2
 # and then the model reads its whole result together with the message.
 LONG_SECONDS: Final = 20.0
 
-# The newest lines of the output that the model gets when a call ends before the code does.
+# How many of the newest lines of the output the model gets when a call ends before the code does.
 MAX_LINES: Final = 20
 
 # What the progress says before the first cell runs.
@@ -69,7 +69,7 @@ class RunWatch:
     current_cell: str | None = None
     """The id of the cell that runs now, "" for code that is in no cell, None before the code runs."""
     _tails: dict[str, Callable[[], str]] = field(default_factory=dict[str, "Callable[[], str]"])
-    """Functions that return the end of each cell's output."""
+    """For each cell that has begun to run, by its id: a function that returns the end of its output."""
 
     def __post_init__(self) -> None:
         self.started_at = self.clock()
@@ -186,6 +186,7 @@ async def wait_or_detach(
             if job is not None:
                 is_job = True
                 return job
+            # The work could not become a job. What asked for that is reset, and the call waits again.
             context.away.clear()
             context.steered.clear()
     except asyncio.CancelledError:
