@@ -120,6 +120,7 @@ def add_cost(builder: StepBuilder, spent: CostAdded) -> None:
     """Add and show what a reply in another chat cost, such as a subagent's. The usage of the context window does not
     change."""
     before = builder.state.usage or UsageContent(session_tokens=0, message_input_tokens=0, message_output_tokens=0)
+    # The last three fields are about the last reply of this chat, so they are reset.
     fields = {
         "message_input_tokens": spent.tokens_in,
         "message_output_tokens": spent.tokens_out,

@@ -34,7 +34,7 @@ from jupyter_eca.engine.approval.approval_scope import ApprovalScope, get_select
 from jupyter_eca.engine.approval.call_parts import RUN
 from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets
 from jupyter_eca.engine.approval.review_time import may_run_code
-from jupyter_eca.engine.approval.rule_matching import COMMAND_ARGUMENT, ReviewedCall
+from jupyter_eca.engine.approval.rule_matching import COMMAND_ARGUMENT, CallToMatch
 from jupyter_eca.engine.approval.shell_parser import parse_commands
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.changes import ReviewTime
@@ -138,7 +138,7 @@ class Rule(Model):
         """The simple rules of which one must match. For a simple rule, this is the rule itself."""
         return (self,)
 
-    def find_match(self, call: ReviewedCall, *, allows: bool) -> Rule | None:
+    def find_match(self, call: CallToMatch, *, allows: bool) -> Rule | None:
         """Return the simple rule that matches the arguments of the call; None when none does.
 
         `allows` is True for a rule of `allow`, which must match each command of a command line. Whether the rule is for
@@ -177,7 +177,7 @@ class _UnitedRule(Rule):
     def arguments(self) -> frozenset[str]:
         return frozenset[str]().union(*(rule.arguments for rule in self.rules))
 
-    def find_match(self, call: ReviewedCall, *, allows: bool) -> Rule | None:
+    def find_match(self, call: CallToMatch, *, allows: bool) -> Rule | None:
         return next((match for rule in self.rules if (match := rule.find_match(call, allows=allows))), None)
 
 
@@ -290,7 +290,7 @@ def decide(
     without approval and that the user has not seen yet; "" for none. `is_sandboxed` is whether the command of the call
     runs in a sandbox that the user trusts.
     """
-    call = ReviewedCall(tool, arguments, targets or find_targets(tool, arguments))
+    call = CallToMatch(tool, arguments, targets or find_targets(tool, arguments))
     verdict = _apply_rules(policy, call, approved_scopes)
     if verdict.decision is Decision.DENY:
         return verdict
@@ -324,7 +324,7 @@ def has_changed(tool: ToolSpec, remembered: frozenset[ApprovalScope]) -> bool:
     return bool(approved) and any(scope.definition not in approved for scope in scopes)
 
 
-def _apply_rules(policy: Policy, call: ReviewedCall, remembered: frozenset[ApprovalScope]) -> Verdict:
+def _apply_rules(policy: Policy, call: CallToMatch, remembered: frozenset[ApprovalScope]) -> Verdict:
     """Decide about a call by the rules and the remembered approvals alone. Of a call that does several things, the
     strictest decision counts."""
     if not call.targets.parts:
@@ -338,19 +338,19 @@ def _is_explicit(verdict: Verdict) -> bool:
     return verdict.cause is not None and verdict.cause.kind != "default"
 
 
-def _decide_part(policy: Policy, call: ReviewedCall, part: CallPart, remembered: frozenset[ApprovalScope]) -> Verdict:
+def _decide_part(policy: Policy, call: CallToMatch, part: CallPart, remembered: frozenset[ApprovalScope]) -> Verdict:
     """Decide about one of the things that a call does. The rules for the tool that does only this apply, and also those
     for the tool of the call. But a rule that allows the tool of the call does not allow the call to run cells."""
     if part.tool is None:
         return Verdict(Decision.DENY, cause=Cause(kind="rule", rule="disabledTools"))
-    own = ReviewedCall(part.tool, part.arguments, replace(call.targets, parts=()))
+    own = CallToMatch(part.tool, part.arguments, replace(call.targets, parts=()))
     return _apply_rules_to(policy, (own, call), (own,) if part.kind == RUN else (own, call), remembered)
 
 
 def _apply_rules_to(
     policy: Policy,
-    calls: tuple[ReviewedCall, ...],
-    allowed: tuple[ReviewedCall, ...],
+    calls: tuple[CallToMatch, ...],
+    allowed: tuple[CallToMatch, ...],
     remembered: frozenset[ApprovalScope],
 ) -> Verdict:
     """Decide about a call that rules may see as several calls: `calls`. A rule that denies or asks counts if it selects
@@ -372,13 +372,13 @@ def _apply_rules_to(
     return Verdict(policy.by_default, cause=Cause(kind="default", agent=policy.default_owner))
 
 
-def _list_call_and_parts(call: ReviewedCall) -> tuple[ReviewedCall, ...]:
+def _list_call_and_parts(call: CallToMatch) -> tuple[CallToMatch, ...]:
     """Return the call, and each of the things that it does as a call of the tool that does only this."""
     targets = replace(call.targets, parts=())
-    return (call, *(ReviewedCall(part.tool, part.arguments, targets) for part in call.targets.parts if part.tool))
+    return (call, *(CallToMatch(part.tool, part.arguments, targets) for part in call.targets.parts if part.tool))
 
 
-def _find_inapplicable_rule(policy: Policy, call: ReviewedCall) -> str | None:
+def _find_inapplicable_rule(policy: Policy, call: CallToMatch) -> str | None:
     """Return the selector of a rule that denies some commands or always asks about them, if it is not certain which
     commands the call runs.
 
@@ -412,7 +412,7 @@ def list_conditional_rules(policy: Policy, tool: ToolSpec) -> Iterator[tuple[Rul
                 yield key, selector
 
 
-def _find_cause(rules: Rules, calls: tuple[ReviewedCall, ...], *, allows: bool = False) -> Cause | None:
+def _find_cause(rules: Rules, calls: tuple[CallToMatch, ...], *, allows: bool = False) -> Cause | None:
     """Return the first rule that selects one of the calls, as the cause of a verdict; None when no rule does.
 
     `allows` is True for the rules of `allow`, see `Rule.find_match`.

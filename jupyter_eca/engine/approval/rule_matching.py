@@ -33,7 +33,7 @@ _LITERAL: Final = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^A-Za-z0-9])*", re.DOT
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewedCall:
+class CallToMatch:
     """A call that is compared with rules."""
 
     tool: ToolSpec

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.changes import Change, ChatRevertResult
 
+# The answer when there are no changes.
 NOTHING: Final = "There are no changes to show or to take back."
 
 # `all`, `1, 2` or `all 1 2`

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 SIGNS: Final = "@#"
-"""A message without any of these characters has no mention."""
+"""The characters that begin a mention. `#` mentions only files and folders, see `plugins/contexts/resolve`."""
 
 # Quoted code. It contains no mentions.
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)

@@ -65,7 +65,7 @@ class Surroundings:
     """The kernels of notebooks. None if the user asks in a cell, with `%%eca`. Then the kernel of that cell is
     meant."""
     ran: Executed | None = None
-    """The cells and errors that this process has run; present if the engine runs in the kernel."""
+    """The cells that have run in this process, and their errors; present if the engine runs in the kernel."""
     notebook: str = ""
     """The path of the notebook in which the user asked, "" for none, and also while the user types."""
     known: KnownVersions = field(default_factory=KnownVersions)

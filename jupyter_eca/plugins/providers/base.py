@@ -26,8 +26,8 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """The name that users write before the model: `echo` in `echo/parrot`. The configuration can add a provider
-        with another name NAME that this plug serves, too: `providers.NAME.api` is then the name of this plug."""
+        """The name that users write before the model: `echo` in `echo/parrot`. A plug can serve other providers too: if
+        the configuration has `"api": "echo"` in `providers.NAME`, this plug also serves the provider NAME."""
         ...
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+# The answer is too long, the context window is full, or the model has refused to answer.
 TOO_LONG: Final = "The answer was cut off: it reached the limit for one answer. Say `go on` to have the rest."
 FULL: Final = (
     "The answer was cut off: the chat fills the model's context window. Start a new one with what is still needed."

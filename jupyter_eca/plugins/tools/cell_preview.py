@@ -1,5 +1,6 @@
-"""Owns `Step`, one change in the list of changes that a model writes for a notebook, and the tool with which plan mode
-shows such a list without making the changes. It shows them in the same form as `notebook_change`, which makes them.
+"""Owns `ChangeStep`, one change in the list of changes that a model writes for a notebook, and the tool with which plan
+mode shows such a list without making the changes. It shows them in the same form as `notebook_change`, which makes
+them.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.content import FileChangeDetails
 
 
-# The kinds of changes. No docstrings here and in `Step`: they would be sent to the model in the schema.
-class Do(StrEnum):
+# The kinds of changes. No docstrings here and in `ChangeStep`: they would be sent to the model in the schema.
+class StepKind(StrEnum):
     INSERT = "insert"
     EDIT = "edit"
     DELETE = "delete"
@@ -35,10 +36,10 @@ class Do(StrEnum):
 
 
 # One change. It is flat, because the servers of some models do not support unions.
-class Step(BaseModel):
+class ChangeStep(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    do: Do
+    do: StepKind
     cell: int | str = Field("", description="edit, delete, move: its id or number.")
     source: str | SkipJsonSchema[None] = Field(None, description="insert, edit: the whole source.")
     original_content: str = Field("", description="edit, instead of source: the text to replace, once in the cell.")
@@ -53,11 +54,15 @@ class Step(BaseModel):
         return bool(self.original_content)
 
 
-Steps = Annotated[list[Step], Field(min_length=1, description="As in notebook_change.")]
+Steps = Annotated[list[ChangeStep], Field(min_length=1, description="As in notebook_change.")]
 
 
 def plan_steps(
-    context: ToolContext, document: NotebookDocument, steps: Sequence[Step], *, live: NotebookDocument | None = None
+    context: ToolContext,
+    document: NotebookDocument,
+    steps: Sequence[ChangeStep],
+    *,
+    live: NotebookDocument | None = None,
 ) -> tuple[tuple[cell_changes.Change, ...], NotebookDocument]:
     """Return the changes that the steps make, and the notebook after them.
 
@@ -80,36 +85,36 @@ def plan_steps(
     return tuple(changes), document
 
 
-def name_cells(context: ToolContext, document: NotebookDocument, steps: Sequence[Step]) -> tuple[Step, ...]:
+def name_cells(context: ToolContext, document: NotebookDocument, steps: Sequence[ChangeStep]) -> tuple[ChangeStep, ...]:
     """Return the steps with ids in the place of the numbers that cells have in this notebook."""
     changes, _ = plan_steps(context, document, steps)
     return tuple(
-        step if step.do is Do.INSERT else step.model_copy(update={"cell": cell_changes.get_cell_id(change)})
+        step if step.do is StepKind.INSERT else step.model_copy(update={"cell": cell_changes.get_cell_id(change)})
         for step, change in zip(steps, changes, strict=True)
     )
 
 
-def _plan_step(context: ToolContext, document: NotebookDocument, step: Step) -> cell_changes.Change:
+def _plan_step(context: ToolContext, document: NotebookDocument, step: ChangeStep) -> cell_changes.Change:
     """Return the change that a step makes. Raises: ToolError when its fields do not fit."""
     match step.do:
-        case Do.INSERT:
+        case StepKind.INSERT:
             if step.original_content or step.new_content:
                 # A rule about the source of a new cell must see all of it, whatever the model calls it.
                 raise ToolError("An insertion takes its text from source; nothing was changed.")
             source = step.source or ""
             return cell_edits.plan_insert(context, document, source=source, cell_type=step.cell_type, after=step.after)
-        case Do.EDIT:
+        case StepKind.EDIT:
             original, new = step.original_content, step.new_content
             return cell_edits.plan_edit(
                 context, document, cell=step.cell, source=step.source, original_content=original, new_content=new
             )
-        case Do.DELETE:
+        case StepKind.DELETE:
             return cell_edits.plan_delete(context, document, cell=step.cell)
-        case Do.MOVE:
+        case StepKind.MOVE:
             return cell_edits.plan_move(context, document, cell=step.cell, index=_check_index(step))
 
 
-def _check_index(step: Step) -> int:
+def _check_index(step: ChangeStep) -> int:
     """Return the index of a step that moves a cell. Raises: ToolError for one that is too small."""
     if step.index < 1:
         raise ToolError("index must be at least 1; nothing was changed.")
@@ -149,8 +154,8 @@ async def preview_notebook_change(context: ToolContext, changes: Steps, path: No
 TOOLS = (preview_notebook_change,)
 
 
-async def _as_details(context: ToolContext, steps: Sequence[Step], path: str) -> FileChangeDetails:
-    """Return the details of the changes together."""
+async def _as_details(context: ToolContext, steps: Sequence[ChangeStep], path: str) -> FileChangeDetails:
+    """Return what the user sees of all changes together. Raises: ToolError when a step does not fit."""
     before = await _read_document(context, path)
     changes, after = plan_steps(context, before, steps)
     return cell_changes.describe_changes(before, after, *changes)

@@ -27,7 +27,7 @@ from jupyter_eca.plugins.tools.cell_edits import (
     notebook_move_cell,
     require_known,
 )
-from jupyter_eca.plugins.tools.cell_preview import Step, name_cells, plan_steps
+from jupyter_eca.plugins.tools.cell_preview import ChangeStep, name_cells, plan_steps
 from jupyter_eca.plugins.tools.notebook import (
     NotebookPath,
     apply_earlier,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookDocument
 
 Changes = Annotated[
-    list[Step],
+    list[ChangeStep],
     Field(description="Made in this order: numbers are those after the changes before; ids stay."),
 ]
 # Where cells cannot run, this argument is not offered, so all that is told of runs stands here.
@@ -74,7 +74,7 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
     values = validate(notebook_change.arguments, arguments)
     document = await read_notebook(context, values["path"])
     before = apply_earlier(context, document)
-    steps: Sequence[Step] = values["changes"]
+    steps: Sequence[ChangeStep] = values["changes"]
     if context.earlier and steps:
         # A number means the cell that has it now, unless the call only works once the earlier ones have been made.
         with suppress(ToolError):
@@ -138,7 +138,7 @@ async def _plan(
     context: ToolContext,
     document: NotebookDocument,
     live: NotebookDocument,
-    steps: Sequence[Step],
+    steps: Sequence[ChangeStep],
     *,
     run: bool,
     preview: str,
@@ -214,7 +214,7 @@ def _list_runs(after: NotebookDocument, changes: Iterable[cell_changes.Change]) 
 
 
 async def _find_approved(
-    context: ToolContext, steps: Sequence[Step], *, run: bool, preview: str, path: str
+    context: ToolContext, steps: Sequence[ChangeStep], *, run: bool, preview: str, path: str
 ) -> tuple[NotebookDocument, FileChangeDetails]:
     """Return the notebook, and the change of it that the user has approved. It is not computed again, because a number
     may now mean another cell. A change that nobody was shown is computed now. Raises: ToolError."""
@@ -229,7 +229,7 @@ async def _find_approved(
 
 
 async def _make_changes(
-    context: ToolContext, document: NotebookDocument, details: FileChangeDetails, steps: Sequence[Step]
+    context: ToolContext, document: NotebookDocument, details: FileChangeDetails, steps: Sequence[ChangeStep]
 ) -> tuple[NotebookDocument, ToolResult]:
     """Make the changes, and return the notebook as it is read back, and the result for the model. Raises: ToolError."""
     changes = [change for change in details.cells or () if isinstance(change, cell_changes.Change)]
@@ -282,7 +282,7 @@ def _describe_change(before: NotebookDocument, after: NotebookDocument, change: 
 
 
 def _list_rewritten(
-    after: NotebookDocument, changes: Sequence[cell_changes.Change], steps: Sequence[Step]
+    after: NotebookDocument, changes: Sequence[cell_changes.Change], steps: Sequence[ChangeStep]
 ) -> list[str]:
     """Return the cells that are not word for word as the model wrote them. It need not read the others again."""
     last = {cell_changes.get_cell_id(change): step for change, step in zip(changes, steps, strict=False)}

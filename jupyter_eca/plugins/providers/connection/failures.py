@@ -104,7 +104,7 @@ class RequestTarget:
     model: str
     """The name of the model, without the provider."""
     url: str
-    """The URL of the API. It may contain a password, so errors show `where` instead."""
+    """The URL of the API. It may contain a password, so errors show `display_url` instead."""
     key: str = field(default="", repr=False)
     """The key that is sent, "" for none."""
     api: str = "Anthropic Messages API"
@@ -115,7 +115,7 @@ class RequestTarget:
     """The path that the SDK adds to the URL."""
 
     @property
-    def where(self) -> str:
+    def display_url(self) -> str:
         """The URL without user, password and query."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
@@ -126,7 +126,7 @@ class RequestTarget:
         message = redaction.redact(server_message.replace(self.key, "…") if self.key else server_message)
         message = f": {message.strip().rstrip('.')[:500]}" if message.strip() else ""
         return sentence.format(
-            url=self.where,
+            url=self.display_url,
             provider=self.provider,
             model=self.model,
             status=status,

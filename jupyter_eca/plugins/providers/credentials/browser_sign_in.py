@@ -36,6 +36,7 @@ _EXCHANGE_SECONDS: Final = 15.0
 # The characters of a provider's refusal that are shown.
 _MAX_REASON_CHARS: Final = 200
 
+# Why a sign-in did not work, for the user: the end of a sentence.
 _LATE: Final = "nobody came back from the browser in time"
 OVER: Final = "it was given up or begun anew"
 _NO: Final = "{label} said no: {why}"
