@@ -88,6 +88,7 @@ _FD_RUNS: Final = re.compile(r"-[xX].*|--exec.*")
 _FIND_WRITES: Final = frozenset({"-fls", "-fprint", "-fprint0", "-fprintf"})
 _FIND_DELETES: Final = "-delete"
 _FIND_RUNS: Final = re.compile(r"-(?:exec|ok)(?:dir)?")
+# Words between the tests of `find`.
 _FIND_OR: Final = frozenset({"-o", "-or", ","})
 _FIND_NOT: Final = frozenset({"!", "-not"})
 # Names of files that never decide what may run. `find . -name "*.pyc" -delete` is harmless.

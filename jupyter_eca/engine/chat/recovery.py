@@ -119,6 +119,7 @@ def _find_notes(events: Sequence[Event]) -> tuple[str, ...]:
             case RefusedAside():
                 sent, notes = [], sent + notes
             case _:
+                # The notes of a request were read if the model has answered it, or if a summary has taken their place.
                 is_read = not is_unanswered(history) or isinstance(event.aside, SummaryAside)
                 sent = [] if is_read or event.outcome else sent
     return tuple(notes)

@@ -233,6 +233,7 @@ async def _make_changes(
 ) -> tuple[NotebookDocument, ToolResult]:
     """Make the changes, and return the notebook as it is read back, and the result for the model. Raises: ToolError."""
     changes = [change for change in details.cells or () if isinstance(change, cell_changes.Change)]
+    # `partly` has the indexes of the changes that change only a part of a cell.
     if details.left_out:
         # The changes that remain are not those of the steps. An edit of which a part remains is a partial one.
         partly = {index for index, change in enumerate(changes) if isinstance(change, EditCell)}

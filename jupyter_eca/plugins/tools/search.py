@@ -208,10 +208,11 @@ def _build_git_grep(search: _Search, *, is_repository: bool = True) -> list[str]
     pathspecs += [] if search.with_notebooks else [":(exclude,glob)**/*.ipynb"]
     if search.target != ".":
         ignored, pathspecs = ["--no-exclude-standard"], [f":(literal){search.target}"]
-    place = "--untracked" if is_repository else "--no-index"
-    shape = ["-c", "grep.fullName=false", "-c", "grep.column=false", "grep", place, *ignored]
+    scope = "--untracked" if is_repository else "--no-index"
+    # The user's settings of git could change the form of the output.
+    beginning = ["-c", "grep.fullName=false", "-c", "grep.column=false", "grep", scope, *ignored]
     return programs.build_git_command(
-        *shape, "-I", "-E", "--no-color", "--null", mode, "-e", search.pattern, "--", *pathspecs
+        *beginning, "-I", "-E", "--no-color", "--null", mode, "-e", search.pattern, "--", *pathspecs
     )
 
 

@@ -58,6 +58,7 @@ async def read_asking_place(surroundings: Surroundings, cell: str) -> Material |
     the notebook is older than that.
     """
     if surroundings.ran is not None and not (surroundings.notebooks and await surroundings.notebooks.list()):
+        # `describe_inputs` returns the label and the text.
         return Material(
             *describe_inputs(surroundings.ran, surroundings.history, without_error=surroundings.shows_error)
         )
