@@ -48,6 +48,7 @@ class Question:
     """A question of the program, with all that is sent for it."""
 
     message: str
+    """The text of the question."""
     contexts: tuple[Model, ...] = ()
     """What is sent with the message, for example files."""
     model: str = ""
@@ -69,6 +70,7 @@ class Reply:
         self._chat = chat
         self._question = question
         self._transcript = CellTranscript()
+        # The events of the answer; None until the question is asked.
         self._events: AsyncGenerator[ContentReceived] | None = None
 
     @property
@@ -145,6 +147,7 @@ class Chat:
     def __init__(self, client: EcaClient, approve: Approve | None = None, id: str = "") -> None:
         """`client` is connected to the engine. Without `approve`, tool calls that need approval are rejected."""
         self.id = id or uuid.uuid4().hex
+        """The id of the chat."""
         self.client = client
         self._approve = approve
 

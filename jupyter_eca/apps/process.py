@@ -209,7 +209,7 @@ def _is_alive(process_id: int) -> bool:
 async def _run_door(
     folder: Path, config_file: Path | None, *, is_one_shot: bool = False, trust_folder: bool = False
 ) -> AsyncGenerator[tuple[ProcessDoor, asyncio.Task[None]]]:
-    """Run a door, and yield it with the task that runs its host."""
+    """Run a door, and yield it with the task that runs its host. See `ProcessDoor` for the arguments."""
     door = ProcessDoor(folder, config_file, is_one_shot=is_one_shot, trust_folder=trust_folder)
     host_task = asyncio.create_task(door.run())
     try:
@@ -221,7 +221,8 @@ async def _run_door(
 
 async def serve(folder: Path, config_file: Path | None, *, trust_folder: bool = False) -> int:
     """Serve an editor over stdio, until it sends `exit`, stdin ends, the editor ends, or SIGTERM comes, which some
-    editors send soon after `exit`. Return the exit status: 1 if the client does not speak the protocol, otherwise 0.
+    editors send soon after `exit`. `trust_folder`: the user trusts the settings in the folders. Return the exit status:
+    1 if the client does not speak the protocol, otherwise 0.
     """
     async with _run_door(folder, config_file, trust_folder=trust_folder) as (door, host_task):
         link = open_stdio()
@@ -258,7 +259,7 @@ async def connect(
     trust_folder: bool = False,
 ) -> AsyncGenerator[EcaClient]:
     """Start an engine in this process, and yield a client that is connected to it. `unattended`: nobody approves tool
-    calls. Raises: ConfigError, RemoteError."""
+    calls. `trust_folder`: the user trusts the settings in the folder. Raises: ConfigError, RemoteError."""
     client_link, server_link = make_link_pair()
     with _unwrap_single_error():
         async with (
@@ -303,6 +304,7 @@ async def ask(
     decided_calls: set[str] = set()
 
     async def answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        """Ask the user a question of the assistant."""
         return ask_question(question)
 
     unattended = not sys.stdin.isatty()

@@ -46,6 +46,7 @@ class PythonTools:
     """The functions of this process that are tools, by their names."""
 
     def __init__(self) -> None:
+        # By the names of the tools.
         self._functions: dict[str, _MarkedFunction] = {}
         self.version = 0
         """A number that changes whenever a function is added, replaced or removed."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
+# The heads of the columns.
 _COLUMNS: Final = ("store", "day", "person", "messages", "requests", "tokens in", "tokens out", "US dollars")
 
 

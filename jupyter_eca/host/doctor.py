@@ -68,10 +68,12 @@ _HELD_BACK: Final = (
     "Settings of `{folder}` are not used until you trust the folder: {summary}. The panel asks you about it."
 )
 _ASKED_IN_SANDBOX: Final = "Commands in the sandbox are asked about all the same. {reason}"
+# What to do about a key, by the outcome of its last use. There is no entry for a key that works.
 _KEY_PROBLEMS: Final = {
     TrialOutcome.REFUSED: "{label} has refused the key ({source}). Replace it there, or sign in with `/login`.",
     TrialOutcome.NO_CREDIT: "The account of the key for {label} ({source}) has no credit left.",
 }
+# The state of a key in words, by the outcome of its last use; None: it was not used yet.
 _KEY_STATES: Final = {
     None: "not tried yet",
     TrialOutcome.WORKS: "works",
@@ -128,7 +130,8 @@ class _SetupMistakes:
 
 
 def _find_mistakes(services: Services, models: tuple[str, ...]) -> _SetupMistakes:
-    """Return what is wrong in the user's set-up. Blocks: it looks at the disk."""
+    """Return what is wrong in the user's set-up. `models` are all models that can answer now. Blocks: it looks at the
+    disk."""
     resolved, folders = services.current.resolved, services.workspace.files.roots
     config, entries, variables = resolved.config, services.catalog.entries(), dict(os.environ)
     variables |= {name: config.get_variable(name) for name in config.variables}

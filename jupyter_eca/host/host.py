@@ -112,7 +112,9 @@ class Host:
         be trusted. `clock` returns seconds. It measures how long a call has waited for running code."""
         self._read = read_config
         self._watches = watches_config
+        # Set by `close`. Then `run` ends.
         self._ended = asyncio.Event()
+        # All tasks of the host, and those of the chats.
         self._group = asyncio.TaskGroup()
         self.ready = asyncio.Event()
         """Set when `run` has begun to serve."""

@@ -121,6 +121,7 @@ class Subscribers:
     """The connected clients of one host."""
 
     def __init__(self) -> None:
+        # The connected clients, in the order in which they have connected.
         self._all: list[Subscriber] = []
         # The messages that `warn` has shown.
         self._warned: set[str] = set()

@@ -39,6 +39,7 @@ class CellSession:
     """The session of one shell, from the first `%load_ext` until the extension is unloaded."""
 
     def __init__(self, shell: Any) -> None:
+        """`shell` is IPython's object for the shell."""
         self.shell = shell
         self.engine = EngineConnection(shell, self._answer_question)
         self.answer_locking = AnswerLocking(shell)
@@ -51,7 +52,7 @@ class CellSession:
         """The usage of the last turn; None until the first turn of a chat has ended."""
         self.turn: CellTurn | None = None
         """The turn whose answer a cell waits for; None while no cell waits."""
-        self._kernel: ShellKernel | None = None
+        self._kernel: ShellKernel | None = None  # see `kernel`; None until it is first needed
         self._shown_notices: set[str] = set()
         """The warnings that were shown, and the digests of the untrusted settings that were shown."""
 

@@ -98,7 +98,8 @@ class Completion:
 
     async def _complete(self, code: str, cursor_pos: int) -> dict[str, Any]:
         """Complete commands and files of the assistant. This replaces ipykernel's `do_complete`, and calls it for all
-        other words. It returns the content of Jupyter's message `complete_reply`."""
+        other words. `cursor_pos` is the offset of the cursor in the code. It returns the content of Jupyter's message
+        `complete_reply`."""
         # In the kernel `eca`, a cell without a magic is a prompt. `%%eca` is added here before its text:
         # `prefix_length` is the number of characters that were added.
         add_prompt_magic = getattr(get_kernel(self._shell), "add_prompt_magic", None)
@@ -150,7 +151,8 @@ class Completion:
 
     def _complete_at_once(self, _completer: Any, event: Any) -> list[str]:
         """Complete a word without waiting: in a terminal every word, in a kernel only options and our commands. IPython
-        calls this hook for lines that begin with `%eca` or `%%eca`."""
+        calls this hook for lines that begin with `%eca` or `%%eca`. `event` has the line and the symbol that is
+        completed."""
         word = find_word(event.line, len(event.line))
         if word is not None:
             return _adapt_to_symbol(self._suggestions.get(word.mark, ()), word, event.symbol)
@@ -170,7 +172,8 @@ class Completion:
 
 
 def _format_context(context: ChatContext, folder: str, *, quoted: bool) -> str:
-    """Return how a message names a context, such as a file; empty for a context that only a page can send."""
+    """Return how a message names a context, such as a file; empty for a context that only a page can send. `quoted`:
+    the user has typed a quotation mark before it."""
     if context.type in {"file", "directory"}:
         return _format_path(getattr(context, "path", ""), folder, quoted=quoted)
     return _format_path(getattr(context, "label", ""), "", quoted=quoted)

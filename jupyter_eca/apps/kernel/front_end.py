@@ -29,7 +29,7 @@ class FrontEndKind(StrEnum):
 
 
 def find_front_end(shell: Any) -> FrontEndKind:
-    """Guess the front end of the running cell from its execute request.
+    """Guess the front end of the running cell from its execute request. `shell` is IPython's object for the shell.
 
     nbclient and similar programs forbid stdin (measured), so nobody is there. Notebook pages write the id of the cell
     into the metadata of the request, and consoles do not. Without an id, text and `input()` are used, which work

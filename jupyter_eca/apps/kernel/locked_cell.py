@@ -23,6 +23,7 @@ class AnswerLocking:
     """The state of locking in one shell: whether answers are recorded and replayed. `%eca lock` changes it."""
 
     def __init__(self, shell: Any) -> None:
+        """`shell` is IPython's object for the shell."""
         self._shell = shell
         self._folder = str(Path.cwd())  # taken now, because a cell may change the current folder later
         self._execution = ""

@@ -35,6 +35,7 @@ class Magic:
     """`%eca` and `%%eca` in one shell."""
 
     def __init__(self, shell: Any) -> None:
+        """`shell` is IPython's object for the shell."""
         self._shell = shell
         self._session = get_session(shell)
         self._completion = Completion(self._session)
@@ -184,6 +185,7 @@ class Magic:
         resumed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
         def handle_opened_chat(chat: str) -> None:
+            """Handle the id of a chat that the server names."""
             if chat != self._session.engine.chat and not resumed.done():
                 resumed.set_result(chat)
 

@@ -32,6 +32,7 @@ CHAT_COMMANDS = {"go": "carry out the plan of the last answer"}
 """The words that are sent as a `/` command of the chat when they are the whole question."""
 OPTIONS = ("-m", "-b", "--agent", "-v", "-n", "--lock", "--relock", "->")
 
+# What `%eca help` shows.
 HELP = (
     "`%eca QUESTION` or, over several lines, `%%eca`. `@file` in a question shows that file to the assistant; "
     "`%eca /help` lists the commands of the chat.\n\n"
@@ -55,6 +56,7 @@ class CellQuestion:
     """A question to the assistant, with its options."""
 
     message: str
+    """The question itself."""
     model: str = ""
     """`-m`; empty for the default."""
     agent: str = ""
@@ -85,15 +87,17 @@ class LineCommand:
     """A command of `%eca`, for example `%eca use MODEL`."""
 
     name: str
+    """The first word, a name in `COMMANDS`."""
     argument: str = ""
     """The words after the name; empty if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Misuse:
-    """A text that cannot be parsed. `message` tells the user what to write instead."""
+    """A text that cannot be parsed."""
 
     message: str
+    """Tells the user what to write instead."""
 
 
 # How similar a word must be to a command, from 0 to 1, to be taken for a mistyped command. With 0.8, `docter` is taken

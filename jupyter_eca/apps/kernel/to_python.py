@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+# A JSON object, such as a notebook, a cell or an output in nbformat.
 Json = dict[str, Any]
 
 # The kernelspec of the new notebook.

@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.event import Person
 
+# The resources that the authorizer is asked about.
 RESOURCE: Final = "eca"
 APPROVAL: Final = "eca:approve"
 
+# What users may do, each with the sentence for a user who wants to do more.
 _MAY_READ: Final = ClientAccess(
     AccessLevel.READ,
     "On this server you may read the chats, but not ask or approve. Its administrator decides who may.",

@@ -43,8 +43,9 @@ class EcaServer:
     """The host, the sessions and the fronts of one Jupyter server."""
 
     def __init__(self, serverapp: Any) -> None:
+        """`serverapp` is Jupyter's object for the server."""
         self._serverapp = serverapp
-        self._host: Host | None = None
+        self._host: Host | None = None  # None until the first client comes
         self._creation_lock = asyncio.Lock()  # so that two first clients do not both start a host
         self.remote: RemoteKernels | None = None
         """Finds the kernels behind a gateway; None when all kernels are local. Set it before the first client."""
@@ -214,7 +215,7 @@ class EcaServer:
         self.start_child(self.serve(link, interrupt, kernel, origin, chats, quiet=quiet, access=access))
 
     def start_child(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run a coroutine as a task, which is cancelled when the server ends."""
+        """Run the coroutine `work` as a task, which is cancelled when the server ends."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -259,6 +260,7 @@ class ServerBrowser:
     """
 
     def __init__(self, eca_server: EcaServer, address: str) -> None:
+        """`address` is the URL to which the browser comes back."""
         self._eca_server = eca_server
         self._address = address
 
@@ -289,11 +291,11 @@ class ServerDoor:
         self._interrupt = interrupt
         self.browser = ServerBrowser(eca_server, address)
         self.kernel_id = kernel_id
-        self.sees_all_chats = interrupt is None
+        self.sees_all_chats = interrupt is None  # a kernel sees only the chats of its notebook
         self.access = access
         # A session of a kernel must not trust a folder: code in the kernel could answer for the user.
         self.may_trust_folders = access.may_approve and interrupt is None
-        self.client_chooses_folders = False
+        self.client_chooses_folders = False  # the folder of the Jupyter server is the only one
 
     @property
     def names_people(self) -> bool:

@@ -42,7 +42,7 @@ class ZmqChannels:
         self._receive(self._session.deserialize(rest))
 
     def send(self, kind: str, content: Mapping[str, Any]) -> None:
-        """Send a message to the kernel."""
+        """Send a message to the kernel. `kind` is its type, such as `comm_open`."""
         if not self._shell.closed():
             self._session.send(self._shell, kind, dict(content))
 

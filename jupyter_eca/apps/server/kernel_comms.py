@@ -40,7 +40,8 @@ class KernelWatch:
     each kernel that ends."""
 
     def __init__(self, serverapp: Any, eca_server: EcaServer, remote: GatewayKernels | None = None) -> None:
-        """`remote` finds the kernels behind a gateway."""
+        """`serverapp` is Jupyter's object for the server. `remote` finds the kernels behind a gateway; None where all
+        kernels run on this machine."""
         self._serverapp = serverapp
         self._remote = remote
         self._kernels = serverapp.kernel_manager
@@ -60,7 +61,8 @@ class KernelWatch:
         self._comms.clear()
 
     async def _on_kernel_action(self, logger: object, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002
-        """Follow a kernel that has started. Close the comms of a kernel that was restarted or shut down."""
+        """Follow a kernel that has started. Close the comms of a kernel that was restarted or shut down. `data` is the
+        content of Jupyter's event."""
         kernel = data.get("kernel_id", "")
         if data.get("status") != "success":
             return
@@ -125,7 +127,7 @@ class Channels(Protocol):
     """The connection to one kernel: `ZmqChannels` or `GatewayKernel`."""
 
     def send(self, kind: str, content: dict[str, Any]) -> object:
-        """Send a message on the shell channel."""
+        """Send a message on the shell channel. `kind` is its type, such as `comm_open`."""
         ...
 
     def close(self) -> None:
@@ -137,6 +139,7 @@ class KernelComms:
     """All comms to one kernel. `receive` is called with the messages that the kernel publishes on its iopub channel."""
 
     channels: Channels
+    """The connection to the kernel."""
 
     def __init__(self, eca_server: EcaServer, interrupt: Any, kernel: str, chats: Any) -> None:
         """Set `channels` before the first message.

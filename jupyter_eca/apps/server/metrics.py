@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.subscribers import ChatReload, Notice
     from jupyter_eca.protocol.event import Event
 
+# The counters on the page. Each has a text that says what it counts, and the names of its labels.
 _TURNS: Final = Counter("jupyter_eca_turns", "Turns that have ended, by outcome.", ["outcome"])
 _REQUESTS: Final = Counter(
     "jupyter_eca_model_requests",

@@ -35,12 +35,13 @@ class RenamedNotebooks:
     rename must not start the assistant. Writes the ids of notebooks when they are saved."""
 
     def __init__(self, serverapp: Any, eca_server: EcaServer) -> None:
+        """`serverapp` is Jupyter's object for the server."""
         self._events = serverapp.event_logger
         self._contents = serverapp.contents_manager
         # The host searches this disk for moved notebooks, so a notebook that is stored elsewhere gets no id.
         self._has_files = isinstance(self._contents, FileContentsManager)
         self._start = eca_server.start_child
-        self._host: Host | None = None
+        self._host: Host | None = None  # None until the first client has started it
         self._waiting: list[dict[str, Any]] = []  # the events that came before the host was started
         eca_server.on_host = self._apply_waiting
 
@@ -84,7 +85,8 @@ class RenamedNotebooks:
 
 
 async def _apply(host: Host, data: dict[str, Any]) -> None:
-    """Let the host move or forget what it stores for a notebook. If that fails, write a warning to the log."""
+    """Let the host move or forget what it stores for a notebook. If that fails, write a warning to the log. `data` is
+    the content of an event of the contents service."""
     path = data["path"].strip("/")
     try:
         if data["action"] == "delete":

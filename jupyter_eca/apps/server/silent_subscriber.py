@@ -18,6 +18,7 @@ class SilentSubscriber:
     """A client of the host that gets all events, but has no user, no kernel and no editor. So it approves nothing and
     answers no question. `host/subscribers.py` describes the methods."""
 
+    # It has none of these.
     kernel: Kernel | None = None
     editor: Editor | None = None
     notebooks: Notebooks | None = None

@@ -40,6 +40,7 @@ class ServerShells:
     """Starts terminals. They are also in Jupyter's own list of terminals, so a user can open them in JupyterLab."""
 
     def __init__(self, manager: Any) -> None:
+        """`manager` is Jupyter's object that has all terminals."""
         self._manager = manager
 
     def open(
@@ -50,7 +51,8 @@ class ServerShells:
         on_output: Callable[[str], None],
         on_exit: Callable[[int | None], None],
     ) -> ServerShell:
-        """Start a terminal. Raises: LocalError."""
+        """Start a terminal in a folder, with `cols` columns and `rows` rows. `on_output` is called with each piece of
+        its output, and `on_exit` with the exit status of its shell. Raises: LocalError."""
         try:
             options = {"cwd": str(folder), "width": cols, "height": rows, "extra_env": self._build_environment()}
             name = self._manager.create(**options)["name"]
@@ -79,6 +81,8 @@ class ServerShell:
         on_output: Callable[[str], None],
         on_exit: Callable[[int | None], None],
     ) -> None:
+        """`name` is that of the terminal in Jupyter, and `size` its rows and columns. See `ServerShells.open` for the
+        callbacks."""
         self.size = size
         self._manager = manager
         self._name = name
@@ -104,7 +108,8 @@ class ServerShell:
         self._manager.blocking_io_executor.submit(self._terminal.ptyproc.write, data)
 
     def resize(self, cols: int, rows: int) -> None:
-        """Change the size. A terminal that other clients use too gets the smallest of all sizes."""
+        """Change the size to `cols` columns and `rows` rows. A terminal that other clients use too gets the smallest of
+        all sizes."""
         self.size = (rows, cols)
         self._terminal.resize_to_smallest()
 

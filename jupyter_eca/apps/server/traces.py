@@ -82,7 +82,7 @@ class TraceRecorder(SilentSubscriber):
 
     def _begin(self, chat: str, name: str, operation: str, attributes: dict[str, Any], at: int | None = None) -> Span:
         """Begin a span, below that of the chat's turn if there is one. `at` is its time in nanoseconds since the epoch,
-        None for now."""
+        None for now. `operation` and the names of the `attributes` are words of the GenAI conventions."""
         parent = self._turns.get(chat)
         context = trace.set_span_in_context(parent) if parent is not None else None
         kind = SpanKind.CLIENT if operation == "chat" else SpanKind.INTERNAL

@@ -83,6 +83,7 @@ class Choice:
 
 
 NO_CHOICE: Final = Choice()
+"""The choice of a user who has chosen nothing."""
 
 
 def get_stored_choice(row: ChatRow | None) -> Choice:
@@ -116,6 +117,7 @@ class Bounds:
 
 
 NO_BOUNDS: Final = Bounds()
+"""The bounds of a front that sets no limits."""
 
 
 class PromptSender(Protocol):

@@ -127,6 +127,7 @@ class NotebookIds:
         self._ids[path] = id
 
         async def store() -> None:
+            """Store the id. An error is logged."""
             try:
                 await self._store.do(lambda tables: tables.keep_notebook_id(path, id, replace=True))
             except NotSaved as error:

@@ -42,6 +42,7 @@ class Chats:
     def __init__(self, store: Store, subscribers: Subscribers) -> None:
         self._store = store
         self._subscribers = subscribers
+        # The chats in memory by their ids.
         self._chats: dict[str, LiveChat] = {}
         # Held while a chat is loaded, so that no chat is loaded twice at the same time.
         self._loading = asyncio.Lock()

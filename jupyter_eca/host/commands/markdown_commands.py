@@ -33,6 +33,7 @@ MAX_BYTES: Final = 100_000
 # The most files that are read from one path of the configuration, which may be the whole home folder by mistake.
 _MAX_FILES: Final = 500
 
+# The names that a command can have. A file with another name is no command.
 _NAME: Final = re.compile(r"[A-Za-z][\w.-]*")
 # The most characters of a description, which is shown in one line.
 _DESCRIPTION_CHARS: Final = 80

@@ -34,6 +34,7 @@ BLOCKING_STATUS: Final = 2
 HIDDEN_OUTPUT: Final = "[Tool output hidden by hook]"
 NO_REASON: Final = "The hook {!r} gave no reason."
 
+# The types of events after which a hook can start another turn.
 _TYPES_WITH_FOLLOW_UP: Final = frozenset({HookType.POST_REQUEST, HookType.SUBAGENT_POST_REQUEST})
 # From the mildest to the strictest.
 _DECISIONS: Final = tuple(Decision)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # more than this probably writes without end.
 MAX_BYTES: Final = 1_048_576
 
+# The most bytes that are read at once.
 _CHUNK_BYTES: Final = 65_536
 
 TIMED_OUT: Final = "It did not end in {:g} s and was ended."

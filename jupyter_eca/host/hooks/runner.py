@@ -125,7 +125,8 @@ class Hooks:
                 await self.fire(HookType.SESSION_END, self._common_input)
 
     def queue(self, type: HookType, data: dict[str, Any]) -> None:
-        """Run the hooks of an event in the background, after those of earlier events. Nothing waits for them."""
+        """Run the hooks of an event in the background, after those of earlier events. Nothing waits for them. `data` is
+        the input of the hooks."""
         if self.has_hooks(type):
             with suppress(asyncio.QueueFull):
                 self._background.put_nowait((type, data))
@@ -200,7 +201,8 @@ class Hooks:
     async def _run_action(
         self, hook: Hook, action: Action, name: str, data: dict[str, Any], show: Show | None
     ) -> HookReply:
-        """Run one program of a hook under the name `name`, and show in the chat that it runs and what it wrote."""
+        """Run one program of a hook under the name `name`, with `data` as its input. Show in the chat that it runs and
+        what it wrote."""
         id, show_block = uuid.uuid4().hex, show if hook.visible else None
         if show_block:
             show_block(HookActionStartedContent(id=id, name=name))

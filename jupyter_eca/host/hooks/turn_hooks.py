@@ -203,8 +203,8 @@ class TurnHooks:
         return text
 
     async def run_before_compaction(self, chat: LiveChat, number: int) -> bool:
-        """Run the hooks before the conversation is summarized. Return whether the model is called next: False if
-        they blocked the summary or ended the turn, True if no summary is due."""
+        """Run the hooks before the conversation is summarized by the model request with this number. Return whether the
+        model is called next: False if they blocked the summary or ended the turn, True if no summary is due."""
         summary = chat.state.summary_under_way
         if summary is None:
             return True
@@ -219,8 +219,8 @@ class TurnHooks:
         return effects.blocked_by is None
 
     async def run_after_compaction(self, chat: LiveChat, number: int) -> bool:
-        """Run the hooks after the conversation was summarized. Return whether they end the turn. Text that they add
-        becomes a part of the summary."""
+        """Run the hooks after the conversation was summarized by the model request with this number. Return whether
+        they end the turn. Text that they add becomes a part of the summary."""
         if chat.state.summary_under_way is None or not (text := chat.state.summary_under_way.text.strip()):
             return False
         more = {"triggered": _find_trigger(chat), "compact_summary": text}

@@ -324,6 +324,7 @@ class _RevertRequest:
     step."""
 
     def __init__(self, services: Services, chats: Chats, turns: Turns, chat: str, history: ChatCheckpoints) -> None:
+        """`chat` is the id of the chat, and `history` all its checkpoints."""
         self._services = services
         self._chats = chats
         self._turns = turns

@@ -129,6 +129,7 @@ class ChatOperations:
         the newest page of a chat."""
 
         def read(tables: Tables) -> tuple[UsageContent | None, TaskDetails | None]:
+            """Read both in one visit to the thread of the store."""
             return tables.read_last_usage(id, before), tables.read_last_tasks(id, before)
 
         return await self._services.store.do(read)
@@ -199,7 +200,7 @@ class ChatOperations:
         self._chats.add_fact(chat, MetadataContent(title=title))
         await self._services.store.settle()
 
-    # -- the work of the operations (see the public methods)
+    # -- the work of the operations. `_clear` does the work of `clear`, and so on: the public methods explain them.
 
     async def _clear(self, id: str, *, messages: bool) -> None:
         async with self._hold_idle(id) as (chat, events):
@@ -383,7 +384,8 @@ class EventWindow:
 
 
 def _read_window(id: str, count: int, before: int | None, tables: Tables) -> EventWindow:
-    """Read at least `count` events. Raises: CursorExpired."""
+    """Read at least `count` events, if the chat has so many: the newest, or those before the event with the number
+    `before`. Raises: CursorExpired when there is no such event any more."""
     if before is not None and not tables.has_event(id, before):
         raise CursorExpired(_EXPIRED)
     events, earlier = tables.read_newest(id, count, before)

@@ -25,6 +25,7 @@ _QUESTION: Final = ChatMessage("user", (TextPart("Say OK."),))
 _NO_PROVIDER: Final = "There is no provider {name!r}."
 _NO_MODEL: Final = "{name} has no model yet. Add one to `providers.{name}.models` in the configuration."
 
+# The outcome of a trial that failed, by the kind of the failure. All other kinds are `FAILED`.
 _OUTCOMES: Final = {
     FailureKind.AUTH: TrialOutcome.REFUSED,
     FailureKind.QUOTA: TrialOutcome.NO_CREDIT,

@@ -37,7 +37,8 @@ def read_file(path: Path, roots: Sequence[Path]) -> tuple[str, str]:
 
 
 def create_file(path: Path, values: Mapping[str, Any], body: str, roots: Sequence[Path]) -> None:
-    """Create a file with these keys in its front matter. A file that exists is never overwritten.
+    """Create a file with these keys and values in its front matter, and the text `body` below it. A file that exists is
+    never overwritten. `roots` are the folders of the workspace.
 
     Raises: ConfigError.
     """
@@ -54,8 +55,8 @@ def create_file(path: Path, values: Mapping[str, Any], body: str, roots: Sequenc
 
 
 def change_file(path: Path, digest: str, values: Mapping[str, Any], body: str, roots: Sequence[Path]) -> None:
-    """Set keys of the front matter, and replace the text below it. None removes a key. `digest` is that of the content
-    that the user has seen.
+    """Set keys of the front matter to new `values`, and replace the text below it by `body`. None removes a key.
+    `digest` is that of the content that the user has seen. `roots` are the folders of the workspace.
 
     Raises: ConfigError, also when the content is another one now.
     """

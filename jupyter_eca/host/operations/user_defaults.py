@@ -54,7 +54,8 @@ def list_defaults(
 def _describe(
     config: Config, files: ConfigFiles, name: wire.DefaultName, choices: tuple[str, ...]
 ) -> wire.DefaultSetting:
-    """Return a default with its value, the file that sets it, and whether the user's own file may set it."""
+    """Return a default with its value, the names that it may have (`choices`), the file that sets it, and whether the
+    user's own file may set it."""
     defining = files.find_defining_files(_find_place(name))
     file = defining[-1] if defining else None
     return wire.DefaultSetting(

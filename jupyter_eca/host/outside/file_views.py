@@ -70,7 +70,7 @@ def find_texts_after(files: Files, diffs: Sequence[Mapping[str, Any]]) -> dict[P
 
 
 def _describe_change(files: Files, diff: Mapping[str, Any]) -> FileChangeDetails:
-    """Return the change of one file."""
+    """Return the change of one file, which an agent has described as `diff` (see the top of the module)."""
     return text_file.describe_change(*_find_texts(files, diff))
 
 

@@ -81,7 +81,8 @@ class ToolEndpoint(Protocol):
     """Gives the sessions of outside agents access to our tools, by MCP."""
 
     def open(self, chat: str, capabilities: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the MCP servers for the session of a chat, in the form of the Agent Client Protocol."""
+        """Return the MCP servers for the session of a chat, in the form of the Agent Client Protocol. `capabilities`
+        are those that the agent has reported."""
         ...
 
     def close(self, chat: str) -> None:
@@ -120,6 +121,7 @@ class _SessionRequestHandler:
     agent to the turn under way."""
 
     def __init__(self, agents: OutsideAgents, chat: str) -> None:
+        """`chat` is the id of the chat."""
         self._agents = agents
         self._chat = chat
 
@@ -355,6 +357,7 @@ class OutsideAgents:
         live.has_chosen_options = True
 
         def save(tables: Tables) -> None:
+            """Save the options in one visit to the thread of the store."""
             for option in options:
                 if option.can_choose:
                     tables.save_agent_option(id, live.agent.name, option.id, option.value, accepted=True)

@@ -60,7 +60,8 @@ def _list_last_parts(history: History) -> list[Part]:
 
 
 def _make_block(part: Part, *, accepts_images: bool) -> dict[str, Any] | None:
-    """Return the block of a part; None for a part that no block can show."""
+    """Return the block of a part; None for a part that no block can show. An agent that does not take images
+    (`accepts_images`) gets a text in place of an image."""
     match part:
         case TextPart(text=text):
             return make_text_block(text)

@@ -54,7 +54,9 @@ class TurnFiles:
         self._keeper = keeper
         self._written_by_others = written_by_others
         self._kept: dict[Path, _KeptFile] = {}
+        """The files that were kept, by their real paths."""
         self._snapshot: Snapshot = {}
+        """The files of the folder before the commands that run now; empty if none runs."""
         self._commands: set[str] = set()
         """The ids of the calls whose commands run now."""
 

@@ -53,8 +53,9 @@ def _parse(file: Path, repeated: list[str]) -> dict[str, Any]:
     """Return the content of a file, and add the keys that are written twice to `repeated`. A broken file is empty."""
     import json5  # imported here because it takes 40 ms
 
-    # Called for each object of the text, with its keys and values in order.
     def combine(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+        """Return an object of the text, and note the keys that it has twice. Called for each object, with its keys and
+        values in order."""
         combined: dict[str, Any] = {}
         for key, value in pairs:
             if key in combined:
@@ -71,7 +72,8 @@ def _parse(file: Path, repeated: list[str]) -> dict[str, Any]:
 
 
 def _find_misspellings(file: Path, settings: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the keys that do nothing and look like one of ours. Other unknown keys may be keys of ECA."""
+    """Yield a sentence for each key that does nothing and looks like one of ours. Other unknown keys may be keys of
+    ECA. `settings` are the content of the file."""
     yield from _compare_keys(file, "", settings, Config, _TOP_NAMES)
     for key, schema, names in (
         ("providers", ProviderConfig, _PROVIDER_NAMES),
@@ -86,7 +88,8 @@ def _find_misspellings(file: Path, settings: Mapping[str, Any]) -> Iterator[str]
 def _compare_keys(
     file: Path, place: str, settings: Mapping[str, Any], schema: type[Model], names: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield the unknown keys of an object that look like keys of its schema, or that `names` translates."""
+    """Yield a sentence for each unknown key of an object that looks like a key of its schema, or that `names`
+    translates. `settings` is the object, and `place` are the keys that lead to it, such as `providers.openai.`."""
     known = {field.alias or name for name, field in schema.model_fields.items()}
     known_by_form = {_simplify(key): key for key in known} | {_simplify(key): ours for key, ours in names.items()}
     for key in settings:

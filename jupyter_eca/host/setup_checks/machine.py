@@ -18,6 +18,7 @@ import psutil
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# The seconds of a day.
 _DAY_SECONDS: Final = 86_400
 # The bytes that should be free on the disk. A chat with pictures may need a part of them, and SQLite needs as much
 # again while it writes.

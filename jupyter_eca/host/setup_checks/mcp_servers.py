@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config import Config, McpServerConfig
 
+# The beginning of a path of Windows, such as `C:\` or `.\`, and a script as the first argument of a program.
 _WINDOWS_PATH: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\|\.{1,2}\\")
 _SCRIPT: Final = re.compile(r"[^\s$]+\.(?:py|js|mjs|cjs|ts|sh|jar)")
 

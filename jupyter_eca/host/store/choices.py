@@ -28,6 +28,7 @@ class Choices:
     """Reads and writes the choices of the user in one workspace."""
 
     def __init__(self, db: sqlite3.Connection, workspace: str) -> None:
+        """`workspace` is the folder that identifies the workspace, see `Store`."""
         self._db = db
         self._workspace = workspace
 

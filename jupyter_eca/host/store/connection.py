@@ -21,6 +21,7 @@ class StoreConnection(sqlite3.Connection):
     replaces them too."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        """Run a statement with parameters that SQLite can store."""
         try:
             return super().execute(sql, replace_half_surrogates(tuple(parameters)))
         except UnicodeDecodeError as error:
@@ -28,6 +29,7 @@ class StoreConnection(sqlite3.Connection):
             raise make_damage_error("the file is damaged") from error
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> sqlite3.Cursor:
+        """Run a statement once for each row of parameters."""
         return super().executemany(sql, (replace_half_surrogates(tuple(row)) for row in parameters))
 
 

@@ -82,6 +82,7 @@ class MessageIndex:
     found either."""
 
     def __init__(self, db: sqlite3.Connection, workspace: str) -> None:
+        """`workspace` is the folder that identifies the workspace, see `Store`. Deleting needs none: "" is enough."""
         self._db = db
         self._workspace = workspace
 

@@ -67,7 +67,8 @@ def _make_mark(turn: str, role: str, content: dict[str, Any], aside: str) -> dic
 
 
 def _mark_result(content: dict[str, Any]) -> dict[str, str] | None:
-    """Return the mark of a tool result that has the text of a rule."""
+    """Return the mark of a tool result that has the text of a rule; None for any other result. `content` is that of the
+    event."""
     text = "".join(output["text"] for output in content["outputs"])
     if content["name"] != "fetch_rule" or content.get("error") or not text.startswith(_RULE):
         return None

@@ -46,6 +46,7 @@ _MAX_FAILURES: Final = 10_000
 # A rowid that is higher than all others, used if the last rowid is not known.
 _HIGHEST_ROWID: Final = 2**40
 
+# The values that the column `role` of an event can have.
 _ROLES: Final = frozenset(Role)
 
 # The byte offsets of the numbers in the header of the file: the count of changes, the number of pages, the version of
@@ -123,7 +124,8 @@ def _read_version(path: Path) -> int:
 
 
 def _correct_header(path: Path, folder: Path, version: int) -> None:
-    """Replace the header of a file by that of an empty database of ours, with the real number of pages."""
+    """Replace the header of a file by that of an empty database of ours, with the real number of pages. `folder` is for
+    temporary files, and `version` the number of migrations that the file has had."""
     empty = folder / "model.db"
     connect(empty, version).close()
     header = bytearray(empty.read_bytes()[:_HEADER_BYTES])
@@ -178,10 +180,12 @@ class _RowReader:
     """Reads the rows of a damaged table. Where SQLite fails, it halves the range of rowids and reads both halves."""
 
     def __init__(self, db: sqlite3.Connection, select: str) -> None:
+        """`select` is a query for all rows, without a WHERE. The first column is the rowid."""
         self._db = db
         self._select = f"{select} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
         self.failures = 0
         """How often SQLite has failed so far."""
+        # How often it has failed since the last row.
         self._consecutive_failures = 0
 
     def find_highest(self, table: str) -> int:

@@ -54,13 +54,16 @@ class CostFilter:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A sum over requests. See `Spending` for the tokens."""
+    """A sum over requests."""
 
     requests: int = 0
     """How many requests there are."""
     tokens_in: int = 0
+    """The tokens of the requests, the cached ones included."""
     tokens_cached: int = 0
+    """The tokens of `tokens_in` that vendors read from their caches."""
     tokens_out: int = 0
+    """The tokens of the answers."""
     cost: float = 0.0
     """US dollars, without the requests whose price is unknown."""
     unpriced: int = 0

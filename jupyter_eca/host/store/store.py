@@ -78,9 +78,12 @@ class Store:
     listed, and `owner` marks the chats in which this process answers."""
 
     def __init__(self, path: Path, workspace: str, publish: Callable[[list[Event]], None]) -> None:
-        """`publish` is called on the event loop with the committed events, in order and with their `seq`."""
+        """`path` is the file of the database. `publish` is called on the event loop with the committed events, in order
+        and with their `seq`."""
         self.owner: Final = f"{os.getpid()}:{time.time_ns()}"
+        """The mark of this process: its number, and when it has opened the store. See `is_alive`."""
         self.workspace: Final = workspace
+        """The folder that identifies the workspace."""
         self.on_unsaved: Callable[[str, str], None] = _ignore
         """Called once with the id of a chat and the reason when its events cannot be stored now."""
         self.on_saved: Callable[[str], None] = _ignore
@@ -95,7 +98,7 @@ class Store:
         self.files: Final = frozenset(path.with_name(f"{path.name}{end}").resolve() for end in ("", "-wal", "-shm"))
         """The files of the database."""
         self._publish = publish
-        # What the next commit stores.
+        # What the next commit stores: events, the selections of chats by the id of the chat, and the costs of requests.
         self._pending: list[Event] = []
         self._selected: dict[str, StoredSelection] = {}
         self._spent: list[Spending] = []
@@ -107,6 +110,7 @@ class Store:
         self._failure = ""
         self._failures = 0
         self._retry_at = 0.0
+        # How often this process has repaired the file.
         self._repairs = 0
         # Set when anything is queued, and when anything is queued that is no piece of an answer.
         self._wake = asyncio.Event()

@@ -65,7 +65,8 @@ def correct_rowids(rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, tuple
 
 
 def _choose_rowid(before: int | None, rowid: int, after: int) -> int:
-    """Return the rowid if it lies between its neighbours, otherwise one that does, if there is one."""
+    """Return the rowid if it lies between its neighbours `before` and `after`, otherwise one that does, if there is
+    one. `before` is None for the first row."""
     if before is None:
         return rowid if rowid < after else after - 1
     return rowid if before < rowid < after or before + 1 >= after else before + 1

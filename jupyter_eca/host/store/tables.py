@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.host.store.spending import CostFilter, Spending, Total
 
+# The types of the columns `content` and `aside` of an event, which are JSON.
 _CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(Content)
 _ASIDE: Final[TypeAdapter[Aside]] = TypeAdapter(Aside)
 
@@ -216,7 +217,8 @@ class Tables:
         )
 
     def read_events(self, chat: str, after: int, before: int | None = None, *, strict: bool = False) -> list[Event]:
-        """Return the events between two sequence numbers in their order, without the two events themselves.
+        """Return the events between the sequence numbers `after` and `before` in their order, without the two events
+        themselves. Without `before`, they go up to the last one.
 
         An event that cannot be understood, because it is damaged or was written by a newer version, becomes a text that
         says so. So the rest of the chat is shown. Raises: ValueError in its place if `strict`.
@@ -676,7 +678,8 @@ class Tables:
         return id
 
     def set_sources_after(self, id: int, after: str | None) -> None:
-        """Note the sources of the cells after a change. None deletes the checkpoint, because nothing was changed."""
+        """Note the sources of the cells after a change, as JSON. `id` is the number of the checkpoint's row. None
+        deletes the checkpoint, because nothing was changed."""
         if after is None:
             self._db.execute("DELETE FROM cell_checkpoints WHERE id = ?", (id,))
         else:
@@ -718,7 +721,8 @@ def _make_chat_row(row: tuple[Any, ...]) -> ChatRow:
 
 
 class _EventRow(NamedTuple):
-    """The columns of an event, as `Tables.read_events` selects them."""
+    """The columns of an event, as `Tables.read_events` selects them. See `protocol.event.Event` for the fields.
+    `content`, `aside` and `by` are JSON; an aside is "" for none."""
 
     seq: int
     turn: str

@@ -48,6 +48,7 @@ MATCH_SECONDS: Final = 10.0
 # The characters of an expression. It is an argument of a program, which must not be much longer on Windows.
 _MAX_PATTERN_CHARS: Final = 4_000
 
+# The program that searches for a regular expression.
 _MATCH_PROGRAM: Final = Path(__file__).with_name("match_lines.py")
 
 # The age at which the folder of an unknown chat is deleted. A younger one may belong to a chat that has just begun in

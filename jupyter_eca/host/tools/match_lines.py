@@ -16,7 +16,8 @@ from typing import Any
 
 
 def match_lines(file: str, pattern: str, max_lines: int, max_chars: int) -> dict[str, Any]:
-    """Return what the program prints. Raises: OSError when the file cannot be read."""
+    """Return what the program prints. It has at most `max_lines` lines, and of each the first `max_chars` characters.
+    Raises: OSError when the file cannot be read."""
     try:
         expression = re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:

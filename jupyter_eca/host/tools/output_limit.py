@@ -39,7 +39,8 @@ async def cut_and_keep(
 
 
 def _cut(outputs: ToolOutputs, chat: str, call: str, result: ToolResult, size: int, lines: int) -> ToolResult:
-    """Keep a result that is too long, and return its beginning and its end with a note in between. Blocks."""
+    """Keep a result that is too long, and return its beginning and its end with a note in between. The two together
+    have at most `size` characters and `lines` lines. Blocks."""
     head, tail = split_head_and_tail(result.text, size, lines)
     left_out = len(result.text) - len(head) - len(tail)
     try:

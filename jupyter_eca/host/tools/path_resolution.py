@@ -55,6 +55,7 @@ async def find_call_targets(
     named = {**_find_default_paths(tool), **arguments}
 
     def find() -> CallTargets:
+        """Read the disk in a thread, and return the targets."""
         return find_targets(tool, named, _make_resolver(files, config), notebook_path, details)
 
     return await run_read(find)
@@ -74,6 +75,7 @@ async def find_protected(files: Files, config: Config, paths: Iterable[Path]) ->
     """
 
     def find() -> str:
+        """Read the disk in a thread, and return the path."""
         resolver = _make_resolver(files, config)
         forms = ((path, form) for path in paths for form in (path.as_posix(), *resolver.resolve(str(path), "")))
         return next((str(path) for path, form in forms if resolver.is_protected_or_parent(form)), "")

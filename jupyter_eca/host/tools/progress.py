@@ -30,6 +30,7 @@ class Reporter:
     this sends only its last report."""
 
     def __init__(self, tell: Callable[[Notice], None], chat: str, call: str) -> None:
+        """`tell` sends a notice to the clients. `chat` and `call` are ids."""
         self._tell = tell
         self._chat = chat
         self._call = call

@@ -30,6 +30,7 @@ class ToolRegistry:
 
     def __init__(self, servers: McpManager) -> None:
         self._servers = servers
+        # Our own tools, by name.
         self._native: dict[str, Tool] = {
             tool.spec.name: tool for tools in loader.find("tools", "TOOLS", check_tools).values() for tool in tools
         }

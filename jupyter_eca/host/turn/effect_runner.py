@@ -115,6 +115,7 @@ _log = logging.getLogger(__name__)
 # The seconds after which the user is told that a preview is still under way, which is why no approval is asked for yet.
 PREVIEW_NOTE_SECONDS = 2.0
 
+# What the user sees on the card of the call then.
 _PREPARING = Report("Working out what this would change …")
 
 TARGETS_CHANGED: Final = (
@@ -356,7 +357,8 @@ class EffectRunner:
         return " ".join(lines)
 
     async def _finish_reply(self, chat: LiveChat, turn: TurnUnderWay, number: int) -> None:
-        """Prepare the tool calls of a complete reply, and tell the engine that the model has finished."""
+        """Prepare the tool calls of a complete reply, and tell the engine that the model has finished. `number` is that
+        of the model request."""
         chat.last_answer_choice = chat.choice
         if chat.state.summary_under_way is not None:
             stops = await self._hooks.run_after_compaction(chat, number)
@@ -410,7 +412,7 @@ class EffectRunner:
             _log.info("a follow-up of hooks in %s was not begun: %s", chat.state.id, error)
 
     async def _replay(self, chat: LiveChat, number: int, replay: ReplayedTurn) -> None:
-        """Replay the next recorded reply instead of calling a model."""
+        """Replay the next recorded reply instead of calling a model. `number` is that of the model request."""
         reply = chat.state.steps - 1  # its index among the replies of the turn
         replay.check_calls_ended(reply - 1)
         if replay.failure:

@@ -64,6 +64,7 @@ class JobEndings:
         self._chats = chats
         self._tasks = tasks
         self._turns = turns
+        # Whether the host ends, so that no turn begins any more.
         self._is_closed = False
 
     def close(self) -> None:

@@ -45,6 +45,8 @@ class ChatPathRules:
     """Implements `workspace.ports.PathRules` for one chat."""
 
     def __init__(self, current: Current, chats: Chats, warn: Callable[[str], None], chat: str, files: Files) -> None:
+        """`warn` shows a warning to the users. `chat` is the id of the chat, and `files` are the files as it sees
+        them."""
         self._current = current
         self._files = files
         self._chats = chats

@@ -61,7 +61,8 @@ async def choose_prompt_agent(
     resolved: ResolvedConfig, planner: Agent, context: ToolContext, warn: Callable[[str], None]
 ) -> Agent:
     """Return the agent whose system prompt the model reads in plan mode: the one that carries out the plan, unless the
-    user's settings or rules make a difference between the two. `context` is that of the tools in the chat."""
+    user's settings or rules make a difference between the two. `context` is that of the tools in the chat.
+    `warn` shows a warning to the users."""
     actor = choose_actor(resolved, planner)
     settings = [(agent.prompt, agent.disabled_tools, agent.own_rules) for agent in (planner, actor)]
     # A subagent that plans for another agent has no "go".

@@ -57,7 +57,9 @@ class _Usage:
     """The requests and tokens that a server has used in a chat since this process started."""
 
     requests: int = 0
+    """How many requests it has sent."""
     tokens: int = 0
+    """The tokens of these requests and of their answers."""
     is_allowed: bool = False
     """Whether the user has allowed all requests of the server in this chat."""
 
@@ -73,6 +75,7 @@ class ChatClientFeatures:
         self._catalog = catalog
         self._chats = chats
         self._model_caller = model_caller
+        # By the id of the chat and the name of the server.
         self._usages: defaultdict[tuple[str, str], _Usage] = defaultdict(_Usage)
 
     def find_question_asker(self, chat: str) -> QuestionAsker | None:
@@ -169,10 +172,14 @@ class _Answer:
 
     def __init__(self, request: SamplingRequest) -> None:
         self._request = request
+        # The characters of the request, for an estimate of its tokens.
         self._input_chars = sum(len(message.text) for message in request.messages) + len(request.system)
+        # The tokens that the vendor has counted; None as long as it has reported none.
         self._counted_tokens: int | None = None
         self.text = ""
+        """The text so far."""
         self.stop = StopReason.END
+        """Why the answer has ended. `END`: the model itself ends it."""
 
     @property
     def tokens(self) -> int:

@@ -171,7 +171,8 @@ class Setups:
         *,
         anew: bool = False,
     ) -> PinnedPrompt:
-        """Return the system prompt of a turn that is about to begin, see `SystemPrompts.compose`."""
+        """Return the system prompt of a turn that is about to begin. With `anew` it is composed again in any case. See
+        `SystemPrompts.compose`."""
         services, resolved = self._services, self._services.current.resolved
         agent = resolved.get_agent(full_choice.agent)
         if agent.kind == PLAN:
@@ -183,6 +184,7 @@ class Setups:
         )
 
         def build_context() -> instructions.InstructionContext:
+            """Return what the sections of the system prompt are written from."""
             context = self._contexts.build(chat, kernel, notebook=notebook, folder=full_choice.folder)
             return instructions.InstructionContext(
                 context.files,

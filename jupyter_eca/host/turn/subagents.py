@@ -102,6 +102,7 @@ class Subagents:
         self._claimed: dict[tuple[str, str], str] = {}
         # By the id of the subagent's chat.
         self._running: dict[str, Subagent] = {}
+        # Notified when a subagent has ended, so that the calls that wait for a slot check again.
         self._slot_freed = asyncio.Condition()
 
     # -- parents and their subagents
@@ -131,7 +132,8 @@ class Subagents:
         return rows
 
     async def read_events(self, parent: str, after: int = 0, until: int | None = None) -> list[Event]:
-        """Return the events of a chat's subagents in a part of the chat (see `Span`), in their order."""
+        """Return the events of a chat's subagents in a part of the chat, in their order: those after the sequence
+        number `after`, up to and including `until` (None: to the end)."""
         found = [event for row in await self.list_chats(parent) for event in await self._chats.read_events(row.id)]
         between = (event for event in found if event.seq > after and (until is None or event.seq <= until))
         return sorted(between, key=lambda event: event.seq)
@@ -156,7 +158,8 @@ class Subagents:
         )
 
     async def spawn(self, parent: str, call: str, task: SubagentTask, report: Callable[[Report], None]) -> ToolResult:
-        """Run a task in a subagent, and return its result. Raises: ToolError when the subagent cannot be spawned."""
+        """Run a task in a subagent, and return its result. `report` shows the progress on the card of the call. Raises:
+        ToolError when the subagent cannot be spawned."""
         chat = self._chats.get_live(parent)
         if chat is None or chat.parent:
             raise ToolError("A subagent cannot spawn others.", "Do it yourself.")

@@ -282,7 +282,7 @@ class Turns:
         documents: tuple[DocumentPart, ...] = (),
     ) -> ModelRequest:
         """Return the request that a prompt would send to the model now, see `draft`. `material` is the text of its
-        contexts, which the caller has read."""
+        contexts, which the caller has read, and `images` and `documents` are what else is in them."""
         live = await self._chats.load(prompt.chat)
         choice = prompt.choice.fill_from(live.choice)
         choice = replace(choice, model=await self._choose_model(choice))

@@ -66,7 +66,7 @@ class Card(MultiPageWidget):
         self._publisher = publisher
         self._chat = chat
         self._id = uuid.uuid4().hex  # the display id of the output
-        self._published = self._shown = False
+        self._published = self._shown = False  # whether the output exists, and whether the card is in it now
         self._pages: dict[str, _Page] = {}  # by the id of the channel over which a page is connected
 
     # -- in the notebook
@@ -153,6 +153,7 @@ class _Page:
     def __init__(self, card: Card, write: partial[None]) -> None:
         """`write` sends a message to the page."""
         self.link = _UndelayedLink(write, lambda: None)
+        """The kernel's end of the link to the page."""
         self._card = card
         self._peer = Peer(self.link, self._answer, self._handle_notification)
         self._ready = False

@@ -48,10 +48,11 @@ class ClickWatcher:
     """Watches whether clicks on a widget can still arrive. Create it when the widget is shown."""
 
     def __init__(self, widget: Any) -> None:
+        """`widget` is a widget of ipywidgets."""
         from IPython.core.getipython import get_ipython
 
         self._kernel = get_kernel(get_ipython())
-        self._closed = False
+        self._closed = False  # whether the page has closed the comm of the widget
         self._deadline = monotonic() + SUBSHELL_SECONDS  # until then, the page may still create its subshell
         widget.comm.on_close(self._close)
 

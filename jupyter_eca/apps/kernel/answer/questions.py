@@ -84,6 +84,7 @@ class CellQuestions:
         self._card_task: asyncio.Task[Card | None] | None = None
         """Creates the card of the turn."""
         self._card: Card | None = None
+        """The card of the turn; None before it is created, and if no page draws it."""
         self._ended = False
         """Whether no more questions are asked."""
 
@@ -273,8 +274,8 @@ class CellQuestions:
             self._card.close()
 
     def _start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Start a task in the cell's context. It has no parent task, because the loop belongs to the kernel. It ends
-        with the turn."""
+        """Start a task, which runs the coroutine `work` in the cell's context. It has no parent task, because the loop
+        belongs to the kernel. It ends with the turn."""
         task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -52,8 +52,9 @@ class Screen(Protocol):
 
 
 class NotebookScreen:
-    """Shows the answer in one output, which has a display id so that it can be redrawn. It keeps the publisher of its
-    cell, because IPython replaces the publisher while the assistant's code runs."""
+    """Implements `Screen` for a notebook. Shows the answer in one output, which has a display id so that it can be
+    redrawn. It keeps the publisher of its cell, because IPython replaces the publisher while the assistant's code
+    runs."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
@@ -81,8 +82,8 @@ class NotebookScreen:
 
 
 class FinalScreen:
-    """Shows the text only once, at the end. nbclient, papermill and nbval need that: they compare the outputs, or keep
-    the first output only."""
+    """Implements `Screen` for a cell that nobody watches. Shows the text only once, at the end. nbclient, papermill and
+    nbval need that: they compare the outputs, or keep the first output only."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
@@ -97,7 +98,8 @@ class FinalScreen:
 
 
 class TerminalScreen:
-    """Prints new text when it arrives, and a line for a tool call when its state changes."""
+    """Implements `Screen` for a terminal. Prints new text when it arrives, and a line for a tool call when its state
+    changes."""
 
     def __init__(self) -> None:
         self._printed: dict[int, str] = {}  # what was printed of each part of the answer, by its index

@@ -16,6 +16,7 @@ from jupyter_eca.protocol.question import ChatAskQuestionResult
 if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams
 
+# The result for a question that the user does not answer.
 NO_ANSWER = ChatAskQuestionResult(cancelled=True)
 
 

@@ -78,10 +78,13 @@ class TranscriptCall:
     """A tool call of the answer."""
 
     id: str
+    """The id of the call, which is unique only in its chat."""
     name: str
+    """The name of the tool."""
     last: ToolCallContent
     """The last content about the call. It says in which state the call is."""
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The arguments by name; empty as long as the model writes them."""
     details: ToolCallDetails | None = None
     """What the call does, for readers: for example the change of a file."""
     progress: ChatToolCallProgressParams | None = None
@@ -170,6 +173,7 @@ class Picture:
     """A picture of a tool. A page shows the picture itself in an output of its own, after the text."""
 
     image: ImageContent
+    """The picture, as the server has sent it."""
     code: str | None
     """The code that drew the picture; None if the picture comes from a tool without code."""
 
@@ -184,6 +188,7 @@ class Flag:
     """A named mark that the user has set in the chat, to return to it later."""
 
     text: str
+    """The name."""
 
 
 # The most characters of a line of output that are shown while a call runs.
@@ -194,6 +199,7 @@ _MAX_STEPS = 30
 
 _PLAN_ADVICE = "Nothing was changed yet. `%eca go` carries out the plan. Or say what should be different."
 
+# The states of calls that did not run, by the reason.
 _REJECTION_TEXTS = {
     RejectReason.USER: "⊘ rejected, not run",
     RejectReason.CONFIG: "⊘ forbidden by your rules, not run",
@@ -213,6 +219,7 @@ class CellTranscript:
         is a text of the server. `chat` is the chat of a subagent; empty for an answer."""
         self._chat = chat
         self.parts: list[Part] = []
+        """The parts of the answer, in the order in which they have begun."""
         self._command = command
         self.usage: UsageContent | None = None
         """The tokens and the cost of the turn; None until they are reported."""
@@ -402,6 +409,7 @@ class CellTranscript:
         return next((call.details for call in reversed(self.calls) if isinstance(call.details, TaskDetails)), None)
 
 
+# A part of an answer.
 Part = AnswerText | Reasoning | TranscriptCall | Picture | Flag
 
 

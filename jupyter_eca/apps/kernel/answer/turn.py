@@ -49,7 +49,9 @@ class ToolCallRecord:
     """A tool call of an answer."""
 
     name: str
+    """The name of the tool."""
     arguments: dict[str, Any]
+    """The arguments by name."""
     state: str
     """How the call ended, in words."""
     output: str
@@ -61,7 +63,9 @@ class Answer:
     """The result of a question: `-> name` in a cell stores it, and `await eca.ask(…)` returns it."""
 
     text: str
+    """The text of the answer, as Markdown."""
     tool_calls: list[ToolCallRecord]
+    """The tool calls, in their order."""
     usage: UsageContent | None
     """The tokens and the cost; None if the model has not reported them."""
     outcome: str
@@ -75,6 +79,7 @@ class Answer:
         return self.usage is not None and bool(self.usage.replayed)
 
     def _repr_markdown_(self) -> str:
+        """Return the text for IPython, which shows it if the answer is the value of a cell."""
         return as_inert_markdown(self.text)
 
 

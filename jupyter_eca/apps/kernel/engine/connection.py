@@ -56,6 +56,8 @@ class EngineConnection:
     has ended since."""
 
     def __init__(self, shell: Any, answer_questions: QuestionHandler) -> None:
+        """`shell` is IPython's object for the shell. `answer_questions` asks the user what the assistant wants to
+        know."""
         self._shell = shell
         self._answer_questions = answer_questions
         self._connecting = asyncio.Lock()  # so that two cells do not connect at the same time
@@ -64,8 +66,8 @@ class EngineConnection:
         self._server_link: CommLink | None = None
         """The comm for the cells, which the server has opened."""
         self._comm_opened: asyncio.Event | None = None  # set when the server has opened a comm; None before a hello
-        self._client: EcaClient | None = None
-        self._tasks: list[asyncio.Task[Any]] = []
+        self._client: EcaClient | None = None  # the client of the engine; None before the first question
+        self._tasks: list[asyncio.Task[Any]] = []  # what runs until `close`
         self._door: EmbeddedDoor | None = None
         """Gives the links of this process access to the engine in it; None if the engine runs in the server."""
         self._requested_comms: dict[str, asyncio.Future[CommLink]] = {}
@@ -96,7 +98,8 @@ class EngineConnection:
         kernel.session.send(kernel.iopub_socket, HELLO, {"target": TARGET, "from": caller, **flags}, ident=TOPIC)
 
     def _accept_comm(self, comm: Any, message: Any) -> None:
-        """Use a comm that the server has opened: for a panel that requested it, or for the cells."""
+        """Use a comm that the server has opened: for a panel that requested it, or for the cells. `message` is the
+        `comm_open` of the server."""
         link = CommLink(comm.send, comm.close)
         loop = asyncio.get_running_loop()
 
@@ -148,7 +151,8 @@ class EngineConnection:
             return self._client
 
     async def _connect(self, kernel: ShellKernel, *, unattended: bool) -> EcaClient:
-        """Find or start an engine, and connect a client to it. Raises: ConfigError, RemoteError."""
+        """Find or start an engine, and connect a client to it. `unattended`: nobody approves tool calls. Raises:
+        ConfigError, RemoteError."""
         from jupyter_eca.apps.python_tools import LENT_TOOLS
         from jupyter_eca.transport.eca_client import EcaClient
 
@@ -214,7 +218,8 @@ class EngineConnection:
             self._requested_comms.pop(caller, None)
 
     def _start_task(self, work: Any) -> asyncio.Task[Any]:
-        """Start a task that runs until `close`. It has no parent task, because the loop belongs to the kernel."""
+        """Start a task, which runs the coroutine `work` until `close`. It has no parent task, because the loop belongs
+        to the kernel."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.append(task)
         return task

@@ -31,6 +31,7 @@ class ExecutedNotebooks(NotebookFiles):
     """Notebooks as files, except that the notebook which a program runs cannot be edited."""
 
     def __init__(self, files: Files, shell: Any) -> None:
+        """`shell` is IPython's object for the shell."""
         super().__init__(files)
         self._shell = shell
 

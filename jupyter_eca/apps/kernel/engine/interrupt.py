@@ -27,6 +27,7 @@ def handle_interrupts_in_code() -> AbstractContextManager[None]:
     before = signal.getsignal(signal.SIGINT)
 
     def handle(signum: int, frame: FrameType | None) -> None:
+        """Handle SIGINT, which came while `frame` was running."""
         if _is_running_code(frame):
             raise KeyboardInterrupt
         if callable(before):
@@ -47,6 +48,7 @@ def handle_interrupts_in_turn(
     itself, and the task of the turn would never end."""
 
     def handle(_signum: int, _frame: FrameType | None) -> None:
+        """Handle SIGINT."""
         loop.call_soon_threadsafe(interrupted.set)
 
     return _handle_interrupts(handle)

@@ -27,7 +27,8 @@ class RunErrors:
         return self._errors.get(count, "")
 
     def record_result(self, result: Any) -> None:
-        """Remember how an input ended. IPython calls this after each input."""
+        """Remember the error of an input, if it ended with one. IPython calls this after each input with its
+        `ExecutionResult`."""
         count = getattr(result, "execution_count", None)
         error = getattr(result, "error_before_exec", None) or getattr(result, "error_in_exec", None)
         if not isinstance(count, int) or error is None:

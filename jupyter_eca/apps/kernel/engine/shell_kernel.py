@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # The names under which `sys` keeps the last error for debuggers.
 _LAST_ERROR_NAMES = ("last_exc", "last_type", "last_value", "last_traceback")
 
+# The result of code that was stopped by the user, or that came after the stop.
 _INTERRUPTED = KernelExecuteResult(status=RunStatus.INTERRUPTED, text="Interrupted by the user.")
 
 
@@ -44,7 +45,7 @@ class ShellKernel:
         self._lock = sibling._lock if sibling is not None else asyncio.Lock()
         self._stopped = False  # whether the turn was stopped, so that its later code is refused
         self._context = contextvars.copy_context()  # the context of the cell that asks
-        self._before_code: Callable[[], Awaitable[None]] | None = None
+        self._before_code: Callable[[], Awaitable[None]] | None = None  # see `begin`
         self._runs: list[dict[str, Any]] = []  # the runs of this turn, as the notebook saves them
         self._shown_code: set[str] = set()  # the code of this turn whose pictures are on the page
 
@@ -157,6 +158,7 @@ class _Failure:
     """An error of the code that ran."""
 
     error: BaseException
+    """The error itself."""
     traceback: list[str]
     """The lines of the formatted traceback."""
 
@@ -167,10 +169,11 @@ def _collect_failures(shell: Any) -> Generator[list[_Failure]]:
     waiting cell, and nbclient would stop the notebook there."""
     failures: list[_Failure] = []
 
-    # The arguments and the result are those of a custom exception handler of IPython. [] means that it shows nothing.
     def record(
         shell: Any, kind: type[BaseException], error: BaseException, tb: TracebackType | None, tb_offset: Any = None
     ) -> list[str]:
+        """Record an error. The arguments and the result are those of a custom exception handler of IPython. [] means
+        that it shows nothing."""
         traceback = shell.InteractiveTB.structured_traceback(kind, error, tb, tb_offset=tb_offset)
         failures.append(_Failure(error, traceback))
         return []

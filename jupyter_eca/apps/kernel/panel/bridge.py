@@ -128,15 +128,15 @@ class PanelBridge:
         await self._engine.send(answer)
 
     async def execute(self, params: Any) -> Any:
-        """Run code in this kernel, and return its output."""
+        """Run code in this kernel, and return its output. `params` and the result are those of the request."""
         return (await self._kernel.execute(KernelExecuteParams.model_validate(params).code)).wire()
 
     async def variables(self, params: Any) -> Any:
-        """Describe variables of this kernel."""
+        """Describe variables of this kernel. `params` and the result are those of the request."""
         return (await self._kernel.variables(KernelVariablesParams.model_validate(params).names)).wire()
 
     async def call(self, params: Any) -> Any:
-        """Call a Python function that was lent as a tool."""
+        """Call a Python function that was lent as a tool. `params` and the result are those of the request."""
         called = ToolCallParams.model_validate(params)
         return (await self._lending.call(called.name, called.arguments)).wire()
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.transport.comm import CommLink
 
+# The folder of the JavaScript bundle.
 _STATIC: Final = Path(__file__).parent.parent / "static"
 
 
@@ -38,7 +39,7 @@ class MultiPageWidget(AnyWidget):
         """The context of the cell, which tells ipykernel where outputs belong."""
         self._links: dict[str, CommLink] = {}
         """The links to the connected pages, by the ids of their channels."""
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()  # asyncio itself does not keep running tasks from being deleted
         self.on_msg(self._receive)  # pyright: ignore[reportUnknownMemberType]  # untyped library
 
     async def _serve(self, channel: str) -> None:
@@ -69,8 +70,8 @@ class MultiPageWidget(AnyWidget):
                 self._handle_state(content)
 
     def start_task(self, work: Coroutine[Any, Any, None]) -> None:
-        """Start a task, which must end with its channel. It has no parent task, because the loop belongs to the
-        kernel."""
+        """Start a task, which runs the coroutine `work` and must end with its channel. It has no parent task, because
+        the loop belongs to the kernel."""
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -29,6 +29,7 @@ class _RecordedTurn:
     """A question of the user, and the answer to it so far."""
 
     question: str
+    """The text of the question."""
     answer: CellTranscript = field(default_factory=CellTranscript)
 
 
@@ -39,6 +40,7 @@ class _RecordedChat:
     seq: int = 0
     """The highest sequence number of its contents. A replay repeats contents, which are then ignored."""
     turns: list[_RecordedTurn] = field(default_factory=list[_RecordedTurn])
+    """Its turns, in their order."""
 
 
 class Record:

@@ -47,7 +47,7 @@ class Recorder:
         self._loop = loop
         self._next_size = _FIRST_SIZE  # the size from which on the record is written again during an answer
         self._ended_turns = 0  # how many turns had ended when it was last written, or was planned to be
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None  # writes the record in a moment; None if that is not planned
 
     def add_page_message(self, method: str, params: Any) -> None:
         """Add a message to the record."""

@@ -141,10 +141,11 @@ class PanelOutput:
     output."""
 
     def __init__(self, publisher: Any) -> None:
+        """`publisher` is IPython's object that publishes outputs."""
         self._publisher = publisher
         self._id = uuid.uuid4().hex  # the display id
         self._shown = ""  # the Markdown that is shown now
-        self._is_published = False
+        self._is_published = False  # whether the output exists, so that it can be replaced
         self.folded = True
         """Whether the reader must unfold the record to read it."""
 

@@ -142,16 +142,16 @@ class GatewayKernel:
         self._start_child = start_child
         # Messages on a WebSocket are not signed. This session only makes ids for them.
         self._session: Any = Session()
-        self._task: asyncio.Task[None] | None = None
-        self._socket: WebSocketClientConnection | None = None
+        self._task: asyncio.Task[None] | None = None  # connects, and reads until the connection ends
+        self._socket: WebSocketClientConnection | None = None  # None while there is no connection
         self._attempt = _Attempt()  # the current attempt to connect, or the next one
         self._wanted = asyncio.Event()  # set when somebody wants the next attempt at once
         self._status_received = asyncio.Event()  # set when the kernel has said its state on this connection
-        self._is_dead = False
+        self._is_dead = False  # whether the kernel has ended, as the gateway has said
         self._requests: dict[str, _Request] = {}  # by the id of the message
         self._state_requests: set[str] = set()  # the ids of the requests of `kernel_info`
         self._statuses: asyncio.Queue[dict[str, Any]] = asyncio.Queue()  # answers to `kernel_info`
-        self._last_use = monotonic()
+        self._last_use = monotonic()  # in seconds of the monotonic clock
 
     # -- the pages
 
@@ -316,7 +316,8 @@ class GatewayKernel:
             self.listener.receive(message)
 
     def send(self, kind: str, content: Mapping[str, Any]) -> str:
-        """Send a message on the shell channel, and return its id. Without a connection it is dropped."""
+        """Send a message on the shell channel, and return its id. `kind` is its type, such as `execute_request`.
+        Without a connection the message is dropped."""
         message: dict[str, Any] = self._session.msg(kind, dict(content))
         self._last_use = monotonic()
         if self._socket is not None:
@@ -367,7 +368,8 @@ class GatewayKernel:
         return await self._statuses.get()
 
     async def inspect(self, code: str, *, cursor_pos: int, detail_level: int, **_: Any) -> dict[str, Any]:
-        """Ask the kernel about a name, and return its reply. Raises: ToolError."""
+        """Ask the kernel about the name at the offset `cursor_pos` in `code`, and return its reply. `detail_level` is
+        Jupyter's: with 1, the reply also has the source. Raises: ToolError."""
         await self.wait_until_connected()
         id, request = self._request(
             "inspect_request", {"code": code, "cursor_pos": cursor_pos, "detail_level": detail_level}
@@ -386,7 +388,8 @@ class GatewayKernel:
         timeout: float | None = None,  # noqa: ARG002, ASYNC109  # jupyter_client's name
         **options: Any,
     ) -> dict[str, Any]:
-        """Run code, pass what it publishes to `output_hook`, and return its reply. Raises: ToolError."""
+        """Run code, pass what it publishes to `output_hook`, and return its reply. `user_expressions` are expressions
+        that the kernel evaluates afterwards, by names of the caller. Raises: ToolError."""
         await self.wait_until_connected()
         content = {"code": code, "user_expressions": user_expressions or {}, "store_history": True} | options
         id, request = self._request("execute_request", content)
@@ -401,7 +404,7 @@ class GatewayKernel:
             request.reply.cancel()
 
     def _request(self, kind: str, content: dict[str, Any]) -> tuple[str, _Request]:
-        """Send a request, and return its id and the request."""
+        """Send a request of the type `kind`, and return its id and the request."""
         request = _Request()
         id = self.send(kind, content)
         self._requests[id] = request

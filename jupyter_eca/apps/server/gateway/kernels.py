@@ -34,6 +34,8 @@ class GatewayKernels:
     """Implements `RemoteKernels` of `workspace/kernels/remote.py`."""
 
     def __init__(self, serverapp: Any, start_child: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]) -> None:
+        """`serverapp` is Jupyter's object for the server. `start_child` runs a coroutine as a task that is cancelled
+        when the server ends."""
         self._serverapp = serverapp
         self._kernels = serverapp.kernel_manager
         self._start_child = start_child
@@ -52,6 +54,8 @@ class GatewayKernels:
         find = self.find
 
         class PageConnection(base):  # pyright: ignore[reportGeneralTypeIssues]  # the class that the server has
+            """The connection between a page and a kernel."""
+
             async def connect(self) -> None:
                 """Connect the page to the kernel. It is called again when the connection was lost."""
                 if (kernel := find(self.kernel_id)) is not None:
