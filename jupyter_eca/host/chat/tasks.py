@@ -30,8 +30,8 @@ class ChatTasks:
         self._group = group
 
     def start(self, chat: LiveChat, name: str, work: Coroutine[Any, Any, None]) -> None:
-        """Start a task of a chat, which runs the coroutine `work`. By its `name` it can be cancelled. A task that
-        starts with the name of another takes its place."""
+        """Start a task of a chat, which runs the coroutine `work`. By its `name` it can be cancelled. An earlier task
+        with this name goes on, but cannot be cancelled by the name any more."""
         task = chat.tasks[name] = self.start_detached(chat.state.id, name, work)
         task.add_done_callback(lambda done: chat.tasks.pop(name) if chat.tasks.get(name) is done else None)
 
