@@ -75,6 +75,15 @@ async def expand_skill(host: Host, call: CommandCall) -> CommandReplacement | No
     return CommandReplacement(await run_read(skills.format_skill, skill, body))
 
 
+async def preview(host: Host, name: str) -> str | None:
+    """Return what the model is given when it loads a skill; None when there is no such skill."""
+    skill = next((skill for skill in await find(host) if skill.name == name), None)
+    if skill is None:
+        return None
+    body = await run_read(skills.render_body, make_registry(host), skill)
+    return await run_read(skills.format_skill, skill, body)
+
+
 async def list_skills(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     """List the skills."""
     lines = [

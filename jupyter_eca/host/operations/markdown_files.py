@@ -72,6 +72,21 @@ def change_file(path: Path, digest: str, values: Mapping[str, Any], body: str, r
             raise ConfigError(_NO_ACCESS.format(path=path, reason=error.strerror)) from error
 
 
+def replace_file(path: Path, digest: str, text: str, roots: Sequence[Path]) -> None:
+    """Replace the whole text of a file. `digest` is that of the content that the user has seen.
+
+    Raises: ConfigError, also when the content is another one now.
+    """
+    _check_place(path, roots)
+    with WRITING:
+        try:
+            _read_seen(path, digest, roots)
+            replace_text(path, text)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise ConfigError(_NO_ACCESS.format(path=path, reason=reason)) from error
+
+
 def remove_file(path: Path, digest: str, roots: Sequence[Path]) -> None:
     """Remove a file. `digest` is that of the content that the user has seen.
 

@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jupyter_eca.config import folders
 from jupyter_eca.config.schema import Config, read_file_state
@@ -49,6 +49,15 @@ async def find(files: Files, config: Config | None = None, warn: Callable[[str],
     return found
 
 
+class FoundFile(NamedTuple):
+    """A `SKILL.md` that was found."""
+
+    origin: SkillOrigin
+    path: Path
+    written: SkillFile | str
+    """The parsed file, or the reason why it is no skill."""
+
+
 @dataclass(frozen=True, slots=True)
 class SkillRegistry:
     """Finds the skills for callers that do not know the configuration."""
@@ -64,16 +73,25 @@ class SkillRegistry:
         return await find(self.files, self.config, self.warn)
 
 
-def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
-    """Return the skills, sorted by name, and the complaints. This blocks."""
-    found: dict[str, tuple[Skill, SkillFile]] = {}
+def read_all(roots: Sequence[Path], config: Config) -> tuple[list[FoundFile], list[str]]:
+    """Return all `SKILL.md` files, those with precedence first, and the complaints about folders. This blocks."""
     complaints: list[str] = []
-    within = tuple(folder.resolve() for folder in (*files.roots, *_find_user_folders()))
-    for origin, path in _find_paths(files.roots, config, complaints):
+    within = tuple(folder.resolve() for folder in (*roots, *_find_user_folders()))
+    found: list[FoundFile] = []
+    for origin, path in _find_paths(roots, config, complaints):
         try:
             written = read(path, read_file_state(path), within if origin is SkillOrigin.PROJECT else None)
         except OSError as error:
             written = f"it cannot be read: {error.strerror}"
+        found.append(FoundFile(origin, path, written))
+    return found, complaints
+
+
+def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
+    """Return the skills, sorted by name, and the complaints. This blocks."""
+    found: dict[str, tuple[Skill, SkillFile]] = {}
+    found_files, complaints = read_all(files.roots, config)
+    for origin, path, written in found_files:
         if isinstance(written, str):
             complaints.append(f"{path} is not a skill and was left out: {written}.")
         elif written.name not in found:

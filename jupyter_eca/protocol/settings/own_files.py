@@ -1,7 +1,8 @@
-"""Owns the messages with which a settings page lists, writes and removes agents that are Markdown files of the user's.
+"""Owns the messages with which a settings page lists, writes and removes agents and skills that are Markdown files of
+the user's, and with which a page shows and saves such a file as it is.
 
 The messages are our additions to ECA, the protocol that our clients speak. This module must not open a file:
-`host/operations/agent_files` does. `approval` is its neighbour: its rules are in JSON files.
+`host/operations/` does. `approval` is its neighbour: its rules are in JSON files.
 """
 
 from __future__ import annotations
@@ -94,3 +95,78 @@ class AgentsWriteParams(Model):
     disabled_tools: tuple[str, ...] = ()
     old: SeenFile | None = None
     """The file that is changed; absent for a new one."""
+
+
+class SkillEntry(Model):
+    """A `SKILL.md`: instructions for one kind of work, which the model loads when they fit."""
+
+    name: str
+    """Its name; the name of its folder if the file cannot be used."""
+    origin: Literal["project", "configuration", "user", "builtIn"]
+    """Where it is: in the workspace, at a path of the configuration, in the user's own folders, or in this package."""
+    description: str = ""
+    """When to use it. The system prompt contains this."""
+    body: str | None = None
+    """The instructions; absent if the file cannot be read."""
+    file: str
+    digest: str | None = None
+    """Identifies the content of the file, which can be changed and removed; absent when it cannot."""
+    error: str | None = None
+    """Why the file cannot be used."""
+    is_overridden: bool = False
+    """Whether another skill of the same name is used in its place."""
+
+
+class SkillsListResult(Model):
+    """All skills, those with precedence first."""
+
+    skills: tuple[SkillEntry, ...]
+
+
+class SkillsWriteParams(Model):
+    """Writes a skill to a new `SKILL.md`, or changes the file of one."""
+
+    name: str = Field(min_length=1)
+    """Its name. The skill of an existing file keeps its name."""
+    scope: Literal["workspace", "global"] = "workspace"
+    """Where a new file is made: in the workspace, or in the user's own folder."""
+    description: str = Field(min_length=1)
+    body: str = ""
+    """The instructions for the model."""
+    old: SeenFile | None = None
+    """The file that is changed; absent for a new one."""
+
+
+class SkillsPreviewParams(Model):
+    """Asks for what the model is given when it loads a skill."""
+
+    name: str
+
+
+class SkillsPreviewResult(Model):
+    """What the model is given when it loads a skill."""
+
+    text: str
+
+
+class OwnFileParams(Model):
+    """Names a file of the user's that a settings page has shown."""
+
+    file: str
+
+
+class OwnFile(Model):
+    """A file of the user's, as it is."""
+
+    text: str
+    digest: str
+    """Identifies the content."""
+
+
+class OwnFilesWriteParams(Model):
+    """Replaces the text of a file of the user's."""
+
+    file: str
+    digest: str
+    """Identifies the content that the user has seen."""
+    text: str

@@ -1817,6 +1817,26 @@ export interface OutsideCost {
   readonly cost?: number;
 }
 
+/** A file of the user's, as it is. */
+export interface OwnFile {
+  readonly text: string;
+  /** Identifies the content. */
+  readonly digest: string;
+}
+
+/** Names a file of the user's that a settings page has shown. */
+export interface OwnFileParams {
+  readonly file: string;
+}
+
+/** Replaces the text of a file of the user's. */
+export interface OwnFilesWriteParams {
+  readonly file: string;
+  /** Identifies the content that the user has seen. */
+  readonly digest: string;
+  readonly text: string;
+}
+
 /** Why a part of a chat cannot be returned. */
 export interface PageError {
   readonly code: PageErrorCode;
@@ -2250,6 +2270,53 @@ export interface ShownCell {
   readonly number: number;
   readonly id: string;
   readonly source: string;
+}
+
+/** A `SKILL.md`: instructions for one kind of work, which the model loads when they fit. */
+export interface SkillEntry {
+  /** Its name; the name of its folder if the file cannot be used. */
+  readonly name: string;
+  /** Where it is: in the workspace, at a path of the configuration, in the user's own folders, or in this package. */
+  readonly origin: 'project' | 'configuration' | 'user' | 'builtIn';
+  /** When to use it. The system prompt contains this. */
+  readonly description: string;
+  /** The instructions; absent if the file cannot be read. */
+  readonly body?: string;
+  readonly file: string;
+  /** Identifies the content of the file, which can be changed and removed; absent when it cannot. */
+  readonly digest?: string;
+  /** Why the file cannot be used. */
+  readonly error?: string;
+  /** Whether another skill of the same name is used in its place. */
+  readonly isOverridden: boolean;
+}
+
+/** All skills, those with precedence first. */
+export interface SkillsListResult {
+  readonly skills: readonly SkillEntry[];
+}
+
+/** Asks for what the model is given when it loads a skill. */
+export interface SkillsPreviewParams {
+  readonly name: string;
+}
+
+/** What the model is given when it loads a skill. */
+export interface SkillsPreviewResult {
+  readonly text: string;
+}
+
+/** Writes a skill to a new `SKILL.md`, or changes the file of one. */
+export interface SkillsWriteParams {
+  /** Its name. The skill of an existing file keeps its name. */
+  readonly name: string;
+  /** Where a new file is made: in the workspace, or in the user's own folder. */
+  readonly scope?: 'workspace' | 'global';
+  readonly description: string;
+  /** The instructions for the model. */
+  readonly body?: string;
+  /** The file that is changed; absent for a new one. */
+  readonly old?: SeenFile;
 }
 
 /** The subagent that a tool call has spawned. */
@@ -2753,6 +2820,8 @@ export interface ClientMethods {
   'mcp/stopServer': { params: McpServerParams; result: void };
   'mcp/updateServer': { params: McpUpdateServerParams; result: Done };
   'notebook/runProgress': { params: NotebookRunProgressParams; result: void };
+  'ownFiles/read': { params: OwnFileParams; result: OwnFile };
+  'ownFiles/write': { params: OwnFilesWriteParams; result: OwnFile };
   'providers/list': { params: Empty; result: ProvidersListResult };
   'providers/login': { params: ProvidersLoginParams; result: LoginStep };
   'providers/loginInput': { params: ProvidersLoginInputParams; result: LoginStep };
@@ -2761,6 +2830,10 @@ export interface ClientMethods {
   'rewrite/prompt': { params: RewritePromptParams; result: RewritePromptResult };
   'rewrite/stop': { params: RewriteStopParams; result: Done };
   shutdown: { params: Empty; result: null };
+  'skills/list': { params: Empty; result: SkillsListResult };
+  'skills/preview': { params: SkillsPreviewParams; result: SkillsPreviewResult };
+  'skills/remove': { params: SeenFile; result: Done };
+  'skills/write': { params: SkillsWriteParams; result: WrittenFile };
   'tool/lend': { params: ToolLendParams; result: Done };
   'tool/switch': { params: ToolSwitchParams; result: Done };
   'workspace/didChangeWorkspaceFolders': { params: DidChangeWorkspaceFoldersParams; result: void };
