@@ -134,6 +134,20 @@ class ServerLogLine(Model):
     """The server's name for the part of it that wrote the line."""
 
 
+class McpServerFiles(Model):
+    """The files that define a server."""
+
+    name: str
+    files: tuple[str, ...]
+    """The files, as the user knows them. The file that counts comes first."""
+
+
+class McpServerFilesResult(Model):
+    """The files that define all servers."""
+
+    servers: tuple[McpServerFiles, ...]
+
+
 class McpServerLogResult(Model):
     """The log of a server, the oldest line first."""
 

@@ -156,6 +156,7 @@ METHODS: Final = _index_by_name(
     Method("mcp/addServer", CLIENT, mcp.McpAddServerParams, mcp.McpAddServerResult),
     Method("mcp/removeServer", CLIENT, mcp.McpServerParams, mcp.McpRemoveServerResult),
     Method("mcp/serverLog", CLIENT, mcp.McpServerParams, mcp.McpServerLogResult),
+    Method("mcp/serverFiles", CLIENT, Empty, mcp.McpServerFilesResult),
     Method("providers/list", CLIENT, Empty, provider.ProvidersListResult),
     Method("providers/login", CLIENT, provider.ProvidersLoginParams, provider.LoginStep),
     Method("providers/loginInput", CLIENT, provider.ProvidersLoginInputParams, provider.LoginStep),

@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 # The names that agentskills.io allows. The name becomes the name of a folder.
 _NAME: Final = re.compile(r"(?=.{1,64}\Z)[a-z0-9]+(?:-[a-z0-9]+)*")
 
+_ORIGINS: Final = {
+    SkillOrigin.PROJECT: wire.SkillSource.PROJECT,
+    SkillOrigin.CONFIGURED: wire.SkillSource.CONFIGURATION,
+    SkillOrigin.USER: wire.SkillSource.USER,
+    SkillOrigin.SHIPPED: wire.SkillSource.BUILT_IN,
+}
+
 _BAD_NAME: Final = "A name may have small letters, digits and single hyphens, 64 characters at most."
 _NO_DESCRIPTION: Final = "A skill needs a description, which tells the model when to use it."
 _EXISTS: Final = "There is a skill `{name}` already. Choose another name, or change that skill."
@@ -107,7 +114,7 @@ def _describe_file(sources: ConfigSources, files: ConfigFiles, found: FoundFile)
     shipped = found.origin is SkillOrigin.SHIPPED
     entry = wire.SkillEntry(
         name=path.parent.name if isinstance(written, str) else written.name,
-        origin="builtIn" if shipped else found.origin.value,
+        origin=_ORIGINS[found.origin],
         file=files.get_display_name(path),
         error=written if isinstance(written, str) else None,
     )

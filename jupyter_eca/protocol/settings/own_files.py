@@ -97,13 +97,25 @@ class AgentsWriteParams(Model):
     """The file that is changed; absent for a new one."""
 
 
+class SkillSource(StrEnum):
+    """Where a skill is."""
+
+    PROJECT = "project"
+    """In a folder of the workspace."""
+    CONFIGURATION = "configuration"
+    """At a path of the configuration."""
+    USER = "user"
+    """In the user's own folders."""
+    BUILT_IN = "builtIn"
+    """In this package."""
+
+
 class SkillEntry(Model):
     """A `SKILL.md`: instructions for one kind of work, which the model loads when they fit."""
 
     name: str
     """Its name; the name of its folder if the file cannot be used."""
-    origin: Literal["project", "configuration", "user", "builtIn"]
-    """Where it is: in the workspace, at a path of the configuration, in the user's own folders, or in this package."""
+    origin: SkillSource
     description: str = ""
     """When to use it. The system prompt contains this."""
     body: str | None = None

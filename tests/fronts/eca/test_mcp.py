@@ -79,6 +79,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home" / "eca" / "config.json"
 
 
+@pytest.mark.usefixtures("home")
+async def test_the_file_of_a_server_is_named(tmp_path: Path) -> None:
+    async with seat(tmp_path, []) as (_, panel):
+        await panel.peer.request("mcp/addServer", {"name": "one", **raw("good")})
+        (server,) = (await panel.peer.request("mcp/serverFiles", {}))["servers"]
+        assert server == {"name": "one", "files": ["home/eca/config.json"]}
+
+
 async def test_a_server_is_added_stopped_disabled_and_removed_by_a_client(tmp_path: Path, home: Path) -> None:
     async with seat(tmp_path, []) as (_, panel):
         result = await panel.peer.request("mcp/addServer", {"name": "one", **raw("good")})

@@ -1,17 +1,19 @@
 """Owns the methods of ECA on MCP servers: add, change, remove, start and stop a server, sign in to it and out of it,
-read its log. MCP is the Model Context Protocol, and its servers are programs that offer tools. All clients are notified
-of a changed server by `tool/serverUpdated`.
+read its log, find its files. MCP is the Model Context Protocol, and its servers are programs that offer tools. All
+clients are notified of a changed server by `tool/serverUpdated`.
 
 It must not know how a server runs: `mcp_client/` does.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.config.editing import ConfigFiles
 from jupyter_eca.errors import LocalError, McpRefusal
-from jupyter_eca.fronts.eca.config_rights import check_may_change_config
+from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
 from jupyter_eca.protocol import mcp
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.lifecycle import MessageType
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from jupyter_eca.fronts.eca.session import EcaSession
+    from jupyter_eca.protocol.base import Model
 
 _log = logging.getLogger(__name__)
 
@@ -95,6 +98,21 @@ async def read_log(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpS
     return mcp.McpServerLogResult(lines=session.host.mcp.read_log(params.name))
 
 
+async def find_files(session: EcaSession, _params: Model) -> mcp.McpServerFilesResult:
+    """Return the files that define the servers."""
+    sources = find_sources(session.host)
+    names = [server.name for server in session.host.mcp.list_servers()]
+
+    def find() -> tuple[mcp.McpServerFiles, ...]:
+        to_name = ConfigFiles(sources).get_display_name
+        return tuple(
+            mcp.McpServerFiles(name=name, files=tuple(map(to_name, sources.find_defining_files(name))))
+            for name in names
+        )
+
+    return mcp.McpServerFilesResult(servers=await asyncio.to_thread(find))
+
+
 def _call_and_log_error(action: Callable[[], None]) -> None:
     """Call a function, and log an error. A notification has no reply that could contain the error."""
     try:
@@ -127,4 +145,5 @@ HANDLERS: Final = {
     "mcp/enableServer": enable,
     "mcp/disableServer": disable,
     "mcp/serverLog": read_log,
+    "mcp/serverFiles": find_files,
 }
