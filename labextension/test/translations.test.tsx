@@ -18,6 +18,9 @@ import { ReviewBar } from '../src/review/ReviewBar';
 import { CostTable } from '../src/settings/Costs';
 import { DefaultList } from '../src/settings/Defaults';
 import { JobCard } from '../src/settings/Jobs';
+import { FileLink } from '../src/settings/FileLink';
+import { SkillForm } from '../src/settings/SkillForm';
+import { SkillCard } from '../src/settings/Skills';
 import { AgentForm } from '../src/settings/AgentForm';
 import { AgentCard } from '../src/settings/Agents';
 import { RuleEditor, RuleDescription } from '../src/settings/RuleEditor';
@@ -318,6 +321,15 @@ test('the settings show no untranslated word', () => {
     heldBack: index === 2,
     ...(index === 1 && { error: '1' })
   }));
+  const skills = (['builtIn', 'user', 'project', 'configuration'] as const).map((origin, index) => ({
+    name: '1',
+    origin,
+    description: '1',
+    file: '1',
+    digest: '1',
+    isOverridden: index === 2,
+    ...(index === 1 && { error: '1' })
+  }));
   const cost = { requests: 1, inputTokens: 1, cachedTokens: 1, outputTokens: 1, cost: 1, unpriced: 1 };
   const job = { id: '1', type: 'shell', label: '1', summary: '1', startedAt: '', elapsed: '1s' } as const;
   const named = ['defaultModel', 'defaultAgent', 'budget.perDay', 'budget.perChat', 'review'] as const;
@@ -329,6 +341,18 @@ test('the settings show no untranslated word', () => {
     ...agents.map(agent => (
       <AgentCard key={agent.origin} agent={agent} onTry={nothing} onEdit={nothing} onDelete={later} />
     )),
+    <FileLink file="1" />,
+    ...skills.map(skill => (
+      <SkillCard
+        key={skill.origin}
+        skill={skill}
+        readPreview={() => Promise.resolve(undefined)}
+        onEdit={nothing}
+        onDelete={later}
+      />
+    )),
+    <SkillForm onSubmit={() => Promise.resolve('')} onCancel={nothing} />,
+    <SkillForm {...(skills[0] && { old: skills[0] })} onSubmit={() => Promise.resolve('')} onCancel={nothing} />,
     <AgentForm models={[]} tools={[]} onSubmit={() => Promise.resolve('')} onCancel={nothing} />,
     <RuleEditor rules={rules} tools={{}} onSubmit={() => Promise.resolve('')} onCancel={nothing} />,
     <RuleEditor

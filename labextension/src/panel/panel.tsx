@@ -78,6 +78,8 @@ export class AssistantPanel extends ReactWidget {
   readonly env: Env;
   /** What the user has set for the panel in Lab's settings. */
   readonly preferences: PreferenceStore;
+  /** Opens documents in Lab; undefined where the page has none. */
+  readonly documents: IDocumentManager | undefined;
   /** Brings the panel to the front. */
   private readonly reveal: () => void;
   /** Shows the chat of the active notebook. */
@@ -102,6 +104,7 @@ export class AssistantPanel extends ReactWidget {
     this.addClass('eca-PanelHost');
     const trans = translator.load('jupyter_eca');
     this.preferences = preferences;
+    this.documents = documents;
     const { tracker } = lab;
     this.reveal = () => {
       lab.reveal(this.parent?.id ?? this.id);

@@ -14,6 +14,7 @@ import { useEnv } from '../view/common/env';
 import { describeError } from '../view/common/error_text';
 import { TextWithCode } from '../view/common/TextWithCode';
 import { AgentForm } from './AgentForm';
+import { FileLinks } from './FileLink';
 
 interface AgentsProps {
   readonly session: Session;
@@ -23,7 +24,7 @@ interface AgentsProps {
 
 /** Fetches the agents and shows them, and sends what the user adds, changes or deletes. */
 export function Agents({ session, onTry }: AgentsProps): React.ReactElement {
-  const { trans } = useEnv();
+  const { trans, ownFiles } = useEnv();
   const { servers, models } = React.useSyncExternalStore(session.subscribe, () => session.state);
   const [list, setList] = React.useState<AgentsListResult>();
   /** The agent whose form is open, or `new`; undefined when no form is open. */
@@ -33,7 +34,10 @@ export function Agents({ session, onTry }: AgentsProps): React.ReactElement {
   const reload = React.useCallback(async () => {
     setList(await session.requestOrShowError('agents/list', {}));
   }, [session]);
-  React.useEffect(() => void reload(), [reload]);
+  React.useEffect(() => {
+    void reload();
+    return ownFiles?.subscribe(() => void reload());
+  }, [reload, ownFiles]);
   if (list === undefined) {
     return <p className="eca-Note">{trans.__('Loading…')}</p>;
   }
@@ -153,7 +157,7 @@ export function AgentCard({ agent, onTry, onEdit, onDelete, children }: CardProp
         <span className="eca-Note">{[modes[mode], model].filter(Boolean).join(' · ')}</span>
       </div>
       {description !== '' && <p dir="auto">{toPlainText(description)}</p>}
-      {files.length > 0 && <code dir="auto">{files.join(', ')}</code>}
+      {files.length > 0 && <FileLinks files={files} />}
       {error !== undefined && (
         <p className="eca-Trouble" dir="auto">
           <TextWithCode text={trans.__('This file is not used: %1.', toPlainText(error))} />

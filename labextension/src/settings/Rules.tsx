@@ -12,6 +12,7 @@ import { ApprovalRule, ApprovalsListResult, DefaultName, ToolServerUpdatedParams
 import { Session } from '../chat/session';
 import { useEnv } from '../view/common/env';
 import { Defaults } from './Defaults';
+import { FileLinks } from './FileLink';
 import { RuleEditor } from './RuleEditor';
 import { describeError } from '../view/common/error_text';
 
@@ -20,7 +21,7 @@ const REVIEW_DEFAULT: readonly DefaultName[] = ['review'];
 
 /** Fetches the rules and shows them, and sends what the user adds or removes. */
 export function Rules({ session }: { readonly session: Session }): React.ReactElement {
-  const { trans, approvalRules } = useEnv();
+  const { trans, approvalRules, ownFiles } = useEnv();
   const { servers } = React.useSyncExternalStore(session.subscribe, () => session.state);
   const [rules, setRules] = React.useState<ApprovalsListResult>();
   const [isAdding, setAdding] = React.useState(false);
@@ -33,8 +34,11 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
   }, [session]);
   React.useEffect(() => {
     void reload();
-    return approvalRules?.subscribe(() => void reload());
-  }, [reload, approvalRules]);
+    const unsubscribe = [approvalRules, ownFiles].map(source => source?.subscribe(() => void reload()));
+    return () => {
+      unsubscribe.forEach(end => end?.());
+    };
+  }, [reload, approvalRules, ownFiles]);
   return rules === undefined ? (
     <p className="eca-Note">{trans.__('Loading…')}</p>
   ) : (
@@ -219,11 +223,13 @@ function RuleItem({
   const { trans } = useEnv();
   const matchers = Object.entries((rule.argsMatchers ?? {}) as Readonly<Record<string, readonly string[]>>);
   const origin =
-    rule.files.length > 0
-      ? rule.files.join(', ')
-      : rule.builtIn
-        ? trans.__('built in')
-        : trans.__('set when the server was started');
+    rule.files.length > 0 ? (
+      <FileLinks files={rule.files} />
+    ) : rule.builtIn ? (
+      trans.__('built in')
+    ) : (
+      trans.__('set when the server was started')
+    );
   return (
     <li>
       <code dir="auto">{rule.rule}</code>

@@ -11,6 +11,7 @@ import { ServerLogLine, ServerStatus, ServerTool, ToolServerUpdatedParams } from
 import { toPlainText } from '../render/format';
 import { useEnv } from '../view/common/env';
 import { TextWithCode } from '../view/common/TextWithCode';
+import { FileLinks } from './FileLink';
 import { Toggle } from '../view/common/Toggle';
 
 /** The functions that the buttons of a server call. `name` is the name of the server. */
@@ -39,12 +40,14 @@ export interface ServerActions {
 
 type Props = ServerActions & {
   readonly server: ToolServerUpdatedParams;
+  /** The files that define the server, the one that counts first. */
+  readonly files?: readonly string[];
   /** The form that changes the server, while it is open. */
   readonly children?: React.ReactNode;
 };
 
 /** Draws the card of one tool server. Its tools or its log are shown when the user opens them. */
-export function ServerCard({ server, children, ...actions }: Props): React.ReactElement {
+export function ServerCard({ server, files = [], children, ...actions }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { name, status, type, tools = [], command, args = [], url, error } = server;
   const [openPart, setOpenPart] = React.useState<'tools' | 'log'>();
@@ -60,6 +63,7 @@ export function ServerCard({ server, children, ...actions }: Props): React.React
         <span className={`eca-Badge eca-mod-${status}`}>{statusTexts[status]}</span>
         <code dir="auto">{url ?? [command, ...args].filter(Boolean).join(' ')}</code>
       </div>
+      {files.length > 0 && <FileLinks files={files} />}
       {error !== undefined && (
         <p className="eca-Trouble" dir="auto">
           <TextWithCode text={toPlainText(error)} />

@@ -7,7 +7,7 @@
 
 import * as React from 'react';
 
-import { ServerLogLine } from '../wire/protocol';
+import { McpServerFiles, ServerLogLine } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { useEnv } from '../view/common/env';
 import { ServerCard, ServerActions } from './Server';
@@ -22,6 +22,14 @@ export function Servers({ session }: { readonly session: Session }): React.React
   /** The name of the server whose form is open; empty when no form is open. */
   const [editedServer, setEditedServer] = React.useState('');
   const actions = React.useMemo(() => ({ ...createActions(session), onEdit: setEditedServer }), [session]);
+  const [files, setFiles] = React.useState<readonly McpServerFiles[]>([]);
+  const names = Object.keys(servers).sort().join(' ');
+  React.useEffect(() => {
+    // A server that was added, changed or removed may be in another file now.
+    void session.requestOrShowError('mcp/serverFiles', {}).then(result => {
+      setFiles(result?.servers ?? []);
+    });
+  }, [session, names]);
   const sortedServers = Object.values(servers).sort(
     (left, right) => left.type.localeCompare(right.type) || left.name.localeCompare(right.name)
   );
@@ -58,7 +66,12 @@ export function Servers({ session }: { readonly session: Session }): React.React
       )}
       <ul className="eca-Cards">
         {sortedServers.map(server => (
-          <ServerCard key={server.name} server={server} {...actions}>
+          <ServerCard
+            key={server.name}
+            server={server}
+            files={files.find(({ name }) => name === server.name)?.files ?? []}
+            {...actions}
+          >
             {editedServer === server.name && (
               <ServerForm
                 server={server}

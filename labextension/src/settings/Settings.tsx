@@ -21,9 +21,10 @@ import { Providers } from './Providers';
 import { Report } from './Report';
 import { Rules } from './Rules';
 import { Servers } from './Servers';
+import { Skills } from './Skills';
 
 /** The names of the sections, in the order in which they are listed. */
-const SECTIONS = ['defaults', 'servers', 'providers', 'rules', 'agents', 'jobs', 'costs', 'report'] as const;
+const SECTIONS = ['defaults', 'servers', 'providers', 'rules', 'agents', 'skills', 'jobs', 'costs', 'report'] as const;
 /** The name of a section. */
 export type Section = (typeof SECTIONS)[number];
 
@@ -38,6 +39,7 @@ const ICONS: Readonly<Record<Section, IconName>> = {
   providers: 'link',
   rules: 'check',
   agents: 'bulb',
+  skills: 'book',
   jobs: 'retry',
   costs: 'bars',
   report: 'question'
@@ -63,6 +65,7 @@ export function Settings({ session, section, onChooseSection, onTryAgent }: Prop
     providers: trans.__('Providers and keys'),
     rules: trans.__('Approval rules'),
     agents: trans.__('Agents'),
+    skills: trans.__('Skills'),
     jobs: trans.__('Background jobs'),
     costs: trans.__('Cost'),
     report: trans.__('Doctor')
@@ -137,6 +140,8 @@ function SectionBody({
       return <Rules session={session} />;
     case 'agents':
       return <Agents session={session} onTry={onTryAgent} />;
+    case 'skills':
+      return <Skills session={session} />;
     case 'jobs':
       return <Jobs session={session} />;
     case 'costs':

@@ -10,15 +10,19 @@ import * as React from 'react';
 import '../../style/settings.css';
 
 import type { AssistantPanel } from '../panel/panel';
-import { EnvProvider } from '../view/common/env';
+import { Env, EnvProvider } from '../view/common/env';
+import { OwnFiles } from './own_files';
 import { isSection, Section, Settings } from './Settings';
 
 /** The settings as a widget of Lab. `panel` provides the session and the environment of the views. */
 export class SettingsWidget extends ReactWidget {
   private section: Section = 'defaults';
+  private readonly env: Env;
 
   constructor(private readonly panel: AssistantPanel) {
     super();
+    const { env, documents, session } = panel;
+    this.env = documents === undefined ? env : { ...env, ownFiles: new OwnFiles(documents, session) };
     this.addClass('eca-SettingsHost');
   }
 
@@ -32,7 +36,7 @@ export class SettingsWidget extends ReactWidget {
 
   protected override render(): React.ReactElement {
     return (
-      <EnvProvider value={this.panel.env}>
+      <EnvProvider value={this.env}>
         <Settings
           session={this.panel.session}
           section={this.section}

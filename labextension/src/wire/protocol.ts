@@ -1601,6 +1601,18 @@ export interface McpResourceContext {
   readonly mimeType?: string;
 }
 
+/** The files that define a server. */
+export interface McpServerFiles {
+  readonly name: string;
+  /** The files, as the user knows them. The file that counts comes first. */
+  readonly files: readonly string[];
+}
+
+/** The files that define all servers. */
+export interface McpServerFilesResult {
+  readonly servers: readonly McpServerFiles[];
+}
+
 /** The log of a server, the oldest line first. */
 export interface McpServerLogResult {
   readonly lines: readonly ServerLogLine[];
@@ -2276,8 +2288,7 @@ export interface ShownCell {
 export interface SkillEntry {
   /** Its name; the name of its folder if the file cannot be used. */
   readonly name: string;
-  /** Where it is: in the workspace, at a path of the configuration, in the user's own folders, or in this package. */
-  readonly origin: 'project' | 'configuration' | 'user' | 'builtIn';
+  readonly origin: SkillSource;
   /** When to use it. The system prompt contains this. */
   readonly description: string;
   /** The instructions; absent if the file cannot be read. */
@@ -2290,6 +2301,9 @@ export interface SkillEntry {
   /** Whether another skill of the same name is used in its place. */
   readonly isOverridden: boolean;
 }
+
+/** Where a skill is. */
+export type SkillSource = 'project' | 'configuration' | 'user' | 'builtIn';
 
 /** All skills, those with precedence first. */
 export interface SkillsListResult {
@@ -2815,6 +2829,7 @@ export interface ClientMethods {
   'mcp/enableServer': { params: McpServerParams; result: void };
   'mcp/logoutServer': { params: McpServerParams; result: void };
   'mcp/removeServer': { params: McpServerParams; result: McpRemoveServerResult };
+  'mcp/serverFiles': { params: Empty; result: McpServerFilesResult };
   'mcp/serverLog': { params: McpServerParams; result: McpServerLogResult };
   'mcp/startServer': { params: McpServerParams; result: void };
   'mcp/stopServer': { params: McpServerParams; result: void };

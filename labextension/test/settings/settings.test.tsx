@@ -16,6 +16,7 @@ import {
   ApprovalRule,
   Cost,
   ProviderStatus,
+  SkillEntry,
   ServerMethods,
   ClientMethods,
   ToolServerUpdatedParams
@@ -28,6 +29,9 @@ import { RuleProposal, formatRule } from '../../src/view/tools/RuleProposal';
 import { AgentForm, readAgent } from '../../src/settings/AgentForm';
 import { AgentCard } from '../../src/settings/Agents';
 import { CostTable } from '../../src/settings/Costs';
+import { FileLinks } from '../../src/settings/FileLink';
+import { SkillForm, readSkill } from '../../src/settings/SkillForm';
+import { SkillCard } from '../../src/settings/Skills';
 import { Env, EnvProvider } from '../../src/view/common/env';
 import { TextWithCode } from '../../src/view/common/TextWithCode';
 import { JobCard } from '../../src/settings/Jobs';
@@ -199,7 +203,7 @@ test("rules are listed with their files, the strictest first, and only the user'
     <RuleList rulesResult={{ rules: [built, OWN, deny], byDefault: 'ask' }} onEdit={nothing} onRemove={later} />
   );
   expect(html.indexOf('docs')).toBeLessThan(html.indexOf('grep'));
-  expect([...html.matchAll(/eca-Rules-from">([^<]*)/g)].map(([, from]) => from)).toEqual([
+  expect([...html.matchAll(/eca-Rules-from">(?:<span><code[^>]*>)?([^<]*)/g)].map(([, from]) => from)).toEqual([
     'agent plan · set when the server was started',
     '.eca/config.json',
     'built in'
@@ -457,6 +461,64 @@ test('the form of an agent is filled, and sends the file that the user has seen'
   expect(form(AGENT)).toContain('The change is written to .eca/agents/reviewer.md.');
   expect(buttons(form(AGENT))).toEqual(['Save the agent', 'Cancel']);
   expect(buttons(form())).toEqual(['Add the agent', 'Cancel']);
+});
+
+const SKILL: SkillEntry = {
+  name: 'tidy',
+  origin: 'project',
+  description: 'Tidies tables.',
+  body: 'Drop what is empty.',
+  file: '.eca/skills/tidy/SKILL.md',
+  digest: 'd1',
+  isOverridden: false
+};
+
+test('a skill that is used can be read, and one that is not of the package can be changed and deleted', () => {
+  const draw = (skill: SkillEntry): string =>
+    shown(<SkillCard skill={skill} readPreview={() => Promise.resolve('')} onEdit={nothing} onDelete={later} />);
+  expect(buttons(draw(SKILL))).toEqual(['What the model gets', 'Edit…', 'Delete']);
+  expect(draw(SKILL)).toContain('.eca/skills/tidy/SKILL.md');
+  const shipped = {
+    name: 'plots',
+    origin: 'builtIn',
+    description: '',
+    file: 'plots/SKILL.md',
+    isOverridden: false
+  } as const;
+  expect(buttons(draw(shipped))).toEqual(['What the model gets']);
+  expect(draw(shipped)).not.toContain('plots/SKILL.md');
+  expect(buttons(draw({ ...SKILL, isOverridden: true }))).toEqual(['Edit…', 'Delete']);
+  const broken = draw({ ...SKILL, error: 'its front matter has no `description` (line 1)' });
+  expect(buttons(broken)).toEqual(['Delete']);
+  expect(broken).toContain('<code>description</code>');
+});
+
+test('the form of a skill is filled, and sends the file that the user has seen', () => {
+  const fields: Readonly<Record<string, string>> = {
+    name: ' tidy ',
+    description: ' Tidies. ',
+    body: 'Drop.',
+    scope: 'global'
+  };
+  const read = (old?: SkillEntry) => readSkill(name => fields[name] ?? '', old);
+  const common = { name: 'tidy', description: 'Tidies.', body: 'Drop.' };
+  expect(read()).toEqual({ ...common, scope: 'global' });
+  expect(read(SKILL)).toEqual({ ...common, old: { file: SKILL.file, digest: 'd1' } });
+  const form = shown(<SkillForm old={SKILL} onSubmit={() => Promise.resolve('')} onCancel={nothing} />);
+  expect(form).toContain('Drop what is empty.</textarea>');
+  expect(form).toContain('The change is written to .eca/skills/tidy/SKILL.md.');
+  expect(buttons(form)).toEqual(['Save the skill', 'Cancel']);
+});
+
+test('the file of a setting is a link only where the page can open it', () => {
+  const files = ['.eca/config.json', '~/.config/eca/config.json'];
+  expect(buttons(shown(<FileLinks files={files} />))).toEqual([]);
+  const linked = renderToStaticMarkup(
+    <EnvProvider value={{ ...env, ownFiles: { open: nothing, subscribe: () => nothing } }}>
+      <FileLinks files={files} />
+    </EnvProvider>
+  );
+  expect([...linked.matchAll(/<button[^>]*><code[^>]*>([^<]*)/g)].map(([, text]) => text)).toEqual(files);
 });
 
 test('a new rule is complete when it names a tool, and an argument with its pattern or neither', () => {

@@ -28,7 +28,7 @@ PANEL: Final = ".eca-Panel"
 SETTINGS: Final = ".eca-Settings"
 # What is shown in cells and around them.
 IN_NOTEBOOK: Final = ".eca-ReviewBar, .eca-CellBar, .eca-Hunk, .eca-Help, .eca-CellEdit"
-SECTIONS: Final = ("defaults", "servers", "providers", "rules", "jobs", "costs", "report")
+SECTIONS: Final = ("defaults", "servers", "providers", "rules", "agents", "skills", "jobs", "costs", "report")
 
 ANSWER: Final = """# A title
 

@@ -117,7 +117,7 @@ def test_axe_finds_nothing_wrong_with_the_settings(page: Page, lab: Lab) -> None
     Panel.open(page, lab)
     page.add_style_tag(content=STILL)
     found: dict[str, list[str]] = {}
-    for section in ("servers", "providers", "rules", "jobs", "costs"):
+    for section in ("servers", "providers", "rules", "agents", "skills", "jobs", "costs"):
         page.evaluate("section => window.jupyterapp.commands.execute('eca:open-settings', { section })", section)
         expect(page.locator(f"[role=tab][id$='-{section}'][aria-selected=true]")).to_have_count(1)
         for complaint in complaints(page, ".eca-Settings"):

@@ -294,6 +294,62 @@ def test_an_agent_is_added_tried_changed_and_deleted_and_its_file_is_named(
     assert not file.exists()
 
 
+def test_a_skill_is_added_read_as_the_model_gets_it_changed_in_its_file_and_deleted(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    Panel.open(page, lab)
+    body = manage(page, "skills")
+    body.get_by_role("button", name="Add a skill…").click(timeout=SECONDS * 1000)
+    form = body.get_by_role("form", name="A new skill")
+    form.get_by_label("Name").fill("Tidy Tables")
+    form.get_by_label("What it does").fill("Tidies tables.")
+    form.get_by_role("button", name="Add the skill").click()
+    expect(form.get_by_role("alert")).to_contain_text("only small letters")
+    form.get_by_label("Name").fill("tidy")
+    form.get_by_label("Instructions").fill("Drop what is empty.")
+    keep(page, "19-skill", tmp_path)
+    form.get_by_role("button", name="Add the skill").click()
+    card = body.get_by_role("listitem", name="tidy", exact=True)
+    link = card.get_by_role("button", name=".eca/skills/tidy/SKILL.md")
+    expect(link).to_be_visible(timeout=SECONDS * 1000)
+    file = lab.root / ".eca" / "skills" / "tidy" / "SKILL.md"
+    assert file.read_text() == "---\nname: tidy\ndescription: Tidies tables.\n---\n\nDrop what is empty.\n"
+
+    card.get_by_role("button", name="What the model gets").click()
+    preview = card.get_by_label("What the model gets of the skill tidy")
+    expect(preview).to_contain_text("Drop what is empty.", timeout=SECONDS * 1000)
+    keep(page, "20-skills", tmp_path)
+
+    # The file is hidden, so Lab alone would not open it. It is saved by the keys of Lab.
+    link.click()
+    editor = page.locator(".jp-FileEditor .cm-content")
+    expect(editor).to_contain_text("Drop what is empty.", timeout=SECONDS * 1000)
+    editor.click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("Rename nothing.")
+    keep(page, "21-skill-in-the-editor", tmp_path)
+    page.keyboard.press("Control+s")
+    manage(page, "skills")
+    expect(preview).to_contain_text("Rename nothing.", timeout=SECONDS * 1000)
+    assert file.read_text().endswith("\nDrop what is empty.\nRename nothing.")
+
+    card.get_by_role("button", name="Edit the skill tidy").click()
+    form = card.get_by_role("form", name="The skill tidy")
+    expect(form.get_by_label("Instructions")).to_have_value("Drop what is empty.\nRename nothing.")
+    form.get_by_label("What it does").fill("Tidies.")
+    form.get_by_role("button", name="Save the skill").click()
+    expect(form).to_have_count(0, timeout=SECONDS * 1000)
+    assert "description: Tidies.\n" in file.read_text()
+    page.evaluate(DARK)
+    expect(page.locator("body[data-jp-theme-light=false]")).to_have_count(1, timeout=SECONDS * 1000)
+    keep(page, "22-skills-dark", tmp_path)
+    page.evaluate(LIGHT)
+    card.get_by_role("button", name="Delete", exact=True).click()
+    card.get_by_role("button", name="Delete the file permanently").click()
+    expect(card).to_have_count(0, timeout=SECONDS * 1000)
+    assert not file.parent.exists()
+
+
 def test_a_key_is_typed_in_the_provider_becomes_usable_and_the_page_keeps_nothing_of_it(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:

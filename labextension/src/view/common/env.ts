@@ -39,6 +39,8 @@ export interface Env {
   readonly savePreferences?: (changed: Partial<Preferences>) => void;
   /** Opens the settings of the assistant, at a section of `settings/Settings.tsx` if one is named. */
   readonly openSettings?: (section?: string) => void;
+  /** Opens the files in which settings of the assistant are written. */
+  readonly ownFiles?: OwnFilesOpener;
   /** Writes approval rules. */
   readonly approvalRules?: ApprovalRules;
   /** Attaches files to messages. */
@@ -47,6 +49,14 @@ export interface Env {
   readonly flags?: Flags;
   /** Rates answers. */
   readonly rateAnswer?: RateAnswer;
+}
+
+/** Opens the files in which settings of the assistant are written, in an editor of the page. */
+export interface OwnFilesOpener {
+  /** Opens a file by the name that the server uses for it. */
+  readonly open: (file: string) => void;
+  /** Calls `subscriber` whenever a file was saved. The returned function ends that. */
+  readonly subscribe: (subscriber: () => void) => () => void;
 }
 
 /**
