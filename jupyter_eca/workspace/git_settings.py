@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Without this setting, git takes any folder with the right files for a bare repository. The configuration of such a
-# repository can name programs, and even `git status` would run them. A bare repository that `--git-dir` names is still
-# used. The program that finds changed files faster (`core.fsmonitor`) is named by the repository, too, and even
-# `git status` runs it.
+# Without `safe.bareRepository`, git takes any folder with the right files for a bare repository. The configuration of
+# such a repository can name programs, and even `git status` would run them. A bare repository that `--git-dir` names is
+# still used. `core.fsmonitor` names a program that finds changed files faster. A repository can set it too, and even
+# `git status` runs that program.
 _SETTINGS: Final = {"safe.bareRepository": "explicit", "core.fsmonitor": "false"}
 
 

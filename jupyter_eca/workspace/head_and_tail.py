@@ -28,8 +28,8 @@ def truncate_result(result: ToolResult) -> ToolResult:
 
 def split_head_and_tail(text: str, size: int, lines: int | None = None) -> tuple[str, str]:
     """Return the head and the tail of a text that is too long. Together they have at most `size` characters and, unless
-    `lines` is None, at most `lines` lines, but one of each at least. The tail gets as much as the head, because errors
-    are usually at the end."""
+    `lines` is None, at most `lines` lines. Each has at least one line. The tail gets as much as the head, because
+    errors are usually at the end."""
     head, tail = text[: size // 2], text[-(size // 2) :]
     if lines is not None:
         head = "".join(head.splitlines(keepends=True)[: max(lines // 2, 1)])

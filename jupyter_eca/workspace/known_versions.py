@@ -10,8 +10,8 @@ known once the next request to the model begins (`begin_request`). A text that t
 known at once.
 
 A file that was shown in parts is known when all parts of one version were shown. A result that was shortened does not
-count. Each call learns into a copy (`for_call`), and the host merges the copy (`take_over`) only when the model
-receives the whole result.
+count. So each tool call notes what it shows in a copy (`copy_for_call`), and the host merges the copy (`merge_call`)
+only when the model receives the whole result.
 
 The model knows a text as long as the text is in its conversation. A summary of the conversation removes it (`forget`).
 After a restart of the server nothing is known either, and the model is asked to read again.
@@ -86,7 +86,8 @@ class KnownVersions:
         self._arriving[key] = _digest(text)
 
     def learn_lines(self, key: VersionKey, text: str, lines: range, total: int) -> None:
-        """Note that the next request shows some of the lines of this text, counted from 0."""
+        """Note that the next request shows some lines of a file. `text` is the whole file, `lines` are the shown lines,
+        counted from 0, and `total` is the number of all lines."""
         self._arriving_parts.append(_Part(key, _digest(text), lines, total))
 
     def learn_cells(self, path: str, cells: Iterable[NotebookCell]) -> None:
@@ -124,15 +125,15 @@ class KnownVersions:
         for versions in (self._known, self._parts, self._arriving, self._arriving_parts):
             versions.clear()
 
-    def for_call(self) -> KnownVersions:
+    def copy_for_call(self) -> KnownVersions:
         """Return a copy for one tool call. It knows the same versions. What the call learns stays in the copy, because
-        the result of the call may still be shortened. See `take_over`."""
+        the result of the call may still be shortened. See `merge_call`."""
         call = KnownVersions()
         call._known, call._parts = self._known, self._parts
         return call
 
-    def take_over(self, call: KnownVersions) -> None:
-        """Merge what a call learned: the next request shows it to the model."""
+    def merge_call(self, call: KnownVersions) -> None:
+        """Merge the copy of a call: the next request shows to the model what the call learned."""
         self._arriving |= call._arriving
         self._arriving_parts += call._arriving_parts
 

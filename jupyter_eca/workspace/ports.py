@@ -101,7 +101,7 @@ if TYPE_CHECKING:
 
 class RunObserver(Protocol):
     """Follows a run of code or of cells. It is called when a cell begins, with the id of the cell ("" for code that
-    is in no cell) and a function that returns the end of the output so far. It may be called again for the same
+    is in no cell) and a function that returns the last part of the output so far. It may be called again for the same
     cell. It must not block."""
 
     def __call__(self, cell: str, tail: Callable[[], str], /) -> None: ...
@@ -173,7 +173,8 @@ class Files:
 
 
 class Kernel(Protocol):
-    """A live kernel. Cancelling a call interrupts the code that the call runs."""
+    """A live kernel. Cancelling a call interrupts the code that the call runs. The argument `chat` is the id of the
+    chat that makes the call."""
 
     @property
     def description(self) -> str:
@@ -247,7 +248,8 @@ class RemembersRuns(Protocol):
     """Implemented by a kernel that can report what ran since its process started."""
 
     async def history(self) -> KernelHistory | KernelCount | None:
-        """Return the history without waiting. Return None when it is unknown now, because the kernel is busy.
+        """Return what ran: with the sources for Python (`KernelHistory`), and only the number of executions for other
+        languages (`KernelCount`). It does not wait. Return None when it is unknown now, because the kernel is busy.
 
         Raises: ToolError when there is no kernel.
         """
@@ -262,9 +264,9 @@ class CellKernel(Protocol):
         """The language in lower case; empty for the notebook's own kernel, which always has the right language."""
         ...
 
-    async def run(self, cell: str, code: str, take: Callable[[dict[str, Any]], None]) -> RunStatus:
-        """Run one cell. `take` is called with each message of the kernel. Cancelling interrupts the kernel, and the
-        messages that follow are still passed to `take`.
+    async def run(self, cell: str, code: str, on_message: Callable[[dict[str, Any]], None]) -> RunStatus:
+        """Run `code`, the source of the cell with the id `cell`. `on_message` is called with each message of the
+        kernel. Cancelling interrupts the kernel, and the messages that follow are still passed to `on_message`.
 
         Raises: ToolError when the kernel is dead, or dies.
         """
@@ -365,14 +367,15 @@ class RanInput:
 
 
 @runtime_checkable
-class Executed(Protocol):
-    """The memory of the process that runs the cells of a notebook. Only a host inside of that process has it."""
+class ExecutionMemory(Protocol):
+    """What ran in the process that runs the cells of a notebook, from the memory of that process. Only a host inside
+    of the process has it."""
 
     def last_error(self) -> list[str] | None:
         """Return the traceback of the last error, as lines; None when there was no error."""
         ...
 
-    def source(self, count: int) -> str:
+    def find_source(self, count: int) -> str:
         """Return the source that ran with this execution count; "" when none did."""
         ...
 
@@ -446,7 +449,7 @@ class Editor(Protocol):
     """An editor that has files of the workspace open."""
 
     @property
-    def can(self) -> EditorCapabilities:
+    def capabilities(self) -> EditorCapabilities:
         """The capabilities of the editor: the requests that it answers."""
         ...
 
@@ -519,7 +522,8 @@ class Jobs(Protocol):
     async def start(
         self, chat: str, command: str, folder: Path, label: str, call: str = "", sandbox: SandboxRun | None = None
     ) -> Job:
-        """Start a shell command, in `sandbox` if that is given.
+        """Start a shell command, in `sandbox` if that is given. `label` is a short name for lists of jobs, and `call`
+        the id of the tool call that starts the command.
 
         Raises: ToolError when it cannot be started, or too many jobs run.
         """
@@ -568,7 +572,7 @@ class FetchedRule:
     text: str
     """The text of the rule, or a sentence that says that the model has it already."""
     new: bool
-    """True when `text` is the text of the rule."""
+    """True when `text` is the text of the rule; False when the model had it already."""
 
 
 class PathRules(Protocol):

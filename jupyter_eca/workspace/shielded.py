@@ -15,8 +15,9 @@ T = TypeVar("T")
 
 
 async def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of the work. If the caller is cancelled meanwhile, it first waits until the work has ended. Use
-    this function only for work that takes milliseconds, and that would do harm if it were left half done."""
+    """Return the result of the work. If the caller is cancelled meanwhile, this function waits until the work has
+    ended, and then raises CancelledError. Use it only for work that takes milliseconds, and that would do harm if it
+    were left half done."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)

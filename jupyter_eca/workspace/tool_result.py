@@ -25,7 +25,8 @@ class Report:
     total: float | None = None
     """How much there is to do, in a unit that the tool chooses; None when it is unknown."""
     background: bool = False
-    """Whether the call can continue in the background. It does so as soon as the event `ToolContext.away` is set."""
+    """Whether the call can continue in the background. A call that can does so as soon as the event `ToolContext.away`
+    is set."""
 
 
 def ignore_report(_report: Report) -> None:
@@ -48,9 +49,9 @@ class ToolResult:
     """Links for the user. The model sees a link only if `text` contains it."""
     interrupted: bool = False
     """Whether the user interrupted the call by hand, which stops the whole turn."""
-    whole: int | None = None
+    whole_length: int | None = None
     """The number of characters of the whole text, when `text` has only its head and its tail; else None."""
     documents: tuple[DocumentPart, ...] = ()
     """Documents for the user and the model."""
     rule: str = ""
-    """The id of the user's rule whose text `text` is; empty when it is no rule."""
+    """The id of a rule of the user, when the call fetched that rule and `text` is the rule's text; else empty."""

@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# A variable of a template as it is written, with its braces: `{day}`.
 _EXPRESSION: Final = re.compile(r"\{([^}]*)\}")
 # Only expressions with a single variable are supported: `{name}`, and `{+name}`, whose value may contain slashes. The
 # addresses of other templates are not completed.
@@ -32,7 +33,7 @@ class PartialUri:
     variable: str = ""
     """The variable that is being typed; empty when the address ends in fixed text."""
     value: str = ""
-    """What was typed of its value so far."""
+    """The part of this variable's value that was typed so far."""
     before: str = ""
     """The part of the address before that value."""
     after: str = ""
@@ -55,16 +56,19 @@ class ResourceTemplate:
     uri: str
     """The template of the address, such as `file:///logs/{day}`."""
     name: str
+    """The name of the template, for the user."""
     description: str = ""
     mime_type: str = ""
+    """The MIME type of all resources of the template; empty if they differ, or it is unknown."""
     _parts: tuple[str, ...] = field(init=False)
-    """Literals and expressions by turns. The first and the last part are literals, which may be empty."""
+    """The template in parts: a literal, an expression, a literal, and so on. An expression is here without its braces.
+    The first and the last part are literals, which may be empty."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_parts", tuple(_EXPRESSION.split(self.uri)))
 
     def match_prefix(self, text: str) -> PartialUri | None:
-        """Match a typed address with this template. Return None when the address cannot become one of this template.
+        """Match a typed address with this template. Return None when no address of this template begins with `text`.
 
         Example: `file:///logs/{day}/{level}` and `file:///logs/monday/er` give the known value `day: monday`, the
         variable `level`, and its value so far `er`.
@@ -73,7 +77,8 @@ class ResourceTemplate:
             return None
         known: dict[str, str] = {}
         rest = text
-        # Each turn takes one variable from the rest of the address, up to the literal that follows the variable.
+        # Each round takes one variable from the rest of the address, up to the literal that follows the variable.
+        # `place` is the index of that literal among the literals.
         for place, literal in enumerate(self._parts[::2]):
             if place:
                 variable = self._parts[2 * place - 1].removeprefix("+")
@@ -97,6 +102,7 @@ class ResourceTemplate:
         )
 
 
-def list_variables(uri: str) -> tuple[str, ...]:
-    """Return the expressions in an address that have no value yet."""
+def list_missing_variables(uri: str) -> tuple[str, ...]:
+    """Return the variables that still stand in an address, because they have no value yet: `day` for
+    `file:///logs/{day}`."""
     return tuple(_EXPRESSION.findall(uri))

@@ -141,7 +141,7 @@ class Kernel:
     def last_error(self) -> list[str]:
         return TRACEBACK
 
-    def source(self, count: int) -> str:
+    def find_source(self, count: int) -> str:
         return self.list_inputs()[count - 1].source
 
     def list_inputs(self) -> tuple[RanInput, ...]:

@@ -141,11 +141,16 @@ class LinkEditor:
     """The editor at the other end of a link."""
 
     def __init__(
-        self, peer: Peer, can: EditorCapabilities, get_dialect: Callable[[], dialect.Dialect], *, in_jupyter: bool
+        self,
+        peer: Peer,
+        capabilities: EditorCapabilities,
+        get_dialect: Callable[[], dialect.Dialect],
+        *,
+        in_jupyter: bool,
     ) -> None:
         """Make the port. `can` has the requests that the editor answers. `get_dialect` returns the ECA revision that
         the client speaks, which may become known only later. `in_jupyter` is true for a client with live notebooks."""
-        self.can = can
+        self.capabilities = capabilities
         self.in_jupyter = in_jupyter
         self._peer = peer
         self._get_dialect = get_dialect

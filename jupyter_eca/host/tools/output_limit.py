@@ -49,4 +49,4 @@ def _cut(outputs: ToolOutputs, chat: str, call: str, result: ToolResult, size: i
         _log.exception("an output of %d characters could not be kept", len(result.text))
         return replace(result, text=f"{head}\n\n{_LOST.format(left_out=left_out)}\n\n{tail}")
     note = _NOTE.format(left_out=left_out, id=id)
-    return replace(result, text=f"{head}\n\n{note}\n\n{tail}", whole=len(result.text))
+    return replace(result, text=f"{head}\n\n{note}\n\n{tail}", whole_length=len(result.text))

@@ -576,7 +576,7 @@ class EffectRunner:
         # `stops`: a hook ends the turn after this call.
         result, is_cut, stops = ToolResult("", error=True), False, False
         # The model knows the versions of files that the call shows only if it gets the whole result.
-        known = chat.known_versions.for_call()
+        known = chat.known_versions.copy_for_call()
         reporter = turn.reporters[effect.call] = Reporter(self._services.subscribers.tell, chat.state.id, effect.call)
         if chat.state.steers:
             reporter.steered.set()
@@ -587,7 +587,7 @@ class EffectRunner:
             is_cut = True
             result, stops = await self._hooks.run_after_call(chat, effect, result)
             if whole.text in result.text:
-                chat.known_versions.take_over(known)
+                chat.known_versions.merge_call(known)
         finally:
             reporter.end()
             del turn.reporters[effect.call]
@@ -689,7 +689,7 @@ class EffectRunner:
             result.images,
             tools,
             result.links,
-            result.whole,
+            result.whole_length,
             documents=result.documents,
             rule=result.rule,
         )

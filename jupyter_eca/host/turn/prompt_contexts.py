@@ -108,7 +108,9 @@ class PromptContexts:
         """Read the contexts of a prompt that is not sent yet. The chat remembers nothing. See `read` for `message`."""
         notebook = next((context.path for context in prompt.contexts if isinstance(context, CursorContext)), "")
         agent = self._services.current.resolved.get_agent(prompt.choice.fill_from(chat.choice).agent)
-        surroundings = self._contexts.build_surroundings(prompt.chat, None, notebook, chat.known_versions.for_call())
+        surroundings = self._contexts.build_surroundings(
+            prompt.chat, None, notebook, chat.known_versions.copy_for_call()
+        )
         surroundings = self._add_checks(surroundings, chat, agent.policy)
         sent = drop_known_cursor(chat.cursor, prompt.contexts)
         contexts = [*sent, *await find_mentioned_contexts(surroundings, message, sent)]

@@ -28,7 +28,7 @@ from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.jobs.sandbox import Sandbox
 from jupyter_eca.workspace.known_versions import KnownVersions
-from jupyter_eca.workspace.ports import Executed, FolderKernels
+from jupyter_eca.workspace.ports import ExecutionMemory, FolderKernels
 
 if TYPE_CHECKING:
     from jupyter_eca.config.schema import SandboxConfig
@@ -83,7 +83,7 @@ class ToolContexts:
     def _is_unattended(self) -> bool:
         """Whether a program runs the notebook whose kernel this process is."""
         notebooks = self._services.workspace.notebooks
-        return isinstance(notebooks, Executed) and notebooks.is_unattended
+        return isinstance(notebooks, ExecutionMemory) and notebooks.is_unattended
 
     def _find_kernel(self, files: Files) -> Kernel | None:
         """Return the kernel of the workspace, for chats that no cell asked in. A Jupyter server has one kernel for each
@@ -187,7 +187,7 @@ class ToolContexts:
             services.recent_looks,
             services.config.notebook.variables,
             workspace.kernels if kernel is None else None,
-            workspace.notebooks if isinstance(workspace.notebooks, Executed) else None,
+            workspace.notebooks if isinstance(workspace.notebooks, ExecutionMemory) else None,
             notebook,
             known or KnownVersions(),
             services.config.policy,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import DocumentPart, History, ImagePart
     from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.workspace.files.index import FileIndex
-    from jupyter_eca.workspace.ports import Executed, Files, Kernel, Kernels, McpServers, OpenNotebooks
+    from jupyter_eca.workspace.ports import ExecutionMemory, Files, Kernel, Kernels, McpServers, OpenNotebooks
 
 
 class ReadingCheck(Protocol):
@@ -64,7 +64,7 @@ class Surroundings:
     kernels: Kernels | None = None
     """The kernels of notebooks. None if the user asks in a cell, with `%%eca`. Then the kernel of that cell is
     meant."""
-    ran: Executed | None = None
+    ran: ExecutionMemory | None = None
     """The cells that have run in this process, and their errors; present if the engine runs in the kernel."""
     notebook: str = ""
     """The path of the notebook in which the user asked, "" for none, and also while the user types."""

@@ -26,7 +26,7 @@ from jupyter_eca.workspace.reading.text import truncate
 if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument
-    from jupyter_eca.workspace.ports import Executed
+    from jupyter_eca.workspace.ports import ExecutionMemory
 
 # How many characters of the traceback the model gets, at most. An endless recursion has thousands of lines, of which
 # the first and last are enough.
@@ -63,14 +63,14 @@ class ErrorPlug:
 CONTEXT = ErrorPlug()
 
 
-def _read_kernel_error(kernel: Executed) -> Material:
+def _read_kernel_error(kernel: ExecutionMemory) -> Material:
     """Return the last error of the kernel. Raises: ToolError when there is none."""
     if (lines := kernel.last_error()) is None:
         raise ToolError("Nothing that ran in this kernel ended with an error.")
     errors = shorten_errors([{"output_type": "error", "traceback": lines}])
     traceback = render_outputs(errors, MAX_TRACEBACK_CHARACTERS)
     counts = sorted(find_execution_counts(traceback))
-    cells = [f"[execution {count}]\n{source}" for count in counts if (source := kernel.source(count))]
+    cells = [f"[execution {count}]\n{source}" for count in counts if (source := kernel.find_source(count))]
     passed = "\n\n".join(["", "The cells it passed through, as they were run:", *cells]) if cells else ""
     return Material("error", truncate(traceback + passed))
 

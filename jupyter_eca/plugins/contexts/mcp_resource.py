@@ -15,7 +15,7 @@ from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.protocol.context import McpResourceContext
 from jupyter_eca.workspace.files.name_search import rate_fit
 from jupyter_eca.workspace.reading.text import truncate
-from jupyter_eca.workspace.uri_templates import list_variables
+from jupyter_eca.workspace.uri_templates import list_missing_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,7 +49,7 @@ class McpResourcePlug:
     async def resolve(self, surroundings: Surroundings, context: McpResourceContext) -> Material:
         if surroundings.mcp is None:
             raise ToolError("There are no MCP servers here.")
-        if missing := list_variables(context.uri):
+        if missing := list_missing_variables(context.uri):
             raise ToolError(f"{', '.join(missing)} of {context.uri} is still to be filled in.")
         text, images = await surroundings.mcp.read_resource(context.server, context.uri, surroundings.chat)
         return Material(f"{context.server}:{context.uri}", truncate(text), images)

@@ -181,7 +181,7 @@ class ToolContext:
     def _has(self, field: str, _: str, ability: str) -> bool:
         """Return whether a field is present and has an ability, "" for any. `_` is the dot between them."""
         value = getattr(self, field)
-        return value is not None and value is not False and (not ability or getattr(value.can, ability))
+        return value is not None and value is not False and (not ability or getattr(value.capabilities, ability))
 
 
 class ShownPreviews(Protocol):

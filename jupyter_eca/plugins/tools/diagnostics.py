@@ -50,7 +50,7 @@ async def editor_diagnostics(context: ToolContext, path: AnyPath = "") -> str:
     out of order, in an earlier kernel or never, or were edited since, and names that only the kernel still has. Lines
     count from 1 in each cell.
     """
-    editor = context.editor if context.editor is not None and context.editor.can.diagnostics else None
+    editor = context.editor if context.editor is not None and context.editor.capabilities.diagnostics else None
     if not path.strip():
         return await _check_all(context, editor)
     if path.lower().endswith(".ipynb") and context.notebooks is not None:

@@ -87,7 +87,7 @@ class _Spot:
 
 def _get_able_editor(context: ToolContext, ability: str) -> Editor:
     """Return the user's editor. Raises: ToolError when it does not have this ability."""
-    if context.editor is None or not getattr(context.editor.can, ability):
+    if context.editor is None or not getattr(context.editor.capabilities, ability):
         raise ToolError(f"The user's editor cannot tell {ability}.", "Use grep and read_file instead.")
     return context.editor
 

@@ -127,7 +127,13 @@ async def notebook_change(
         # The model must not make the changes a second time.
         return ToolResult(f"{result.text}\n\nThe cells were not run: {error}", error=True, details=result.details)
     return replace(
-        ran, text=f"{result.text}\n\n{ran.text}", details=result.details, whole=None, rule="", links=(), documents=()
+        ran,
+        text=f"{result.text}\n\n{ran.text}",
+        details=result.details,
+        whole_length=None,
+        rule="",
+        links=(),
+        documents=(),
     )
 
 

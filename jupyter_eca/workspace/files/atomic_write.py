@@ -36,8 +36,8 @@ def replace(real: Path, name: str, data: bytes, check_unchanged: Callable[[], No
 
 
 def write(real: Path, data: bytes, check_unchanged: Callable[[], None] = lambda: None) -> None:
-    """Write a file, which need not exist yet. An existing file keeps its mode and its owner. The data goes into a new
-    file beside it, which then gets its name. See `replace` for the arguments.
+    """Write a file, which need not exist yet. An existing file keeps its mode and its owner. The data is written to a
+    new file in the same folder, which is then renamed to `real`. See `replace` for the arguments.
 
     Raises: OSError, and what `check_unchanged` raises.
     """

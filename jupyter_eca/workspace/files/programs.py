@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # Seconds that a program has. A search that takes longer searches too much.
 TIMEOUT_S = 20.0
 
+# Bytes of output that are read at a time.
 _CHUNK = 65_536
 
 # The bytes that are kept of one record of output: a path (at most 4,096 bytes on Linux) and a line. Longer records are
@@ -110,7 +111,7 @@ async def is_in_work_tree(folder: Path) -> bool:
 
 
 def _build_environment() -> dict[str, str]:
-    """Return our environment without the variables that could direct git to another repository. It also selects English
-    messages and UTF-8."""
+    """Return our environment without the variables that could direct git to another repository. Programs also get
+    variables for English messages and UTF-8, and git takes no locks for reads."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return {**variables, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}

@@ -60,10 +60,10 @@ def split_lines(text: str) -> list[str]:
 
 
 def _find_only(plain: str, sought: str) -> list[tuple[int, int]]:
-    """Return the span of the only such passage, or nothing. Overlapping passages are ambiguous too, because each could
-    be meant.
+    """Return a list with the span of the passage `sought`; an empty list when `plain` does not contain it.
 
-    Raises: ToolError when there are several such passages.
+    Raises: ToolError when `plain` contains it several times. Passages that overlap count as several, because each of
+    them could be meant.
     """
     at = plain.find(sought)
     if at >= 0 and plain.find(sought, at + 1) >= 0:

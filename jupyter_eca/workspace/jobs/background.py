@@ -44,6 +44,7 @@ MAX_LINES: Final = 2_000
 # Characters of one line. A progress bar can write a single line without end.
 _MAX_LINE: Final = 4_000
 
+# Bytes that are read from a pipe at a time.
 _CHUNK: Final = 65_536
 
 
@@ -83,7 +84,7 @@ class _JobEntry:
     job: Job
     """The job as clients see it. While it runs, only `snapshot` has its present duration."""
     spec: NewJob
-    """What the job was registered with."""
+    """The description with which the job was registered."""
     read_lines: Callable[[], tuple[JobLine, ...]]
     """Returns the output so far."""
     kill: Callable[[float], Awaitable[object]]

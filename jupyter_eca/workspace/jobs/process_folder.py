@@ -1,7 +1,7 @@
 """Owns the folder for the temporary files of this process. Only the user can enter it. It is deleted when the process
 ends, and by the next start if the process is killed: the files may have outputs of commands and cells in them.
 
-It must not know what the files are: those who write them make a folder of their own in it, with `tempfile`.
+It must not know what the files are: each module that writes such files makes a folder for them in it, with `tempfile`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PREFIX: Final = "jupyter-eca-"
 def make_process_folder() -> Path:
     """Return the folder. The first call makes it. A later call makes it again if it is gone, because some systems
     delete old files in the folder for temporary files. Blocks. Raises: OSError."""
-    folder = _choose()
+    folder = _choose_folder()
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
@@ -32,8 +32,8 @@ def make_process_folder() -> Path:
 
 
 @cache
-def _choose() -> Path:
-    """Return the path of the folder, which need not exist, and plan that it is deleted."""
+def _choose_folder() -> Path:
+    """Return the path of the folder, which need not exist yet, and arrange that it is deleted when the process ends."""
     record = ProcessRecord.open("its temporary files")
     # The record must know the folder before there is one. Nobody else can guess its name.
     folder = Path(tempfile.gettempdir()).resolve() / f"{_PREFIX}{record.mark}"

@@ -44,8 +44,9 @@ MARK: Final = "JUPYTER_ECA_COMMAND"
 ROUNDS: Final = 5
 
 # Seconds by which the start time of a process may seem to change when the clock is set.
-_CLOCK: Final = 2.0
+_CLOCK_TOLERANCE: Final = 2.0
 
+# The end of the name of a record.
 _SUFFIX: Final = ".process"
 
 
@@ -107,7 +108,8 @@ class ProcessRecord:
 
     @property
     def attachment(self) -> Path:
-        """The path of a file that may be written for the process. It is deleted together with the record."""
+        """The path of one more file that the caller may write for the process. It is deleted together with the
+        record."""
         return self.path.with_suffix(".json")
 
     def close(self) -> None:
@@ -189,17 +191,17 @@ def signal_processes(mark: str, leader: int | None, method: str, start: float | 
     """Call a method of psutil, such as `kill`, on each process that has the mark or is in the session of the leader.
     Return how many processes there were. It takes 10 ms for 200 processes.
 
-    `leader` is the process id of the session's leader, and `start` its start time. If the process with this id has no
-    mark and was started at another time, the system has given the id to another process. It does so only when the whole
-    session has ended. So then only the mark counts. The mark comes first, because all start times change when the clock
-    is set.
+    `leader` is the process id of the session's leader, and `start` its start time in seconds since 1970; None when they
+    are unknown. If the process with this id has no mark and was started at another time, the system has given the id
+    to another process. It does so only when the whole session has ended. So then only the mark counts. The mark is
+    compared first, because all start times change when the clock is set.
     """
     import psutil
 
     if leader is not None and start is not None:
         with contextlib.suppress(psutil.Error, OSError):
             found = psutil.Process(leader)
-            is_ours = found.environ().get(MARK) == mark or abs(found.create_time() - start) <= _CLOCK
+            is_ours = found.environ().get(MARK) == mark or abs(found.create_time() - start) <= _CLOCK_TOLERANCE
             leader = leader if is_ours else None
     sent = 0
     for pid in psutil.pids():

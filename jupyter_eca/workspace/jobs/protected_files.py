@@ -1,8 +1,9 @@
-"""Finds the protected files in the workspace, and tells what became of them while a command ran in the sandbox.
+"""Finds the protected files in the workspace, and finds which of them were made, moved or deleted while a command ran
+in the sandbox.
 
-Protected files decide what may run; their names are in `engine/approval/protected_paths.py`. `sandbox` makes those that
-exist read-only. A mount needs a place, so a command can still make new ones, and it can move a folder that has one.
-This module must not know how a sandbox is made.
+Protected files decide what may run; their names are in `engine/approval/protected_paths.py`. `sandbox.py` makes those
+that exist read-only. It cannot protect a path that does not exist yet. So a command can still make new protected files,
+and it can move a folder that contains one. This module must not know how a sandbox is made.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from jupyter_eca.engine.approval import protected_paths
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-# How many files and folders are looked at.
-_MOST_ENTRIES: Final = 200_000
+# How many files and folders are looked at. A larger workspace would take seconds before each command.
+_MAX_ENTRIES: Final = 200_000
 # Folders with many files that others wrote. A repository in one of them is not protected.
 _SKIPPED: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", "site-packages"})
 
@@ -33,18 +34,19 @@ class ProtectedFiles:
     """The protected files and folders in some folders at one moment."""
 
     found: Mapping[Path, _Identity]
-    """By path. A link is not followed: it has an identity of its own."""
+    """The identity of each protected file or folder, by path. A link is not followed: it has an identity of its own."""
     is_complete: bool
     """Whether all files and folders were looked at."""
 
     def list_changed(self, before: ProtectedFiles) -> list[Path]:
-        """Return the paths that are new or belong to another file than before, but for files that were only moved."""
+        """Return the paths with a file that did not exist before. So a file that was only moved does not count."""
         moved = frozenset(before.found.values())
         return [path for path, identity in self.found.items() if identity not in moved]
 
     def list_lost(self, before: ProtectedFiles, hidden: Collection[Path]) -> list[Path]:
-        """Return the earlier paths of what cannot be found any more. A file in whose place there is another one does
-        not count, because editors save so, unless it is one of the `hidden` ones."""
+        """Return the earlier paths of the files and folders that cannot be found any more. An ordinary file does not
+        count if there is another file at its path now, because editors save a file in this way. One of the `hidden`
+        files and a folder count even then."""
         known = frozenset(self.found.values())
         lost = [path for path, identity in before.found.items() if identity not in known]
         return [path for path in lost if path not in self.found or path in hidden or before.found[path][2]]
@@ -55,7 +57,7 @@ def find_protected_files(roots: Iterable[Path], others: Iterable[Path] = ()) -> 
     protected where they exist. This blocks."""
     found: dict[Path, _Identity] = {}
     waiting = deque((str(root), str(root)) for root in roots)
-    remaining = _MOST_ENTRIES
+    remaining = _MAX_ENTRIES
     while waiting and remaining > 0:
         root, folder = waiting.popleft()
         try:

@@ -19,8 +19,9 @@ What a command in the sandbox can do:
 
 All of `.git` is read-only, because git runs the programs that many files in it name, also some that do not exist yet.
 
-A protected file that does not exist yet can be made, because a mount needs a place: for example `.git` in a new folder.
-When the command has ended, the model and the user are told of it (`SandboxRun.describe_changes`).
+The sandbox can only protect paths that exist. So a command can make a protected file that does not exist yet, for
+example `.git` in a new folder. When the command has ended, the model and the user are told which protected files it
+made or moved (`SandboxRun.describe_changes`).
 """
 
 from __future__ import annotations
@@ -52,18 +53,21 @@ _SECRETS: Final = (
 )
 # Variables by which a program finds another one that acts for it.
 _SOCKET_VARIABLES: Final = ("SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "XDG_RUNTIME_DIR", "DISPLAY")
-# In `/proc`, what changes the kernel of this machine. Root may write it without any capability, and bubblewrap leaves
-# it writable: a program that is written to `/proc/sys/kernel/core_pattern` would run outside of the sandbox.
+# The entries of `/proc` with which the kernel of this machine is changed. Root may write them without any capability,
+# and bubblewrap leaves them writable: a program that is written to `/proc/sys/kernel/core_pattern` would run outside of
+# the sandbox.
 _KERNEL_SETTINGS: Final = ("sys", "sysrq-trigger", "mtrr", "fs", "acpi", "scsi", "driver", "dynamic_debug")
 # The kernel's list of Unix sockets.
 _SOCKETS: Final = Path("/proc/net/unix")
 # Folders that the sandbox replaces by its own, so sockets in them cannot be reached.
 _REPLACED: Final = ("/run", "/var/run", "/tmp", "/dev")  # noqa: S108  # names to compare with
 
-# The protected and hidden files that a command moved to where they are not found any more. Their new places are neither
-# protected nor hidden, so commands in their folders are asked about until this process ends.
+# The earlier paths of protected and hidden files that a command moved, and that were not found any more. Their new
+# places are neither protected nor hidden. So commands that may change the folders of these paths need approval until
+# this process ends.
 _LOST: Final[set[Path]] = set()
 
+# How long the check may take whether the program that makes sandboxes works.
 _PROBE_SECONDS: Final = 10.0
 
 
@@ -74,15 +78,15 @@ class Sandbox:
     roots: tuple[Path, ...]
     """The folders of the workspace. A command may change what is in them."""
     writable: tuple[Path, ...] = ()
-    """Other folders that it may change."""
+    """Other folders that a command may change."""
     hidden: tuple[Path, ...] = ()
-    """Files and folders that it cannot read, besides the keys that are always hidden."""
+    """Files and folders that a command cannot read, besides the keys that are always hidden."""
     network: bool = False
-    """Whether it has the network of this machine."""
+    """Whether a command has the network of this machine."""
 
     def explain_unsafe(self) -> str:
-        """Return why something that a command changes in it could later run outside of it although nobody started it;
-        "" if nothing can. This looks at the disk."""
+        """Return why the sandbox is not safe: a file that a command changes in the sandbox could later run outside of
+        it, although nobody started that file. Return "" if the sandbox is safe. This looks at the disk."""
         changeable = self._list_changeable()
         if any(Path.home().resolve().is_relative_to(root) for root in changeable):
             return (
@@ -126,29 +130,31 @@ class SandboxRun:
     """How a command is started in the sandbox, and what was protected at that moment."""
 
     prefix: tuple[str, ...]
-    """The arguments that stand before the command."""
+    """The program that makes the sandbox, and its arguments. They come before the command."""
     changeable: tuple[Path, ...]
     """The folders that the command may change."""
     hidden: tuple[Path, ...]
-    """What it cannot read in them."""
+    """The files and folders in `changeable` that the command cannot read."""
     protected: ProtectedFiles
-    """The protected and hidden files in them."""
+    """The protected and hidden files in `changeable`, as they were before the command started."""
 
     def describe_changes(self) -> str:
-        """Return a note about protected files that were made or moved since then, for the model and the user; "" if
-        there are none. This looks at the disk."""
+        """Return a note for the model and the user about protected files that were made or moved since the command
+        started; "" if there are none. This looks at the disk."""
         now = find_protected_files(self.changeable, self.hidden)
-        # What an incomplete look has not found may still be there. Then commands are asked about anyway.
+        # A file that an incomplete search did not find may still be there. Commands need approval then anyway, see
+        # `Sandbox.explain_unsafe`.
         is_complete = self.protected.is_complete and now.is_complete
         lost = now.list_lost(self.protected, self.hidden) if is_complete else []
         _LOST.update(lost)
         changed = now.list_changed(self.protected)
-        notes = [_MADE.format(_name_some(changed))] * bool(changed) + [_MOVED.format(_name_some(lost))] * bool(lost)
+        notes = [_MADE.format(_list_names(changed))] * bool(changed) + [_MOVED.format(_list_names(lost))] * bool(lost)
         return "\n".join(notes)
 
 
 # How many files a note names.
-_MOST_NAMED: Final = 5
+_MAX_NAMED: Final = 5
+# The notes about files that were made, and about files that were moved. The files are filled in.
 _MADE: Final = (
     "[While it ran in the sandbox, files appeared that decide what may run outside of it: {}. Tell the user to look at "
     "them before any program uses them.]"
@@ -159,10 +165,10 @@ _MOVED: Final = (
 )
 
 
-def _name_some(paths: list[Path]) -> str:
-    """Return the first of some paths, and how many more there are."""
-    names = ", ".join(map(str, paths[:_MOST_NAMED]))
-    return f"{names} and {more} more" if (more := len(paths) - _MOST_NAMED) > 0 else names
+def _list_names(paths: list[Path]) -> str:
+    """Return the first paths, and how many more there are."""
+    names = ", ".join(map(str, paths[:_MAX_NAMED]))
+    return f"{names} and {more} more" if (more := len(paths) - _MAX_NAMED) > 0 else names
 
 
 def explain_missing() -> str:
@@ -180,7 +186,7 @@ def find_sandbox_program() -> str:
     found = shutil.which("bwrap") if sys.platform == "linux" else None
     if found is None:
         return ""
-    # In many containers it is installed, but may not make namespaces.
+    # In many containers bubblewrap is installed, but may not make namespaces.
     probe = [found, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all", "--", "/bin/true"]
     try:
         tried = subprocess.run(probe, capture_output=True, timeout=_PROBE_SECONDS, check=False)  # noqa: S603  # our own arguments
@@ -196,7 +202,8 @@ def _make_temporary_folder() -> Path:
 
 
 def build_bubblewrap_arguments(sandbox: Sandbox, home: Path, temporary: Path, protected: ProtectedFiles) -> list[str]:
-    """Return the arguments of bubblewrap. A later one covers what earlier ones show."""
+    """Return the arguments of bubblewrap. Each mounts something, and a later mount covers what earlier ones show.
+    `temporary` is the folder that becomes `/tmp` in the sandbox."""
     # All capabilities are dropped. Otherwise a command of root could unmount what protects the files.
     arguments = [
         "--die-with-parent",
@@ -215,7 +222,8 @@ def build_bubblewrap_arguments(sandbox: Sandbox, home: Path, temporary: Path, pr
     changeable = _list_existing((*sandbox.roots, *sandbox.writable))
     for path in changeable:
         arguments += ["--bind", str(path), str(path)]
-    # Each folder is mounted itself: otherwise a command could rename it, and make another one in its place.
+    # Each protected folder gets a mount of its own: otherwise a command could rename it, and make another one in its
+    # place.
     for path in _list_read_only(changeable, protected):
         arguments += ["--ro-bind", str(path), str(path)]
     for path in _list_sockets(changeable):
@@ -228,13 +236,14 @@ def build_bubblewrap_arguments(sandbox: Sandbox, home: Path, temporary: Path, pr
 
 
 def _list_existing(paths: tuple[Path, ...]) -> list[Path]:
-    """Return the real paths of those that exist, in their order, each once. One in a folder that this user may not
-    enter counts as missing."""
+    """Return the real paths of the files and folders that exist, in the given order and each once. A path in a folder
+    that this user may not enter counts as missing."""
     return list(dict.fromkeys(path.resolve() for path in paths if os.path.exists(path)))  # noqa: PTH110  # Path.exists raises
 
 
 def _list_own_folders() -> Iterator[Path]:
-    """Yield where our chats, keys and the tokens of Jupyter are, if variables say another place than the usual one."""
+    """Yield the folders with our chats, our keys and the tokens of Jupyter, if environment variables name other folders
+    than the usual ones."""
     for variable, name in (("JUPYTER_DATA_DIR", "eca"), ("JUPYTER_DATA_DIR", "runtime"), ("XDG_CONFIG_HOME", "eca")):
         if value := os.environ.get(variable):
             yield Path(value) / name
@@ -243,41 +252,43 @@ def _list_own_folders() -> Iterator[Path]:
 
 
 def _list_read_only(changeable: list[Path], protected: ProtectedFiles) -> list[Path]:
-    """Return what a command cannot change in the folders that it may change. A link is followed: what it leads to is
-    read-only too."""
+    """Return the files and folders that a command cannot change although they are in a folder that it may change. A
+    link is followed: the file that it leads to is read-only too."""
     paths = _list_existing((*protected.found, *_list_program_folders()))
     return [path for path in paths if any(path.is_relative_to(root) and path != root for root in changeable)]
 
 
 def _list_program_folders() -> list[Path]:
-    """Return the environment of this process, and the folders where it finds programs. It starts programs from there
-    outside of the sandbox, and kernels too."""
+    """Return the folder of the Python environment of this process, and the folders in which it finds programs. It
+    starts programs and kernels from there, outside of the sandbox."""
     return _list_existing((Path(sys.prefix), *map(Path, filter(os.path.isabs, os.get_exec_path()))))
 
 
 def _list_sockets(changeable: list[Path]) -> list[Path]:
-    """Return the sockets in files on which other programs of this machine wait, and to which this user may connect. A
-    command could do so without any network."""
+    """Return the paths of Unix sockets at which other programs of this machine wait, and to which this user may
+    connect. Without a mount over them, a command in the sandbox could connect too, even without a network."""
     try:
         lines = _SOCKETS.read_text(errors="surrogateescape").splitlines()[1:]
     except OSError:
         return []
     rows = [line.split(maxsplit=7) for line in lines]  # the path comes last, and most sockets have none
     paths = dict.fromkeys(Path(row[7]) for row in rows if len(row) > 7 and row[7].startswith("/"))
-    seen = (
+    visible = (  # in the sandbox
         path
         for path in paths
         if not any(map(path.is_relative_to, _REPLACED)) or any(map(path.is_relative_to, changeable))
     )
-    return [path for path in seen if os.access(path, os.W_OK) and path.is_socket()]
+    return [path for path in visible if os.access(path, os.W_OK) and path.is_socket()]
 
 
 def _forget_sockets(env: tuple[str, ...]) -> list[str]:
+    """Return a command that starts another one without the variables in `_SOCKET_VARIABLES`. `env` is the program
+    `env`, and its options before."""
     return [*env, *(argument for name in _SOCKET_VARIABLES for argument in ("-u", name))]
 
 
 def build_seatbelt_profile(sandbox: Sandbox, home: Path, protected: ProtectedFiles) -> str:
-    """Return the profile for `sandbox-exec`. The last rule that fits decides."""
+    """Return the profile for `sandbox-exec`: rules in its own language, of which the last one that fits decides."""
     changeable = _list_existing((*sandbox.roots, *sandbox.writable))
     secrets = _list_existing((*(home / name for name in _SECRETS), *_list_own_folders(), *sandbox.hidden))
     lines = [

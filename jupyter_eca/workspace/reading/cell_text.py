@@ -67,8 +67,8 @@ def render_cells(
 
 
 def format_cell(number: int, heading: str, source: str | None, outputs: str = "") -> str:
-    """Render one cell. `heading` is the part of its heading after the number. Without a source (None), nothing takes
-    its place."""
+    """Render one cell. `heading` is the part of its heading after the number. A source that is None is left out, and
+    so are empty outputs."""
     parts = [f"--- cell {number}{heading} ---"]
     if source is not None:
         parts.append(source)
@@ -104,13 +104,15 @@ def as_object(value: Any) -> dict[str, Any]:
 
 
 def join_lines(value: Any, between: str = "") -> str:
-    """Return a text that nbformat stores as one string or as a list of lines."""
+    """Return a text that nbformat stores as one string or as a list of lines; "" for any other value. `between` is put
+    between the lines of a list."""
     if isinstance(value, list):
         return between.join(str(line) for line in cast("list[Any]", value))
     return value if isinstance(value, str) else ""
 
 
 def _render_cell(number: int, cell: NotebookCell, document: NotebookDocument, output: int, *, with_source: bool) -> str:
+    """Render a cell. `output` is how many characters of its outputs are shown."""
     active = ", active" if cell.id == document.active_cell_id else ""
     heading = f" [{cell.id}]: {describe_kind_and_state(cell, document)}{active}"
     source = cell.source if with_source else None
@@ -124,6 +126,7 @@ def describe_kind_and_state(cell: NotebookCell, document: NotebookDocument) -> s
 
 
 def _describe_kind(cell: NotebookCell, document: NotebookDocument) -> str:
+    """Return what a cell is: "code", "markdown", "raw", or "prompt" for a code cell that asks the assistant."""
     return (
         "prompt"
         if cell.cell_type is CellType.CODE and is_prompt(cell.source, choose_default_kind(document.language))
@@ -132,6 +135,7 @@ def _describe_kind(cell: NotebookCell, document: NotebookDocument) -> str:
 
 
 def _describe_state(cell: NotebookCell) -> str:
+    """Return the execution count and the state of a code cell, each with a comma before it; "" for other cells."""
     if cell.cell_type is not CellType.CODE:
         return ""
     count = f"execution {cell.execution_count}" if cell.execution_count is not None else ""
@@ -146,6 +150,7 @@ def _shorten(text: str, limit: int) -> str:
 
 
 def _load_picture(data: Mapping[str, Any]) -> ImagePart | None:
+    """Return the first image of a MIME bundle that can be loaded; None when there is none."""
     for mime in IMAGE_TYPES:
         if text := join_lines(data.get(mime)):
             with suppress(ToolError):
@@ -156,10 +161,11 @@ def _load_picture(data: Mapping[str, Any]) -> ImagePart | None:
 def name_pictures(
     document: NotebookDocument, ids: Collection[str], most: int | None = None
 ) -> tuple[NotebookDocument, tuple[ImagePart, ...]]:
-    """Return the last pictures of some cells, and the notebook with their names in the places of the pictures.
+    """Return the notebook, in which names such as "[picture 1 of cell 3]" replace the pictures of the cells `ids`, and
+    these pictures in the order of the cells.
 
-    `most` is how many pictures are returned, None for all. The note in the place of each other one says how to see it.
-    It may take seconds, because figures are drawn.
+    At most `most` pictures are returned, and of more the last ones; None returns all. A picture that is not returned is
+    replaced by a note which says how to see it. This may take seconds, because figures are drawn.
     """
     found: list[ImagePart] = []
     cells = list(document.cells)
@@ -182,7 +188,7 @@ def name_pictures(
 
 
 def read_bundle(output: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the MIME bundle of an output, each text of it as one string."""
+    """Return the MIME bundle of an output, by MIME type. Each text in it is one string."""
     data = as_object(output.get("data"))
     return {mime: as_object(value) or join_lines(value) for mime, value in data.items()}
 

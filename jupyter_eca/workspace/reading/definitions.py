@@ -28,7 +28,8 @@ def find_definitions(document: NotebookDocument, cell: NotebookCell) -> tuple[De
     with these names in the order of their use.
 
     If several cells define a name, it is the nearest one above the cell, or else the first one below. Variables are
-    left out: a model is told of them by their values. There are none in a notebook of another language than Python.
+    left out: a model is told of them by their values. The result is empty in a notebook of another language than
+    Python.
     """
     if cell.cell_type is not CellType.CODE or not is_python(document):
         return ()
@@ -53,6 +54,7 @@ def _list_used_names(source: str) -> list[str]:
         names = analyze_names(tree) if tree else None
     except RecursionError:
         return []
+    # Where each name is read first: the line and the column. `reads_later` are the reads inside of functions.
     spots = {**names.reads_later, **names.reads} if names else {}
     return sorted(spots, key=spots.__getitem__)
 

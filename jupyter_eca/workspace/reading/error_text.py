@@ -49,7 +49,7 @@ def find_last_error(cell: NotebookCell) -> dict[str, Any] | None:
 
 
 def find_last_failed(document: NotebookDocument) -> NotebookCell | None:
-    """Return the cell that failed last."""
+    """Return the cell that failed last; None when no cell failed."""
     failed = [cell for cell in document.cells if find_last_error(cell)]
     return max(failed, key=lambda cell: cell.execution_count or 0, default=None)
 
@@ -70,8 +70,8 @@ def find_execution_counts(traceback: str) -> set[int]:
 def find_passed_cells(
     document: NotebookDocument, failed: NotebookCell, traceback: str
 ) -> tuple[list[NotebookCell], list[int]]:
-    """Return the other cells that an error passed through on its way to the cell that failed, and the execution counts
-    that no cell has any more."""
+    """Return the other cells whose functions an error passed through before it reached the cell that failed, and the
+    execution counts in the traceback that no cell has any more."""
     counts = find_execution_counts(traceback) - {failed.execution_count}
     by_count = {cell.execution_count: cell for cell in document.cells}
     ids = {by_count[count].id for count in counts if count in by_count}

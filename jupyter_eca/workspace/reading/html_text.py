@@ -11,6 +11,7 @@ from typing import Any, Final
 
 # Elements without text for a reader, and elements that are the same on every page of a site.
 _NOISE: Final = ("script", "style", "noscript", "template", "svg", "iframe", "nav", "header", "footer", "aside", "form")
+# Elements that begin and end a line.
 _BLOCKS: Final = frozenset(
     (
         *("article", "blockquote", "br", "dd", "div", "dt", "h1", "h2", "h3", "h4", "h5", "h6"),

@@ -19,14 +19,14 @@ from jupyter_eca.errors import ToolError
 if TYPE_CHECKING:
     from pathlib import Path
 
-# The extensions of files that are images for us.
+# A file with one of these extensions is loaded as an image.
 EXTENSIONS: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp"})
 
-# Bytes of an image that is sent. Vendors refuse images with more than 5 MB in base64.
+# The most bytes of an image that is sent. Vendors refuse images with more than 5 MB in base64.
 MAX_BYTES: Final = 3_750_000
 
-# Bytes of an image that is read. An image that is too large to be sent is made smaller: its longer side then has
-# `_MAX_SIDE` pixels, and models use no more than that.
+# The most bytes of an image that is read. An image that is too large to be sent is made smaller: its longer side then
+# has `_MAX_SIDE` pixels, and models use no more than that.
 MAX_READ: Final = 50_000_000
 _MAX_SIDE: Final = 1568
 

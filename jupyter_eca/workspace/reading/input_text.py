@@ -6,8 +6,8 @@ console, or in an editor. `place_text` is its neighbour for open notebooks. An e
     [4] df["price"]
     -> KeyError: 'price'
 
-The model is told of each input once. What it was told is read from the conversation. The module is pure, but for the
-number of the process.
+The model is told of each input once. Which inputs it was told of is read from the conversation. The module is pure,
+except that it reads the id of this process, which is that of the kernel.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from jupyter_eca.workspace.reading.error_text import find_execution_counts, shor
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import History
-    from jupyter_eca.workspace.ports import Executed, RanInput
+    from jupyter_eca.workspace.ports import ExecutionMemory, RanInput
 
+# The label of the context with this text, as the model sees it.
 LABEL: Final = "what ran in this kernel"
 
 # The inputs that are shown, and the characters of each. The model can ask the kernel for more.
@@ -32,7 +33,7 @@ _MAX_SOURCE: Final = 600
 # The characters of the last traceback: its end, where the error is.
 _MAX_TRACEBACK: Final = 1500
 
-# A question to the assistant, which is in the conversation.
+# The beginning of an input that asks the assistant. It is left out, because the conversation has it.
 _QUESTION: Final = re.compile(r"\s*%{1,2}eca\b")
 
 _HEAD: Final = "Inputs {first}-{last} of the kernel (process {process}):"
@@ -43,9 +44,10 @@ _EARLIER_HEAD: Final = re.compile(
 )
 
 
-def describe_inputs(kernel: Executed, history: History, *, without_error: bool = False) -> tuple[str, str]:
-    """Return the label and the text about the inputs that the model was not told of; the text is empty if there are
-    none. With `without_error` the last traceback is left out, because the same message has it in another context."""
+def describe_inputs(kernel: ExecutionMemory, history: History, *, without_error: bool = False) -> tuple[str, str]:
+    """Return the label and the text about the inputs that the model was not told of yet; the text is empty if there are
+    none. `history` is the conversation, in which earlier texts of this kind are found. With `without_error` the last
+    traceback is left out, because the same message has it in another context."""
     last_shown = _find_last_shown(history)
     ran = [entry for entry in kernel.list_inputs() if entry.source.strip() and not _QUESTION.match(entry.source)]
     news = [entry for entry in ran if entry.count > last_shown][-MAX_INPUTS:]
@@ -61,6 +63,7 @@ def describe_inputs(kernel: Executed, history: History, *, without_error: bool =
 
 
 def _describe_input(entry: RanInput) -> list[str]:
+    """Return the lines about one input: its source, and its error if it had one."""
     left_out = len(entry.source) - _MAX_SOURCE
     source = entry.source if left_out <= 0 else f"{entry.source[:_MAX_SOURCE]}\n[{left_out} more characters]"
     return [f"[{entry.count}] {source.strip()}", *([f"-> {entry.error}"] if entry.error else [])]

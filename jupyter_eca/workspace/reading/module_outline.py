@@ -1,5 +1,5 @@
-"""Writes what the user's own modules offer that a notebook imports: one line for each, with the functions and classes
-that code can call. A model that knows `charts.line(values, title='')` need not search for it.
+"""Describes the user's own modules that a notebook imports, for a model. The line about a module lists the functions
+and classes that code can call. A model that knows `charts.line(values, title='')` need not search for it.
 
 The functions are pure. `plugins/contexts/reading/place.py` reads the files.
 """
@@ -17,13 +17,14 @@ from jupyter_eca.workspace.diagnostics.notebook_state import is_python
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookDocument
 
-# The modules that are told of, and the characters of the line about each.
+# The most modules that are described, and the most characters of the line about each.
 MAX_MODULES: Final = 3
 _MAX_LINE: Final = 400
 
 # Imports of more modules are not looked for: most of them are libraries.
 _MAX_IMPORTS: Final = 60
 
+# The name of a module, and the beginning of a statement that imports modules.
 _MODULE: Final = re.compile(r"[A-Za-z_][\w.]*")
 _IMPORT: Final = re.compile(
     rf"^[ \t]*(?:from[ \t]+({_MODULE.pattern})[ \t]+import\b|import[ \t]+([^\n#;]+))", re.MULTILINE
@@ -45,8 +46,9 @@ def list_imported_files(document: NotebookDocument) -> tuple[str, ...]:
 
 
 def outline_module(name: str, source: str) -> str:
-    """Return a line about a module: `charts.py: line(values, title=''), class Cart(name)`. Names that begin with `_`
-    are left out. Empty if there is nothing to call, or Python cannot parse the source."""
+    """Return a line about a module: `charts.py: line(values, title=''), class Cart(name)`. `name` is the name of its
+    file. Functions and classes whose names begin with `_` are left out. The line is empty if there is nothing to call,
+    or Python cannot parse the source."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the user's code, for example an invalid escape

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 def describe_notebook(document: NotebookDocument, history: KernelHistory | KernelCount | None) -> str:
     """Return the line: "sales.ipynb: 30 cells, python, kernel idle, started 2m 5s ago: cells 1-3 have run in it".
 
-    `history` is what has run in the kernel, None if that is not known.
+    `history` is what has run in the kernel; None if it is not known.
     """
     language = f", {document.language}" if document.language else ""
+    # In such a notebook a cell is a prompt, unless it begins with a magic.
     if choose_default_kind(document.language) is DefaultCellKind.PROMPTS:
         language = ", of prompts to an assistant; cells of code begin with %%python"
     kernel = f"kernel {document.kernel_status or 'there'}" if document.kernel_id else "no kernel"
@@ -37,9 +38,9 @@ def describe_notebook(document: NotebookDocument, history: KernelHistory | Kerne
 
 
 def _list_run_cells(document: NotebookDocument) -> str:
-    """Say which cells have run in the kernel: "no cell has", "cell 3 has", "cells 1-3, 7 have"."""
-    here = {CellState.RAN, CellState.EDITED, CellState.RUNNING}
-    numbers = [number for number, cell in enumerate(document.cells, 1) if cell.state in here]
+    """Return words for the cells that have run in the kernel: "no cell has", "cell 3 has", "cells 1-3, 7 have"."""
+    states = {CellState.RAN, CellState.EDITED, CellState.RUNNING}
+    numbers = [number for number, cell in enumerate(document.cells, 1) if cell.state in states]
     if len(numbers) < 2:
         return f"cell {numbers[0]} has" if numbers else "no cell has"
     return f"cells {format_ranges(numbers)} have"

@@ -1,5 +1,5 @@
 """Decodes bytes as text, and shortens the text of a context for a model. It must not know files. The results of tools
-are shortened elsewhere: see `tool_result.py`."""
+are shortened elsewhere: see `head_and_tail.py`."""
 
 from __future__ import annotations
 

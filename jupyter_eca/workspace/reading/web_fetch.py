@@ -58,6 +58,7 @@ async def _look_up(host: str, port: int) -> list[str]:
 
 
 def _refuse_nothing(_url: str) -> str:
+    """Allow every URL. See `NetworkAccess.refuse_url`."""
     return ""
 
 
@@ -109,8 +110,8 @@ async def fetch(url: str, reach: NetworkAccess = PUBLIC) -> WebPage:
 
 
 async def _follow_redirects(client: AsyncClient, url: URL, reach: NetworkAccess) -> WebPage:
-    """Fetch a URL, and follow its redirects. The address of each is checked. Raises: ToolError."""
-    asked = url
+    """Fetch a URL, and follow its redirects. The address of each host is checked. Raises: ToolError."""
+    first_url = url
     for _ in range(MAX_REDIRECTS + 1):
         address = await _choose_address(url, reach)
         # Cookies of another host must not be sent, even if both hosts have the same address.
@@ -121,7 +122,7 @@ async def _follow_redirects(client: AsyncClient, url: URL, reach: NetworkAccess)
             if not response.has_redirect_location:
                 return await _read(response, url)
             url = url.join(response.headers["location"])
-    raise ToolError(f"{asked} leads to more than {MAX_REDIRECTS} redirects.")
+    raise ToolError(f"{first_url} leads to more than {MAX_REDIRECTS} redirects.")
 
 
 async def _choose_address(url: URL, reach: NetworkAccess) -> str:

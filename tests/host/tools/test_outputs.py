@@ -255,6 +255,6 @@ async def test_a_hundred_megabytes_are_kept_without_being_in_memory_twice_and_ho
     async with asyncio.timeout(PATIENCE):
         result = await cut_and_keep(outputs, "chat", "call", ToolResult(text), OutputConfig())
     beating.cancel()
-    assert result.whole == len(text)
+    assert result.whole_length == len(text)
     assert late < 0.5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30_000  # KiB

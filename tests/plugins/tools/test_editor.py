@@ -32,7 +32,7 @@ class Emacs:
     """Gives its answers, as they come on the wire, one after the other; the last one for ever."""
 
     answers: list[dict[str, Any]]
-    can: EditorCapabilities = ABLE
+    capabilities: EditorCapabilities = ABLE
     in_jupyter: bool = False
     asked: list[Any] = field(default_factory=list[Any])
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from warnings import warn
 
 from jupyter_eca.plugins.contexts.base import Context, Material, Surroundings
-from jupyter_eca.workspace.ports import Executed, OpenNotebooks
+from jupyter_eca.workspace.ports import ExecutionMemory as Executed
+from jupyter_eca.workspace.ports import OpenNotebooks
 
 __all__ = ["Context", "Executed", "Material", "OpenNotebooks", "Surroundings"]
 

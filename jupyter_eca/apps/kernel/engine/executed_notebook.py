@@ -54,7 +54,7 @@ class ExecutedNotebooks(NotebookFiles):
         lines: list[str] = self._shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__)
         return lines
 
-    def source(self, count: int) -> str:
+    def find_source(self, count: int) -> str:
         """Return the source of the cell with this execution count; empty if there is none."""
         sources: list[str] = self._shell.history_manager.input_hist_raw
         return sources[count].strip() if 0 < count < len(sources) else ""

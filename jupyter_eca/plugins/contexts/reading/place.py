@@ -20,7 +20,7 @@ from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.reading.input_text import describe_inputs
 from jupyter_eca.workspace.reading.module_outline import MAX_MODULES, list_imported_files, outline_module
-from jupyter_eca.workspace.reading.place_text import LABEL, Place, describe_place, read_told
+from jupyter_eca.workspace.reading.place_text import LABEL, Place, describe_place, read_known_place
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,12 +105,11 @@ async def _convert_place(surroundings: Surroundings, place: Place) -> Material:
     """Return the text for the model about a place. If it has the whole source of a cell, `surroundings.known` remembers
     that the model has read the cell."""
     # What earlier prompts of the conversation have told the model about the notebook. It need not be told again.
-    told = read_told(surroundings.history)
-    if not told.has_outline(place.document.path):
+    known = read_known_place(surroundings.history)
+    if not known.has_outline(place.document.path):
         place = replace(place, modules=await _read_modules(surroundings, place.document))
-    text = describe_place(place, told, without_error=surroundings.shows_error)
-    # `whole` are the cells whose whole source is in the text.
-    surroundings.known.learn_cells(place.document.path, text.whole)
+    text = describe_place(place, known, without_error=surroundings.shows_error)
+    surroundings.known.learn_cells(place.document.path, text.complete_cells)
     return Material("" if text.is_short else LABEL, text.text)
 
 
